@@ -1,0 +1,1 @@
+"""Tuning-path algorithms: one file each, named as in the papers."""

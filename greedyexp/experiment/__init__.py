@@ -1,0 +1,1 @@
+"""The typed model of a YAML experiment."""

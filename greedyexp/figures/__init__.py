@@ -1,0 +1,1 @@
+"""Figures: tidy frames in, matplotlib figures out."""

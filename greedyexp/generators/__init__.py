@@ -1,0 +1,1 @@
+"""Data generators: parameters and a random stream in, a Problem out."""

@@ -1,0 +1,1 @@
+"""Metrics: how far an estimate is from the truth or the data."""

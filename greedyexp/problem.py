@@ -1,0 +1,171 @@
+"""A regression problem: one or several tasks over the same features, with the truth if known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from greedyexp.errors import DataError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """r tasks y_j = X_j b_j + noise over the same p features.
+
+    Parameters
+    ----------
+    X : tuple of r arrays, each (n_j, p)
+        Designs. Tasks that share one design hold the same object r times.
+    y : tuple of r arrays, each (n_j,)
+        Responses.
+    truth : array (p, r), optional
+        The coefficients the data were made from.
+    noise_std : float, optional
+        Standard deviation of the noise the data were made with.
+    sparsity : int, optional
+        Number of nonzero coefficients per task, s in the papers.
+    facts : dict
+        Scalars worth a column in the CSV (``n_samples``, ``sparsity``, ...).
+    X_test, y_test : tuples like X and y
+        Rows held out from fitting; empty when there are none.
+    """
+
+    X: tuple[np.ndarray, ...]
+    y: tuple[np.ndarray, ...]
+    truth: np.ndarray | None = None
+    noise_std: float | None = None
+    sparsity: int | None = None
+    facts: dict = field(default_factory=dict)
+    X_test: tuple[np.ndarray, ...] = ()
+    y_test: tuple[np.ndarray, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        return self.X[0].shape[1]
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.X)
+
+    @cached_property
+    def n_samples(self) -> np.ndarray:
+        """Rows of each task, shape (r,)."""
+        return np.array([len(y) for y in self.y])
+
+    @property
+    def shared_design(self) -> bool:
+        return all(X is self.X[0] for X in self.X)
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """G_j = X_j^T X_j / n_j, shape (r, p, p); a shared design is stored once and broadcast.
+
+        The broadcast axis has stride zero, so kernels must not write to it.
+        """
+        if self.shared_design:
+            one = self.X[0].T @ self.X[0] / len(self.X[0])
+            return np.broadcast_to(one, (self.n_tasks, *one.shape))
+        return np.stack([X.T @ X / len(X) for X in self.X])
+
+    @cached_property
+    def correlation(self) -> np.ndarray:
+        """c_j = X_j^T y_j / n_j, shape (r, p)."""
+        return np.stack([X.T @ y / len(y) for X, y in zip(self.X, self.y, strict=True)])
+
+    @cached_property
+    def response_power(self) -> np.ndarray:
+        """||y_j||^2 / n_j, shape (r,)."""
+        return np.array([y @ y / len(y) for y in self.y])
+
+    def rows(self, keep: Sequence[np.ndarray]) -> Problem:
+        """The problem restricted to the given row indices of each task (no truth is lost)."""
+        if self.shared_design and all(k is keep[0] for k in keep):
+            X = (self.X[0][keep[0]],) * self.n_tasks
+        else:
+            X = tuple(X[k] for X, k in zip(self.X, keep, strict=True))
+        y = tuple(y[k] for y, k in zip(self.y, keep, strict=True))
+        return Problem(X, y, self.truth, self.noise_std, self.sparsity)
+
+
+def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
+    """Check arrays, or lists of arrays for several tasks, and make a Problem of them.
+
+    Parameters
+    ----------
+    X : array (n, p) or list of r arrays (n_j, p)
+        One design for all tasks, or one for each.
+    y : array (n,), array (n, r) with one design, or list of r arrays (n_j,)
+        Responses.
+    truth : array (p,) or (p, r), optional
+        The true coefficients.
+    noise_std : float, optional
+        Standard deviation of the noise.
+
+    Raises
+    ------
+    DataError
+        When shapes disagree, a value is not finite, or there are fewer than two rows.
+    """
+    responses = _responses(X, y)
+    if isinstance(X, (list, tuple)):
+        designs = tuple(_matrix(Xj, f"X[{j}]") for j, Xj in enumerate(X))
+        if len(designs) != len(responses):
+            raise DataError(f"X has {len(designs)} tasks but y has {len(responses)}.")
+    else:
+        designs = (_matrix(X, "X"),) * len(responses)
+    for j, (Xj, yj) in enumerate(zip(designs, responses, strict=True)):
+        if Xj.shape[0] != yj.shape[0]:
+            raise DataError(f"task {j}: X has {Xj.shape[0]} rows but y has {yj.shape[0]}.")
+        if Xj.shape[0] < 2:
+            raise DataError(f"task {j} has {Xj.shape[0]} row(s); at least 2 are needed.")
+        if Xj.shape[1] != designs[0].shape[1]:
+            raise DataError(
+                f"task {j} has {Xj.shape[1]} features but task 0 has {designs[0].shape[1]}."
+            )
+    sparsity = None
+    if truth is not None:
+        truth = np.asarray(truth, dtype=float)
+        truth = truth[:, None] if truth.ndim == 1 else truth
+        expected = (designs[0].shape[1], len(designs))
+        if truth.shape != expected:
+            raise DataError(f"truth has shape {truth.shape}; the data need {expected}.")
+        sparsity = int(np.count_nonzero(truth, axis=0).max())
+    return Problem(designs, responses, truth, noise_std, sparsity)
+
+
+def _responses(X, y) -> tuple[np.ndarray, ...]:
+    if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
+        return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))
+    array = np.asarray(y)
+    if array.ndim == 2:
+        return tuple(_vector(column, f"y[:, {j}]") for j, column in enumerate(array.T))
+    return (_vector(array, "y"),)
+
+
+def _vector(value, name: str) -> np.ndarray:
+    return _finite(value, name, ndim=1)
+
+
+def _matrix(value, name: str) -> np.ndarray:
+    return _finite(value, name, ndim=2)
+
+
+def _finite(value, name: str, *, ndim: int) -> np.ndarray:
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} does not hold numbers only.") from None
+    if array.ndim != ndim:
+        raise DataError(f"{name} has {array.ndim} dimension(s); {ndim} expected.")
+    if array.size == 0:
+        raise DataError(f"{name} is empty.")
+    if not np.isfinite(array).all():
+        bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise DataError(
+            f"{name} holds {array[bad]} at index {bad}.",
+            remedy="Remove or impute values that are not finite.",
+        )
+    return array

@@ -1,0 +1,1 @@
+"""Protocols: a problem and an algorithm in, rows of results out."""

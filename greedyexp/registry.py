@@ -1,0 +1,280 @@
+"""Named parts: generators, algorithms, metrics and figures, each one decorated function.
+
+A part's parameters are the keyword-only arguments of its function. Their annotations give types,
+ranges and help (``Annotated[float, Field(ge=0, description="...")]``); their defaults are the
+defaults a user sees. Nothing here imports numpy, so that ``greedyexp --help`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from greedyexp.errors import ConfigError, PluginError, did_you_mean
+
+PACKAGES = {
+    "generator": "greedyexp.generators",
+    "algorithm": "greedyexp.algorithms",
+    "metric": "greedyexp.metrics",
+    "figure": "greedyexp.figures",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One registered function.
+
+    Parameters
+    ----------
+    kind : str
+        ``generator``, ``algorithm``, ``metric`` or ``figure``.
+    name : str
+        What a YAML file calls it.
+    function : callable
+        The decorated function.
+    title : str
+        How figures and tables call it.
+    paper : str
+        Where it comes from: paper and equation, algorithm or figure number.
+    requires : tuple of str
+        Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
+    extra : dict
+        What only this kind has: ``provides`` and ``check`` (generators), ``theory`` (algorithms),
+        ``better`` (metrics).
+    """
+
+    kind: str
+    name: str
+    function: Callable
+    title: str
+    paper: str = ""
+    requires: tuple[str, ...] = ()
+    extra: dict = field(default_factory=dict)
+
+    @cached_property
+    def parameters(self) -> type:
+        """A pydantic model of the keyword-only arguments; unknown keys are refused."""
+        from pydantic import ConfigDict, create_model
+
+        hints = typing.get_type_hints(self.function, include_extras=True)
+        fields = {}
+        for argument in inspect.signature(self.function).parameters.values():
+            if argument.kind is inspect.Parameter.KEYWORD_ONLY and argument.name != "grid":
+                default = ... if argument.default is inspect.Parameter.empty else argument.default
+                fields[argument.name] = (hints.get(argument.name, typing.Any), default)
+        return create_model(
+            self.name,
+            __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True),
+            **fields,
+        )
+
+    @property
+    def takes_grid(self) -> bool:
+        """Whether the algorithm returns a path and can be asked for given tuning values."""
+        return "grid" in inspect.signature(self.function).parameters
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    def provides(self, params: dict) -> frozenset[str]:
+        """Traits of the problems a generator makes with these parameters."""
+        traits = self.extra.get("provides", ())
+        return frozenset(traits(**params) if callable(traits) else traits)
+
+
+_PARTS: dict[str, dict[str, Part]] = {kind: {} for kind in PACKAGES}
+
+
+def _register(part: Part) -> None:
+    known = _PARTS[part.kind].get(part.name)
+    if known is not None and not _same_source(known.function, part.function):
+        raise PluginError(
+            f"a {part.kind} named '{part.name}' exists already"
+            f" (in {inspect.getsourcefile(known.function)}).",
+            place=inspect.getsourcefile(part.function),
+            remedy="Choose another name.",
+        )
+    _PARTS[part.kind][part.name] = part
+
+
+def _same_source(one: Callable, other: Callable) -> bool:
+    return inspect.getsourcefile(one) == inspect.getsourcefile(other) and (
+        one.__qualname__ == other.__qualname__
+    )
+
+
+def generator(
+    name: str,
+    *,
+    title: str | None = None,
+    paper: str = "",
+    provides: Iterable[str] | Callable[..., Iterable[str]] = (),
+    check: Callable[..., None] | None = None,
+):
+    """Register ``function(rng, *, parameters) -> Problem`` as a data generator.
+
+    Parameters
+    ----------
+    name : str
+        What a YAML file calls it.
+    provides : iterable of str, or callable of the parameters returning one
+        Traits of its problems (see ``Part.requires``).
+    check : callable of the parameters, optional
+        Raises ``ValueError`` with a sentence when values are impossible together; called for every
+        point of a sweep before any work starts.
+    """
+
+    def decorate(function):
+        extra = {"provides": provides, "check": check}
+        _register(Part("generator", name, function, title or name, paper, (), extra))
+        return function
+
+    return decorate
+
+
+def algorithm(
+    name: str,
+    *,
+    title: str | None = None,
+    paper: str = "",
+    requires: Iterable[str] = (),
+    theory: Callable | None = None,
+):
+    """Register ``function(problem, *, parameters)`` as an algorithm.
+
+    The function returns one estimate, an array (p, r), or a ``Path``. One that returns a path has
+    a keyword argument ``grid=None``: called with the grid of an earlier path it returns a path
+    with exactly those points, which is what cross-validation needs.
+
+    Parameters
+    ----------
+    name : str
+        What a YAML file calls it.
+    requires : iterable of str
+        Traits a problem must have.
+    theory : callable, optional
+        ``theory(problem, **parameters) -> grid`` of one point, the tuning that theory prescribes.
+    """
+
+    def decorate(function):
+        extra = {"theory": theory}
+        _register(Part("algorithm", name, function, title or name, paper, tuple(requires), extra))
+        return function
+
+    return decorate
+
+
+def metric(
+    name: str, *, better: str | None, title: str | None = None, requires: Iterable[str] = ()
+):
+    """Register ``function(problem, coef, *, parameters) -> array (...)`` as a metric.
+
+    ``coef`` has shape (..., p, r): the metric is computed for every estimate of a path at once.
+
+    Parameters
+    ----------
+    name : str
+        What a YAML file calls it and the name of its column.
+    better : {"higher", "lower", None}
+        Direction of improvement; None for a description that has none, such as a support size.
+    """
+    if better not in ("higher", "lower", None):
+        raise PluginError(f"metric '{name}': better must be 'higher', 'lower' or None.")
+
+    def decorate(function):
+        extra = {"better": better}
+        _register(Part("metric", name, function, title or name, "", tuple(requires), extra))
+        return function
+
+    return decorate
+
+
+def figure(name: str, *, title: str | None = None):
+    """Register ``function(frame, context, *, parameters) -> matplotlib Figure``."""
+
+    def decorate(function):
+        _register(Part("figure", name, function, title or name))
+        return function
+
+    return decorate
+
+
+def find(kind: str, name: str, *, place: str | None = None) -> Part:
+    """The part of that kind and name.
+
+    Raises
+    ------
+    ConfigError
+        When there is none; the message names the nearest.
+    """
+    known = parts(kind)
+    if name not in known:
+        raise ConfigError(
+            f"there is no {kind} named '{name}'.", place=place, remedy=did_you_mean(name, known)
+        )
+    return known[name]
+
+
+def parts(kind: str) -> dict[str, Part]:
+    """All parts of a kind by name, sorted; the package's own modules are imported first."""
+    package = importlib.import_module(PACKAGES[kind])
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    return dict(sorted(_PARTS[kind].items()))
+
+
+def load_plugins(paths: Iterable[str | Path]) -> None:
+    """Import the named Python files and every installed ``greedyexp.plugins`` entry point.
+
+    Raises
+    ------
+    PluginError
+        When a file is missing or raises on import.
+    """
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="greedyexp.plugins"):
+        _guarded(entry.load, f"plugin '{entry.name}' ({entry.value})")
+    for path in paths:
+        _load_file(Path(path).resolve())
+
+
+def _load_file(path: Path) -> None:
+    name = f"greedyexp_plugin_{path.stem}_{abs(hash(str(path))):x}"
+    if name in sys.modules:
+        return
+    if not path.is_file():
+        raise PluginError("there is no such plugin file.", place=str(path))
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PluginError("a plugin must be a Python file (.py).", place=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        _guarded(lambda: spec.loader.exec_module(module), str(path))
+    except PluginError:
+        del sys.modules[name]
+        raise
+
+
+def _guarded(action: Callable[[], object], place: str) -> None:
+    try:
+        action()
+    except PluginError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"the plugin raised {type(error).__name__} on import: {error}.",
+            place=place,
+            remedy="Mend the plugin; --traceback shows where it failed.",
+        ) from error

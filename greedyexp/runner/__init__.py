@@ -1,0 +1,1 @@
+"""The runner: plan, seeds, engine, journal, tidy CSV."""

@@ -1,0 +1,1 @@
+"""Engines: where batches of replicates are computed."""

@@ -1,0 +1,1 @@
+"""Closed forms: constants, bounds and thresholds with their equation numbers."""
