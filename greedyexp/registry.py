@@ -7,6 +7,7 @@ defaults a user sees. Nothing here imports numpy, so that ``greedyexp --help`` s
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -47,7 +48,7 @@ class Part:
     requires : tuple of str
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
     extra : dict
-        What only this kind has: ``provides`` and ``check`` (generators), ``theory`` (algorithms),
+        What only this kind has: ``provides``, ``check`` and ``reads`` (generators), ``theory`` (algorithms),
         ``better`` (metrics).
     """
 
@@ -120,6 +121,7 @@ def generator(
     paper: str = "",
     provides: Iterable[str] | Callable[..., Iterable[str]] = (),
     check: Callable[..., None] | None = None,
+    reads: Callable[..., Iterable[str]] | None = None,
 ):
     """Register ``function(rng, *, parameters) -> Problem`` as a data generator.
 
@@ -132,10 +134,12 @@ def generator(
     check : callable of the parameters, optional
         Raises ``ValueError`` with a sentence when values are impossible together; called for every
         point of a sweep before any work starts.
+    reads : callable of the parameters, optional
+        Files the data come from; their contents count among what determines a result.
     """
 
     def decorate(function):
-        extra = {"provides": provides, "check": check}
+        extra = {"provides": provides, "check": check, "reads": reads}
         _register(Part("generator", name, function, title or name, paper, (), extra))
         return function
 
@@ -250,7 +254,7 @@ def load_plugins(paths: Iterable[str | Path]) -> None:
 
 
 def _load_file(path: Path) -> None:
-    name = f"greedyexp_plugin_{path.stem}_{abs(hash(str(path))):x}"
+    name = "greedyexp_plugin_" + hashlib.sha256(str(path).encode()).hexdigest()[:16]
     if name in sys.modules:
         return
     if not path.is_file():

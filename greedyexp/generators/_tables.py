@@ -1,0 +1,140 @@
+"""Reading a user's own arrays from .npz and .csv files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from greedyexp.errors import DataError, did_you_mean
+from greedyexp.problem import Problem, as_problem
+
+
+def read_problem(path: Path, *, response: list[str] | None, truth: Path | None) -> Problem:
+    """A checked problem from a file.
+
+    Parameters
+    ----------
+    path : Path
+        ``.npz`` with ``X`` and ``y`` (one design: X (n, p), y (n,) or (n, r); several:
+        X (r, n, p), y (r, n); of unequal length: X_0, y_0, X_1, y_1, ...) and optionally ``truth``
+        (p,) or (p, r); or ``.csv`` with a header, one row per observation.
+    response : list of str, optional
+        Response columns of a ``.csv``; by default ``y`` and every column that starts with ``y_``.
+    truth : Path, optional
+        A ``.csv`` with a header, p rows and one column per task.
+
+    Raises
+    ------
+    DataError
+        With the file and, where there is one, the column.
+    """
+    if not path.is_file():
+        raise DataError("there is no such data file.", place=str(path))
+    try:
+        if path.suffix == ".npz":
+            problem = _from_npz(path)
+        elif path.suffix == ".csv":
+            problem = _from_csv(path, response, truth)
+        else:
+            raise DataError("a data file must end in .npz or .csv.")
+        _refuse_constant_columns(problem)
+    except DataError as error:
+        raise DataError(
+            error.message, place=error.place or str(path), remedy=error.remedy
+        ) from None
+    return problem
+
+
+def _from_npz(path: Path) -> Problem:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(
+            f"not a readable .npz archive of plain arrays ({error}).",
+            remedy="Write it with numpy.savez(path, X=X, y=y).",
+        ) from None
+    truth = arrays.get("truth")
+    if "X_0" in arrays:
+        r = sum(name.startswith("X_") for name in arrays)
+        wanted = [f"{kind}_{j}" for j in range(r) for kind in "Xy"]
+        _require(arrays, wanted)
+        X, y = ([arrays[f"{kind}_{j}"] for j in range(r)] for kind in "Xy")
+        return as_problem(X, y, truth=truth)
+    _require(arrays, ["X", "y"])
+    X, y = arrays["X"], arrays["y"]
+    if X.ndim == 3:
+        return as_problem(list(X), list(y), truth=truth)
+    return as_problem(X, y, truth=truth)
+
+
+def _require(arrays: dict, names: list[str]) -> None:
+    for name in names:
+        if name not in arrays:
+            raise DataError(
+                f"there is no array '{name}' (found: {', '.join(sorted(arrays)) or 'none'}).",
+                remedy="Name the arrays X and y, or X_0, y_0, X_1, y_1, ... for several designs.",
+            )
+
+
+def _from_csv(path: Path, response: list[str] | None, truth: Path | None) -> Problem:
+    table = _read_csv(path)
+    names = response or [c for c in table.columns if c == "y" or c.startswith("y_")]
+    if not names:
+        raise DataError(
+            "no response column: none is named 'y' or starts with 'y_'.",
+            remedy="Name the response columns with `response: [...]`.",
+        )
+    for name in names:
+        if name not in table.columns:
+            raise DataError(
+                f"there is no column '{name}'.", remedy=did_you_mean(name, table.columns)
+            )
+    features = [column for column in table.columns if column not in names]
+    if not features:
+        raise DataError("every column is a response; there is no feature left.")
+    values = None if truth is None else _read_csv(truth).to_numpy()
+    y = table[names].to_numpy()
+    return as_problem(table[features].to_numpy(), y[:, 0] if len(names) == 1 else y, truth=values)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise DataError("there is no such data file.", place=str(path))
+    try:
+        table = pd.read_csv(path)
+    except (ValueError, OSError) as error:
+        reason = str(error).strip().rstrip(".").lower()
+        raise DataError(f"not a readable table ({reason}).", place=str(path)) from None
+    if table.empty:
+        raise DataError("the table has no rows.", place=str(path))
+    for column in table.columns:
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        bad = ~np.isfinite(numbers)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise DataError(
+                f"column '{column}' holds {table[column].iloc[row]!r}, which is not a finite"
+                " number.",
+                place=f"{path}:{row + 2}",
+                remedy="Remove or impute it.",
+            )
+        table[column] = numbers.astype(float)
+    return table
+
+
+def _refuse_constant_columns(problem: Problem) -> None:
+    for j, X in enumerate(problem.X[:1] if problem.shared_design else problem.X):
+        constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
+        if constant.size:
+            where = "" if problem.shared_design else f" of task {j}"
+            raise DataError(
+                f"feature {constant[0]}{where} is constant ({constant.size} such in all): it"
+                " carries no information and cannot be scaled.",
+                remedy="Remove constant columns.",
+            )
+    for j, y in enumerate(problem.y):
+        if np.ptp(y) == 0:
+            raise DataError(f"the response of task {j} is constant: there is nothing to fit.")

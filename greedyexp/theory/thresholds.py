@@ -1,0 +1,50 @@
+"""Where theory places the phase transition of each method, in units of theta.
+
+Two tasks, Gaussian designs with identity covariance, s nonzeros per task of which a fraction kappa
+is shared, theta = n / (s log(p - (2 - kappa) s)). These are asymptotic statements (p, s, n to
+infinity); finite problems cross 50% success nearby, not on the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A predicted transition.
+
+    Parameters
+    ----------
+    theta : callable
+        kappa in [0, 1] to the predicted theta.
+    formula : str
+        How a legend writes it.
+    reference : str
+        Who states it.
+    proved : bool
+        False for a conjecture.
+    """
+
+    theta: Callable[[float], float]
+    formula: str
+    reference: str
+    proved: bool = True
+
+
+TWO_TASKS = {
+    "lasso": Threshold(lambda kappa: 2.0, "2", "Wainwright 2009"),
+    "group_lasso": Threshold(
+        lambda kappa: 4.0 - 3.0 * kappa, "4 - 3 kappa", "Negahban & Wainwright 2008"
+    ),
+    "dirty_lasso": Threshold(
+        lambda kappa: 2.0 - kappa, "2 - kappa", "Jalali, Ravikumar, Sanghavi & Ruan 2010"
+    ),
+    "greedy_dirty": Threshold(
+        lambda kappa: 1.0 - kappa / 2.0,
+        "1 - kappa/2",
+        "Jalali & Sanghavi 2012, Conjecture 1",
+        proved=False,
+    ),
+}
