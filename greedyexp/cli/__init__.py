@@ -1,1 +1,5 @@
+"""The command line: parse, call, print."""
 
+from greedyexp.cli.app import main
+
+__all__ = ["main"]

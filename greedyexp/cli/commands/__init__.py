@@ -1,0 +1,1 @@
+"""One command per file; heavy libraries are imported inside the functions."""

@@ -1,0 +1,34 @@
+"""``greedyexp check``: validate experiments without running them."""
+
+from __future__ import annotations
+
+import click
+
+from greedyexp.cli import failures, options, plan, shipped
+
+
+@click.command("check", short_help="Validate configs, run nothing.")
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
+@options.experiment
+@click.option("--resolved", is_flag=True, help="Print the full config as YAML instead.")
+@options.shared
+@click.pass_context
+def command(ctx: click.Context, configs: tuple[str, ...], resolved: bool, **choices) -> None:
+    """Validate each CONFIG, a YAML file or the name of a shipped config, and run nothing."""
+    from greedyexp import experiment
+    from greedyexp.errors import UserError
+
+    code = failures.DONE
+    for index, source in enumerate(configs):
+        try:
+            loaded = experiment.load(shipped.locate(source), **choices)
+        except UserError as error:
+            # The user wants to hear of every bad file at once.
+            code = failures.tell(error, ctx)
+            continue
+        if resolved:
+            click.echo("---\n" * bool(index) + plan.as_yaml(loaded), nl=False)
+        else:
+            place = f"{source}: " if len(configs) > 1 else ""
+            click.echo(f"{place}ok: {plan.size_words(loaded)}")
+    ctx.exit(code)

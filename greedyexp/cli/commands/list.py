@@ -1,0 +1,51 @@
+"""``greedyexp list``: names of parts and of shipped configs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from greedyexp.cli import options, shipped, text
+
+KINDS = ("generators", "algorithms", "metrics", "figures", "configs")
+
+
+@click.command("list", short_help="Names of parts and configs.")
+@click.argument("kind", type=options.Choice(KINDS), required=False, metavar="[KIND]")
+@options.plugins
+@options.shared
+def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
+    """List generators, algorithms, metrics, figures or configs; all of them without KIND."""
+    from greedyexp.registry import load_plugins
+
+    load_plugins(plugin_files)
+    if kind is not None:
+        _echo(_rows(kind))
+        return
+    for index, one in enumerate(KINDS):
+        if index:
+            click.echo()
+        click.secho(one, bold=True)
+        _echo(_rows(one), indent="  ")
+
+
+def _rows(kind: str) -> list[tuple[str, str]]:
+    """Name and one line of each part or config of that kind."""
+    if kind == "configs":
+        return [
+            (name, shipped.description(path).partition("\n")[0])
+            for name, path in shipped.configs().items()
+        ]
+    from greedyexp.registry import parts
+
+    # A title that was not given is the name itself, which says nothing new.
+    return [
+        (name, ": ".join(filter(None, (part.title if part.title != name else "", part.summary))))
+        for name, part in parts(kind.removesuffix("s")).items()
+    ]
+
+
+def _echo(rows: list[tuple[str, str]], *, indent: str = "") -> None:
+    if rows:
+        click.echo(text.table(rows, indent=indent))

@@ -1,0 +1,82 @@
+"""``greedyexp new``: a commented starting point that runs."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+
+import click
+
+from greedyexp.cli import options
+
+TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+
+NEXT = {
+    "config": "greedyexp run {file} --profile smoke",
+    "algorithm": "greedyexp show {name} --plugin {file}",
+    "generator": "greedyexp show {name} --plugin {file}",
+}
+
+USE = {
+    "algorithm": "`- {name}` under `algorithms:`",
+    "generator": "`generator: {name}` under `data:`",
+}
+
+
+@click.command("new", short_help="A starting point that runs.")
+@click.argument("kind", type=options.Choice(tuple(NEXT)))
+@click.argument("name")
+@click.option("-f", "--force", is_flag=True, help="Overwrite a file of that name.")
+@options.shared
+def command(kind: str, name: str, force: bool) -> None:
+    """Write a commented starting point for a config, an algorithm or a generator.
+
+    The file is NAME.yaml or NAME.py in the current folder.
+    """
+    check_name(kind, name)
+    suffix = ".yaml" if kind == "config" else ".py"
+    target = Path(name + suffix)
+    template = TEMPLATES / f"{kind}{suffix}.txt"
+    write(target, template.read_text(encoding="utf-8").replace("NAME", name), force=force)
+    click.echo(f"Wrote {target}.")
+    if kind in USE:
+        entry = USE[kind].format(name=name)
+        click.echo(f"In a YAML experiment beside it: `plugins: [{target}]` and {entry}.")
+    click.echo(f"Next: {NEXT[kind].format(name=name, file=target)}")
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuse names that a config, or a Python function and a registered part, cannot have."""
+    from greedyexp.errors import ConfigError
+
+    if kind == "config":
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+            raise ConfigError(
+                f"'{name}' cannot name a config.", remedy="Use letters, digits, '_' and '-'."
+            )
+        return
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise ConfigError(
+            f"'{name}' cannot name a Python function.",
+            remedy="Use lower-case letters, digits and '_', a letter first.",
+        )
+    from greedyexp.registry import parts
+
+    if name in parts(kind):
+        raise ConfigError(f"the {kind} '{name}' exists already.", remedy="Choose another name.")
+
+
+def write(target: Path, content: str, *, force: bool) -> None:
+    """Create a file; one that exists is overwritten only with ``force``."""
+    from greedyexp.errors import ConfigError
+
+    try:
+        with target.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(content)
+    except FileExistsError:
+        raise ConfigError(
+            "the file exists already.",
+            place=str(target),
+            remedy="Choose another name, or overwrite it with --force.",
+        ) from None

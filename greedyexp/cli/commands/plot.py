@@ -1,0 +1,33 @@
+"""``greedyexp plot``: redraw figures from CSV files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from greedyexp.cli import failures, options
+
+
+@click.command("plot", short_help="Redraw figures from CSV files.")
+@click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@options.shared
+@click.pass_context
+def command(ctx: click.Context, path: Path, quiet: bool) -> None:
+    """Redraw every figure of the runs at or below PATH (default: results)."""
+    from greedyexp import report
+    from greedyexp.errors import UserError
+
+    code = failures.DONE
+    for folder in report.run_folders(path):
+        try:
+            drawn = report.draw(folder)
+        except UserError as error:
+            # One damaged folder must not keep the others from being drawn.
+            code = failures.tell(error, ctx)
+            continue
+        if not quiet:
+            for figure in drawn:
+                click.echo(figure)
+    ctx.exit(code)

@@ -1,0 +1,149 @@
+"""``greedyexp run``: run experiments, draw their figures, say what failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from greedyexp.cli import failures, options, outcomes, plan, shipped, text
+from greedyexp.errors import ConfigError, UserError
+
+if TYPE_CHECKING:
+    from greedyexp.experiment import Experiment
+
+
+@click.command("run", short_help="Run experiments: CSV and figures.")
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
+@options.experiment
+@options.execution
+@click.option(
+    "-n",
+    "--dry-run",
+    is_flag=True,
+    help="Print the plan, compute one small replicate of each algorithm, write nothing.",
+)
+@options.verbosity
+@options.shared
+@click.pass_context
+def command(
+    ctx: click.Context,
+    configs: tuple[str, ...],
+    out: Path,
+    dry_run: bool,
+    keep_going: bool,
+    quiet: bool,
+    verbose: bool,
+    jobs: int | None,
+    engine: str,
+    force: bool,
+    retry_failed: bool,
+    **choices,
+) -> None:
+    """Run each CONFIG, a YAML file or the name of a shipped config.
+
+    Results go to OUT/<name>/<profile>/. What is there already is not computed anew: the same
+    command goes on where an interrupted one stopped.
+    """
+    experiments, code = load_all(ctx, configs, keep_going=keep_going, choices=choices)
+    for index, experiment in enumerate(experiments):
+        try:
+            if dry_run:
+                one = rehearse(experiment)
+            else:
+                one = execute(
+                    experiment,
+                    out / experiment.name / experiment.profile,
+                    quiet=quiet,
+                    verbose=verbose,
+                    jobs=jobs,
+                    engine=engine,
+                    force=force,
+                    retry_failed=retry_failed,
+                )
+        except Exception as error:
+            if not keep_going:
+                raise
+            one = failures.tell(error, ctx)
+        code = max(code, one)
+        if one == failures.INTERRUPTED or (one and not keep_going):
+            left = [later.name for later in experiments[index + 1 :]]
+            if left:
+                click.echo(f"Not run: {', '.join(left)}.", err=True)
+            break
+    ctx.exit(code)
+
+
+def load_all(
+    ctx: click.Context, configs: tuple[str, ...], *, keep_going: bool, choices: dict
+) -> tuple[list[Experiment], int]:
+    """Load every config before any work starts; with ``keep_going`` bad ones are only reported.
+
+    Returns
+    -------
+    list of Experiment
+        Those that can be run.
+    int
+        Exit code so far.
+    """
+    from greedyexp.experiment import load
+
+    loaded: dict[str, Experiment] = {}
+    code = failures.DONE
+    for source in configs:
+        try:
+            experiment = load(shipped.locate(source), **choices)
+            if experiment.name in loaded:
+                raise ConfigError(
+                    f"another config is named '{experiment.name}' too.",
+                    place=source,
+                    remedy="Give each its own name: they would share a results folder.",
+                )
+        except UserError as error:
+            if not keep_going:
+                raise
+            code = failures.tell(error, ctx)
+            continue
+        loaded[experiment.name] = experiment
+    return list(loaded.values()), code
+
+
+def rehearse(experiment: Experiment) -> int:
+    """Print the plan and what one small replicate of each algorithm gave."""
+    from greedyexp import runner
+
+    click.echo(plan.words(experiment))
+    outcomes = runner.rehearse(experiment)
+    rows = [
+        (label, outcome.status.value, text.duration(seconds), outcome.message)
+        for label, outcome, seconds in outcomes
+    ]
+    click.echo("One small replicate:")
+    click.echo(text.table(rows, indent="  "))
+    failed = any(outcome.status.failed for _, outcome, _ in outcomes)
+    return failures.SOME_FAILED if failed else failures.DONE
+
+
+def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool, **how) -> int:
+    """Run one experiment, draw its figures and print the summary."""
+    from greedyexp import report, runner
+
+    say = (lambda *_: None) if quiet else click.echo
+    if verbose:
+        say(plan.words(experiment))
+    done = runner.run(experiment, folder, progress=not quiet, **how)
+    title = f"{experiment.name} ({experiment.profile})"
+    say(
+        f"{title}: {done.done} done, {done.failed} failed, {done.computed} computed"
+        f" in {text.duration(done.wall_seconds)}"
+    )
+    for line in outcomes.problems(done.csv):
+        click.echo(f"  {line}", err=True)
+    if done.interrupted:
+        click.echo("Interrupted: everything finished is kept; the same command goes on.", err=True)
+        return failures.INTERRUPTED
+    say(done.csv)
+    for figure in report.draw(folder):
+        say(figure)
+    return failures.SOME_FAILED if done.failed else failures.DONE

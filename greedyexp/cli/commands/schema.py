@@ -1,0 +1,21 @@
+"""``greedyexp schema``: the JSON Schema of an experiment."""
+
+from __future__ import annotations
+
+import click
+
+from greedyexp.cli import options
+
+
+@click.command("schema", short_help="JSON Schema of a config.")
+@options.plugins
+@options.shared
+def command(plugin_files) -> None:
+    """Print the JSON Schema of a YAML experiment, for completion in editors."""
+    import json
+
+    from greedyexp import experiment
+    from greedyexp.registry import load_plugins
+
+    load_plugins(plugin_files)
+    click.echo(json.dumps(experiment.json_schema(), indent=2))

@@ -1,0 +1,68 @@
+"""``greedyexp show``: everything a user needs to know of one part or config."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from greedyexp.cli import options, shipped, text
+
+
+@click.command("show", short_help="Parameters and origin of a part.")
+@click.argument("name")
+@options.plugins
+@options.shared
+def command(name: str, plugin_files: tuple[Path, ...]) -> None:
+    """Show what NAME is, where it comes from and which parameters it takes.
+
+    NAME is a generator, algorithm, metric, figure or shipped config.
+    """
+    from greedyexp import registry
+    from greedyexp.errors import ConfigError, did_you_mean
+
+    registry.load_plugins(plugin_files)
+    known = {kind: registry.parts(kind) for kind in registry.PACKAGES}
+    configs = shipped.configs()
+    found = [parts[name] for parts in known.values() if name in parts]
+    if not found and name not in configs:
+        everything = [one for parts in (*known.values(), configs) for one in parts]
+        raise ConfigError(
+            f"there is no part or config named '{name}'.", remedy=did_you_mean(name, everything)
+        )
+    sections = [part_words(part) for part in found]
+    if name in configs:
+        sections.append(config_words(name, configs[name]))
+    click.echo("\n\n".join(sections))
+
+
+def part_words(part) -> str:
+    """A part as text: kind, title, docstring, facts and the table of its parameters."""
+    import inspect
+
+    from greedyexp.cli import parameters
+
+    facts = [("paper", part.paper), ("requires", ", ".join(part.requires))]
+    if part.kind == "algorithm":
+        facts.append(("tuning", "along a grid of its own" if part.takes_grid else "none"))
+    if part.kind == "metric":
+        facts.append(("better", part.extra.get("better") or "neither"))
+    facts.append(("file", inspect.getsourcefile(part.function) or ""))
+    shown = [(name, words) for name, words in facts if words]
+    blocks = [f"{part.kind} {part.name}: {part.title}", text.table(shown)]
+    docstring = inspect.getdoc(part.function)
+    if docstring:
+        blocks.insert(1, docstring)
+    rows = parameters.rows(part)
+    if rows:
+        heading = ("parameter", "type", "default", "range", "description")
+        blocks.append(text.table([heading, *rows]))
+    else:
+        blocks.append("no parameters")
+    return "\n\n".join(blocks)
+
+
+def config_words(name: str, path: Path) -> str:
+    """A shipped config as text: where it is, what it does, how to run it."""
+    blocks = [f"config {name}: {path}", shipped.description(path) or "no description"]
+    return "\n\n".join([*blocks, f"Run it with: greedyexp run {name}"])

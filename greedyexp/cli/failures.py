@@ -1,0 +1,49 @@
+"""How errors become one sentence on stderr and an exit code."""
+
+from __future__ import annotations
+
+import traceback
+
+import click
+
+from greedyexp.errors import UserError
+
+DONE = 0
+SOME_FAILED = 1
+USER_ERROR = 2
+# EX_SOFTWARE of sysexits.h: 1 must keep meaning that replicates failed.
+INTERNAL_ERROR = 70
+# 128 + SIGINT, as shells report it.
+INTERRUPTED = 130
+
+
+def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=False) -> int:
+    """Print an error as one sentence.
+
+    Parameters
+    ----------
+    error : Exception
+        What was raised.
+    ctx : click.Context, optional
+        Where to look up whether ``--traceback`` was given.
+    with_traceback : bool
+        Print the traceback first.
+
+    Returns
+    -------
+    int
+        The exit code the error stands for.
+    """
+    shown = with_traceback or bool(ctx and ctx.obj and ctx.obj.get("traceback"))
+    if shown:
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    if isinstance(error, UserError):
+        click.echo(f"Error: {error}", err=True)
+        return error.exit_code
+    if isinstance(error, OSError) and error.filename is not None:
+        click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
+        return USER_ERROR
+    what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
+    remedy = "please report it" if shown else "run again with --traceback and report it"
+    click.echo(f"Internal error: {what}; {remedy}.", err=True)
+    return INTERNAL_ERROR

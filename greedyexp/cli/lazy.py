@@ -1,0 +1,38 @@
+"""A click group that imports a command's module when that command is named."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from greedyexp.errors import did_you_mean
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules imported on first use.
+
+    Parameters
+    ----------
+    modules : dict of str to str
+        Module of each command, in the order of the help text. A module's command is its
+        attribute ``command``.
+    """
+
+    def __init__(self, *args, modules: dict[str, str] | None = None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.modules = modules or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.modules:
+            return None
+        return importlib.import_module(self.modules[name]).command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]):
+        name = args[0]
+        if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command '{name}'. {did_you_mean(name, self.modules)}")
+        return super().resolve_command(ctx, args)

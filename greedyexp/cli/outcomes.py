@@ -1,0 +1,37 @@
+"""What did not go well in a run, from its CSV."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+from greedyexp.cli.text import count
+
+
+def problems(table: Path) -> list[str]:
+    """One line for each status other than ``ok``: how many rows, and the first message.
+
+    Parameters
+    ----------
+    table : Path
+        A run's CSV, compressed or not.
+
+    Returns
+    -------
+    list of str
+        ``timeout: 3 rows, first: ...``, statuses in order of appearance.
+    """
+    numbers: dict[str, int] = {}
+    first: dict[str, str] = {}
+    opened = gzip.open if table.suffix == ".gz" else open
+    with opened(table, "rt", encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            status = row["status"]
+            if status != "ok":
+                numbers[status] = numbers.get(status, 0) + 1
+                first.setdefault(status, f"{row['algorithm']}: {row['message']}".rstrip(": "))
+    return [
+        f"{status}: {count(number, 'row')}, first: {first[status]}"
+        for status, number in numbers.items()
+    ]

@@ -1,0 +1,47 @@
+"""What an experiment is about to do, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from greedyexp.cli.text import count
+
+if TYPE_CHECKING:
+    from greedyexp.experiment import Experiment
+
+
+def size_words(experiment: Experiment) -> str:
+    """``12 data points x 20 trials x 3 algorithms = 720 rows``."""
+    points, algorithms = len(experiment.points), len(experiment.algorithms)
+    rows = points * experiment.trials * algorithms
+    return (
+        f"{count(points, 'data point')} x {count(experiment.trials, 'trial')}"
+        f" x {count(algorithms, 'algorithm')} = {count(rows, 'row')}"
+    )
+
+
+def words(experiment: Experiment) -> str:
+    """The plan, one line each: size, data, algorithms, metrics, figures."""
+    swept = ", ".join(
+        f"{name} ({len({repr(point[name]) for point in experiment.points})} values)"
+        for name in experiment.swept
+    )
+    tuned = [
+        spec.label if spec.tuning == "none" else f"{spec.label} (tuning: {spec.tuning})"
+        for spec in experiment.algorithms
+    ]
+    lines = [
+        f"{experiment.name} ({experiment.profile}): {size_words(experiment)}",
+        f"  data: {experiment.generator}" + (f", sweeping {swept}" if swept else ""),
+        f"  algorithms: {', '.join(tuned)}",
+        f"  metrics: {', '.join(spec.name for spec in experiment.metrics)}",
+        f"  figures: {', '.join(spec.name for spec in experiment.figures) or 'none'}",
+    ]
+    return "\n".join(lines)
+
+
+def as_yaml(experiment: Experiment) -> str:
+    """The full config after profile and options, as YAML."""
+    import yaml
+
+    return yaml.safe_dump(experiment.resolved, sort_keys=False, allow_unicode=True)
