@@ -48,8 +48,8 @@ class Part:
     requires : tuple of str
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
     extra : dict
-        What only this kind has: ``provides``, ``check`` and ``reads`` (generators), ``theory`` (algorithms),
-        ``better`` (metrics).
+        What only this kind has: ``provides``, ``check`` and ``reads`` (generators), ``theory``
+        (algorithms), ``better`` (metrics).
     """
 
     kind: str

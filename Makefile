@@ -1,0 +1,41 @@
+# Every target sets up what it needs; the only requirements are Python >= 3.10, make and a C compiler.
+PYTHON ?= python3
+PROFILE ?= quick
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: figure figures test test-deep lint bench wheel clean
+
+figure: $(READY)  ## the main experiment: data, figure and where to find them
+	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
+
+figures: $(READY)  ## every experiment in configs/, in the profile PROFILE
+	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going
+
+test: $(READY)  ## the tests, in parallel
+	$(BIN)/python -m pytest -n 2
+
+test-deep: $(READY)  ## the slower checks
+	$(BIN)/python -m pytest -n 2 -m deep
+
+lint: $(READY)  ## style, formatting and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## speed ratios against other libraries, single-threaded
+	$(BIN)/pip install --quiet --editable '.[peers]'
+	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+wheel: $(READY)  ## dist/*.whl
+	$(BIN)/python -m build --wheel
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,91 @@
+"""Support recovery: fit once, choose the tuning, compare with the truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.protocols import tuning as tunings
+from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.registry import Part
+
+
+def columns(metrics: list[Part]) -> list[str]:
+    """Columns of a row: the tuning that chose, then one for each metric."""
+    return ["tuning", *(metric.name for metric in metrics)]
+
+
+def evaluate(
+    problem: Problem,
+    part: Part,
+    params: dict,
+    *,
+    tuning: str,
+    folds: int,
+    metrics: list[Part],
+    rng: np.random.Generator,
+) -> Outcome:
+    """One row of metrics for one algorithm on one problem.
+
+    Parameters
+    ----------
+    tuning : {"oracle", "cv", "theory", "none"}
+        ``oracle``: every metric takes its best value over the path, each at its own point, so a
+        success means that some tuning recovers; metrics without a direction are taken where the
+        first metric with one is best (at the end of the path when there is none). ``cv``: the
+        point of least cross-validated prediction error. ``theory``: the point that theory
+        prescribes. ``none``: the algorithm returned one estimate.
+    folds : int
+        For ``cv``.
+
+    Returns
+    -------
+    Outcome
+        Status ``not_converged`` when an estimate that counted lacks its certificate,
+        ``nonfinite`` when an estimate or a metric is not finite.
+    """
+    if tuning == "cv":
+        path, chosen = tunings.cross_validated(part, problem, params, folds=folds, rng=rng)
+        path = _only(path, chosen)
+    elif tuning == "theory":
+        path = tunings.theoretical(part, problem, params)
+    else:
+        path = tunings.fit(part, problem, params)
+    if len(path) == 0:
+        return Outcome(Status.ERROR, "the algorithm returned a path without points", [])
+    if not np.isfinite(path.coef).all():
+        return Outcome(Status.NONFINITE, "an estimate is not finite", [])
+    row = {"tuning": tuning, **_best(problem, path, metrics)}
+    if not all(math.isfinite(v) for k, v in row.items() if k != "tuning"):
+        return Outcome(Status.NONFINITE, "a metric is not finite", [])
+    short = int((~path.converged).sum())
+    if short:
+        message = f"{short} of {len(path)} path points lack their certificate"
+        return Outcome(Status.NOT_CONVERGED, f"{message}: {path.message}".rstrip(": "), [row])
+    return Outcome(Status.OK, path.message, [row])
+
+
+def _only(path: Path, index: int) -> Path:
+    keep = slice(index, index + 1)
+    grid = {name: values[keep] for name, values in path.grid.items()}
+    return Path(path.coef[keep], grid, path.objective[keep], path.converged[keep], path.message)
+
+
+def _best(problem: Problem, path: Path, metrics: list[Part]) -> dict:
+    """Each metric at its own best point; without a direction, where the first with one is best."""
+    along = [np.asarray(metric.function(problem, path.coef)) for metric in metrics]
+    points = [_best_point(a, m.extra["better"]) for a, m in zip(along, metrics, strict=True)]
+    reference = next((point for point in points if point is not None), len(path) - 1)
+    return {
+        metric.name: values[reference if point is None else point].item()
+        for metric, values, point in zip(metrics, along, points, strict=True)
+    }
+
+
+def _best_point(along: np.ndarray, better: str | None) -> int | None:
+    if better is None:
+        return None
+    return int(np.argmax(along) if better == "higher" else np.argmin(along))

@@ -1,0 +1,104 @@
+"""Which point of a path counts: judged by the truth, by held-out data, or by theory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from greedyexp.errors import DataError
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.registry import Part
+
+
+def fit(part: Part, problem: Problem, params: dict, **grid) -> Path:
+    """Call an algorithm; an estimate (p,) or (p, r) becomes a path of one point.
+
+    Raises
+    ------
+    DataError
+        When the algorithm returns an array of another shape.
+    """
+    result = part.function(problem, **params, **grid)
+    if isinstance(result, Path):
+        return result
+    coef = np.asarray(result, dtype=float)
+    if coef.ndim == 1:
+        coef = coef[:, None]
+    expected = (problem.n_features, problem.n_tasks)
+    if coef.shape != expected:
+        raise DataError(
+            f"algorithm '{part.name}' returned an estimate of shape {np.shape(result)};"
+            f" the problem needs {expected}."
+        )
+    return Path(coef[None], {}, np.array([np.nan]), np.array([True]))
+
+
+def cross_validated(
+    part: Part, problem: Problem, params: dict, *, folds: int, rng: np.random.Generator
+) -> tuple[Path, int]:
+    """The path on all rows, and the point with the least K-fold prediction error.
+
+    The error of a point is the mean over folds of the mean over tasks of the mean squared residual
+    on the fold left out. The grid comes from the path on all rows, so that every fold fits the same
+    tuning values. Ties go to the earlier point, which by convention is the sparser one.
+
+    Parameters
+    ----------
+    folds : int in [2, smallest number of rows]
+    rng : Generator
+        Shuffles the rows; tasks that share a design share the folds.
+
+    Raises
+    ------
+    DataError
+        When a task has fewer rows than folds.
+    """
+    smallest = int(problem.n_samples.min())
+    if smallest < folds:
+        raise DataError(
+            f"{folds}-fold cross-validation needs at least {folds} rows; a task has {smallest}."
+        )
+    path = fit(part, problem, params)
+    held_out = _fold_rows(problem, folds, rng)
+    error = np.zeros(len(path))
+    for fold in held_out:
+        train = _complement(problem, fold)
+        coef = fit(part, problem.rows(train), params, grid=path.grid).coef
+        left = problem.rows(fold)
+        for j, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
+            error += ((y - coef[:, :, j] @ X.T) ** 2).mean(axis=1) / (folds * problem.n_tasks)
+    return path, int(np.argmin(error))
+
+
+def _fold_rows(problem: Problem, folds: int, rng) -> list[list[np.ndarray]]:
+    """For each fold the rows of each task that are left out."""
+    tasks = 1 if problem.shared_design else problem.n_tasks
+    parts = [np.array_split(rng.permutation(n), folds) for n in problem.n_samples[:tasks]]
+    return [
+        [np.sort(parts[j % tasks][k]) for j in range(tasks)] * (problem.n_tasks // tasks)
+        for k in range(folds)
+    ]
+
+
+def _complement(problem: Problem, fold: list[np.ndarray]) -> list[np.ndarray]:
+    if problem.shared_design:
+        return [np.setdiff1d(np.arange(problem.n_samples[0]), fold[0])] * problem.n_tasks
+    return [
+        np.setdiff1d(np.arange(n), left) for n, left in zip(problem.n_samples, fold, strict=True)
+    ]
+
+
+def theoretical(part: Part, problem: Problem, params: dict) -> Path:
+    """The one point that the algorithm's theory prescribes.
+
+    Raises
+    ------
+    DataError
+        When the algorithm has no such rule.
+    """
+    rule: Callable | None = part.extra.get("theory")
+    if rule is None:
+        raise DataError(f"algorithm '{part.name}' has no tuning rule from theory.")
+    return fit(part, problem, params, grid=rule(problem, **params))

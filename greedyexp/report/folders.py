@@ -1,0 +1,57 @@
+"""Finding run folders and reading their tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from greedyexp.errors import StorageError
+
+
+def run_folders(path: Path) -> list[Path]:
+    """Folders of runs at any level at or below a path: those with a config and a table.
+
+    Raises
+    ------
+    StorageError
+        When there is none.
+    """
+    found = sorted(
+        config.parent for config in Path(path).rglob("config.yaml") if table_of(config.parent)
+    )
+    if not found:
+        raise StorageError(
+            "there is no finished run here.", place=str(path), remedy="`greedyexp run` makes one."
+        )
+    return found
+
+
+def table_of(folder: Path) -> Path | None:
+    """The CSV of a run folder, compressed or not; None when it has none."""
+    tables = [path for path in folder.glob("*.csv*") if path.suffix in (".csv", ".gz")]
+    return next((path for path in sorted(tables) if not path.name.startswith("timings.")), None)
+
+
+def read_frame(table: Path) -> pd.DataFrame:
+    """The tidy table with full precision.
+
+    Raises
+    ------
+    StorageError
+        When the file cannot be read as a table.
+    """
+    try:
+        return pd.read_csv(
+            table,
+            float_precision="round_trip",
+            keep_default_na=False,
+            na_values=[""],
+            dtype={"message": str, "status": str, "algorithm": str},
+        )
+    except (OSError, ValueError) as error:
+        raise StorageError(
+            f"the table cannot be read ({str(error).rstrip('.')}).",
+            place=str(table),
+            remedy="Run the experiment again; finished replicates are not computed anew.",
+        ) from None

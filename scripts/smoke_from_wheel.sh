@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Install the built wheel into a clean environment and run the smoke profile of every config with it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+wheel=$(ls -t dist/greedyexp-*.whl | head -n 1)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet "$wheel"
+cp -r configs "$work/configs"
+cd "$work"
+venv/bin/greedyexp run configs/*.yaml --profile smoke --out "$work/results"
+for config in configs/*.yaml; do
+    name=$(basename "$config" .yaml)
+    ls "$work/results/$name/smoke/figures/"*.png "$work/results/$name/smoke/$name.csv"* > /dev/null
+done
+echo "smoke profile of every config: done"
