@@ -108,6 +108,9 @@ def _read_csv(path: Path) -> pd.DataFrame:
     except (ValueError, OSError) as error:
         reason = str(error).strip().rstrip(".").lower()
         raise DataError(f"not a readable table ({reason}).", place=str(path)) from None
+    if not isinstance(table.index, pd.RangeIndex):
+        # pandas takes surplus leading fields for row names.
+        raise DataError("the rows have more fields than the header.", place=str(path))
     if table.empty:
         raise DataError("the table has no rows.", place=str(path))
     for column in table.columns:
@@ -115,9 +118,10 @@ def _read_csv(path: Path) -> pd.DataFrame:
         bad = ~np.isfinite(numbers)
         if bad.any():
             row = int(np.argmax(bad))
+            held = table[column].iloc[row]
+            what = "nothing" if pd.isna(held) else f"'{held}'"
             raise DataError(
-                f"column '{column}' holds {table[column].iloc[row]!r}, which is not a finite"
-                " number.",
+                f"column '{column}' holds {what}, which is not a finite number.",
                 place=f"{path}:{row + 2}",
                 remedy="Remove or impute it.",
             )
