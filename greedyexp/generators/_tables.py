@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -104,13 +105,15 @@ def _read_csv(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise DataError("there is no such data file.", place=str(path))
     try:
-        table = pd.read_csv(path)
+        with warnings.catch_warnings():
+            # pandas only warns when rows have more fields than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(path, index_col=False)
+    except pd.errors.ParserWarning:
+        raise DataError("the rows have more fields than the header.", place=str(path)) from None
     except (ValueError, OSError) as error:
         reason = str(error).strip().rstrip(".").lower()
         raise DataError(f"not a readable table ({reason}).", place=str(path)) from None
-    if not isinstance(table.index, pd.RangeIndex):
-        # pandas takes surplus leading fields for row names.
-        raise DataError("the rows have more fields than the header.", place=str(path))
     if table.empty:
         raise DataError("the table has no rows.", place=str(path))
     for column in table.columns:
