@@ -15,11 +15,12 @@ from pydantic import Field
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.figures.context import Context
 from greedyexp.figures.style import COLOURS, DASHES, MARKERS, assign
+from greedyexp.protocols.outcome import Status
 from greedyexp.registry import figure
 from greedyexp.stats.proportions import wilson
 from greedyexp.theory.thresholds import TWO_TASKS
 
-FAILED = ("error", "timeout", "nonfinite")
+FAILED = [status.value for status in Status if status.failed]
 
 
 @figure("phase_transition", title="Phase transition")

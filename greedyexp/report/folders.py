@@ -9,6 +9,10 @@ import pandas as pd
 from greedyexp.errors import StorageError
 
 
+# Before pandas 3.1 the default parser may be off in the last digit; from then on it never is.
+_EXACT = {"float_precision": "round_trip"} if pd.__version__ < "3.1" else {}
+
+
 def run_folders(path: Path) -> list[Path]:
     """Folders of runs at any level at or below a path: those with a config and a table.
 
@@ -44,10 +48,10 @@ def read_frame(table: Path) -> pd.DataFrame:
     try:
         return pd.read_csv(
             table,
-            float_precision="round_trip",
             keep_default_na=False,
             na_values=[""],
             dtype={"message": str, "status": str, "algorithm": str},
+            **_EXACT,
         )
     except (OSError, ValueError) as error:
         raise StorageError(

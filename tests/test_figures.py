@@ -1,0 +1,150 @@
+"""Figures show the table's numbers: rates, intervals, failures in the denominator, predictions."""
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from greedyexp import report
+from greedyexp.errors import ConfigError, StorageError
+from greedyexp.figures.context import Context
+from greedyexp.figures.phase_transition import phase_transition
+from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.stats.proportions import wilson
+
+CONTEXT = Context(
+    "demo", "smoke", 4, "A paper, Figure 1", {"ours": "greedy_dirty"}, {"ours": "Ours"}
+)
+
+
+def table(rows):
+    names = ["p", "kappa", "theta", "n_samples", "replicate", "algorithm", "status", "sign_support"]
+    return pd.DataFrame(rows, columns=names)
+
+
+@pytest.fixture
+def frame():
+    rows = []
+    for theta, wins in ((1.0, 0), (2.0, 3), (3.0, 4)):
+        rows += [
+            (64, 0.5, theta, int(30 * theta), k, "ours", "ok", float(k < wins)) for k in range(4)
+        ]
+    return table(rows)
+
+
+@pytest.fixture(autouse=True)
+def _style():
+    use_style()
+    yield
+    plt.close("all")
+
+
+def curve(figure, axis=0):
+    return next(line for line in figure.axes[axis].lines if len(line.get_xdata()) > 2)
+
+
+def test_curve_and_band_are_rates_and_wilson_intervals(frame):
+    figure = phase_transition(frame, CONTEXT, panel="kappa")
+    line = curve(figure)
+    assert line.get_xdata().tolist() == [1.0, 2.0, 3.0]
+    assert line.get_ydata().tolist() == [0.0, 0.75, 1.0]
+    band = figure.axes[0].collections[0].get_paths()[0].vertices
+    low, high = wilson([0, 3, 4], [4, 4, 4])
+    assert set(np.round(np.concatenate([low, high]), 9)) <= set(np.round(band[:, 1], 9))
+
+
+@pytest.mark.parametrize("status", ["error", "timeout", "nonfinite"])
+def test_failures_stay_in_the_denominator_and_are_stated(frame, status):
+    frame.loc[[8, 9], "status"] = status
+    frame.loc[[8, 9], "sign_support"] = np.nan
+    figure = phase_transition(frame, CONTEXT, panel="kappa")
+    assert curve(figure).get_ydata().tolist() == [0.0, 0.75, 0.5]
+    assert "failed (counted as no success): 16.67%" in figure.get_supxlabel()
+    assert "4 trials per point" in figure.get_supxlabel()
+    assert "profile smoke" in figure.get_supxlabel()
+
+
+def test_prediction_is_drawn_for_the_registered_algorithm(frame):
+    figure = phase_transition(frame, CONTEXT, panel="kappa")
+    vertical = [line for line in figure.axes[0].lines if set(line.get_xdata()) == {0.75}]
+    assert len(vertical) == 1
+    assert vertical[0].get_color() == COLOURS[0]
+    plain = phase_transition(frame, CONTEXT, panel="kappa", theory=False)
+    assert not [line for line in plain.axes[0].lines if set(line.get_xdata()) == {0.75}]
+
+
+def test_success_metric_by_algorithm(frame):
+    frame["row_support"] = 1.0
+    figure = phase_transition(
+        frame, CONTEXT, success={"greedy_dirty": "row_support", "default": "sign_support"}
+    )
+    assert curve(figure).get_ydata().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_second_axis_shows_sample_sizes(frame):
+    figure = phase_transition(frame, CONTEXT, panel="kappa", line=["algorithm", "p"])
+    figure.canvas.draw()
+    top = figure.axes[0].child_axes[0]
+    shown = {t.get_position()[0]: t.get_text() for t in top.get_xticklabels()}
+    assert shown[2.0] == "60"
+
+
+def test_missing_columns_are_named(frame):
+    with pytest.raises(ConfigError, match=r"no column 'kapa'. Did you mean 'kappa'"):
+        phase_transition(frame, CONTEXT, panel="kapa")
+    with pytest.raises(ConfigError, match="no column 'support'"):
+        phase_transition(frame, CONTEXT, success={"default": "support"})
+
+
+@pytest.fixture
+def folder(frame, tmp_path):
+    run = tmp_path / "results" / "demo" / "smoke"
+    run.mkdir(parents=True)
+    frame.to_csv(run / "demo.csv", index=False)
+    config = {
+        "name": "demo",
+        "trials": 4,
+        "algorithms": [{"greedy_dirty": {"label": "ours"}}],
+        "figures": ["phase_transition", {"phase_transition": {"panel": "kappa"}}],
+    }
+    (run / "config.yaml").write_text(yaml.safe_dump(config))
+    (run / "manifest.json").write_text(json.dumps({"git": {"commit": "abc123"}}))
+    return run
+
+
+def test_every_figure_is_drawn_from_the_table_alone(folder, tmp_path):
+    assert report.run_folders(tmp_path) == [folder]
+    files = report.draw(folder)
+    assert [f.name for f in files] == [
+        "phase_transition.png",
+        "phase_transition.pdf",
+        "phase_transition_2.png",
+        "phase_transition_2.pdf",
+    ]
+    assert b"commit abc123" in files[0].read_bytes()
+    assert files[1].read_bytes().startswith(b"%PDF")
+    before = [f.read_bytes() for f in files]
+    report.draw(folder)
+    assert [f.read_bytes() for f in files] == before
+
+
+def test_folders_without_a_run_say_so(tmp_path, folder):
+    with pytest.raises(StorageError, match="no finished run"):
+        report.run_folders(tmp_path / "absent")
+    (folder / "config.yaml").write_text("just text")
+    with pytest.raises(StorageError, match="not the configuration"):
+        report.draw(folder)
+    (folder / "demo.csv").write_text('"')
+    (folder / "config.yaml").write_text("name: demo\nalgorithms: []\ntrials: 1")
+    with pytest.raises(StorageError, match="cannot be read"):
+        report.draw(folder)
+
+
+def test_tables_are_read_with_full_precision(tmp_path):
+    numbers = np.random.default_rng(0).standard_normal(2000) * 10.0 ** np.arange(-200, 200, 0.2)
+    path = tmp_path / "t.csv"
+    path.write_text("value\n" + "\n".join(map(repr, numbers.tolist())) + "\n")
+    assert report.read_frame(path)["value"].tolist() == numbers.tolist()
