@@ -1,0 +1,140 @@
+"""Orthogonal matching pursuit, task by task."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.algorithms.refit import certify
+from greedyexp.errors import DataError
+from greedyexp.kernels import gram_fit
+from greedyexp.kernels import omp as kernel
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.registry import algorithm
+
+
+def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
+    """As many steps as there are nonzero coefficients (Tropp & Gilbert 2007, Theorem 2)."""
+    if problem.sparsity is None:
+        raise DataError(
+            "orthogonal matching pursuit is tuned by theory with the number of nonzeros.",
+            remedy="Give the true coefficients, or tune by cross-validation.",
+        )
+    return {"n_atoms": np.array([float(problem.sparsity)])}
+
+
+@algorithm(
+    "omp",
+    title="OMP",
+    paper="Pati, Rezaiifar & Krishnaprasad (1993); Tropp & Gilbert (2007), Algorithm 3",
+    theory=theory_grid,
+)
+def omp(
+    problem: Problem,
+    *,
+    n_atoms: Annotated[
+        int | None, Field(ge=1, description="most atoms per task; default min(n, p) / 2")
+    ] = None,
+    normalize: Annotated[
+        bool, Field(description="divide correlations by the norms of the columns")
+    ] = True,
+    grid: dict[str, np.ndarray] | None = None,
+) -> Path:
+    """Orthogonal matching pursuit: add the best correlated column, refit, repeat.
+
+    Each task is pursued by itself; nothing is shared between tasks but the number of atoms, the
+    tuning parameter. Tasks with one design share its Gram matrix, so that many targets cost little
+    more than their own steps.
+
+    Parameters
+    ----------
+    problem : Problem
+        r tasks over p features.
+    n_atoms : int, optional
+        Where the path ends; default half of the smaller of p and the least number of rows.
+    normalize : bool
+        Choose max |x_i^T res| / ||x_i||, the step that lowers the loss most when one coefficient
+        moves and the same rule as the published one, which assumes unit columns. With false
+        max |x_i^T res|, as scikit-learn's ``orthogonal_mp`` does.
+    grid : dict with array ``n_atoms``, optional
+        Return one estimate for each number of atoms, in this order.
+
+    Returns
+    -------
+    Path
+        Estimates with 0, 1, ... atoms in every task; ``objective`` is
+        sum_j ||y_j - X_j b_j||^2 / (2 n_j). A task that nothing improves further keeps its
+        estimate, and a path whose tasks have all come that far ends there.
+
+    Raises
+    ------
+    DataError
+        When a number of atoms is not a whole number >= 0.
+
+    Notes
+    -----
+    Scores equal to a relative 1e-10 go to the lowest feature. A column in the span of the support
+    (squared sine below 1e-10) is left out and reported.
+
+    References
+    ----------
+    Y. C. Pati, R. Rezaiifar, P. S. Krishnaprasad, Orthogonal matching pursuit, 1993.
+    J. A. Tropp, A. C. Gilbert, Signal recovery from random measurements via orthogonal matching
+    pursuit, 2007.
+    """
+    return pursuit_path(problem, "n_atoms", n_atoms, grid, together=False, normalize=normalize)
+
+
+def pursuit_path(
+    problem: Problem, name: str, most: int | None, grid, *, together: bool, normalize: bool
+) -> Path:
+    """The path of a pursuit with the number of features as its grid ``name``.
+
+    Parameters
+    ----------
+    most : int, optional
+        Where the path ends when there is no grid.
+    together : bool
+        Whether all tasks take the same features.
+    """
+    rows = np.minimum(problem.n_samples, problem.n_features)
+    if grid is not None:
+        asked = _whole_numbers(grid[name], name)
+    else:
+        asked = np.arange(1 + (max(1, int(rows.min()) // 2) if most is None else most))
+    counts, place = np.unique(asked, return_inverse=True)
+    coef, loss, reached, skipped, smallest = kernel.pursuits(
+        gram_fit.stored(problem.gram),
+        problem.correlation,
+        problem.response_power,
+        np.minimum(rows, max(1, counts[-1])),
+        together,
+        normalize,
+        counts,
+    )
+    parts = []
+    if grid is None and reached < counts[-1]:
+        parts.append(f"nothing left to gain after {reached} steps.")
+        coef, loss, place, asked = (a[: reached + 1] for a in (coef, loss, place, asked))
+    if skipped:
+        parts.append(f"{skipped} entries in the span of their support were left out.")
+    coef, loss, redone = certify(problem, coef, loss, smallest)
+    if redone:
+        parts.append(redone)
+    return Path(
+        coef if np.array_equal(place, np.arange(len(coef))) else coef[place],
+        {name: asked.astype(float)},
+        loss[place],
+        np.ones(len(asked), dtype=bool),
+        " ".join(parts),
+    )
+
+
+def _whole_numbers(values, name: str) -> np.ndarray:
+    values = np.atleast_1d(np.asarray(values, dtype=float))
+    if values.size == 0 or not (np.isfinite(values) & (values >= 0) & (values % 1 == 0)).all():
+        raise DataError(f"the grid of {name} must hold whole numbers >= 0.")
+    return values.astype(np.int64)

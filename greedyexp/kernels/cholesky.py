@@ -1,0 +1,114 @@
+"""A Cholesky factor that follows its matrix when an index is added or removed.
+
+The factor L of A = L L^T is kept row by row in a larger array: row i holds L[i, :i + 1], what lies
+beyond is scratch. Adding an index costs one triangular solve, removing one a sweep of plane
+rotations, both O(k^2) and with rows read in order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# Sums may be reordered so that dot products use vector registers; nothing else is relaxed.
+SUMS = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, fastmath=SUMS)
+def append(chol, size, cross, diagonal):
+    """Write row ``size``: the factor of the matrix grown by one index.
+
+    Parameters
+    ----------
+    chol : array (m, m), m > size
+        Factor in its leading ``size`` rows; row ``size`` is written.
+    size : int
+        Order of the matrix before.
+    cross : array (>= size,)
+        Entries of the new index with the present ones, in their order.
+    diagonal : float
+        Entry of the new index with itself.
+
+    Returns
+    -------
+    float
+        New pivot squared over ``diagonal``: for a Gram matrix the squared sine of the angle between
+        the new column and the span of the others. At most zero means that the matrix is not
+        positive definite to working precision; the row is then useless.
+    """
+    row = chol[size]
+    remainder = diagonal
+    for i in range(size):
+        line = chol[i]
+        total = cross[i]
+        for t in range(i):
+            total -= line[t] * row[t]
+        entry = total / line[i]
+        row[i] = entry
+        remainder -= entry * entry
+    if not remainder > 0.0:
+        return 0.0
+    row[size] = np.sqrt(remainder)
+    return remainder / diagonal
+
+
+@njit(cache=True)
+def remove(chol, size, index, rotated):
+    """Take out one index; the factor is of order ``size - 1`` afterwards.
+
+    Parameters
+    ----------
+    chol : array (m, m)
+        Factor of order ``size``, overwritten.
+    size : int
+        Order of the matrix before.
+    index : int
+        Which row and column of the matrix goes; later ones move up.
+    rotated : array (m,)
+        L^{-1} c for a right-hand side c; becomes that of c without the entry ``index``.
+    """
+    count = size - 1 - index
+    cosine = np.empty(count)
+    sine = np.empty(count)
+    for i in range(index, size - 1):
+        row = chol[i]
+        lower = chol[i + 1]
+        for t in range(index):
+            row[t] = lower[t]
+        carry = lower[index]
+        for t in range(index, i):
+            q = t - index
+            row[t] = cosine[q] * carry + sine[q] * lower[t + 1]
+            carry = cosine[q] * lower[t + 1] - sine[q] * carry
+        pivot = np.hypot(carry, lower[i + 1])
+        row[i] = pivot
+        cosine[i - index] = carry / pivot
+        sine[i - index] = lower[i + 1] / pivot
+    carry = rotated[index]
+    for q in range(count):
+        following = rotated[index + q + 1]
+        rotated[index + q] = cosine[q] * carry + sine[q] * following
+        carry = cosine[q] * following - sine[q] * carry
+
+
+@njit(cache=True)
+def extend_solution(chol, size, value, rotated):
+    """Entry ``size`` of L^{-1} c after ``append``, where ``value`` is the new entry of c."""
+    row = chol[size]
+    total = value
+    for t in range(size):
+        total -= row[t] * rotated[t]
+    rotated[size] = total / row[size]
+
+
+@njit(cache=True)
+def solve_transposed(chol, size, rotated, solution):
+    """Solve L^T x = ``rotated`` into ``solution[:size]``, which ends the solution of A x = c."""
+    for i in range(size):
+        solution[i] = rotated[i]
+    for i in range(size - 1, -1, -1):
+        row = chol[i]
+        entry = solution[i] / row[i]
+        solution[i] = entry
+        for t in range(i):
+            solution[t] -= entry * row[t]

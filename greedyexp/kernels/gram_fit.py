@@ -1,0 +1,189 @@
+"""Least squares on a support that grows and shrinks, for several tasks, in Gram form.
+
+For task j with G_j = X_j^T X_j / n_j and c_j = X_j^T y_j / n_j the fit on support S solves
+G_SS b = c_S, and c - G_S b is X_j^T (y_j - X_j b) / n_j, the correlation of the residual. Nothing
+here depends on the number of rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels import cholesky
+
+# A column whose squared sine of the angle to the span of the support is below SPAN counts as lying
+# in the span: Gram form knows that number to about 1e-14 only. Fits with a smaller angle than
+# REFIT are to be redone from the design itself, since Gram form squares the condition number.
+SPAN = 1e-10
+REFIT = 1e-6
+# Gains below this part of the response power are rounding errors of the residual correlation.
+GAIN_FLOOR = 1e-20
+# Gains and costs that agree to this relative precision are equal, and the lowest index wins:
+# rounding would otherwise break ties by the order of summation.
+TIE = 1e-10
+# A mean square at most this is a zero column; its inverse would overflow.
+NO_COLUMN = 1e-300
+
+
+class Fits(NamedTuple):
+    """Fits of r tasks over p features on supports of at most m entries each."""
+
+    gram: np.ndarray  # (r, p, p), or (1, p, p) when the tasks share a design
+    correlation: np.ndarray  # (r, p)
+    curvature: np.ndarray  # (r, p): diagonals of the Gram matrices
+    half_inverse: np.ndarray  # (r, p): 1 / (2 curvature), zero for a zero column
+    capacity: np.ndarray  # (r,): largest support, at most m
+    chol: np.ndarray  # (r, m, m): factors of the Gram matrices on the supports
+    rotated: np.ndarray  # (r, m): L^{-1} c_S
+    coef: np.ndarray  # (r, m): solution on the support, in support order
+    support: np.ndarray  # (r, m): features in support order
+    size: np.ndarray  # (r,): entries in each support
+    position: np.ndarray  # (r, p): place in the support, or -1
+    barred: np.ndarray  # (r, p): columns found in the span of the present support
+    residual: np.ndarray  # (r, p): correlation of the residual
+    cross: np.ndarray  # (m,): scratch
+    smallest: np.ndarray  # (r,): smallest squared sine of any column taken
+
+
+def stored(gram):
+    """The Gram matrices as kernels take them: a broadcast one once, and never writable.
+
+    Read-only whatever came in, so that one compiled version serves all callers.
+    """
+    view = gram[:1] if gram.strides[0] == 0 else gram[:]
+    view.flags.writeable = False
+    return view
+
+
+@njit(cache=True)
+def start(gram, correlation, capacity):
+    """Empty fits; see ``Fits`` for shapes."""
+    r, p = correlation.shape
+    m = capacity.max()
+    curvature = np.empty((r, p))
+    half_inverse = np.zeros((r, p))
+    for j in range(r):
+        own = gram[j % gram.shape[0]]
+        for i in range(p):
+            curvature[j, i] = own[i, i]
+            if own[i, i] > NO_COLUMN:
+                half_inverse[j, i] = 0.5 / own[i, i]
+    return Fits(
+        gram,
+        correlation,
+        curvature,
+        half_inverse,
+        capacity,
+        np.empty((r, m, m)),
+        np.empty((r, m)),
+        np.empty((r, m)),
+        np.empty((r, m), np.int64),
+        np.zeros(r, np.int64),
+        np.full((r, p), -1, np.int64),
+        np.zeros((r, p), np.bool_),
+        correlation.copy(),
+        np.empty(m),
+        np.ones(r),
+    )
+
+
+@njit(cache=True)
+def stage(fits, j, i):
+    """Prepare feature i for the support of task j; False when it lies in the span.
+
+    Nothing changes until ``commit``. A full support spans everything.
+    """
+    size = fits.size[j]
+    if size >= fits.capacity[j] or fits.half_inverse[j, i] == 0.0:
+        return False
+    line = fits.gram[j % fits.gram.shape[0], i]
+    for t in range(size):
+        fits.cross[t] = line[fits.support[j, t]]
+    return cholesky.append(fits.chol[j], size, fits.cross, fits.curvature[j, i]) > SPAN
+
+
+@njit(cache=True)
+def commit(fits, j, i):
+    """Take the feature staged last for task j into its support."""
+    size = fits.size[j]
+    cholesky.extend_solution(fits.chol[j], size, fits.correlation[j, i], fits.rotated[j])
+    sine = fits.chol[j, size, size] ** 2 / fits.curvature[j, i]
+    fits.smallest[j] = min(fits.smallest[j], sine)
+    fits.support[j, size] = i
+    fits.position[j, i] = size
+    fits.size[j] = size + 1
+
+
+@njit(cache=True)
+def drop(fits, j, i):
+    """Take feature i out of the support of task j; barred columns may be tried again."""
+    gone = fits.position[j, i]
+    size = fits.size[j]
+    cholesky.remove(fits.chol[j], size, gone, fits.rotated[j])
+    for t in range(gone, size - 1):
+        moved = fits.support[j, t + 1]
+        fits.support[j, t] = moved
+        fits.position[j, moved] = t
+    fits.position[j, i] = -1
+    fits.size[j] = size - 1
+    fits.barred[j, :] = False
+
+
+@njit(cache=True)
+def refit(fits, j):
+    """Coefficients of task j on its support."""
+    cholesky.solve_transposed(fits.chol[j], fits.size[j], fits.rotated[j], fits.coef[j])
+
+
+@njit(cache=True)
+def correlate_residual(fits, j):
+    """c - G_S b of task j, afresh from its coefficients, so that errors do not add up."""
+    out = fits.residual[j]
+    out[:] = fits.correlation[j]
+    own = fits.gram[j % fits.gram.shape[0]]
+    support, coef = fits.support[j], fits.coef[j]
+    size = fits.size[j]
+    p = len(out)
+    blocked = size - size % 4
+    for t in range(0, blocked, 4):
+        one, two = own[support[t]], own[support[t + 1]]
+        three, four = own[support[t + 2]], own[support[t + 3]]
+        a, b, c, d = coef[t], coef[t + 1], coef[t + 2], coef[t + 3]
+        for i in range(p):
+            out[i] -= (a * one[i] + b * two[i]) + (c * three[i] + d * four[i])
+    for t in range(blocked, size):
+        one = own[support[t]]
+        a = coef[t]
+        for i in range(p):
+            out[i] -= a * one[i]
+
+
+@njit(cache=True)
+def gains_of(fits, j, floor, gains):
+    """Loss decrease along each single coordinate of task j: residual^2 / (2 G_ii).
+
+    Zero on the support (the fit is optimal there), for columns in its span, and where the
+    decrease is not above ``floor``.
+    """
+    residual, weight = fits.residual[j], fits.half_inverse[j]
+    for i in range(len(gains)):
+        gain = residual[i] * residual[i] * weight[i]
+        gains[i] = gain if gain > floor else 0.0
+    for t in range(fits.size[j]):
+        gains[fits.support[j, t]] = 0.0
+    barred = fits.barred[j]
+    for i in range(len(gains)):
+        if barred[i]:
+            gains[i] = 0.0
+
+
+@njit(cache=True)
+def explained(fits, j):
+    """Twice the loss decrease of task j from zero coefficients: c_S^T b = ||L^{-1} c_S||^2."""
+    total = 0.0
+    for t in range(fits.size[j]):
+        total += fits.rotated[j, t] ** 2
+    return total
