@@ -1,0 +1,163 @@
+"""The version of a part's code: a hash of its syntax and of the modules it builds on.
+
+Docstrings, comments and formatting do not count; everything else does. Imports are read from the
+source, not executed: those inside the package and, for a plugin, those of files beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import greedyexp
+from greedyexp.errors import PluginError
+
+ROOT = Path(greedyexp.__file__).resolve().parent
+
+# What only starts, records or shows a computation; a change there changes no result.
+HARNESS = ("registry", "errors", "runner", "experiment", "cli", "report", "figures")
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def of_function(function: Callable) -> str:
+    """Version of the code that a registered function runs.
+
+    Raises
+    ------
+    PluginError
+        When the source cannot be read, as for a function typed into a prompt.
+    """
+    function = inspect.unwrap(function)
+    try:
+        source = inspect.getsourcefile(function)
+        if source is not None and Path(source).is_file():
+            return of_file(Path(source).resolve())
+        text = inspect.getsource(function)
+    except (OSError, TypeError):
+        raise PluginError(
+            f"the source of '{getattr(function, '__name__', function)}' cannot be read, so its"
+            " results could not be told from those of another version.",
+            remedy="Put it in a file and name the file under `plugins:`.",
+        ) from None
+    return hashlib.sha256(_syntax(textwrap.dedent(text)).encode()).hexdigest()
+
+
+def of_module(name: str) -> str:
+    """Version of one module of the package and of what it builds on."""
+    spec = importlib.util.find_spec(name)
+    return of_file(Path(spec.origin).resolve())
+
+
+def of_file(path: Path) -> str:
+    """Version of a source file and, transitively, of the modules it imports."""
+    seen: dict[Path, _Source] = {}
+    waiting = [path]
+    while waiting:
+        current = waiting.pop()
+        if current not in seen:
+            seen[current] = _source(current)
+            waiting.extend(seen[current].imports)
+    # Sorted names and hashes: moving a plugin or the package to another folder changes nothing.
+    lines = sorted(source.version for source in seen.values())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One file: its name and the hash of its syntax, and the files it imports."""
+
+    version: str
+    imports: tuple[Path, ...]
+
+
+def _source(path: Path) -> _Source:
+    # Keyed by the time of the last change: in a long session workers load what is on the disk
+    # now, not what the session imported an hour ago.
+    return _read(path, path.stat().st_mtime_ns, path.stat().st_size)
+
+
+@cache
+def _read(path: Path, _changed: int, _size: int) -> _Source:
+    text = path.read_text(encoding="utf-8")
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+    version = f"{name} {hashlib.sha256(_syntax(text).encode()).hexdigest()}"
+    return _Source(version, tuple(_imports(ast.parse(text), path)))
+
+
+def _syntax(text: str) -> str:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        documented = isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False)
+        if documented is not None and documented is not False:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _imports(tree: ast.Module, path: Path) -> list[Path]:
+    found: list[Path] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found.extend(_locate(alias.name, (), path))
+        elif isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            found.extend(_locate(_absolute(node, path), names, path))
+    return found
+
+
+def _absolute(node: ast.ImportFrom, path: Path) -> str:
+    """The dotted name an import is from, relative imports resolved."""
+    if node.level == 0:
+        return node.module or ""
+    package = path.parents[node.level - 1]
+    if package.is_relative_to(ROOT):
+        prefix = ".".join(("greedyexp", *package.relative_to(ROOT).parts))
+        return f"{prefix}.{node.module}" if node.module else prefix
+    return node.module or ""
+
+
+def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Path]:
+    """Source files that an import statement reads and that count."""
+    if module == "greedyexp":
+        for name in names:
+            # `from greedyexp import Problem` is resolved lazily by the package itself.
+            target = greedyexp._LAZY.get(name, f"greedyexp.{name}")
+            yield from _inside(target.split(".")[1:], ())
+    elif module.startswith("greedyexp."):
+        yield from _inside(module.split(".")[1:], names)
+    elif not importer.is_relative_to(ROOT) and module:
+        yield from _files(importer.parent, module.split("."), names)
+
+
+def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
+    if parts[0] in HARNESS:
+        return
+    if parts[0] == "api":
+        # `solve` finds its algorithm by name at run time: any of them may be meant.
+        yield from sorted((ROOT / "algorithms").glob("*.py"))
+    yield from _files(ROOT, parts, names)
+
+
+def _files(folder: Path, parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
+    for part in parts[:-1]:
+        folder = folder / part
+        yield from _existing(folder / "__init__.py")
+    last = folder / parts[-1]
+    yield from _existing(last.with_suffix(".py"))
+    yield from _existing(last / "__init__.py")
+    for name in names:
+        yield from _existing(last / f"{name}.py")
+        yield from _existing(last / name / "__init__.py")
+
+
+def _existing(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path.resolve()

@@ -1,0 +1,90 @@
+"""The columns of a run's CSV and how a value is written in a cell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+from greedyexp import protocols, registry
+from greedyexp.errors import ConfigError
+from greedyexp.runner.canonical import plain_data
+
+OWN = ("replicate", "algorithm", "status", "message")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of the columns of one experiment, all but the facts of its problems.
+
+    Parameters
+    ----------
+    data : tuple of str
+        Parameters of the generator, in the order of its signature.
+    swept : tuple of str
+        Parameters that vary inside an algorithm's entry.
+    measured : tuple of str
+        What the protocol gives.
+    """
+
+    data: tuple[str, ...]
+    swept: tuple[str, ...]
+    measured: tuple[str, ...]
+
+    @cached_property
+    def not_for_facts(self) -> tuple[str, ...]:
+        """Names that a fact of a problem must not have."""
+        return (*OWN, *self.swept, *self.measured)
+
+    def of_table(self, facts: tuple[str, ...]) -> list[str]:
+        """The header of ``<name>.csv``."""
+        return [
+            *self.data, *facts, "replicate", "algorithm", *self.swept, "status", "message",
+            *self.measured,
+        ]  # fmt: skip
+
+    @property
+    def of_timings(self) -> list[str]:
+        """The header of ``timings.csv``."""
+        return [*self.data, "replicate", "algorithm", *self.swept, "seconds"]
+
+
+def columns_of(experiment) -> Columns:
+    """The columns of an experiment.
+
+    Raises
+    ------
+    ConfigError
+        When two things would share a column.
+    """
+    generator = registry.find("generator", experiment.generator)
+    metrics = [registry.find("metric", metric.name) for metric in experiment.metrics]
+    columns = Columns(
+        data=tuple(generator.parameters.model_fields),
+        swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),
+        measured=tuple(protocols.find(experiment.protocol).columns(metrics)),
+    )
+    names = columns.of_table(())
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError(
+            f"two columns of the table would be named '{twice[0]}'.",
+            remedy="Parameters of the data, parameters swept inside an algorithm, metrics and"
+            f" {', '.join(OWN)} share the table: rename one, or sweep the algorithm's parameter as"
+            " separate entries with a label each.",
+        )
+    return columns
+
+
+def cell(value) -> str:
+    """A value as the CSV has it: floats by ``repr``, truth as 0 or 1, None empty, lists as JSON."""
+    value = plain_data(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, separators=(",", ":"))
+    return repr(value)

@@ -1,0 +1,57 @@
+"""Replicates one after another in this process: for debuggers and tiny runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from threadpoolctl import threadpool_limits
+
+from greedyexp.protocols.outcome import Outcome
+from greedyexp.runner.engines.base import Batch, Engine, Halt, Item, Result
+from greedyexp.runner.work import Bench, Work, data_failure, facts
+
+
+class SerialEngine(Engine):
+    """No workers: a debugger sees everything, and a crash of an algorithm is a crash of the run.
+
+    It cannot end an algorithm that runs too long and so takes no time limit.
+    """
+
+    name = "serial"
+    jobs = 1
+
+    def results(
+        self,
+        work: Work,
+        next_batch: Callable[[], Batch],
+        *,
+        expected: int,
+        time_limit: float | None,
+        halt: Halt,
+    ) -> Iterator[list[Result]]:
+        with threadpool_limits(limits=1):
+            bench = Bench(work)
+            while not halt.soon and (batch := next_batch()):
+                for item in batch:
+                    if halt.soon:
+                        break
+                    yield list(run_item(bench, item))
+
+
+def run_item(bench: Bench, item: Item) -> Iterator[Result]:
+    """Make a data set and run its algorithms."""
+    start = time.perf_counter()
+    try:
+        problem = bench.problem(item.params, item.replicate)
+        known = facts(problem)
+    except Exception as error:
+        for algorithm in item.algorithms:
+            yield Result(item.point, item.replicate, algorithm, data_failure(error))
+        return
+    data_seconds = (time.perf_counter() - start) / len(item.algorithms)
+    for algorithm in item.algorithms:
+        start = time.perf_counter()
+        outcome: Outcome = bench.outcome(problem, item.params, item.replicate, algorithm)
+        seconds = time.perf_counter() - start
+        yield Result(item.point, item.replicate, algorithm, outcome, known, seconds, data_seconds)

@@ -1,0 +1,100 @@
+"""The key of a journal row: a hash of everything that determines the row, and of nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from greedyexp import protocols, registry
+from greedyexp.errors import DataError
+from greedyexp.registry import Part
+from greedyexp.runner import code_version
+from greedyexp.runner.canonical import digest
+
+NUMERICAL_LIBRARIES = ("numpy", "scipy", "numba")
+
+# Of the runner, only what makes the streams and calls the parts has a say in the numbers.
+RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.canonical", "greedyexp.runner.work")
+
+
+class Fingerprints:
+    """Keys for the rows of one experiment.
+
+    The time limit and the label are left out on purpose: neither changes a number. A row whose
+    time limit was too short is computed again with ``retry_failed``.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    """
+
+    def __init__(self, experiment):
+        self._experiment = experiment
+        self._generator = registry.find("generator", experiment.generator)
+        self._points: dict[int, bytes] = {}
+        self._algorithms = [self._of_algorithm(spec) for spec in experiment.algorithms]
+
+    def key(self, point: int, replicate: int, algorithm: int) -> bytes:
+        """32 bytes for the algorithm of that index on that replicate of the point of that index."""
+        if point not in self._points:
+            self._points[point] = self._of_point(self._experiment.points[point])
+        head = self._points[point] + self._algorithms[algorithm]
+        return hashlib.sha256(head + str(replicate).encode("ascii")).digest()
+
+    def _of_point(self, params: dict) -> bytes:
+        return digest(
+            {
+                "seed": self._experiment.seed,
+                "generator": self._generator.name,
+                "params": params,
+                "files": _contents(self._generator, params),
+            }
+        )
+
+    def _of_algorithm(self, spec) -> bytes:
+        experiment = self._experiment
+        part = registry.find("algorithm", spec.name)
+        protocol = protocols.find(experiment.protocol)
+        metrics = [registry.find("metric", metric.name) for metric in experiment.metrics]
+        return digest(
+            {
+                "generator_code": code_version.of_function(self._generator.function),
+                "algorithm": spec.name,
+                "params": spec.params,
+                "tuning": spec.tuning,
+                "folds": spec.folds if spec.tuning == "cv" else None,
+                "code": code_version.of_function(part.function),
+                "protocol": experiment.protocol,
+                "protocol_code": code_version.of_module(protocol.__name__),
+                "metrics": [
+                    [metric.name, code_version.of_function(metric.function)] for metric in metrics
+                ],
+                "runner_code": [code_version.of_module(name) for name in RUNNER_MODULES],
+                "libraries": {name: version(name) for name in NUMERICAL_LIBRARIES},
+            }
+        )
+
+
+def _contents(generator: Part, params: dict) -> list[str]:
+    """Hashes of the files a generator reads for these parameters."""
+    reads = generator.extra.get("reads")
+    return [_file_hash(Path(name)) for name in reads(**params)] if reads else []
+
+
+def _file_hash(path: Path) -> str:
+    try:
+        found = path.stat()
+        return _content_hash(path.resolve(), found.st_mtime_ns, found.st_size)
+    except OSError as error:
+        raise DataError(f"the data cannot be read: {error.strerror}.", place=str(path)) from None
+
+
+@cache
+def _content_hash(path: Path, _changed: int, _size: int) -> str:
+    total = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()

@@ -1,0 +1,160 @@
+"""How far the run of a folder has come, without touching it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from greedyexp import experiment as experiments
+from greedyexp.errors import StorageError
+from greedyexp.runner import journal as journals
+from greedyexp.runner import manifest
+from greedyexp.runner.journal import Journal
+from greedyexp.runner.plan import Plan, Slot
+
+
+@dataclass(frozen=True)
+class FolderStatus:
+    """How far a run has come.
+
+    Parameters
+    ----------
+    name, profile : str
+    done : int
+        Finished replicates, failures included; one replicate is one algorithm on one data set.
+    failed : dict of str to int
+        Failures by status, most frequent first.
+    missing : int
+    seconds_spent : float
+        Time of the algorithms so far, summed over workers.
+    seconds_left : float or None
+        Estimate for what is missing, with as many workers as the last run had; None when there is
+        nothing to estimate from.
+    bytes_on_disk : int
+        Size of all files of the folder.
+    """
+
+    name: str
+    profile: str
+    done: int
+    failed: dict[str, int]
+    missing: int
+    seconds_spent: float
+    seconds_left: float | None
+    bytes_on_disk: int
+
+
+def status(folder: Path) -> FolderStatus:
+    """How far the run of a folder has come.
+
+    The journal knows; where there is none, as in a fresh clone with committed results, the
+    manifest does.
+
+    Raises
+    ------
+    StorageError
+        When the folder holds no run, or its journal is damaged.
+    ConfigError, PluginError
+        When there is a journal but the experiment can no longer be loaded.
+    """
+    folder = Path(folder)
+    made_with = _manifest(folder)
+    if (folder / journals.NAME).is_file():
+        return _from_journal(folder, made_with)
+    if made_with is None:
+        raise StorageError(
+            "there is no run here.", place=str(folder), remedy="`greedyexp run` makes one."
+        )
+    counts = made_with["replicates"]
+    return FolderStatus(
+        name=made_with["name"],
+        profile=made_with["profile"],
+        done=counts["done"],
+        failed=counts["failed"],
+        missing=counts["missing"],
+        seconds_spent=made_with["algorithm_seconds"],
+        seconds_left=0.0 if not counts["missing"] else None,
+        bytes_on_disk=_size(folder),
+    )
+
+
+def _from_journal(folder: Path, made_with: dict | None) -> FolderStatus:
+    experiment = _experiment(folder)
+    plan = Plan(experiment)
+    tally = _Tally(experiment)
+    with Journal(folder, read_only=True) as journal:
+        census = plan.census(journal, tally.add)
+    jobs = made_with["jobs"] if made_with else 1
+    return FolderStatus(
+        name=experiment.name,
+        profile=experiment.profile,
+        done=census.done,
+        failed=census.failed,
+        missing=census.missing,
+        seconds_spent=census.seconds,
+        seconds_left=tally.seconds_left(jobs),
+        bytes_on_disk=_size(folder),
+    )
+
+
+class _Tally:
+    """Mean times by sweep point and algorithm, to tell how long the missing replicates take."""
+
+    def __init__(self, experiment):
+        shape = (len(experiment.points), len(experiment.algorithms))
+        self._trials = experiment.trials
+        self._counts = np.zeros(shape)
+        self._seconds = np.zeros(shape)
+
+    def add(self, slot: Slot, seconds: float) -> None:
+        self._counts[slot.point, slot.algorithm] += 1
+        self._seconds[slot.point, slot.algorithm] += seconds
+
+    def seconds_left(self, jobs: int) -> float | None:
+        """Estimate with that many workers; None when nothing is finished yet.
+
+        A pair without a finished replicate is reckoned at its algorithm's mean, an algorithm
+        without one at the mean of all.
+        """
+        missing = self._trials - self._counts
+        if not missing.any():
+            return 0.0
+        if not self._counts.any():
+            return None
+        overall = self._seconds.sum() / self._counts.sum()
+        of_algorithm = _mean(self._seconds.sum(axis=0), self._counts.sum(axis=0), overall)
+        each = _mean(self._seconds, self._counts, of_algorithm)
+        return float((missing * each).sum() / jobs)
+
+
+def _mean(total: np.ndarray, count: np.ndarray, otherwise) -> np.ndarray:
+    return np.where(count > 0, total / np.maximum(count, 1), otherwise)
+
+
+def _experiment(folder: Path):
+    config = folder / "config.yaml"
+    try:
+        content = yaml.safe_load(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise StorageError(
+            f"the config of this run cannot be read: {error}.", place=str(config)
+        ) from error
+    return experiments.load(content, profile=folder.resolve().name)
+
+
+def _manifest(folder: Path) -> dict | None:
+    path = folder / manifest.NAME
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StorageError(f"the manifest cannot be read: {error}.", place=str(path)) from error
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

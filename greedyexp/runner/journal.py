@@ -1,0 +1,214 @@
+"""The journal: finished replicates in an SQLite file, keyed by what determines them.
+
+Why `kill -9` is safe: SQLite in WAL mode appends each transaction to a log with checksums, and a
+transaction counts once its last frame is there. What a killed process had committed is in the
+operating system's cache and reaches the disk without it; a half-written transaction is ignored.
+`synchronous=NORMAL` saves one flush per commit: a power failure may lose the last transactions
+(they are computed again) but cannot corrupt the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from greedyexp.errors import StorageError
+from greedyexp.protocols.outcome import Outcome, Status
+
+NAME = "journal.sqlite"
+SCHEMA = "1"
+
+# Variables of one SQL statement: below the 999 that old SQLite versions allow.
+_MOST_VARIABLES = 500
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One finished replicate.
+
+    Parameters
+    ----------
+    key : bytes
+        Its fingerprint.
+    outcome : Outcome
+    facts : dict
+        The problem's facts; empty when the data could not be made.
+    seconds : float
+        Time the algorithm took, compilation left out.
+    """
+
+    key: bytes
+    outcome: Outcome
+    facts: dict
+    seconds: float
+
+
+class Journal:
+    """The journal of one results folder, made when there is none.
+
+    Use it as a context manager.
+
+    Raises
+    ------
+    StorageError
+        When the file is not a journal, is damaged, was written by another version, or the folder
+        cannot be written. Nothing is ever deleted.
+    """
+
+    def __init__(self, folder: Path, *, read_only: bool = False):
+        self.path = folder / NAME
+        with _explained(self.path):
+            if read_only:
+                address = f"{self.path.resolve().as_uri()}?mode=ro"
+                self._db = sqlite3.connect(address, uri=True, isolation_level=None)
+            else:
+                self._db = sqlite3.connect(self.path, isolation_level=None)
+        try:
+            with _explained(self.path):
+                self._open(read_only)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._db.close()
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Write entries in one transaction; an entry replaces an older one of the same key."""
+        rows = [(entry.key, *_packed(entry), entry.seconds) for entry in entries]
+        with _explained(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+                )
+                self._db.execute("COMMIT")
+            except BaseException:
+                # After a full disk SQLite may have rolled back by itself.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def statuses(self, keys: Sequence[bytes]) -> dict[bytes, Status]:
+        """How the replicates with these keys ended, for those that are finished."""
+        return {key: Status(status) for key, status in self._select("key, status", keys)}
+
+    def timings(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Status, float]]:
+        """Status and seconds of those of the keys that are finished."""
+        found = self._select("key, status, seconds", keys)
+        return {key: (Status(status), seconds) for key, status, seconds in found}
+
+    def entries(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
+        """Those of the keys that are finished, with everything known of them."""
+        columns = "key, status, message, facts, rows, checksum, seconds"
+        return {row[0]: self._unpacked(row) for row in self._select(columns, keys)}
+
+    def __len__(self) -> int:
+        with _explained(self.path):
+            return self._db.execute("SELECT count(*) FROM outcomes").fetchone()[0]
+
+    def _open(self, read_only: bool) -> None:
+        if not read_only:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        if not tables and not read_only:
+            self._create()
+        elif not {"meta", "outcomes"} <= tables:
+            raise StorageError(
+                "this SQLite file is not a journal of greedyexp.",
+                place=str(self.path),
+                remedy="Move it away and run again.",
+            )
+        self._check_schema()
+        (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(verdict)
+
+    def _create(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        self._db.execute(
+            "CREATE TABLE outcomes (key BLOB PRIMARY KEY, status TEXT NOT NULL,"
+            " message TEXT NOT NULL, facts TEXT NOT NULL, rows TEXT NOT NULL,"
+            " checksum INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID"
+        )
+        self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
+        self._db.execute("COMMIT")
+
+    def _check_schema(self) -> None:
+        found = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+        if found is None or found[0] != SCHEMA:
+            raise StorageError(
+                f"the journal has format {found[0] if found else 'unknown'}; this version of"
+                f" greedyexp writes format {SCHEMA}.",
+                place=str(self.path),
+                remedy="Use the version that wrote it, or move the file away and run again.",
+            )
+
+    def _select(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple]:
+        for start in range(0, len(keys), _MOST_VARIABLES):
+            some = keys[start : start + _MOST_VARIABLES]
+            marks = ",".join("?" * len(some))
+            with _explained(self.path):
+                found = self._db.execute(
+                    f"SELECT {columns} FROM outcomes WHERE key IN ({marks})", some
+                ).fetchall()
+            yield from found
+
+    def _unpacked(self, row: tuple) -> Entry:
+        key, status, message, facts, rows, checksum, seconds = row
+        if checksum != _checksum(status, message, facts, rows):
+            raise _damaged(self.path, "a row does not match its checksum")
+        outcome = Outcome(Status(status), message, json.loads(rows))
+        return Entry(key, outcome, json.loads(facts), seconds)
+
+
+def _packed(entry: Entry) -> tuple[str, str, str, str, int]:
+    outcome = entry.outcome
+    # json writes floats by repr, which reads back as the same number.
+    texts = (
+        outcome.status.value,
+        outcome.message,
+        json.dumps(entry.facts, separators=(",", ":")),
+        json.dumps(outcome.rows, separators=(",", ":")),
+    )
+    return (*texts, _checksum(*texts))
+
+
+def _checksum(*texts: str) -> int:
+    # SQLite notices damage to its own structure but not to the text of a cell.
+    return zlib.crc32("\0".join(texts).encode("utf-8", "surrogatepass"))
+
+
+def _damaged(path: Path, reason: str) -> StorageError:
+    return StorageError(
+        f"the journal cannot be read: {reason}.",
+        place=str(path),
+        remedy="Nothing was changed. Restore it, or move it away and run again: its replicates"
+        " are then computed anew.",
+    )
+
+
+@contextmanager
+def _explained(path: Path):
+    """Turn what SQLite raises into a sentence with a remedy."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StorageError(
+            f"the journal cannot be used: {error}.",
+            place=str(path),
+            remedy="Look at free space and permissions. Replicates already journaled are kept and"
+            " the same command goes on.",
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise _damaged(path, str(error)) from error

@@ -1,0 +1,178 @@
+"""What a run was made with: code, libraries, machine, times, counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+import greedyexp
+from greedyexp.runner.engines.base import Engine
+from greedyexp.runner.files import write_text
+from greedyexp.runner.plan import Census
+
+NAME = "manifest.json"
+PACKAGES = ("numpy", "scipy", "numba", "pandas", "pydantic", "matplotlib")
+
+
+class Record:
+    """Gathers what goes to the manifest, from the start of a run to its end.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : Path
+        The results folder ``<out>/<name>/<profile>``.
+    engine : Engine
+    """
+
+    def __init__(self, experiment, folder: Path, engine: Engine):
+        self._folder = folder
+        self._start = time.monotonic()
+        self._cpu = _cpu_seconds()
+        self._content = {
+            "name": experiment.name,
+            "profile": experiment.profile,
+            "seed": experiment.seed,
+            "trials": experiment.trials,
+            "engine": engine.name,
+            "jobs": engine.jobs,
+            **provenance(folder),
+            "started": _utc_now(),
+        }
+
+    def close(self, census: Census, computed: int, *, interrupted: bool) -> None:
+        """Write ``manifest.json``.
+
+        Parameters
+        ----------
+        census : Census
+            How far the whole experiment has come.
+        computed : int
+            Replicates that this run computed.
+        """
+        self._content |= {
+            "finished": _utc_now(),
+            "wall_seconds": round(time.monotonic() - self._start, 3),
+            "cpu_seconds": round(_cpu_seconds() - self._cpu, 3),
+            "algorithm_seconds": round(census.seconds, 3),
+            "interrupted": interrupted,
+            "replicates": {
+                "total": census.total,
+                "done": census.done,
+                "failed": census.failed,
+                "not_converged": census.statuses.get("not_converged", 0),
+                "missing": census.missing,
+                "computed": computed,
+            },
+        }
+        text = json.dumps(self._content, indent=2, ensure_ascii=False)
+        write_text(self._folder / NAME, f"{text}\n")
+
+
+def provenance(folder: Path) -> dict:
+    """Everything known before a run starts: code, libraries, machine.
+
+    Parameters
+    ----------
+    folder : Path
+        The results folder ``<out>/<name>/<profile>``. Changes below ``<out>`` do not make the
+        code dirty: they are what runs are for.
+    """
+    return {
+        "git": git_state(Path(greedyexp.__file__).resolve().parent, folder.resolve().parents[1]),
+        "greedyexp": greedyexp.__version__,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "blas": blas(),
+        "machine": {
+            "system": f"{platform.system()} {platform.release()}",
+            "architecture": platform.machine(),
+            "cpu": cpu_model(),
+            "cores": os.cpu_count(),
+        },
+    }
+
+
+def git_state(folder: Path, results: Path) -> dict | None:
+    """Commit and whether tracked files differ from it; None outside a repository.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the code is.
+    results : Path
+        Changes below this folder do not count.
+    """
+    commit = _git(folder, "rev-parse", "HEAD")
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if commit is None or top is None:
+        return None
+    paths = ["."]
+    if results.is_relative_to(top) and results != Path(top):
+        paths.append(f":(exclude){results.relative_to(top).as_posix()}")
+    changed = _git(Path(top), "status", "--porcelain", "--untracked-files=no", "--", *paths)
+    return {"commit": commit, "dirty": bool(changed)}
+
+
+def blas() -> list[dict]:
+    """Name, version and threads of the linear algebra libraries; workers use one thread each."""
+    import numpy.linalg  # noqa: F401 (loads the library that is asked about)
+
+    found = {
+        (entry["internal_api"], entry.get("version"), entry.get("architecture"))
+        for entry in threadpool_info()
+        if entry["user_api"] == "blas"
+    }
+    return [
+        {"name": name, "version": number, "kernels": kernels, "threads_per_worker": 1}
+        for name, number, kernels in sorted(found, key=str)
+    ]
+
+
+def cpu_model() -> str:
+    """The processor as it calls itself."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _utc_now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _cpu_seconds() -> float:
+    """Processor time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

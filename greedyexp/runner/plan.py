@@ -1,0 +1,213 @@
+"""What is to be done, piece by piece: never a list of all replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from greedyexp.protocols.outcome import Status
+from greedyexp.runner.engines.base import Batch, Item, Result
+from greedyexp.runner.fingerprint import Fingerprints
+from greedyexp.runner.journal import Journal
+
+# Replicates asked of the journal at a time.
+_CHUNK = 500
+
+
+class Slot(NamedTuple):
+    """The place of one algorithm on one data set: indices, and the key in the journal."""
+
+    point: int
+    replicate: int
+    algorithm: int
+    key: bytes
+
+
+@dataclass
+class Census:
+    """How many replicates of a plan are finished.
+
+    Parameters
+    ----------
+    total, done : int
+        All of them, and those that ended in any status.
+    statuses : dict of str to int
+        How those that are done ended.
+    seconds : float
+        Time the algorithms took.
+    """
+
+    total: int
+    done: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def count(self, status: Status, seconds: float) -> None:
+        self.done += 1
+        self.seconds += seconds
+        self.statuses[status.value] = self.statuses.get(status.value, 0) + 1
+
+    @property
+    def failed(self) -> dict[str, int]:
+        """Failures by status, most frequent first."""
+        found = [(name, n) for name, n in self.statuses.items() if Status(name).failed]
+        return dict(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+
+    @property
+    def missing(self) -> int:
+        return self.total - self.done
+
+
+class Plan:
+    """The replicates of an experiment: every algorithm on every data set.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    """
+
+    def __init__(self, experiment):
+        self.experiment = experiment
+        self._fingerprints = Fingerprints(experiment)
+        self._algorithms = range(len(experiment.algorithms))
+
+    def __len__(self) -> int:
+        experiment = self.experiment
+        return len(experiment.points) * experiment.trials * len(experiment.algorithms)
+
+    def key(self, point: int, replicate: int, algorithm: int) -> bytes:
+        return self._fingerprints.key(point, replicate, algorithm)
+
+    def in_canonical_order(self) -> Iterator[list[Slot]]:
+        """Chunks of slots in the order of the CSV: point, replicate, algorithm."""
+        experiment = self.experiment
+        slots = (
+            Slot(point, replicate, algorithm, self.key(point, replicate, algorithm))
+            for point in range(len(experiment.points))
+            for replicate in range(experiment.trials)
+            for algorithm in self._algorithms
+        )
+        return _chunks(slots, _CHUNK)
+
+    def timings(self, journal: Journal) -> Iterator[tuple[Slot, Status, float]]:
+        """Status and seconds of the finished replicates, in canonical order."""
+        for slots in self.in_canonical_order():
+            found = journal.timings([slot.key for slot in slots])
+            for slot in slots:
+                if slot.key in found:
+                    yield slot, *found[slot.key]
+
+    def census(self, journal: Journal, see: Callable[[Slot, float], None] | None = None) -> Census:
+        """Ask the journal how far the plan has come.
+
+        Parameters
+        ----------
+        see : callable, optional
+            Given every finished slot and its seconds.
+        """
+        found = Census(len(self))
+        for slot, status, seconds in self.timings(journal):
+            found.count(status, seconds)
+            if see is not None:
+                see(slot, seconds)
+        return found
+
+    def missing(
+        self, journal: Journal, *, force: bool = False, retry_failed: bool = False
+    ) -> Iterator[Item]:
+        """Data sets with the algorithms still to be run on them.
+
+        One replicate of every point, then the next of every point: an interrupted run has made
+        even progress everywhere, and the time left is told from all points and not from the
+        smallest.
+
+        Parameters
+        ----------
+        force : bool
+            Count nothing as finished.
+        retry_failed : bool
+            Count no failure as finished.
+        """
+        experiment = self.experiment
+        pairs = (
+            (point, replicate)
+            for replicate in range(experiment.trials)
+            for point in range(len(experiment.points))
+        )
+        per_chunk = max(1, _CHUNK // max(1, len(self._algorithms)))
+        for chunk in _chunks(pairs, per_chunk):
+            keys = {
+                (point, replicate, algorithm): self.key(point, replicate, algorithm)
+                for point, replicate in chunk
+                for algorithm in self._algorithms
+            }
+            known = {} if force else journal.statuses(list(keys.values()))
+            finished = {
+                key for key, status in known.items() if not (retry_failed and status.failed)
+            }
+            for point, replicate in chunk:
+                left = tuple(
+                    algorithm
+                    for algorithm in self._algorithms
+                    if keys[point, replicate, algorithm] not in finished
+                )
+                if left:
+                    yield Item(point, experiment.points[point], replicate, left)
+
+
+class Batches:
+    """Groups items into batches of about equal time, learning the time from results.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        Taken one at a time.
+    seconds : float
+        What a batch should take.
+    most : int
+        Most items in a batch.
+    """
+
+    def __init__(self, items: Iterable[Item], *, seconds: float = 0.3, most: int = 500):
+        self._items = iter(items)
+        self._seconds = seconds
+        self._most = most
+        self._per_point: dict[int, float] = {}
+        self._recent: float | None = None
+
+    def next(self) -> Batch:
+        """The next batch; empty when there are no more items.
+
+        The first batch is one item: nothing is known of the time yet, and the other workers wait
+        for it so that they find the kernels compiled.
+        """
+        batch: Batch = []
+        expected = 0.0
+        while expected < self._seconds and len(batch) < self._most:
+            item = next(self._items, None)
+            if item is None:
+                break
+            batch.append(item)
+            expected += self._expected(item)
+        return batch
+
+    def learn(self, result: Result) -> None:
+        """Take the time of a result into account."""
+        spent = result.seconds + result.data_seconds
+        before = self._per_point.get(result.point, spent)
+        self._per_point[result.point] = 0.7 * before + 0.3 * spent
+        self._recent = spent if self._recent is None else 0.9 * self._recent + 0.1 * spent
+
+    def _expected(self, item: Item) -> float:
+        each = self._per_point.get(item.point)
+        if each is None:
+            # A point not seen yet may be far larger than the others.
+            each = self._seconds if self._recent is None else 10 * self._recent
+        return each * len(item.algorithms)
+
+
+def _chunks(items: Iterator, size: int) -> Iterator[list]:
+    while chunk := list(islice(items, size)):
+        yield chunk

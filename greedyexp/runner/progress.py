@@ -1,0 +1,85 @@
+"""How far a run has come, on stderr: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from tqdm import tqdm
+
+# Seconds until the first line and between later ones.
+_FIRST = 2.0
+_EVERY = 10.0
+
+
+class Silent:
+    """No progress at all."""
+
+    def __init__(self, title: str, total: int, done: int):
+        pass
+
+    def advance(self, done: int, failed: int) -> None:
+        """Take note of newly finished replicates, and of how many of them failed."""
+
+    def close(self) -> None:
+        """Say the last word."""
+
+
+class Bar(Silent):
+    """A tqdm bar with the time left."""
+
+    def __init__(self, title: str, total: int, done: int):
+        self._failed = 0
+        # `initial` keeps what an earlier run did out of the rate and so out of the time left.
+        self._bar = tqdm(desc=title, total=total, initial=done, unit="fit", dynamic_ncols=True)
+
+    def advance(self, done: int, failed: int) -> None:
+        self._failed += failed
+        if self._failed:
+            self._bar.set_postfix(failed=self._failed, refresh=False)
+        self._bar.update(done)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+class Lines(Silent):
+    """One line now and then, for logs and pipes."""
+
+    def __init__(self, title: str, total: int, done: int):
+        self._title, self._total, self._done = title, total, done
+        self._computed = 0
+        self._failed = 0
+        self._start = time.monotonic()
+        self._next = self._start + _FIRST
+
+    def advance(self, done: int, failed: int) -> None:
+        self._computed += done
+        self._failed += failed
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _EVERY
+            self._say(now)
+
+    def close(self) -> None:
+        if self._computed:
+            self._say(time.monotonic())
+
+    def _say(self, now: float) -> None:
+        done = self._done + self._computed
+        line = f"{self._title}: {done}/{self._total} ({done / self._total:.0%})"
+        if self._failed:
+            line += f", {self._failed} failed"
+        left = self._total - done
+        if left and self._computed:
+            seconds = (now - self._start) / self._computed * left
+            line += f", about {tqdm.format_interval(seconds)} left"
+        print(line, file=sys.stderr, flush=True)
+
+
+def progress_of(wanted: bool | None, title: str, total: int, done: int) -> Silent:
+    """The progress that suits where stderr goes; ``wanted=False`` gives none."""
+    if wanted is False:
+        return Silent(title, total, done)
+    kind = Bar if sys.stderr.isatty() else Lines
+    return kind(title, total, done)

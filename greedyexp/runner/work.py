@@ -1,0 +1,155 @@
+"""What a worker is told, and how it makes a data set and an outcome of it.
+
+The same functions run in worker processes and in the serial engine, so that both give the same
+numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from greedyexp import protocols, registry
+from greedyexp.problem import Problem
+from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.runner import seeds
+
+# Addresses in messages would differ from run to run.
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
+_LONGEST_MESSAGE = 500
+
+
+@dataclass(frozen=True)
+class AlgorithmTask:
+    """One algorithm as an experiment asks for it."""
+
+    label: str
+    name: str
+    params: dict
+    tuning: str
+    folds: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """The part of an experiment that a worker needs; plain values, so that it can be sent.
+
+    Parameters
+    ----------
+    reserved : tuple of str
+        Names of CSV columns that facts of a problem must not take.
+    """
+
+    seed: int
+    generator: str
+    protocol: str
+    metrics: tuple[str, ...]
+    algorithms: tuple[AlgorithmTask, ...]
+    plugins: tuple[str, ...]
+    reserved: tuple[str, ...] = ()
+
+
+def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
+    """The work of an experiment."""
+    return Work(
+        seed=experiment.seed,
+        generator=experiment.generator,
+        protocol=experiment.protocol,
+        metrics=tuple(metric.name for metric in experiment.metrics),
+        algorithms=tuple(
+            AlgorithmTask(spec.label, spec.name, spec.params, spec.tuning, spec.folds)
+            for spec in experiment.algorithms
+        ),
+        plugins=tuple(str(plugin) for plugin in experiment.plugins),
+        reserved=reserved,
+    )
+
+
+class Bench:
+    """The parts of an experiment, found once and then called for every replicate.
+
+    Raises
+    ------
+    PluginError, ConfigError
+        When a plugin cannot be imported or a part does not exist.
+    """
+
+    def __init__(self, work: Work):
+        registry.load_plugins(work.plugins)
+        self._work = work
+        self._generator = registry.find("generator", work.generator)
+        self._protocol = protocols.find(work.protocol)
+        self._metrics = [registry.find("metric", name) for name in work.metrics]
+        self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
+        self._columns = frozenset(self._protocol.columns(self._metrics))
+
+    def problem(self, params: dict, replicate: int) -> Problem:
+        """One data set."""
+        work = self._work
+        rng = seeds.data_stream(work.seed, work.generator, params, replicate)
+        problem = self._generator.function(rng, **params)
+        for name, value in problem.facts.items():
+            if name in work.reserved or (name in params and params[name] != value):
+                raise ValueError(f"the data have a fact '{name}', which names another column")
+        return problem
+
+    def outcome(self, problem: Problem, params: dict, replicate: int, algorithm: int) -> Outcome:
+        """One algorithm on one data set; an exception is an outcome like any other."""
+        work, task = self._work, self._work.algorithms[algorithm]
+        rng = seeds.algorithm_stream(work.seed, work.generator, params, replicate, task.name)
+        try:
+            found = self._protocol.evaluate(
+                problem,
+                self._algorithms[algorithm],
+                task.params,
+                tuning=task.tuning,
+                folds=task.folds,
+                metrics=self._metrics,
+                rng=rng,
+            )
+            return self._tidy(found)
+        except Exception as error:
+            return tidy_message(Outcome.of_exception(error))
+
+    def _tidy(self, outcome: Outcome) -> Outcome:
+        rows = [{key: plain(value) for key, value in row.items()} for row in outcome.rows]
+        unknown = sorted({key for row in rows for key in row} - self._columns)
+        if unknown:
+            raise ValueError(f"the protocol made a column '{unknown[0]}' that it does not declare")
+        if not rows and not outcome.status.failed:
+            raise ValueError("the protocol made no row")
+        return tidy_message(Outcome(Status(outcome.status), outcome.message, rows))
+
+
+def facts(problem: Problem) -> dict:
+    """The facts of a problem as plain values."""
+    return {key: plain(value) for key, value in problem.facts.items()}
+
+
+def data_failure(error: Exception) -> Outcome:
+    """The outcome of every algorithm on a data set that could not be made."""
+    failed = Outcome.of_exception(error)
+    return tidy_message(Outcome(Status.ERROR, f"no data: {failed.message}"))
+
+
+def tidy_message(outcome: Outcome) -> Outcome:
+    """One line without addresses and of bounded length, the same in every run."""
+    message = " ".join(_ADDRESS.sub("0x...", outcome.message).split())[:_LONGEST_MESSAGE]
+    if message == outcome.message:
+        return outcome
+    return Outcome(outcome.status, message, outcome.rows)
+
+
+def plain(value):
+    """A NumPy scalar as the Python number it holds; other values as they are.
+
+    Raises
+    ------
+    TypeError
+        For anything that is not a number, a string or None.
+    """
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise TypeError(f"a cell of the CSV cannot hold a {type(value).__name__}")
+    return value

@@ -1,0 +1,127 @@
+"""A worker process: batches in, results out, one message as each finishes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+import warnings
+from multiprocessing.connection import Connection
+
+from numba.core import event
+
+from greedyexp.errors import UserError
+from greedyexp.runner.engines.base import Item
+from greedyexp.runner.messages import Kind, attach
+from greedyexp.runner.work import Bench, data_failure, facts
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(handle: int, parent: int) -> None:
+    """Serve batches until the channel closes.
+
+    Parameters
+    ----------
+    handle : int
+        File descriptor (handle on Windows) of the channel.
+    parent : int
+        Process that started this one.
+    """
+    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with(parent)
+    # Overflow and the like show in a replicate's status; printed they would garble the progress.
+    warnings.simplefilter("ignore", RuntimeWarning)
+    channel = attach(handle)
+    try:
+        serve(channel)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        # The pool has closed the channel, or is gone: nobody reads what would come.
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def die_with(parent: int) -> None:
+    """Ask Linux to kill this process when its parent dies; elsewhere the closed channel tells."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.name == "posix" and os.getppid() != parent:
+        os._exit(0)
+
+
+def serve(channel: Connection) -> None:
+    """Receive the work, say ready, then run batches."""
+    work = channel.recv()
+    try:
+        bench = Bench(work)
+    except UserError as error:
+        channel.send((Kind.FAILED, error.message, error.place, error.remedy))
+        return
+    compiling = CompilationListener(channel)
+    # This event covers loading compiled code from the cache as well as compiling it.
+    event.register("numba:compiler_lock", compiling)
+    channel.send((Kind.READY,))
+    while True:
+        for item in channel.recv():
+            run_item(channel, bench, compiling, item)
+
+
+def run_item(channel: Connection, bench: Bench, compiling: CompilationListener, item: Item) -> None:
+    """Make one data set, run its algorithms, send a message after each."""
+    watch = Stopwatch(compiling)
+    try:
+        problem = bench.problem(item.params, item.replicate)
+        known = facts(problem)
+    except Exception as error:
+        failure = data_failure(error)
+        for _ in item.algorithms:
+            channel.send((Kind.RESULT, failure, 0.0))
+        return
+    channel.send((Kind.DATA, known, watch.seconds() / len(item.algorithms)))
+    for algorithm in item.algorithms:
+        watch = Stopwatch(compiling)
+        outcome = bench.outcome(problem, item.params, item.replicate, algorithm)
+        channel.send((Kind.RESULT, outcome, watch.seconds()))
+
+
+class CompilationListener(event.Listener):
+    """Tells the pool when numba compiles, and adds up how long it took.
+
+    Attributes
+    ----------
+    seconds : float
+        Time spent compiling so far.
+    """
+
+    def __init__(self, channel: Connection):
+        self._channel = channel
+        self._depth = 0
+        self._since = 0.0
+        self.seconds = 0.0
+
+    def on_start(self, event: event.Event) -> None:
+        if self._depth == 0:
+            self._since = time.perf_counter()
+            self._channel.send((Kind.COMPILING, True))
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._since
+            self._channel.send((Kind.COMPILING, False))
+
+
+class Stopwatch:
+    """Time since it was made, compilation left out."""
+
+    def __init__(self, compiling: CompilationListener):
+        self._compiling = compiling
+        self._before = compiling.seconds
+        self._start = time.perf_counter()
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start - (self._compiling.seconds - self._before)
