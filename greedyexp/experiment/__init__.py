@@ -1,1 +1,23 @@
 """The typed model of a YAML experiment."""
+
+from greedyexp.experiment.loading import load
+from greedyexp.experiment.model import (
+    PROFILES,
+    AlgorithmSpec,
+    Experiment,
+    FigureSpec,
+    MetricSpec,
+    PaperReference,
+)
+from greedyexp.experiment.schema import json_schema
+
+__all__ = [
+    "PROFILES",
+    "AlgorithmSpec",
+    "Experiment",
+    "FigureSpec",
+    "MetricSpec",
+    "PaperReference",
+    "json_schema",
+    "load",
+]

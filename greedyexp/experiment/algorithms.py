@@ -1,0 +1,185 @@
+"""The ``algorithms:`` section: each entry, its sweep and its tuning."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+from pydantic_core import to_jsonable_python
+
+from greedyexp.errors import did_you_mean
+from greedyexp.experiment.compatibility import refuse_part, refuse_tuning
+from greedyexp.experiment.data import MAX_ROWS, Data
+from greedyexp.experiment.document import Document
+from greedyexp.experiment.entries import Entry, label_of, read_entries
+from greedyexp.experiment.mistakes import Keys, Mistakes
+from greedyexp.experiment.model import TUNINGS, AlgorithmSpec
+from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.sentences import show
+from greedyexp.experiment.settings import find_part, read_fixed, refuse_both, refuse_incomplete
+from greedyexp.experiment.sweep import combinations, read_axes, size
+from greedyexp.registry import Part
+
+RESERVED = ("label", "tuning", "folds", "sweep")
+DEFAULT_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Algorithms:
+    """The algorithms of an experiment.
+
+    Parameters
+    ----------
+    specs : list of AlgorithmSpec
+        Sorted by label.
+    families : dict of label to str
+        The label of the entry that each came from.
+    resolved : list
+        The section with defaults filled in.
+    """
+
+    specs: list[AlgorithmSpec]
+    families: dict[str, str]
+    resolved: list
+
+
+def read_algorithms(
+    doc: Document, data: Data | None, trials: int, mistakes: Mistakes
+) -> Algorithms:
+    """The algorithms, those with mistakes left out and noted.
+
+    Parameters
+    ----------
+    doc : Document
+        Settings after profile and overrides.
+    data : Data or None
+        What they will run on; None when that is not known, and then not compared.
+    trials : int
+        Replicates of each point; bounds the number of rows.
+    """
+    specs: dict[str, AlgorithmSpec] = {}
+    families: dict[str, str] = {}
+    resolved = []
+    for entry in read_entries(doc, "algorithms", mistakes):
+        found, entry_resolved = _read_entry(entry, doc, data, trials, mistakes)
+        resolved.append(entry_resolved)
+        for spec in found:
+            if spec.label in specs:
+                mistakes.add(
+                    doc.place(entry.keys),
+                    f"two algorithms have the label '{spec.label}'.",
+                    "Give one of them a 'label:'.",
+                )
+            specs[spec.label] = spec
+            families[spec.label] = label_of(entry)
+    _refuse_size(len(specs), data, trials, doc, mistakes)
+    return Algorithms([specs[label] for label in sorted(specs)], families, resolved)
+
+
+def _refuse_size(
+    count: int, data: Data | None, trials: int, doc: Document, mistakes: Mistakes
+) -> None:
+    points = 1 if data is None else len(data.points)
+    if points * trials * count > MAX_ROWS:
+        mistakes.add(
+            doc.place(("algorithms",)),
+            f"{points} points, {trials} trials and {count} algorithms make more than"
+            f" {MAX_ROWS} rows.",
+            "Sweep fewer values or lower trials.",
+        )
+
+
+def _read_entry(
+    entry: Entry, doc: Document, data: Data | None, trials: int, mistakes: Mistakes
+) -> tuple[list[AlgorithmSpec], dict]:
+    before = len(mistakes.found)
+    part = find_part("algorithm", entry.name, entry.keys, doc, mistakes)
+    if part is None:
+        return [], {}
+    parameters = Parameters(part)
+    written, keys = entry.settings, entry.keys
+    fixed = read_fixed(written, keys, parameters, doc, mistakes, reserved=RESERVED)
+    axes = read_axes(written.get("sweep"), (*keys, "sweep"), parameters, doc, mistakes)
+    names = {name for axis in axes for name in axis.names}
+    refuse_both(written, names, keys, doc, mistakes)
+    _check_label(entry, doc, mistakes)
+    tuning = _tuning(part, entry, data, doc, mistakes)
+    folds = _folds(part, entry, doc, mistakes)
+    if data is not None:
+        refuse_part(part, data, keys, doc, mistakes)
+    if len(mistakes.found) == before:
+        refuse_incomplete(parameters, names | fixed.keys(), keys, doc, mistakes)
+        _refuse_size(size(axes), data, trials, doc, mistakes)
+    if len(mistakes.found) > before:
+        return [], {}
+    rows = [axis.rows(parameters, doc, mistakes) for axis in axes]
+    if len(mistakes.found) > before:
+        return [], {}
+    constant = {**parameters.defaults, **fixed}
+    spec = AlgorithmSpec(part.name, label_of(entry), constant, {}, tuning, folds)
+    specs = [_vary(spec, combo, parameters.names) for combo in combinations(axes, rows)]
+    shown = {k: to_jsonable_python(v) for k, v in constant.items() if k not in names}
+    if part.takes_grid:
+        shown |= {"tuning": tuning, "folds": folds}
+    shown |= {key: written[key] for key in ("label", "sweep") if written.get(key) is not None}
+    return specs, {part.name: shown}
+
+
+def _vary(spec: AlgorithmSpec, combo: dict, names: list[str]) -> AlgorithmSpec:
+    """The algorithm with one choice of its swept parameters, which its label then tells."""
+    swept = {name: combo[name] for name in names if name in combo}
+    told = ", ".join(f"{name}={_short(value)}" for name, value in swept.items())
+    return replace(
+        spec,
+        label=f"{spec.label} ({told})" if told else spec.label,
+        params={name: combo.get(name, spec.params.get(name)) for name in names},
+        swept=swept,
+    )
+
+
+def _short(value) -> str:
+    return value if isinstance(value, str) else json.dumps(to_jsonable_python(value))
+
+
+def _check_label(entry: Entry, doc: Document, mistakes: Mistakes) -> None:
+    label = entry.settings.get("label", entry.name)
+    if not isinstance(label, str) or not label.isprintable() or label.strip() != label or not label:
+        mistakes.add(
+            doc.place((*entry.keys, "label")),
+            f"label must be a text of one line without spaces around it, but is {show(label)}.",
+        )
+
+
+def _tuning(part: Part, entry: Entry, data: Data | None, doc: Document, mistakes: Mistakes) -> str:
+    keys: Keys = (*entry.keys, "tuning")
+    tuning = entry.settings.get("tuning")
+    if not part.takes_grid:
+        if tuning is not None:
+            mistakes.add(
+                doc.place(keys),
+                f"algorithm '{part.name}' has no path to tune.",
+                "Remove 'tuning'.",
+            )
+        return "none"
+    if tuning is None:
+        return "oracle" if data is None or all("truth" in t for t in data.traits) else "cv"
+    if tuning not in TUNINGS:
+        mistakes.add(
+            doc.place(keys),
+            f"tuning must be one of {', '.join(TUNINGS)}, but is {show(tuning)}.",
+            did_you_mean(tuning, TUNINGS) if isinstance(tuning, str) else "",
+        )
+    elif data is not None:
+        refuse_tuning(part, tuning, data, keys, doc, mistakes)
+    return tuning
+
+
+def _folds(part: Part, entry: Entry, doc: Document, mistakes: Mistakes) -> int:
+    if "folds" not in entry.settings:
+        return DEFAULT_FOLDS
+    folds, place = entry.settings["folds"], doc.place((*entry.keys, "folds"))
+    if not part.takes_grid:
+        mistakes.add(place, f"algorithm '{part.name}' has no path to tune.", "Remove 'folds'.")
+    elif isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        mistakes.add(place, f"folds must be a whole number of at least 2, but is {show(folds)}.")
+    return folds

@@ -1,0 +1,87 @@
+"""Refusing impossible pairs: parts that need what the data do not have, names that collide."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from greedyexp.experiment.data import Data, describe
+from greedyexp.experiment.document import Document
+from greedyexp.experiment.mistakes import Keys, Mistakes
+from greedyexp.experiment.model import AlgorithmSpec, MetricSpec
+from greedyexp.registry import Part
+
+RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
+
+_NEEDS = {
+    "truth": ("the true coefficients", "does not know them"),
+    "multi_task": ("several tasks", "makes one"),
+    "noise_std": ("the noise level", "does not give it"),
+    "test_rows": ("rows held out for testing", "holds out none"),
+}
+
+
+def _missing_at(trait: str, data: Data) -> str | None:
+    """Where the trait is missing: a phrase, empty for everywhere, None for nowhere."""
+    lacking = [
+        point for point, traits in zip(data.points, data.traits, strict=True) if trait not in traits
+    ]
+    if not lacking:
+        return None
+    return "" if len(lacking) == len(data.points) else f" at {describe(lacking[0], data.swept)}"
+
+
+def _refuse(
+    who: str, trait: str, data: Data, keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    where = _missing_at(trait, data)
+    if where is None:
+        return
+    need, lack = _NEEDS.get(trait, (f"the trait '{trait}'", "does not have it"))
+    mistakes.add(
+        doc.place(keys), f"{who} needs {need} but generator '{data.generator.name}' {lack}{where}."
+    )
+
+
+def refuse_part(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
+    """Note every trait that an algorithm or a metric needs and the data lack."""
+    for trait in part.requires:
+        _refuse(f"{part.kind} '{part.name}'", trait, data, keys, doc, mistakes)
+
+
+def refuse_tuning(
+    part: Part, tuning: str, data: Data, keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note a tuning that the data or the algorithm cannot have."""
+    if tuning == "oracle":
+        _refuse("tuning 'oracle'", "truth", data, keys, doc, mistakes)
+    if tuning == "theory":
+        if part.extra.get("theory") is None:
+            mistakes.add(
+                doc.place(keys),
+                f"no theory prescribes the tuning of algorithm '{part.name}'.",
+                "Use oracle or cv.",
+            )
+        else:
+            _refuse("tuning 'theory'", "noise_std", data, keys, doc, mistakes)
+
+
+def refuse_columns(
+    data: Data,
+    algorithms: list[AlgorithmSpec],
+    metrics: list[MetricSpec],
+    doc: Document,
+    mistakes: Mistakes,
+) -> None:
+    """Note names that would be two columns of the CSV."""
+    swept = {name for spec in algorithms for name in spec.swept}
+    columns = Counter(
+        [*data.points[0], *RESERVED_COLUMNS, *sorted(swept), *(metric.name for metric in metrics)]
+    )
+    for name in [name for name, count in columns.items() if count > 1]:
+        if name in swept:
+            keys: Keys = ("algorithms",)
+        else:
+            keys = ("data",) if name in RESERVED_COLUMNS else ("metrics",)
+        mistakes.add(
+            doc.place(keys), f"two columns of the CSV would be named '{name}'.", "Rename one."
+        )

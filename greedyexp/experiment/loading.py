@@ -1,0 +1,204 @@
+"""From a YAML file, a profile and the command line to a validated experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.experiment.algorithms import Algorithms, read_algorithms
+from greedyexp.experiment.compatibility import refuse_columns, refuse_part
+from greedyexp.experiment.data import Data, read_data
+from greedyexp.experiment.document import Document, from_mapping
+from greedyexp.experiment.entries import read_entries
+from greedyexp.experiment.mistakes import Mistakes, Place
+from greedyexp.experiment.model import Experiment, FigureSpec, MetricSpec, Settings
+from greedyexp.experiment.only import keep_only
+from greedyexp.experiment.overrides import Override, apply_override, parse_override
+from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.profiles import apply_profile, check_profiles
+from greedyexp.experiment.sentences import show
+from greedyexp.experiment.settings import (
+    find_part,
+    read_fixed,
+    read_settings,
+    refuse_incomplete,
+)
+from greedyexp.experiment.yaml_source import read_file
+from greedyexp.registry import load_plugins
+
+
+def load(
+    source: str | Path | dict,
+    *,
+    profile: str = "quick",
+    overrides: Sequence[str] = (),
+    only: Sequence[str] = (),
+    trials: int | None = None,
+    seed: int | None = None,
+) -> Experiment:
+    """Read and validate an experiment; nothing is computed and nothing is written.
+
+    Parameters
+    ----------
+    source : path or dict
+        A YAML file, or its contents.
+    profile : {"smoke", "quick", "paper", "deep"}
+        Which changes of the file's ``profiles`` to apply; one it does not define has none.
+    overrides : sequence of str
+        ``dotted.key=value`` with the value in YAML; later ones win.
+    only : sequence of str
+        ``column=value[,value]``; keeps matching points and algorithms.
+    trials, seed : int, optional
+        Beat the file and the overrides.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    ConfigError
+        When anything in it is wrong, with file, line and remedy.
+    PluginError
+        When a plugin cannot be imported.
+    """
+    doc, folder = _open(source)
+    mistakes = Mistakes()
+    check_profiles(doc, profile, mistakes)
+    apply_profile(doc, profile)
+    plugins = _override(doc, folder, [parse_override(text) for text in overrides])
+    for name, value in (("trials", trials), ("seed", seed)):
+        if value is not None:
+            option = Place(f"--{name} {value}")
+            doc.graft((name,), Document(value, {(): option}))
+    settings = read_settings(doc, mistakes)
+    data = read_data(doc, settings.trials, mistakes)
+    algorithms = read_algorithms(doc, data, settings.trials, mistakes)
+    metrics = _metrics(settings, data, doc, mistakes)
+    figures, written_figures = _figures(doc, mistakes)
+    mistakes.stop_if_any()
+    refuse_columns(data, algorithms.specs, metrics, doc, mistakes)
+    mistakes.stop_if_any()
+    experiment = Experiment(
+        name=settings.name,
+        profile=profile,
+        description=settings.description,
+        paper=settings.paper,
+        seed=settings.seed,
+        trials=settings.trials,
+        time_limit=settings.time_limit,
+        protocol=settings.protocol,
+        generator=data.generator.name,
+        points=data.points,
+        swept=data.swept,
+        algorithms=algorithms.specs,
+        metrics=metrics,
+        figures=figures,
+        plugins=plugins,
+        resolved=_resolved(settings, plugins, data, algorithms, written_figures),
+    )
+    return keep_only(experiment, data, algorithms.families, tuple(only)) if only else experiment
+
+
+def _open(source: str | Path | dict) -> tuple[Document, Path]:
+    """The document and the folder that its relative paths start from."""
+    if isinstance(source, dict):
+        return from_mapping(source), Path.cwd()
+    doc = read_file(source)
+    if doc.data is None:
+        raise ConfigError(
+            "the file is empty.",
+            place=str(source),
+            remedy="greedyexp new config NAME writes a starting point.",
+        )
+    if not isinstance(doc.data, dict):
+        raise ConfigError(
+            f"an experiment is a mapping of settings, but this is {show(doc.data)}.",
+            place=str(doc.place()),
+        )
+    return doc, Path(source).resolve().parent
+
+
+def _override(doc: Document, folder: Path, overrides: list[Override]) -> list[str]:
+    """Apply the overrides, plugins first since the others may name what those register.
+
+    Returns
+    -------
+    list of str
+        Absolute paths of the plugins.
+    """
+    for override in overrides:
+        if override.key == "plugins":
+            apply_override(doc, override)
+            folder = Path.cwd()
+    plugins = _plugins(doc, folder)
+    load_plugins(plugins)
+    for override in overrides:
+        if override.key != "plugins":
+            apply_override(doc, override)
+    return plugins
+
+
+def _plugins(doc: Document, folder: Path) -> list[str]:
+    written = doc.get(("plugins",))
+    paths = []
+    for index, name in enumerate(written if isinstance(written, list) else ()):
+        if not isinstance(name, str):
+            continue
+        path = (folder / Path(name).expanduser()).resolve()
+        if not path.is_file():
+            beside = [file.name for file in path.parent.glob("*.py")]
+            raise ConfigError(
+                f"there is no plugin file '{name}'.",
+                place=str(doc.place(("plugins", index))),
+                remedy=did_you_mean(path.name, beside) if len(beside) < 20 else None,
+            )
+        paths.append(str(path))
+    return paths
+
+
+def _metrics(
+    settings: Settings, data: Data | None, doc: Document, mistakes: Mistakes
+) -> list[MetricSpec]:
+    metrics: list[MetricSpec] = []
+    for index, name in enumerate(settings.metrics):
+        keys = ("metrics", index)
+        part = find_part("metric", name, keys, doc, mistakes)
+        if part is None:
+            continue
+        if MetricSpec(name) in metrics:
+            mistakes.add(doc.place(keys), f"metric '{name}' is listed twice.", "Keep one.")
+        metrics.append(MetricSpec(name))
+        if data is not None:
+            refuse_part(part, data, keys, doc, mistakes)
+    return metrics
+
+
+def _figures(doc: Document, mistakes: Mistakes) -> tuple[list[FigureSpec], list]:
+    """The figures, and the section as written."""
+    figures = []
+    for entry in read_entries(doc, "figures", mistakes):
+        part = find_part("figure", entry.name, entry.keys, doc, mistakes)
+        if part is None:
+            continue
+        parameters = Parameters(part)
+        given = read_fixed(entry.settings, entry.keys, parameters, doc, mistakes)
+        refuse_incomplete(parameters, set(entry.settings), entry.keys, doc, mistakes)
+        params = {**parameters.defaults, **given}
+        ordered = {name: params[name] for name in parameters.names if name in params}
+        figures.append(FigureSpec(entry.name, ordered))
+    return figures, doc.get(("figures",)) or []
+
+
+def _resolved(
+    settings: Settings, plugins: list[str], data: Data, algorithms: Algorithms, figures: list
+) -> dict:
+    whole = {
+        **settings.model_dump(mode="json", exclude={"profiles"}),
+        "plugins": plugins,
+        "data": data.resolved,
+        "algorithms": algorithms.resolved,
+        "figures": figures,
+    }
+    return {key: value for key, value in whole.items() if value not in (None, "", [])}

@@ -1,0 +1,165 @@
+"""The typed model of an experiment: the settings as written, and the experiment they describe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from greedyexp.experiment.sentences import SLUG
+
+PROFILES = ("smoke", "quick", "paper", "deep")
+TUNINGS = ("oracle", "cv", "theory")
+
+
+class PaperReference(BaseModel):
+    """The figure or table of a paper that an experiment reproduces."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Annotated[str, Field(min_length=1, description="Citation key, such as jalali2012.")]
+    figure: Annotated[str, Field(description="Figure or table, such as 'Figure 1'.")] = ""
+
+
+class Settings(BaseModel):
+    """The top level of an experiment file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[
+        str,
+        Field(
+            pattern=SLUG,
+            max_length=100,
+            description="Names the results folder: letters, digits, '-' and '_'.",
+        ),
+    ]
+    description: Annotated[str, Field(description="What the experiment shows, for readers.")] = ""
+    paper: Annotated[
+        PaperReference | None, Field(description="The paper and figure it reproduces.")
+    ] = None
+    seed: Annotated[
+        int, Field(ge=0, lt=2**63, description="Root of every random stream of the experiment.")
+    ] = 0
+    trials: Annotated[int, Field(ge=1, description="Replicates of every point of the sweep.")] = 1
+    time_limit: Annotated[
+        float | None,
+        Field(gt=0, description="Seconds for one algorithm on one replicate; empty for no limit."),
+    ] = None
+    protocol: Annotated[str, Field(description="How an algorithm is evaluated.")] = "recovery"
+    plugins: Annotated[
+        list[str],
+        Field(description="Python files that register parts, relative to the experiment file."),
+    ] = []
+    data: Annotated[
+        dict[str, Any], Field(description="The generator, its parameters, and their sweep.")
+    ]
+    algorithms: Annotated[
+        list[Any], Field(min_length=1, description="Names, or name: {parameters}.")
+    ]
+    metrics: Annotated[
+        list[str], Field(min_length=1, description="Names of metrics, a column each.")
+    ]
+    figures: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
+    profiles: Annotated[
+        dict[str, Any],
+        Field(description="Changes for smoke, quick, paper and deep runs, merged over the rest."),
+    ] = {}
+
+
+@dataclass(frozen=True)
+class AlgorithmSpec:
+    """One algorithm with all its parameters.
+
+    Parameters
+    ----------
+    name : str
+        The registered name.
+    label : str
+        How rows and figures call it; unique in the experiment.
+    params : dict
+        Every parameter, validated.
+    swept : dict
+        The parameters that vary by a ``sweep:`` inside the entry; a column each.
+    tuning : {"none", "oracle", "cv", "theory"}
+        How a point of its path is chosen; "none" for algorithms without a path.
+    folds : int
+        Folds of cross-validation.
+    """
+
+    name: str
+    label: str
+    params: dict
+    swept: dict
+    tuning: str
+    folds: int
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """One metric, a column of the CSV."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """One figure with all its parameters."""
+
+    name: str
+    params: dict
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a run computes, validated.
+
+    Parameters
+    ----------
+    name, profile, description : str
+        Name (of the results folder too), profile and free text.
+    paper : PaperReference or None
+        What it reproduces.
+    seed : int, >= 0
+        Root of every random stream.
+    trials : int, >= 1
+        Replicates of each point.
+    time_limit : float or None
+        Seconds for one algorithm on one replicate.
+    protocol, generator : str
+        Registered names.
+    points : list of dict
+        All parameters of the generator at each point of the sweep, in canonical order: sorted by
+        value, column by column in the order of the generator's signature. No point comes twice.
+    swept : list of str
+        The data parameters that take more than one value, in signature order.
+    algorithms : list of AlgorithmSpec
+        Sorted by label.
+    metrics : list of MetricSpec
+        As written.
+    figures : list of FigureSpec
+        As written.
+    plugins : list of str
+        Absolute paths.
+    resolved : dict
+        The settings after profile and overrides, with the defaults of data and algorithms filled
+        in; plain enough for ``yaml.safe_dump``, and loading it gives this experiment again.
+    """
+
+    name: str
+    profile: str
+    description: str
+    paper: PaperReference | None
+    seed: int
+    trials: int
+    time_limit: float | None
+    protocol: str
+    generator: str
+    points: list[dict]
+    swept: list[str]
+    algorithms: list[AlgorithmSpec]
+    metrics: list[MetricSpec]
+    figures: list[FigureSpec]
+    plugins: list[str]
+    resolved: dict

@@ -1,0 +1,185 @@
+"""A JSON Schema of experiment files, for completion and checks in editors."""
+
+from __future__ import annotations
+
+from pydantic.errors import PydanticInvalidForJsonSchema
+
+from greedyexp import protocols
+from greedyexp.experiment.algorithms import RESERVED
+from greedyexp.experiment.model import PROFILES, TUNINGS, Settings
+from greedyexp.experiment.profiles import CHANGEABLE
+from greedyexp.registry import Part, parts
+
+_RANGE = {
+    "type": "object",
+    "description": "Evenly spaced values, both ends included.",
+    "properties": {
+        "from": {"type": "number"},
+        "to": {"type": "number"},
+        "num": {"type": "integer", "minimum": 1, "description": "How many values."},
+        "step": {"type": "number", "exclusiveMinimum": 0, "description": "Their distance."},
+        "scale": {"enum": ["linear", "log"], "default": "linear"},
+    },
+    "required": ["from", "to"],
+    "oneOf": [{"required": ["num"]}, {"required": ["step"]}],
+    "additionalProperties": False,
+}
+
+
+def json_schema() -> dict:
+    """The schema (draft 2020-12) of an experiment file with the parts registered now.
+
+    Data parameters depend on the generator, those of algorithms and figures on their names; each
+    carries its type, range, default and description, and may stand in a sweep.
+
+    Returns
+    -------
+    dict
+        Plain data for ``json.dumps``.
+    """
+    defs: dict = {"range": _RANGE}
+    settings = Settings.model_json_schema(ref_template="#/$defs/{model}")
+    defs |= settings.pop("$defs", {})
+    properties = settings["properties"]
+    properties["protocol"] |= {"enum": list(protocols.NAMES)}
+    properties["data"] = {
+        "description": properties["data"]["description"],
+        "type": "object",
+        "properties": {"generator": {"enum": list(parts("generator"))}},
+        "required": ["generator"],
+    }
+    properties["metrics"]["items"] = _choice("metric")
+    properties["algorithms"]["items"] = _entries("algorithm", defs)
+    properties["figures"]["items"] = _entries("figure", defs)
+    properties["profiles"] = {
+        "description": properties["profiles"]["description"],
+        "type": "object",
+        "properties": {name: {"$ref": "#/$defs/profile"} for name in PROFILES},
+        "additionalProperties": False,
+    }
+    defs["profile"] = {
+        "type": ["object", "null"],
+        "properties": {key: properties[key] for key in CHANGEABLE if key != "data"}
+        | {"data": {"type": "object"}},
+        "additionalProperties": False,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "greedyexp experiment",
+        "type": "object",
+        "properties": properties,
+        "required": settings["required"],
+        "additionalProperties": False,
+        "allOf": [_when(name, part, defs) for name, part in parts("generator").items()],
+        "$defs": defs,
+    }
+
+
+def _choice(kind: str) -> dict:
+    """One of the names of a kind, each with its summary."""
+    return {
+        "anyOf": [
+            {"const": name, "description": part.summary} for name, part in parts(kind).items()
+        ]
+        or [False]
+    }
+
+
+def _when(name: str, part: Part, defs: dict) -> dict:
+    """If the generator is this one, then data and the data of profiles have its parameters."""
+    key = f"generator.{name}"
+    defs[key] = _settings_of(part, ("generator", "sweep"), defs)
+    defs[key]["properties"]["generator"] = {"const": name, "description": part.summary}
+    data = {"$ref": f"#/$defs/{key}"}
+    return {
+        "if": {
+            "properties": {"data": {"properties": {"generator": {"const": name}}}},
+            "required": ["data"],
+        },
+        "then": {
+            "properties": {
+                "data": data,
+                "profiles": {"additionalProperties": {"properties": {"data": data}}},
+            }
+        },
+    }
+
+
+def _entries(kind: str, defs: dict) -> dict:
+    """The items of ``algorithms`` or ``figures``: a name, or a name with settings."""
+    properties = {}
+    for name, part in parts(kind).items():
+        defs[f"{kind}.{name}"] = _settings_of(part, RESERVED if kind == "algorithm" else (), defs)
+        properties[name] = {
+            "description": part.summary,
+            "anyOf": [{"$ref": f"#/$defs/{kind}.{name}"}, {"type": "null"}],
+        }
+    return {
+        "anyOf": [
+            _choice(kind),
+            {
+                "type": "object",
+                "properties": properties,
+                "additionalProperties": False,
+                "minProperties": 1,
+                "maxProperties": 1,
+            },
+        ]
+    }
+
+
+def _settings_of(part: Part, reserved: tuple[str, ...], defs: dict) -> dict:
+    """The mapping of a part's parameters, with its reserved keys."""
+    parameters = _parameters(part, defs)
+    properties = dict(parameters)
+    if "label" in reserved:
+        properties["label"] = {"type": "string", "description": "How rows and figures call it."}
+    if "tuning" in reserved and part.takes_grid:
+        properties["tuning"] = {"enum": list(TUNINGS), "description": "How a point is chosen."}
+        properties["folds"] = {"type": "integer", "minimum": 2, "default": 5}
+    if "sweep" in reserved:
+        properties["sweep"] = _sweep(parameters)
+    return {
+        "type": "object",
+        "description": part.summary,
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _sweep(parameters: dict) -> dict:
+    columns = {
+        name: {
+            "description": schema.get("description", ""),
+            "anyOf": [
+                {"type": "array", "items": schema, "minItems": 1},
+                {"$ref": "#/$defs/range"},
+            ],
+        }
+        for name, schema in parameters.items()
+    }
+    group = {
+        "type": "object",
+        "properties": columns,
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+    paired = {"anyOf": [group, {"type": "array", "items": group, "minItems": 1}]}
+    return {
+        "type": ["object", "null"],
+        "description": "Every combination of the lists; zip pairs the lists below it.",
+        "properties": columns | {"zip": paired},
+        "additionalProperties": False,
+    }
+
+
+def _parameters(part: Part, defs: dict) -> dict:
+    """Parameter -> schema; types that JSON cannot say allow anything."""
+    prefix = f"{part.kind}.{part.name}."
+    try:
+        schema = part.parameters.model_json_schema(ref_template=f"#/$defs/{prefix}{{model}}")
+    except PydanticInvalidForJsonSchema:
+        return {name: {} for name in part.parameters.model_fields}
+    for name, definition in schema.get("$defs", {}).items():
+        defs[prefix + name] = definition
+    return schema.get("properties", {})
