@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections.abc import Container
 from pathlib import Path
 
 from greedyexp.cli.text import count
 
 
-def problems(table: Path) -> list[str]:
+def problems(table: Path, labels: Container[str]) -> list[str]:
     """One line for each status other than ``ok``: how many rows, and the first message.
 
     Parameters
     ----------
     table : Path
         A run's CSV, compressed or not.
+    labels : container of str
+        Algorithms to look at; with ``--only`` the table holds others too.
 
     Returns
     -------
@@ -28,7 +31,7 @@ def problems(table: Path) -> list[str]:
     with opened(table, "rt", encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             status = row["status"]
-            if status != "ok":
+            if status != "ok" and row["algorithm"] in labels:
                 numbers[status] = numbers.get(status, 0) + 1
                 first.setdefault(status, f"{row['algorithm']}: {row['message']}".rstrip(": "))
     return [

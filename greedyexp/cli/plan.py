@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 def size_words(experiment: Experiment) -> str:
     """``12 data points x 20 trials x 3 algorithms = 720 rows``."""
-    points, algorithms = len(experiment.points), len(experiment.algorithms)
-    rows = points * experiment.trials * algorithms
     return (
-        f"{count(points, 'data point')} x {count(experiment.trials, 'trial')}"
-        f" x {count(algorithms, 'algorithm')} = {count(rows, 'row')}"
+        f"{count(len(experiment.points), 'data point')} x {count(experiment.trials, 'trial')}"
+        f" x {count(len(experiment.algorithms), 'algorithm')} = {count(rows(experiment), 'row')}"
     )
+
+
+def rows(experiment: Experiment) -> int:
+    """Replicates of all data points and algorithms."""
+    return len(experiment.points) * experiment.trials * len(experiment.algorithms)
 
 
 def words(experiment: Experiment) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import failures, options
+from greedyexp.cli import failures, figures, options
 
 
 @click.command("plot", short_help="Redraw figures from CSV files.")
@@ -22,12 +22,11 @@ def command(ctx: click.Context, path: Path, quiet: bool) -> None:
     code = failures.DONE
     for folder in report.run_folders(path):
         try:
-            drawn = report.draw(folder)
+            drawn = figures.drawn(folder)
         except UserError as error:
             # One damaged folder must not keep the others from being drawn.
             code = failures.tell(error, ctx)
             continue
-        if not quiet:
-            for figure in drawn:
-                click.echo(figure)
+        for figure in () if quiet else drawn:
+            click.echo(figure)
     ctx.exit(code)

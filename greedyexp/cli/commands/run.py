@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, options, outcomes, plan, shipped, text
+from greedyexp.cli import failures, figures, options, outcomes, plan, shipped, text
 from greedyexp.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def rehearse(experiment: Experiment) -> int:
 
 def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool, **how) -> int:
     """Run one experiment, draw its figures and print the summary."""
-    from greedyexp import report, runner
+    from greedyexp import runner
 
     say = (lambda *_: None) if quiet else click.echo
     if verbose:
@@ -135,15 +135,16 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
     done = runner.run(experiment, folder, progress=not quiet, **how)
     title = f"{experiment.name} ({experiment.profile})"
     say(
-        f"{title}: {done.done} done, {done.failed} failed, {done.computed} computed"
-        f" in {text.duration(done.wall_seconds)}"
+        f"{title}: {done.done} of {plan.rows(experiment)} done, {done.failed} failed;"
+        f" {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
-    for line in outcomes.problems(done.csv):
+    labels = {spec.label for spec in experiment.algorithms}
+    for line in outcomes.problems(done.csv, labels):
         click.echo(f"  {line}", err=True)
     if done.interrupted:
         click.echo("Interrupted: everything finished is kept; the same command goes on.", err=True)
         return failures.INTERRUPTED
     say(done.csv)
-    for figure in report.draw(folder):
+    for figure in figures.drawn(folder):
         say(figure)
     return failures.SOME_FAILED if done.failed else failures.DONE
