@@ -35,61 +35,73 @@ def of_function(function: Callable) -> str:
     PluginError
         When the source cannot be read, as for a function typed into a prompt.
     """
-    function = inspect.unwrap(function)
+    path = source_of(function)
+    if path is not None:
+        return of_file(path)
     try:
-        source = inspect.getsourcefile(function)
-        if source is not None and Path(source).is_file():
-            return of_file(Path(source).resolve())
-        text = inspect.getsource(function)
+        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     except (OSError, TypeError):
         raise PluginError(
             f"the source of '{getattr(function, '__name__', function)}' cannot be read, so its"
             " results could not be told from those of another version.",
             remedy="Put it in a file and name the file under `plugins:`.",
         ) from None
-    return hashlib.sha256(_syntax(textwrap.dedent(text)).encode()).hexdigest()
+    return hashlib.sha256(_syntax(text).encode()).hexdigest()
 
 
 def of_module(name: str) -> str:
     """Version of one module of the package and of what it builds on."""
-    spec = importlib.util.find_spec(name)
-    return of_file(Path(spec.origin).resolve())
+    return of_file(Path(importlib.util.find_spec(name).origin).resolve())
 
 
 def of_file(path: Path) -> str:
     """Version of a source file and, transitively, of the modules it imports."""
-    seen: dict[Path, _Source] = {}
-    waiting = [path]
-    while waiting:
-        current = waiting.pop()
-        if current not in seen:
-            seen[current] = _source(current)
-            waiting.extend(seen[current].imports)
     # Sorted names and hashes: moving a plugin or the package to another folder changes nothing.
-    lines = sorted(source.version for source in seen.values())
+    lines = sorted(source.version for source in sources(path).values())
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
+def source_of(function: Callable) -> Path | None:
+    """The file that a function was read from; None for one typed into a prompt or a notebook."""
+    try:
+        name = inspect.getsourcefile(inspect.unwrap(function))
+    except TypeError:
+        return None
+    return Path(name).resolve() if name is not None and Path(name).is_file() else None
+
+
+def sources(path: Path) -> dict[Path, Source]:
+    """A source file and, transitively, the files it imports that count."""
+    found: dict[Path, Source] = {}
+    waiting = [path]
+    while waiting:
+        current = waiting.pop()
+        if current not in found:
+            found[current] = _source(current)
+            waiting.extend(found[current].imports)
+    return found
+
+
 @dataclass(frozen=True)
-class _Source:
+class Source:
     """One file: its name and the hash of its syntax, and the files it imports."""
 
     version: str
     imports: tuple[Path, ...]
 
 
-def _source(path: Path) -> _Source:
+def _source(path: Path) -> Source:
     # Keyed by the time of the last change: in a long session workers load what is on the disk
     # now, not what the session imported an hour ago.
     return _read(path, path.stat().st_mtime_ns, path.stat().st_size)
 
 
 @cache
-def _read(path: Path, _changed: int, _size: int) -> _Source:
+def _read(path: Path, _changed: int, _size: int) -> Source:
     text = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
     version = f"{name} {hashlib.sha256(_syntax(text).encode()).hexdigest()}"
-    return _Source(version, tuple(_imports(ast.parse(text), path)))
+    return Source(version, tuple(_imports(ast.parse(text), path)))
 
 
 def _syntax(text: str) -> str:

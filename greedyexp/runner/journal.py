@@ -116,19 +116,32 @@ class Journal:
             return self._db.execute("SELECT count(*) FROM outcomes").fetchone()[0]
 
     def _open(self, read_only: bool) -> None:
+        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        if tables or read_only:
+            self._check(tables)
+        # Only now: setting the mode writes to the file, which may be another program's.
         if not read_only:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
         if not tables and not read_only:
             self._create()
-        elif not {"meta", "outcomes"} <= tables:
+
+    def _check(self, tables: set[str]) -> None:
+        """Refuse what is no journal, of another version, or damaged."""
+        if not {"meta", "outcomes"} <= tables:
             raise StorageError(
                 "this SQLite file is not a journal of greedyexp.",
                 place=str(self.path),
                 remedy="Move it away and run again.",
             )
-        self._check_schema()
+        found = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+        if found is None or found[0] != SCHEMA:
+            raise StorageError(
+                f"the journal has format {found[0] if found else 'unknown'}; this version of"
+                f" greedyexp writes format {SCHEMA}.",
+                place=str(self.path),
+                remedy="Use the version that wrote it, or move the file away and run again.",
+            )
         (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
@@ -143,16 +156,6 @@ class Journal:
         )
         self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
         self._db.execute("COMMIT")
-
-    def _check_schema(self) -> None:
-        found = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-        if found is None or found[0] != SCHEMA:
-            raise StorageError(
-                f"the journal has format {found[0] if found else 'unknown'}; this version of"
-                f" greedyexp writes format {SCHEMA}.",
-                place=str(self.path),
-                remedy="Use the version that wrote it, or move the file away and run again.",
-            )
 
     def _select(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple]:
         for start in range(0, len(keys), _MOST_VARIABLES):
