@@ -67,9 +67,10 @@ profiles:
 
 
 def environment() -> dict[str, str]:
-    """This environment with the checkout importable from any folder."""
+    """This environment with the checkout importable from any folder and output buffered."""
     paths = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": "Agg"}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": "Agg"}
 
 
 def greedyexp(
@@ -101,6 +102,6 @@ def refused(result: subprocess.CompletedProcess, *words: str) -> None:
     assert "Traceback" not in result.stderr
     assert "Internal error" not in result.stderr
     errors = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
-    assert len(errors) == 1, result.stderr
+    assert errors == result.stderr.splitlines()[-1:], result.stderr
     for word in words:
         assert word in errors[0]

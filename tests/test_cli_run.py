@@ -164,3 +164,17 @@ def test_a_figure_that_cannot_be_drawn_names_the_folder_and_keeps_the_table(tmp_
     )
     refused(result, "results/toy/quick", "n_samples")
     assert len(table(tmp_path / "results/toy/quick")) == 6
+
+
+def test_status_of_a_damaged_run_is_refused_and_the_others_are_shown(finished):
+    folder, _ = finished
+    for name in ("bad", "sound"):
+        copy = folder / "half" / name / "quick"
+        copy.mkdir(parents=True)
+        for file in (folder / "results/toy/quick").glob("*.*"):
+            if file.is_file():
+                (copy / file.name).write_bytes(file.read_bytes())
+    (folder / "half/bad/quick/config.yaml").write_text("[")
+    result = greedyexp("status", "half", cwd=folder)
+    refused(result, "half/bad/quick/config.yaml")
+    assert re.search(r"^toy/quick +6 ", result.stdout, re.MULTILINE)

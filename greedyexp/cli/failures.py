@@ -38,12 +38,17 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     if shown:
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     if isinstance(error, UserError):
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {_one_line(error)}", err=True)
         return error.exit_code
     if isinstance(error, OSError) and error.filename is not None:
         click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
         return USER_ERROR
-    what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
+    what = _one_line(f"{type(error).__name__}: {error}").rstrip(".: ")
     remedy = "please report it" if shown else "run again with --traceback and report it"
     click.echo(f"Internal error: {what}; {remedy}.", err=True)
     return INTERNAL_ERROR
+
+
+def _one_line(message: object) -> str:
+    """The message without line breaks, which those of other libraries may hold."""
+    return " ".join(str(message).split())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import options, text
+from greedyexp.cli import failures, options, text
 
 HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failures")
 
@@ -14,18 +14,26 @@ HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failure
 @click.command("status", short_help="Done, failed and missing replicates.")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
 @options.shared
-def command(path: Path) -> None:
+@click.pass_context
+def command(ctx: click.Context, path: Path) -> None:
     """Show done, failed and missing replicates of the runs at or below PATH (default: results)."""
     from greedyexp import runner
-    from greedyexp.errors import StorageError
+    from greedyexp.errors import StorageError, UserError
 
     folders = folders_below(path)
     if not folders:
         raise StorageError(
             "there is no run here.", place=str(path), remedy="`greedyexp run` makes one."
         )
-    rows = [row(runner.status(folder)) for folder in folders]
-    click.echo(text.table([HEADING, *rows], right=range(1, 7)))
+    rows, code = [HEADING], failures.DONE
+    for folder in folders:
+        try:
+            rows.append(row(runner.status(folder)))
+        except UserError as error:
+            # One damaged folder must not hide the others.
+            code = failures.tell(error, ctx)
+    click.echo(text.table(rows, right=range(1, 7)))
+    ctx.exit(code)
 
 
 def folders_below(path: Path) -> list[Path]:

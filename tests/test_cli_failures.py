@@ -1,0 +1,43 @@
+"""Every exception becomes one sentence and the exit code it deserves."""
+
+from __future__ import annotations
+
+import pytest
+
+from greedyexp import registry
+from greedyexp.cli import main
+from greedyexp.errors import StorageError
+
+RAISED = [
+    (ValueError("two\nlines."), 70, "Internal error: ValueError: two lines; run again with"),
+    (KeyError(), 70, "Internal error: KeyError; run again with"),
+    (StorageError("it is full.", place="here"), 2, "Error: here: it is full."),
+    (PermissionError(13, "Permission denied", "mine.yaml"), 2, "Error: mine.yaml: Permission den"),
+    (KeyboardInterrupt(), 130, "Interrupted."),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "sentence"), RAISED)
+def test_an_exception_is_one_sentence_and_an_exit_code(monkeypatch, capsys, error, code, sentence):
+    def fail(paths):
+        raise error
+
+    monkeypatch.setattr(registry, "load_plugins", fail)
+    assert main(["list"]) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    lines = printed.err.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(sentence)
+
+
+@pytest.mark.parametrize("arguments", [["--traceback", "list"], ["list", "--traceback"]])
+def test_traceback_is_shown_when_asked_for(monkeypatch, capsys, arguments):
+    def fail(paths):
+        raise ValueError("boom")
+
+    monkeypatch.setattr(registry, "load_plugins", fail)
+    assert main(arguments) == 70
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert lines[-1] == "Internal error: ValueError: boom; please report it."
