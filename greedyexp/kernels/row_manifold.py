@@ -1,0 +1,293 @@
+"""The manifold a row-penalised estimate lies on, its Newton steps and its changes of shape.
+
+An entry is zero, free above the clip level of its row, tied at it, or free below it (the kinds of
+``row_penalty``). On a manifold of given kinds the objective is a quadratic; its minimum is sought
+by exact steps that stop at the first kink, where one entry is dropped or tied and the factor of
+the curvature is updated.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.row_factor import append, dot, remove, solve_transposed, solve_upper
+from greedyexp.kernels.row_penalty import LOWER, TIED, UPPER, ZERO
+
+
+class Manifold(NamedTuple):
+    """An estimate with the factor of its manifold; arrays changed in place."""
+
+    coef: np.ndarray  # (r, p)
+    theta: np.ndarray  # (p,) clip level of each row
+    kind: np.ndarray  # (r, p) int8
+    grad: np.ndarray  # (r, p) X_j^T (y_j - X_j b_j) / n_j
+    slot: np.ndarray  # (r, p) variable an entry belongs to, or -1
+    tie: np.ndarray  # (p,) variable of the tied entries of a row, or -1
+    factor: np.ndarray  # (K, K) upper Cholesky factor
+    row: np.ndarray  # (K + 1,) row of each variable
+    weight: np.ndarray  # (K + 1, r) direction of each variable
+    excess: np.ndarray  # (K + 1,) <weight, grad> - price
+    step: np.ndarray  # (K + 1,)
+    work: np.ndarray  # (K + 1,)
+    size: np.ndarray  # (1,) number of variables
+    todo: np.ndarray  # rows whose variables wait to be set up again
+
+
+@njit(cache=True)
+def price(M, v, lam_s, lam_b):
+    """Slope of the penalty along variable v."""
+    i = M.row[v]
+    if v != M.tie[i]:
+        for j in range(len(M.coef)):
+            if M.weight[v, j] != 0.0:
+                return lam_s if M.kind[j, i] == UPPER else 0.0
+    left = lam_b
+    for j in range(len(M.coef)):
+        if M.kind[j, i] == UPPER:
+            left -= lam_s
+    return left
+
+
+@njit(cache=True)
+def _detach(M, v):
+    """Remove variable v from the factor and close the gap it leaves."""
+    size = M.size[0]
+    remove(M.factor, size, v, M.work)
+    r = len(M.coef)
+    for u in range(v, size):
+        i = M.row[u]
+        for j in range(r):
+            if M.weight[u, j] != 0.0:
+                M.slot[j, i] = u - 1 if u > v else -1
+        if M.tie[i] == u:
+            M.tie[i] = u - 1 if u > v else -1
+    for u in range(v, size - 1):
+        M.row[u] = M.row[u + 1]
+        M.excess[u] = M.excess[u + 1]
+        for j in range(r):
+            M.weight[u, j] = M.weight[u + 1, j]
+    M.size[0] = size - 1
+
+
+@njit(cache=True)
+def _attach(G, M, i, tied):
+    """Add the variable whose direction stands at the end of ``weight``; False if dependent.
+
+    In either case its number is the present size and ``work`` holds R^-T of its products.
+    """
+    size = M.size[0]
+    M.row[size] = i
+    M.work[:size] = 0.0
+    curvature = 0.0
+    for j in range(len(M.coef)):
+        own = M.weight[size, j]
+        if own != 0.0:
+            M.slot[j, i] = size
+            line = G[min(j, len(G) - 1), i]
+            for u in range(size):
+                M.work[u] += own * M.weight[u, j] * line[M.row[u]]
+            curvature += line[i]
+    if tied:
+        M.tie[i] = size
+    if append(M.factor, size, M.work, curvature):
+        M.size[0] = size + 1
+        return True
+    return False
+
+
+@njit(cache=True)
+def _first_kink(M, size, limit):
+    """Step length <= limit at which an entry first leaves its kind: (length, task, row)."""
+    task, place = -1, -1
+    for v in range(size):
+        i = M.row[v]
+        tie = M.tie[i]
+        tie_step = M.step[tie] if tie >= 0 else 0.0
+        for j in range(len(M.coef)):
+            if M.weight[v, j] == 0.0:
+                continue
+            size_now = abs(M.coef[j, i])
+            kind = M.kind[j, i]
+            if kind == UPPER:
+                rate = M.step[v] - tie_step
+                room = size_now - M.theta[i]
+            elif kind == TIED:
+                rate = M.step[v]
+                room = M.theta[i]
+                limit, task, place = _waiting_kink(M, v, limit, task, place)
+            else:
+                outward = M.step[v] if M.coef[j, i] >= 0.0 else -M.step[v]
+                rate = tie_step - outward
+                room = M.theta[i] - size_now
+                inward = tie_step + outward
+                opposite = M.theta[i] + size_now
+                if inward < 0.0 and opposite + limit * inward < 0.0:
+                    limit, task, place = opposite / -inward, j, i
+            if rate < 0.0 and room + limit * rate < 0.0:
+                limit, task, place = max(room, 0.0) / -rate, j, i
+    return limit, task, place
+
+
+@njit(cache=True)
+def _waiting_kink(M, v, limit, task, place):
+    """Kinks of entries in the row of tied variable v that have no variable of their own yet."""
+    i = M.row[v]
+    for j in range(len(M.coef)):
+        if M.slot[j, i] < 0 and (M.kind[j, i] == UPPER or M.kind[j, i] == LOWER):
+            room = abs(M.coef[j, i]) - M.theta[i]
+            rate = -M.step[v]
+            if M.kind[j, i] == LOWER:
+                room, rate = -room, -rate
+            if rate < 0.0 and room + limit * rate < 0.0:
+                limit, task, place = max(room, 0.0) / -rate, j, i
+    return limit, task, place
+
+
+@njit(cache=True)
+def _move(M, size, length):
+    for v in range(size):
+        i = M.row[v]
+        if v == M.tie[i]:
+            M.theta[i] += length * M.step[v]
+            for j in range(len(M.coef)):
+                if M.weight[v, j] != 0.0:
+                    M.coef[j, i] = M.weight[v, j] * M.theta[i]
+        else:
+            for j in range(len(M.coef)):
+                if M.weight[v, j] != 0.0:
+                    M.coef[j, i] += length * M.step[v] * M.weight[v, j]
+
+
+@njit(cache=True)
+def _cross(M, j, i):
+    """Change the kinds of row i where its entry j has come to a kink."""
+    if M.kind[j, i] == TIED:
+        M.theta[i] = 0.0
+        for task in range(len(M.coef)):
+            if M.kind[task, i] != UPPER:
+                M.coef[task, i] = 0.0
+                M.kind[task, i] = ZERO
+    elif M.theta[i] == 0.0:
+        M.coef[j, i] = 0.0
+        M.kind[j, i] = ZERO
+    else:
+        M.coef[j, i] = M.theta[i] if M.coef[j, i] > 0.0 else -M.theta[i]
+        M.kind[j, i] = TIED
+
+
+@njit(cache=True)
+def settle(G, correlation, M, row, lam_s, lam_b):
+    """Set up the variables of a row again after its kinds have changed.
+
+    A variable that depends on the others is not refused: along the null direction it spans, the
+    loss is constant and the penalty linear, so the estimate moves downhill to the next kink, which
+    takes a variable away, and the attempt is repeated.
+    """
+    M.todo[0] = row
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        i = M.todo[waiting]
+        changed = _set_up(G, correlation, M, i, lam_s, lam_b)
+        if changed >= 0:
+            M.todo[waiting] = i
+            waiting += 1
+            if changed != i:
+                M.todo[waiting] = changed
+                waiting += 1
+
+
+@njit(cache=True)
+def _set_up(G, correlation, M, i, lam_s, lam_b):
+    """Variables of row i by its kinds; the row changed by a null move, or -1 when all is well."""
+    r = len(M.coef)
+    for j in range(r):
+        if M.slot[j, i] >= 0:
+            _detach(M, M.slot[j, i])
+    any_tied = False
+    any_free = False
+    for j in range(r):
+        any_tied = any_tied or M.kind[j, i] == TIED
+        any_free = any_free or M.kind[j, i] == UPPER or M.kind[j, i] == LOWER
+    if not (any_tied or any_free):
+        return -1
+    for j in range(r):
+        M.grad[j, i] = correlation[j, i] - dot(G[min(j, len(G) - 1), i], M.coef[j])
+    for j in range(-1, r):
+        size = M.size[0]
+        if j == -1:
+            if not any_tied:
+                continue
+            for task in range(r):
+                tied = M.kind[task, i] == TIED
+                M.weight[size, task] = np.sign(M.coef[task, i]) if tied else 0.0
+        else:
+            if M.kind[j, i] != UPPER and M.kind[j, i] != LOWER:
+                continue
+            M.weight[size] = 0.0
+            M.weight[size, j] = -1.0 if M.kind[j, i] == UPPER and M.coef[j, i] < 0.0 else 1.0
+        independent = _attach(G, M, i, j == -1)
+        if not independent:
+            return _null_move(M, lam_s, lam_b)
+        M.excess[size] = dot(M.weight[size], M.grad[:, i]) - price(M, size, lam_s, lam_b)
+    return -1
+
+
+@njit(cache=True)
+def _null_move(M, lam_s, lam_b):
+    """Go downhill along the null direction of the variable that could not be attached."""
+    size = M.size[0]
+    solve_upper(M.factor, size, M.work)
+    M.step[:size] = -M.work[:size]
+    M.step[size] = 1.0
+    slope = 0.0
+    for v in range(size + 1):
+        slope += M.step[v] * price(M, v, lam_s, lam_b)
+    if slope > 0.0:
+        for v in range(size + 1):
+            M.step[v] = -M.step[v]
+    length, task, place = _first_kink(M, size + 1, np.inf)
+    i = M.row[size]
+    if place < 0:
+        length, task, place = 0.0, np.argmax(np.abs(M.weight[size])), i
+    _move(M, size + 1, length)
+    _cross(M, task, place)
+    for j in range(len(M.coef)):
+        if M.weight[size, j] != 0.0:
+            M.slot[j, i] = -1
+    if M.tie[i] == size:
+        M.tie[i] = -1
+    return place
+
+
+@njit(cache=True)
+def newton(G, correlation, M, lam_s, lam_b):
+    """Minimise over the manifold, dropping and tying entries at the kinks on the way."""
+    for v in range(M.size[0]):
+        along = dot(M.weight[v], M.grad[:, M.row[v]])
+        M.excess[v] = along - price(M, v, lam_s, lam_b)
+    while True:
+        size = M.size[0]
+        M.step[:size] = M.excess[:size]
+        solve_transposed(M.factor, size, M.step)
+        solve_upper(M.factor, size, M.step)
+        length, task, place = _first_kink(M, size, 1.0)
+        _move(M, size, length)
+        M.excess[:size] *= 1.0 - length
+        if place < 0:
+            return
+        _cross(M, task, place)
+        settle(G, correlation, M, place, lam_s, lam_b)
+
+
+@njit(cache=True)
+def stationarity(M, lam_s, lam_b):
+    """Largest slope of the objective along a variable."""
+    worst = 0.0
+    for v in range(M.size[0]):
+        along = dot(M.weight[v], M.grad[:, M.row[v]])
+        worst = max(worst, abs(along - price(M, v, lam_s, lam_b)))
+    return worst

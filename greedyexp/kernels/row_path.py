@@ -1,0 +1,173 @@
+"""Row-penalised least squares along a decreasing path: block coordinate descent and Newton steps.
+
+At each point the manifold of the previous one is driven to its minimum; rows whose gradient leaves
+the dual unit set are then released by one exact block update each, and the two alternate until no
+row is left. Every step decreases the objective and every manifold is solved to rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.row_factor import axpy
+from greedyexp.kernels.row_manifold import Manifold, newton, settle, stationarity
+from greedyexp.kernels.row_penalty import FAST, certificate, row_gauge, row_minimiser
+
+# Optimality conditions hold to this part of the penalty before a point is called finished.
+PRECISION = 1e-10
+
+# After so many rounds without that (ill-conditioned data), the duality gap alone decides, and all
+# rows of the support are updated in every sweep.
+PATIENCE = 20
+
+
+@njit(cache=True, fastmath=FAST)
+def _subtract_four(x, a, b, c, d, u, v, w, z):
+    for i in range(len(x)):
+        x[i] -= (a * u[i] + b * v[i]) + (c * w[i] + d * z[i])
+
+
+@njit(cache=True)
+def _gradient(G, correlation, M):
+    r, p = M.coef.shape
+    held = np.zeros(4, np.int64)
+    for j in range(r):
+        gram = G[min(j, len(G) - 1)]
+        out = M.grad[j]
+        coef = M.coef[j]
+        out[:] = correlation[j]
+        count = 0
+        for i in range(p):
+            if coef[i] != 0.0:
+                held[count] = i
+                count += 1
+                if count == 4:
+                    e, f, g, h = held
+                    _subtract_four(
+                        out, coef[e], coef[f], coef[g], coef[h], gram[e], gram[f], gram[g], gram[h]
+                    )
+                    count = 0
+        for a in range(count):
+            axpy(-coef[held[a]], gram[held[a]], out)
+
+
+@njit(cache=True)
+def _manifold(r, p, capacity):
+    return Manifold(
+        np.zeros((r, p)),
+        np.zeros(p),
+        np.zeros((r, p), np.int8),
+        np.zeros((r, p)),
+        np.full((r, p), -1),
+        np.full(p, -1),
+        np.empty((capacity, capacity)),
+        np.zeros(capacity + 1, np.int64),
+        np.zeros((capacity + 1, r)),
+        np.zeros(capacity + 1),
+        np.zeros(capacity + 1),
+        np.zeros(capacity + 1),
+        np.zeros(1, np.int64),
+        np.zeros(2 * capacity + 2 * p, np.int64),
+    )
+
+
+@njit(cache=True)
+def _release(G, correlation, M, lam_s, lam_b, all_rows):
+    """Exact block update of every row outside the dual unit set; of the support too if asked."""
+    r, p = M.coef.shape
+    g, h, row = np.empty(r), np.empty(r), np.empty(r)
+    kind = np.empty(r, np.int8)
+    cuts = np.empty(2 * r + 1)
+    for i in range(p):
+        wanted = all_rows and np.any(M.kind[:, i])
+        if not wanted and row_gauge(M.grad, i, lam_s, lam_b) <= 1.0 + PRECISION:
+            continue
+        for j in range(r):
+            h[j] = G[min(j, len(G) - 1), i, i]
+            g[j] = h[j] * M.coef[j, i] + M.grad[j, i]
+        M.theta[i] = row_minimiser(g, h, lam_s, lam_b, row, kind, cuts)
+        for j in range(r):
+            change = row[j] - M.coef[j, i]
+            if change != 0.0:
+                axpy(-change, G[min(j, len(G) - 1), i], M.grad[j])
+            M.coef[j, i] = row[j]
+            M.kind[j, i] = kind[j]
+        settle(G, correlation, M, i, lam_s, lam_b)
+
+
+@njit(cache=True)
+def _worst_gauge(M, lam_s, lam_b):
+    worst = 0.0
+    for i in range(M.coef.shape[1]):
+        worst = max(worst, row_gauge(M.grad, i, lam_s, lam_b))
+    return worst
+
+
+@njit(cache=True)
+def row_path(G, correlation, power, lam_s, lam_b, capacity, accuracy, max_sweeps, max_support):
+    """Minimise sum_j ||y_j - X_j b_j||^2 / (2 n_j) + row penalty for each (lam_s, lam_b) in turn.
+
+    Parameters
+    ----------
+    G : array (1 or r, p, p)
+        Gram matrices X_j^T X_j / n_j; a single one is shared.
+    correlation : array (r, p)
+        X_j^T y_j / n_j.
+    power : float
+        sum_j ||y_j||^2 / n_j.
+    lam_s, lam_b : arrays (m,)
+        Box and l1 radius of the dual unit set, best decreasing.
+    capacity : int
+        Largest possible number of independent variables.
+    accuracy : float
+        Duality gap to reach.
+    max_sweeps : int
+        Most rounds of Newton steps and row updates for one point.
+    max_support : array (m,) of int
+        Stop after the first point with more nonzero entries than allowed there.
+
+    Returns
+    -------
+    coef : array (m, p, r)
+    objective, gap : arrays (m,)
+    done : int
+        Number of points computed.
+    """
+    r, p = correlation.shape
+    size = len(lam_s)
+    coef = np.zeros((size, p, r))
+    objective = np.zeros(size)
+    gap = np.full(size, np.inf)
+    M = _manifold(r, p, capacity)
+    M.grad[:] = correlation
+    rounding = 1e-15 * np.max(np.abs(correlation))
+    for m in range(size):
+        slack = PRECISION * lam_s[m] + rounding
+        for sweep in range(max_sweeps):
+            newton(G, correlation, M, lam_s[m], lam_b[m])
+            _gradient(G, correlation, M)
+            worst = _worst_gauge(M, lam_s[m], lam_b[m])
+            if worst <= 1.0 + PRECISION and stationarity(M, lam_s[m], lam_b[m]) <= slack:
+                break
+            if sweep >= PATIENCE:
+                _, now = certificate(
+                    M.coef, M.theta, M.grad, correlation, power, lam_s[m], lam_b[m]
+                )
+                if now <= accuracy:
+                    break
+            _release(G, correlation, M, lam_s[m], lam_b[m], sweep >= PATIENCE)
+        else:
+            _gradient(G, correlation, M)
+        objective[m], gap[m] = certificate(
+            M.coef, M.theta, M.grad, correlation, power, lam_s[m], lam_b[m]
+        )
+        support = 0
+        for i in range(p):
+            for j in range(r):
+                if M.coef[j, i] != 0.0:
+                    coef[m, i, j] = M.coef[j, i]
+                    support += 1
+        if support > max_support[m]:
+            return coef, objective, gap, m + 1
+    return coef, objective, gap, size

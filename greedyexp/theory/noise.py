@@ -1,0 +1,93 @@
+"""How large the noise in the gradient of the loss is, and the penalties theory sets by it.
+
+With z_j ~ N(0, noise_std^2 I) of n_j rows, the gradient noise is w_ij = x_ij^T z_j / n_j, a
+Gaussian of standard deviation noise_std ||x_ij|| / n_j <= noise_std c / sqrt(n), where n is the
+smallest n_j and c the largest ||x_ij|| / sqrt(n_j). A penalty recovers the truth when its price
+exceeds the dual norm of w; the usual choice is twice a bound on it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from greedyexp.errors import DataError
+from greedyexp.problem import Problem
+
+
+def largest_entry(
+    noise_std: float, n_samples: int, n_features: int, n_tasks: int, column_norm: float = 1.0
+) -> float:
+    """Bound on max_ij |w_ij|: noise_std c sqrt(2 log(p r) / n).
+
+    There are p r Gaussians, and P(|N| > t) <= sqrt(2 / pi) exp(-t^2 / 2) / t. With
+    t^2 = 2 log(p r) the union bound leaves a probability of at most 1 / sqrt(pi log(p r)).
+
+    Parameters
+    ----------
+    noise_std : float >= 0
+    n_samples : int
+        n, rows of the smallest task.
+    n_features, n_tasks : int
+        p and r, p r >= 2.
+    column_norm : float
+        c, largest ||x_ij|| / sqrt(n_j).
+
+    References
+    ----------
+    M. J. Wainwright, Sharp thresholds for high-dimensional and noisy sparsity recovery, 2009.
+    """
+    return noise_std * column_norm * math.sqrt(2 * math.log(n_features * n_tasks) / n_samples)
+
+
+def largest_row(
+    noise_std: float, n_samples: int, n_features: int, n_tasks: int, column_norm: float = 1.0
+) -> float:
+    """Bound on max_i sum_j |w_ij|: noise_std c sqrt(2 r (r log 2 + log p) / n).
+
+    The l1 norm of a row is the largest of 2^r signed sums, each a Gaussian of variance at most
+    r noise_std^2 c^2 / n. With t^2 = 2 (r log 2 + log p) the union bound over 2^r p of them leaves
+    a probability of at most 1 / (t sqrt(2 pi)).
+
+    Parameters as for ``largest_entry``.
+
+    References
+    ----------
+    S. Negahban, M. J. Wainwright, Joint support recovery under high-dimensional scaling, 2008.
+    """
+    terms = n_tasks * math.log(2) + math.log(n_features)
+    return noise_std * column_norm * math.sqrt(2 * n_tasks * terms / n_samples)
+
+
+def entry_price(problem: Problem) -> float:
+    """lam of the Lasso, lam_s of the dirty model: twice ``largest_entry``.
+
+    Raises
+    ------
+    DataError
+        When the noise level is unknown or zero.
+    """
+    return 2 * largest_entry(*_sizes(problem))
+
+
+def row_price(problem: Problem) -> float:
+    """lam of the l1/linf group lasso, lam_b of the dirty model: twice ``largest_row``.
+
+    Raises
+    ------
+    DataError
+        When the noise level is unknown or zero.
+    """
+    return 2 * largest_row(*_sizes(problem))
+
+
+def _sizes(problem: Problem) -> tuple[float, int, int, int, float]:
+    if not problem.noise_std:
+        raise DataError(
+            "the tuning that theory prescribes needs the noise level, and it above zero.",
+            remedy="Give noise_std, or tune by cross-validation.",
+        )
+    norm = float(np.sqrt(np.diagonal(problem.gram, axis1=1, axis2=2).max()))
+    n = int(problem.n_samples.min())
+    return problem.noise_std, n, problem.n_features, problem.n_tasks, norm
