@@ -31,6 +31,19 @@ def documented(
     """First line.
 
     Second paragraph.
+
+    Parameters
+    ----------
+    problem : Problem
+        Only Python callers see this.
+
+    Notes
+    -----
+    A note.
+
+    Returns
+    -------
+    array
     """
 '''
 
@@ -58,7 +71,12 @@ def test_list_of_everything_has_each_kind_and_a_users_plugin(tmp_path):
 def test_show_tells_type_default_range_and_description(tmp_path):
     (tmp_path / "mine.py").write_text(DOCUMENTED)
     text = greedyexp("show", "documented", "--plugin", "mine.py", cwd=tmp_path).stdout
-    assert text.startswith("algorithm documented: Documented\n\nFirst line.\n\nSecond paragraph.\n")
+    assert text.startswith(
+        "algorithm documented: Documented\n\nFirst line.\n\nSecond paragraph.\n\n"
+        "Notes\n-----\nA note.\n"
+    )
+    assert "Only Python callers" not in text
+    assert "Returns" not in text
     assert re.search(r"^paper +Nobody 1900, equation 3$", text, re.MULTILINE)
     assert re.search(r"^requires +truth$", text, re.MULTILINE)
     table = [re.split(r"  +", line) for line in text.splitlines()[-6:]]

@@ -30,8 +30,8 @@ def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
         _echo(_rows(one), indent="  ")
 
 
-def _rows(kind: str) -> list[tuple[str, str]]:
-    """Name and one line of each part or config of that kind."""
+def _rows(kind: str) -> list[tuple[str, ...]]:
+    """Name, title and summary of each part of that kind, or name and first line of each config."""
     if kind == "configs":
         return [
             (name, shipped.description(path).partition("\n")[0])
@@ -41,11 +41,11 @@ def _rows(kind: str) -> list[tuple[str, str]]:
 
     # A title that was not given is the name itself, which says nothing new.
     return [
-        (name, ": ".join(filter(None, (part.title if part.title != name else "", part.summary))))
+        (name, part.title if part.title != name else "", part.summary)
         for name, part in parts(kind.removesuffix("s")).items()
     ]
 
 
-def _echo(rows: list[tuple[str, str]], *, indent: str = "") -> None:
+def _echo(rows: list[tuple[str, ...]], *, indent: str = "") -> None:
     if rows:
         click.echo(text.table(rows, indent=indent))

@@ -40,7 +40,7 @@ def part_words(part) -> str:
     """A part as text: kind, title, docstring, facts and the table of its parameters."""
     import inspect
 
-    from greedyexp.cli import parameters
+    from greedyexp.cli import docstrings, parameters
 
     facts = [("paper", part.paper), ("requires", ", ".join(part.requires))]
     if part.kind == "algorithm":
@@ -52,7 +52,7 @@ def part_words(part) -> str:
     blocks = [f"{part.kind} {part.name}: {part.title}", text.table(shown)]
     docstring = inspect.getdoc(part.function)
     if docstring:
-        blocks.insert(1, docstring)
+        blocks.insert(1, docstrings.for_users(docstring))
     rows = parameters.rows(part)
     if rows:
         heading = ("parameter", "type", "default", "range", "description")
