@@ -6,15 +6,11 @@ the timed part. Run: python benchmarks/bench_omp.py
 
 from __future__ import annotations
 
-import os
-
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
-
 import time
 
 import numpy as np
 from sklearn.linear_model import orthogonal_mp, orthogonal_mp_gram
+from threadpoolctl import threadpool_limits
 
 from greedyexp.algorithms.omp import omp
 from greedyexp.problem import Problem
@@ -68,4 +64,5 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):
+        main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -145,27 +146,25 @@ def greedy_dirty(
     A. Jalali, S. Sanghavi, A new greedy algorithm for multiple sparse regression, 2012.
     """
     runs = _runs(problem, w, c, epsilon, relative_floor, grid)
-    pieces = []
-    for run in runs:
-        pieces.append(_one_weight(problem, run, nu, stack == "per_class", max_support))
+    pieces = [_one_weight(problem, run, nu, stack == "per_class", max_support) for run in runs]
     order = np.concatenate([run.order for run in runs]) if runs[0].asked is not None else None
     return _join(pieces, order)
 
 
+@dataclass(frozen=True)
 class _Run:
-    """One weight and the thresholds wanted of it.
+    """One weight and what is wanted of its run.
 
-    ``asked`` lists thresholds that need an answer each, at the places ``order`` of the result;
-    without it every distinct estimate between ``stop`` and ``top`` is wanted.
+    With ``asked`` one answer for each of these thresholds, at the places ``order`` of the result;
+    without it every distinct estimate for thresholds from ``stop`` to ``top``.
     """
 
-    def __init__(self, weight, *, asked=None, order=None, stop=0.0, top=np.inf, relative=0.0):
-        self.weight = float(weight)
-        self.asked = asked
-        self.order = order
-        self.stop = float(stop if asked is None else asked.min())
-        self.top = top
-        self.relative = relative
+    weight: float
+    stop: float
+    top: float = np.inf
+    relative_floor: float = 0.0
+    asked: np.ndarray | None = None
+    order: np.ndarray | None = None
 
 
 def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
@@ -173,11 +172,11 @@ def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
     if grid is None and epsilon is None:
         weights = _weights(w, r)
         if problem.sparsity is None:
-            return [_Run(weight, relative=relative_floor) for weight in weights]
+            return [_Run(weight, 0.0, relative_floor=relative_floor) for weight in weights]
         if not 0 <= c[0] < c[1]:
             raise DataError(f"c = ({c[0]:g}, {c[1]:g}) is not an increasing pair of numbers >= 0.")
         unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
-        return [_Run(weight, stop=c[0] * unit, top=c[1] * unit) for weight in weights]
+        return [_Run(weight, c[0] * unit, c[1] * unit) for weight in weights]
     if grid is None:
         thresholds = np.atleast_1d(np.asarray(epsilon, dtype=float))
         weights = _weights(w, r)
@@ -193,7 +192,8 @@ def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
     runs = []
     for weight in dict.fromkeys(_weights(pairs_w, r)):
         order = np.flatnonzero(pairs_w == weight)
-        runs.append(_Run(weight, asked=pairs_epsilon[order], order=order))
+        asked = pairs_epsilon[order]
+        runs.append(_Run(weight, asked.min(), asked=asked, order=order))
     return runs
 
 
@@ -222,12 +222,14 @@ def _one_weight(problem: Problem, run: _Run, nu, per_class, max_support) -> Path
         nu,
         per_class,
         run.stop,
-        run.relative,
+        run.relative_floor,
         UNLIMITED if max_support is None else max_support,
     )
     if run.asked is None:
         # The last estimate is wanted even if max_support ended the run above the range.
-        chosen = np.flatnonzero((epsilon <= run.top) | (np.arange(len(epsilon)) == len(epsilon) - 1))
+        chosen = np.flatnonzero(
+            (epsilon <= run.top) | (np.arange(len(epsilon)) == len(epsilon) - 1)
+        )
         labels = epsilon[chosen]
     else:
         # Labels decrease; the state for a threshold is the first with a label at most that.

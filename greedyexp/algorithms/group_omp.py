@@ -22,7 +22,9 @@ from greedyexp.registry import algorithm
 def group_omp(
     problem: Problem,
     *,
-    n_rows: Annotated[int | None, Field(ge=1, description="most rows; default min(n, p) / 2")] = None,
+    n_rows: Annotated[
+        int | None, Field(ge=1, description="most rows; default min(n, p) / 2")
+    ] = None,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Group OMP: add the row that lowers the summed loss most, refit every task, repeat.

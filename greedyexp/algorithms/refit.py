@@ -43,14 +43,23 @@ def certify(
 
 def stationarity(problem: Problem, coef: np.ndarray) -> float:
     """max |x_i^T res_j| / (||x_i|| ||y_j||) over the support; zero at a least-squares fit."""
-    worst = 0.0
-    for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True)):
-        support = np.flatnonzero(coef[:, j])
-        columns = X[:, support]
-        scale = np.linalg.norm(columns, axis=0) * np.linalg.norm(y)
-        slope = np.abs(columns.T @ (y - columns @ coef[support, j]))
-        worst = max(worst, float(np.max(slope / scale, initial=0.0)))
-    return worst
+    if problem.shared_design:
+        return _stationarity_of(problem.X[0], np.stack(problem.y, axis=1), coef)
+    tasks = zip(problem.X, problem.y, coef.T, strict=True)
+    return max(_stationarity_of(X, y[:, None], b[:, None]) for X, y, b in tasks)
+
+
+def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
+    """The same for tasks (n, r) that share a design."""
+    rows = np.flatnonzero(coef.any(axis=1))
+    if 4 * len(rows) < X.shape[1]:
+        X, coef = X[:, rows], coef[rows]
+    slope = np.abs(X.T @ (y - X @ coef))
+    # A zero column or response has zero slope; any positive scale will do.
+    norms = np.sqrt(np.einsum("ni,ni->i", X, X))
+    scale = np.outer(np.where(norms > 0, norms, 1.0), np.linalg.norm(y, axis=0))
+    slope /= np.where(scale > 0, scale, 1.0)
+    return float(np.max(slope, where=coef != 0, initial=0.0))
 
 
 def from_design(problem: Problem, coef: np.ndarray) -> np.ndarray:

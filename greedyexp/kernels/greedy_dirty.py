@@ -67,18 +67,16 @@ def _best_object(fits, objects, floors, weight):
     objects.together[:] = 0.0
     for j in range(r):
         own = objects.gains[j]
+        top_single = max(top_single, gram_fit.largest(own))
         for i in range(p):
             objects.together[i] += own[i]
-            top_single = max(top_single, own[i])
-    top_row = 0.0
-    for i in range(p):
-        if objects.together[i] > top_row and not objects.row[i]:
-            top_row = objects.together[i]
+    # Entries of a row that is in have no gain, so such a row never wins.
+    top_row = gram_fit.largest(objects.together)
     if top_row <= 0.0 and top_single <= 0.0:
         return 0.0, SINGLETON, -1, -1
     if top_row / weight >= top_single * (1.0 - TIE):
         for i in range(p):
-            if objects.together[i] >= top_row * (1.0 - TIE) and not objects.row[i]:
+            if objects.together[i] >= top_row * (1.0 - TIE):
                 return objects.together[i] / weight, ROW, i, -1
     for i in range(p):
         for j in range(r):
@@ -241,9 +239,7 @@ class Snapshot(NamedTuple):
 @njit(cache=True)
 def _snapshot_of(objects):
     depth = np.full(2, -1, np.int64)
-    return Snapshot(
-        objects.single.copy(), objects.row.copy(), objects.rewards.copy(), depth
-    )
+    return Snapshot(objects.single.copy(), objects.row.copy(), objects.rewards.copy(), depth)
 
 
 @njit(cache=True)

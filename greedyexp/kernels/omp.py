@@ -12,20 +12,20 @@ from greedyexp.kernels.gram_fit import TIE
 @njit(cache=True)
 def _best_feature(fits, first, last, floors, normalize, gains, scores):
     """The feature with the largest score over the tasks first..last-1, or -1 when none gains."""
-    scores[:] = 0.0
     for j in range(first, last):
-        own = gains[j - first]
-        gram_fit.gains_of(fits, j, floors[j], own)
-        if normalize:
+        gram_fit.gains_of(fits, j, floors[j], gains[j - first])
+    if normalize and last - first == 1:
+        scores = gains[0]
+    else:
+        scores[:] = 0.0
+        for j in range(first, last):
+            own = gains[j - first]
             for i in range(len(scores)):
-                scores[i] += own[i]
-        else:
-            for i in range(len(scores)):
-                if own[i] > 0.0:
+                if normalize:
+                    scores[i] += own[i]
+                elif own[i] > 0.0:
                     scores[i] += fits.residual[j, i] ** 2
-    top = 0.0
-    for i in range(len(scores)):
-        top = max(top, scores[i])
+    top = gram_fit.largest(scores)
     if top <= 0.0:
         return -1
     for i in range(len(scores)):
