@@ -1,0 +1,147 @@
+"""The row minimiser against its optimality conditions and a linear program."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from row_oracles import penalty
+from scipy.optimize import linprog
+
+from greedyexp.kernels.row_penalty import (
+    LOWER,
+    TIED,
+    UPPER,
+    ZERO,
+    certificate,
+    row_gauge,
+    row_minimiser,
+)
+
+SETTINGS = settings(deadline=None, derandomize=True, max_examples=150)
+
+
+def minimise(g, h, lam_s, lam_b):
+    g, h = np.asarray(g, dtype=float), np.asarray(h, dtype=float)
+    row, kind = np.empty(len(g)), np.empty(len(g), np.int8)
+    theta = row_minimiser(g, h, lam_s, lam_b, row, kind, np.empty(2 * len(g) + 1))
+    return row, kind, theta
+
+
+@st.composite
+def rows(draw):
+    r = draw(st.integers(1, 6))
+    whole = st.integers(-6, 6).map(float)
+    real = st.floats(-5, 5).map(lambda v: 0.0 if abs(v) < 1e-6 else v)
+    g = draw(st.lists(st.one_of(whole, real), min_size=r, max_size=r))
+    h = draw(st.lists(st.one_of(st.just(1.0), st.floats(0.1, 4)), min_size=r, max_size=r))
+    ratio = draw(st.one_of(st.integers(1, r).map(float), st.floats(1, r)))
+    lam_s = draw(st.sampled_from([0.3, 1.0, 2.5]))
+    return np.array(g), np.array(h), lam_s, ratio * lam_s
+
+
+def largest_product(v, lam_s, lam_b):
+    """max <u, |v|> over 0 <= u <= lam_s, sum u <= lam_b, by linear programming."""
+    size = np.abs(v)
+    found = linprog(-size, A_ub=np.ones((1, len(v))), b_ub=[lam_b], bounds=(0, lam_s))
+    return -found.fun
+
+
+@SETTINGS
+@given(rows())
+def test_minimiser_meets_the_optimality_conditions(case):
+    g, h, lam_s, lam_b = case
+    row, _, _ = minimise(g, h, lam_s, lam_b)
+    u = g - h * row
+    assert np.abs(u).max() <= lam_s * (1 + 1e-12)
+    assert np.abs(u).sum() <= lam_b * (1 + 1e-12)
+    assert u @ row == pytest.approx(largest_product(row, lam_s, lam_b), abs=1e-9)
+
+
+@SETTINGS
+@given(rows())
+def test_theta_and_kinds_describe_the_minimiser(case):
+    g, h, lam_s, lam_b = case
+    row, kind, theta = minimise(g, h, lam_s, lam_b)
+    size = np.abs(row)
+    assert (size[kind == TIED] == theta).all()
+    assert (row[kind == ZERO] == 0).all()
+    assert (size[kind == UPPER] >= theta).all()
+    assert (size[kind == LOWER] <= theta).all()
+    assert (theta > 0) == (TIED in kind)
+    by_level = lam_b * theta + lam_s * np.maximum(size - theta, 0).sum()
+    assert by_level == pytest.approx(penalty(row[None], lam_s, lam_b), abs=1e-12)
+
+
+@SETTINGS
+@given(rows(), st.integers(0, 2**31))
+def test_no_other_row_is_better(case, seed):
+    g, h, lam_s, lam_b = case
+    row, _, _ = minimise(g, h, lam_s, lam_b)
+
+    def value(v):
+        return h @ v**2 / 2 - g @ v + penalty(v[None], lam_s, lam_b)
+
+    rng = np.random.default_rng(seed)
+    for scale in (1e-4, 1e-2, 1.0):
+        for _ in range(5):
+            other = row + scale * rng.standard_normal(len(row))
+            assert value(row) <= value(other) + 1e-12
+
+
+def test_two_tasks_by_hand():
+    # u = (1, 0.5): the first entry pays the box price, the second what is left of lam_b.
+    row, kind, theta = minimise([4.0, 2.0], [1.0, 1.0], 1.0, 1.5)
+    assert row.tolist() == [3.0, 1.5]
+    assert theta == 1.5
+    assert kind.tolist() == [UPPER, TIED]
+    # Tied: (3 - t) + (2.9 - t) = 1.5.
+    row, kind, theta = minimise([3.0, -2.9], [1.0, 1.0], 1.0, 1.5)
+    assert row == pytest.approx([2.2, -2.2])
+    assert kind.tolist() == [TIED, TIED]
+    # linf: the smaller entry below the level goes free.
+    row, kind, theta = minimise([3.0, 0.5], [1.0, 1.0], 1.0, 1.0)
+    assert row.tolist() == [2.0, 0.5]
+    assert kind.tolist() == [TIED, LOWER]
+
+
+def test_zero_columns_stay_zero():
+    row, kind, _ = minimise([0.0, 3.0, -2.0], [0.0, 1.0, 2.0], 1.0, 1.2)
+    assert row[0] == 0
+    assert kind[0] == ZERO
+    assert row[1] > 0 > row[2]
+
+
+@SETTINGS
+@given(rows())
+def test_gauge_is_the_dual_norm(case):
+    g, _, lam_s, lam_b = case
+    gauge = row_gauge(g[:, None], 0, lam_s, lam_b)
+    assert gauge == pytest.approx(max(np.abs(g).max() / lam_s, np.abs(g).sum() / lam_b))
+    # The gauge is the largest <g, v> over the unit ball of the penalty, reached on sign patterns.
+    reached = 0.0
+    order = np.argsort(-np.abs(g))
+    for count in range(1, len(g) + 1):
+        v = np.zeros(len(g))
+        v[order[:count]] = np.sign(g[order[:count]]) + (g[order[:count]] == 0)
+        reached = max(reached, g @ v / penalty(v[None], lam_s, lam_b))
+    assert gauge == pytest.approx(reached, abs=1e-12)
+
+
+def test_certificate_is_primal_minus_dual_at_any_point():
+    rng = np.random.default_rng(3)
+    n, p, r, lam_s, lam_b = 20, 6, 3, 0.2, 0.35
+    X, y = rng.standard_normal((n, p)), rng.standard_normal((n, r))
+    coef = rng.standard_normal((p, r)) * (rng.random((p, r)) < 0.5)
+    theta = -np.sort(-np.abs(coef), axis=1)[:, 1]  # lam_b / lam_s in (1, 2): second largest
+    residual = y - X @ coef
+    grad, correlation = (X.T @ residual / n).T, (X.T @ y / n).T
+    power = (y**2).sum() / n
+    value, gap = certificate(
+        np.ascontiguousarray(coef.T), theta, grad, correlation, power, lam_s, lam_b
+    )
+    primal = (residual**2).sum() / (2 * n) + penalty(coef, lam_s, lam_b)
+    gauge = max(row_gauge(grad, i, lam_s, lam_b) for i in range(p))
+    alpha = residual / n / max(gauge, 1)
+    dual = (alpha * y).sum() - n / 2 * (alpha**2).sum()
+    assert value == pytest.approx(primal, rel=1e-12)
+    assert gap == pytest.approx(primal - dual, rel=1e-10)
