@@ -162,6 +162,15 @@ def test_a_worker_that_never_becomes_ready_ends_the_run(lab, monkeypatch):
         processes_run(experiment, lab)
 
 
+def test_code_edited_during_a_run_makes_no_row_of_that_run(lab):
+    """A worker that is started anew would load the new code under the old version's name."""
+    source = lab.plugin.read_text()
+    edit = f"open({str(lab.plugin)!r}, 'a').write('EDITED = 1\\n')"
+    lab.plugin.write_text(source.replace("os._exit(3)", f"{edit}; os._exit(3)"))
+    with pytest.raises(PluginError, match="edited while the run was going on"):
+        lab.run(algorithms=[lab.trouble("exit")])
+
+
 def test_a_fact_with_the_name_of_a_column_is_refused(lab):
     lab.plugin.write_text(lab.plugin.read_text().replace('{"draw": draw}', '{"status": draw}'))
     rows = read(lab.run(algorithms=[f"{lab.tag}_median"]))

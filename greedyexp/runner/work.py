@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from greedyexp import protocols, registry
+from greedyexp.errors import PluginError
 from greedyexp.problem import Problem
 from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.runner import seeds
+from greedyexp.runner import code_version, seeds
 
 # Addresses in messages would differ from run to run.
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
@@ -36,6 +38,8 @@ class Work:
 
     Parameters
     ----------
+    plugins : tuple of (str, str)
+        Plugin files, and the version of the code in each when the run began.
     reserved : tuple of str
         Names of CSV columns that facts of a problem must not take.
     """
@@ -45,7 +49,7 @@ class Work:
     protocol: str
     metrics: tuple[str, ...]
     algorithms: tuple[AlgorithmTask, ...]
-    plugins: tuple[str, ...]
+    plugins: tuple[tuple[str, str], ...]
     reserved: tuple[str, ...] = ()
 
 
@@ -60,7 +64,7 @@ def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
             AlgorithmTask(spec.label, spec.name, spec.params, spec.tuning, spec.folds)
             for spec in experiment.algorithms
         ),
-        plugins=tuple(str(plugin) for plugin in experiment.plugins),
+        plugins=tuple((path, _version(path)) for path in experiment.plugins),
         reserved=reserved,
     )
 
@@ -75,7 +79,15 @@ class Bench:
     """
 
     def __init__(self, work: Work):
-        registry.load_plugins(work.plugins)
+        registry.load_plugins(path for path, _ in work.plugins)
+        for path, version in work.plugins:
+            if _version(path) != version:
+                raise PluginError(
+                    "the plugin was edited while the run was going on.",
+                    place=path,
+                    remedy="Everything finished is kept; the same command goes on with the new"
+                    " code.",
+                )
         self._work = work
         self._generator = registry.find("generator", work.generator)
         self._protocol = protocols.find(work.protocol)
@@ -138,6 +150,10 @@ def tidy_message(outcome: Outcome) -> Outcome:
     if message == outcome.message:
         return outcome
     return Outcome(outcome.status, message, outcome.rows)
+
+
+def _version(plugin: str) -> str:
+    return code_version.of_file(Path(plugin).resolve())
 
 
 def plain(value):

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from greedyexp.errors import PluginError, UserError
@@ -86,30 +85,29 @@ class Member:
             self.channel.send(batch)
             self._told = True
 
-    def receive(self) -> Iterator[Result]:
-        """Messages that are waiting, as results.
+    def receive(self) -> list[Result]:
+        """The next message, waited for when there is none; a result when it brings one.
 
         Raises
         ------
         EOFError, OSError
-            When the worker is gone.
+            When the worker is gone and all it said has been read.
         UserError
             When it could not load its parts.
         """
-        while self.channel.poll():
-            message = self.channel.recv()
-            self.since = time.monotonic()
-            kind = message[0]
-            if kind == Kind.RESULT:
-                yield self._result(message[1], message[2])
-            elif kind == Kind.DATA:
-                self._data = message[1:]
-            elif kind == Kind.COMPILING:
-                self.compiling = message[1]
-            elif kind == Kind.READY:
-                self.ready = True
-            else:
-                raise _refusal(*message[1:])
+        kind, *content = self.channel.recv()
+        self.since = time.monotonic()
+        if kind == Kind.RESULT:
+            return [self._result(*content)]
+        if kind == Kind.DATA:
+            self._data = tuple(content)
+        elif kind == Kind.COMPILING:
+            (self.compiling,) = content
+        elif kind == Kind.READY:
+            self.ready = True
+        else:
+            raise _refusal(*content)
+        return []
 
     def abandon(self, outcome: Outcome) -> tuple[list[Result], Batch]:
         """Give up what is in progress.

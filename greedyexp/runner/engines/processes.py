@@ -120,16 +120,15 @@ class _Pool:
             member.give(batch)
 
     def _collect(self) -> list[Result]:
-        """Wait for messages and read them."""
+        """Wait for messages and read one of each worker that has any."""
         by_channel = {member.channel: member for member in self._members}
         results: list[Result] = []
         for channel in wait(list(by_channel), timeout=_TICK):
             member = by_channel[channel]
             try:
-                for result in member.receive():
-                    results.append(result)
+                results += member.receive()
             except (EOFError, OSError):
-                results.extend(self._replace_dead(member))
+                results += self._replace_dead(member)
         return results
 
     def _replace_dead(self, member: Member) -> list[Result]:
@@ -155,7 +154,7 @@ class _Pool:
                 member.process.kill()
                 lost, rest = member.abandon(timed_out(self._time_limit))
                 self._replace(member, rest)
-                results.extend(lost)
+                results += lost
         return results
 
     def _past_limit(self, member: Member, late: float) -> bool:

@@ -1,0 +1,112 @@
+"""What the runner itself costs: overhead per replicate, gain of a second worker, memory.
+
+Run with ``python benchmarks/bench_runner.py``; it writes to a temporary folder only.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PLUGIN = '''
+import time
+
+import numpy as np
+
+from greedyexp import Problem, algorithm, generator
+
+X = np.eye(4)
+
+
+@generator("bench_data", provides=("truth",))
+def data(rng, *, n: int = 4):
+    """A data set that costs next to nothing."""
+    return Problem((X,), (rng.standard_normal(4),), np.ones((4, 1)), 0.1, 4, {"n_samples": 4})
+
+
+@algorithm("bench_nothing")
+def nothing(problem):
+    """The response itself."""
+    return problem.y[0][:, None]
+
+
+@algorithm("bench_burn")
+def burn(problem, *, milliseconds: float = 20.0):
+    """Keep one core busy for a given processor time."""
+    end = time.process_time() + milliseconds / 1000
+    while time.process_time() < end:
+        pass
+    return problem.y[0][:, None]
+'''
+
+PROGRAM = """
+import json, resource, sys, time
+from greedyexp import experiment, runner
+settings, folder, jobs = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+plan = experiment.load(settings)
+report = runner.run(plan, folder, jobs=jobs, progress=False)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([report.wall_seconds, report.computed, peak]))
+"""
+
+
+def run(folder: Path, algorithm, trials: int, jobs: int) -> tuple[float, int, int]:
+    """Wall seconds, replicates computed and peak memory (kB) of a run in a process of its own."""
+    import json
+
+    plugin = folder / "bench_parts.py"
+    plugin.write_text(PLUGIN)
+    settings = {
+        "name": "bench",
+        "seed": 1,
+        "plugins": [str(plugin)],
+        "data": {"generator": "bench_data"},
+        "trials": trials,
+        "algorithms": [algorithm],
+        "metrics": ["frobenius_error"],
+    }
+    target = folder / f"{time.monotonic_ns()}" / "quick"
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(settings), str(target), str(jobs)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return tuple(json.loads(done.stdout))
+
+
+def overhead(folder: Path) -> float:
+    """Milliseconds per replicate of nothing, with one worker, start-up taken off."""
+    few = min(run(folder, "bench_nothing", 1, 1)[0] for _ in range(3))
+    many = min(run(folder, "bench_nothing", 10_001, 1)[0] for _ in range(2))
+    return (many - few) / 10_000 * 1000
+
+
+def gain(folder: Path) -> float:
+    """How many times faster two workers are than one, start-up included."""
+    entry = {"bench_burn": {"milliseconds": 20.0}}
+    one = run(folder, entry, 600, 1)[0]
+    two = run(folder, entry, 600, 2)[0]
+    return one / two
+
+
+def growth(folder: Path) -> float:
+    """MB that the run's own process needs more for 20000 replicates than for 200."""
+    small = run(folder, "bench_nothing", 200, 1)[2]
+    large = run(folder, "bench_nothing", 20_000, 1)[2]
+    return (large - small) / 1024
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print(f"overhead: {overhead(folder):.3f} ms per replicate")
+        print(f"two workers: {gain(folder):.2f} times one")
+        print(f"memory: {growth(folder):+.1f} MB from 200 to 20000 replicates")
+
+
+if __name__ == "__main__":
+    main()
