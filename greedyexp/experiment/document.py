@@ -67,11 +67,15 @@ class Document:
 
     def adopt(self, keys: Keys, other: Document, origin: Keys = ()) -> None:
         """Take the places of ``other`` at and below ``origin`` for what is now at ``keys``."""
+        own = other.place(origin)
+        below = {
+            known[len(origin) :]: place
+            for known, place in other.places.items()
+            if known[: len(origin)] == origin
+        }
         self.forget(keys)
-        for known, place in other.places.items():
-            if known[: len(origin)] == origin:
-                self.places[keys + known[len(origin) :]] = place
-        self.places[keys] = other.place(origin)
+        self.places |= {(*keys, *known): place for known, place in below.items()}
+        self.places[keys] = own
 
 
 def from_mapping(mapping: dict) -> Document:

@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from greedyexp.errors import PluginError
 from greedyexp.experiment.mistakes import Keys
-from greedyexp.experiment.sentences import sentences, show
+from greedyexp.experiment.sentences import sentences, show, subject_of
 from greedyexp.registry import Part
 
 
@@ -125,7 +125,7 @@ def read_value(adapter: TypeAdapter, value, name: str):
     bad = [(keys, number) for keys, number in numbers(value) if not math.isfinite(number)]
     if bad:
         raise BadValue(
-            [(k, f"{name} must be finite, but is {show(number)}.", "") for k, number in bad]
+            [(k, f"{subject_of(name, k)} must be finite, but is {x!r}.", "") for k, x in bad]
         )
     try:
         text = json.dumps(value)

@@ -39,7 +39,7 @@ def show(value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        text = f"'{value}'"
+        text = f"'{value}'" if value.isprintable() else repr(value)
     elif isinstance(value, (list, tuple)):
         text = f"[{', '.join(show(item) for item in value)}]"
     elif isinstance(value, dict):
@@ -81,6 +81,14 @@ def sentences(errors: Iterable[dict], value, name: str) -> list[tuple[Keys, str,
     return result
 
 
+def subject_of(name: str, keys: Keys) -> str:
+    """What a sentence calls the place that the keys lead to: ``item 2 of w``."""
+    subject = name
+    for key in keys:
+        subject = f"item {key + 1} of {subject}" if isinstance(key, int) else str(key)
+    return subject
+
+
 def _starts(longer: Keys, shorter: Keys) -> bool:
     return len(longer) > len(shorter) and longer[: len(shorter)] == shorter
 
@@ -109,9 +117,7 @@ def _at(value, keys: Keys):
 
 
 def _sentence(errors: list[dict], value, name: str, keys: Keys) -> tuple[str, str]:
-    subject = name
-    for key in keys:
-        subject = f"item {key + 1} of {subject}" if isinstance(key, int) else str(key)
+    subject = subject_of(name, keys)
     if any(error["type"] == "missing" for error in errors):
         return f"{subject} has too few items.", ""
     bounded = [error for error in errors if error["type"] in _BOUNDS]

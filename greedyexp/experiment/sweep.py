@@ -134,9 +134,11 @@ def _divided(start: Decimal, stop: Decimal, num, log: bool, name: str) -> Range:
 
 
 def _decimal(value, key: str, name: str) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise _bad(f"'{key}' of {name} must be a number, but is {show(value)}.", keys=(key,))
-    return Decimal(repr(value))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = Decimal(value if isinstance(value, int) else repr(value))
+        if number.is_finite():
+            return number
+    raise _bad(f"'{key}' of {name} must be a number, but is {show(value)}.", keys=(key,))
 
 
 def _bad(message: str, remedy: str = "", *, keys: Keys = ()) -> BadValue:

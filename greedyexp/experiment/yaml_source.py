@@ -15,7 +15,8 @@ from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Place
 
-MAX_NODES = 1_000_000
+MAX_NODES = 100_000
+MAX_DIGITS = 300
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -36,7 +37,7 @@ _Loader.add_implicit_resolver(
 _Loader.add_implicit_resolver(
     _TAG + "float",
     re.compile(
-        r"^[-+]?(?:(?:[0-9]+(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"
+        r"^[-+]?(?:(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"
         r"|^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$"
     ),
     list("-+.0123456789"),
@@ -194,15 +195,21 @@ class _Builder:
             result.update(value)
         return result
 
+    def number(self, kind: str, node: yaml.ScalarNode) -> int | float:
+        text = node.value.replace("_", "").lower()
+        try:
+            if kind == "int" and len(text) <= MAX_DIGITS:
+                return int(text)
+            if kind == "float":
+                return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+        except ValueError:
+            pass
+        raise self.error(f"'{node.value[:40]}' cannot be read as a number.", node)
+
     def scalar(self, node: yaml.ScalarNode):
         kind, text = node.tag.removeprefix(_TAG), node.value
-        try:
-            if kind == "int":
-                return int(text.replace("_", ""))
-            if kind == "float":
-                return _float(text.replace("_", "").lower())
-        except ValueError:
-            raise self.error(f"'{text[:40]}' cannot be read as a number.", node) from None
+        if kind in ("int", "float"):
+            return self.number(kind, node)
         if kind == "bool":
             return text.lower() == "true"
         if kind == "null":
@@ -232,7 +239,3 @@ def _nearest_file(path: Path) -> str:
     except OSError:
         return ""
     return did_you_mean(path.name, neighbours) if len(neighbours) <= 50 else ""
-
-
-def _float(text: str) -> float:
-    return float(text.replace(".inf", "inf").replace(".nan", "nan"))
