@@ -74,26 +74,37 @@ def _manifold(r, p, capacity):
 
 @njit(cache=True)
 def _release(G, correlation, M, lam_s, lam_b, all_rows):
-    """Exact block update of every row outside the dual unit set; of the support too if asked."""
+    """Exact block update of every row outside the dual unit set; of the support too if asked.
+
+    Rows that leave the set only because another was updated are left to the next Newton step.
+    """
     r, p = M.coef.shape
     g, h, row = np.empty(r), np.empty(r), np.empty(r)
     kind = np.empty(r, np.int8)
     cuts = np.empty(2 * r + 1)
+    outside = np.empty(p, np.bool_)
     for i in range(p):
-        wanted = all_rows and np.any(M.kind[:, i])
-        if not wanted and row_gauge(M.grad, i, lam_s, lam_b) <= 1.0 + PRECISION:
+        outside[i] = row_gauge(M.grad, i, lam_s, lam_b) > 1.0 + PRECISION
+        if all_rows and not outside[i]:
+            outside[i] = np.any(M.kind[:, i])
+    for i in range(p):
+        if not outside[i]:
             continue
         for j in range(r):
             h[j] = G[min(j, len(G) - 1), i, i]
             g[j] = h[j] * M.coef[j, i] + M.grad[j, i]
         M.theta[i] = row_minimiser(g, h, lam_s, lam_b, row, kind, cuts)
+        same_shape = True
         for j in range(r):
             change = row[j] - M.coef[j, i]
             if change != 0.0:
                 axpy(-change, G[min(j, len(G) - 1), i], M.grad[j])
+            if kind[j] != M.kind[j, i] or row[j] * M.coef[j, i] < 0.0:
+                same_shape = False
             M.coef[j, i] = row[j]
             M.kind[j, i] = kind[j]
-        settle(G, correlation, M, i, lam_s, lam_b)
+        if not same_shape:
+            settle(G, correlation, M, i, lam_s, lam_b)
 
 
 @njit(cache=True)
