@@ -7,7 +7,7 @@ from collections import Counter
 from greedyexp.experiment.data import Data, describe
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
-from greedyexp.experiment.model import AlgorithmSpec, MetricSpec
+from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.registry import Part
 
 RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
@@ -68,20 +68,24 @@ def refuse_tuning(
 def refuse_columns(
     data: Data,
     algorithms: list[AlgorithmSpec],
-    metrics: list[MetricSpec],
+    measured: list[str],
     doc: Document,
     mistakes: Mistakes,
 ) -> None:
-    """Note names that would be two columns of the CSV."""
+    """Note names that would be two columns of the CSV.
+
+    Parameters
+    ----------
+    measured : list of str
+        The columns of the protocol: its own and one for each metric.
+    """
     swept = {name for spec in algorithms for name in spec.swept}
-    columns = Counter(
-        [*data.points[0], *RESERVED_COLUMNS, *sorted(swept), *(metric.name for metric in metrics)]
-    )
+    columns = Counter([*data.points[0], *RESERVED_COLUMNS, *sorted(swept), *measured])
     for name in [name for name, count in columns.items() if count > 1]:
         if name in swept:
             keys: Keys = ("algorithms",)
         else:
-            keys = ("data",) if name in RESERVED_COLUMNS else ("metrics",)
+            keys = ("data",) if name in data.points[0] else ("metrics",)
         mistakes.add(
             doc.place(keys), f"two columns of the CSV would be named '{name}'.", "Rename one."
         )

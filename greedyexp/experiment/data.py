@@ -75,7 +75,6 @@ def read_data(doc: Document, trials: int, mistakes: Mistakes) -> Data | None:
             f" {MAX_ROWS} replicates.",
             "Sweep fewer values or lower trials.",
         )
-    if len(mistakes.found) > before:
         return None
     rows = [axis.rows(parameters, doc, mistakes) for axis in axes]
     if len(mistakes.found) > before:

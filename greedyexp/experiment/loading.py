@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from greedyexp import protocols
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
 from greedyexp.experiment.compatibility import refuse_columns, refuse_part
@@ -25,7 +26,7 @@ from greedyexp.experiment.settings import (
     refuse_incomplete,
 )
 from greedyexp.experiment.yaml_source import read_file
-from greedyexp.registry import load_plugins
+from greedyexp.registry import Part, load_plugins
 
 
 def load(
@@ -75,10 +76,11 @@ def load(
     settings = read_settings(doc, mistakes)
     data = read_data(doc, settings.trials, mistakes)
     algorithms = read_algorithms(doc, data, settings.trials, mistakes)
-    metrics = _metrics(settings, data, doc, mistakes)
+    metric_parts = _metrics(settings, data, doc, mistakes)
     figures, written_figures = _figures(doc, mistakes)
     mistakes.stop_if_any()
-    refuse_columns(data, algorithms.specs, metrics, doc, mistakes)
+    measured = protocols.find(settings.protocol).columns(metric_parts)
+    refuse_columns(data, algorithms.specs, measured, doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
         name=settings.name,
@@ -93,7 +95,7 @@ def load(
         points=data.points,
         swept=data.swept,
         algorithms=algorithms.specs,
-        metrics=metrics,
+        metrics=[MetricSpec(part.name) for part in metric_parts],
         figures=figures,
         plugins=plugins,
         resolved=_resolved(settings, plugins, data, algorithms, written_figures),
@@ -160,16 +162,16 @@ def _plugins(doc: Document, folder: Path) -> list[str]:
 
 def _metrics(
     settings: Settings, data: Data | None, doc: Document, mistakes: Mistakes
-) -> list[MetricSpec]:
-    metrics: list[MetricSpec] = []
+) -> list[Part]:
+    metrics: list[Part] = []
     for index, name in enumerate(settings.metrics):
         keys = ("metrics", index)
         part = find_part("metric", name, keys, doc, mistakes)
         if part is None:
             continue
-        if MetricSpec(name) in metrics:
+        if name in [metric.name for metric in metrics]:
             mistakes.add(doc.place(keys), f"metric '{name}' is listed twice.", "Keep one.")
-        metrics.append(MetricSpec(name))
+        metrics.append(part)
         if data is not None:
             refuse_part(part, data, keys, doc, mistakes)
     return metrics
