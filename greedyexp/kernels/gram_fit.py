@@ -59,18 +59,25 @@ def stored(gram):
 
 
 @njit(cache=True)
+def half_inverse_of(curvature):
+    """1 / (2 G_ii), or zero for a zero column."""
+    out = np.zeros(len(curvature))
+    for i in range(len(curvature)):
+        if curvature[i] > NO_COLUMN:
+            out[i] = 0.5 / curvature[i]
+    return out
+
+
+@njit(cache=True)
 def start(gram, correlation, capacity):
     """Empty fits; see ``Fits`` for shapes."""
     r, p = correlation.shape
     m = capacity.max()
     curvature = np.empty((r, p))
-    half_inverse = np.zeros((r, p))
+    half_inverse = np.empty((r, p))
     for j in range(r):
-        own = gram[j % gram.shape[0]]
-        for i in range(p):
-            curvature[j, i] = own[i, i]
-            if own[i, i] > NO_COLUMN:
-                half_inverse[j, i] = 0.5 / own[i, i]
+        curvature[j] = np.diag(gram[j % gram.shape[0]])
+        half_inverse[j] = half_inverse_of(curvature[j])
     return Fits(
         gram,
         correlation,
@@ -144,33 +151,37 @@ def correlate_residual(fits, j):
     out = fits.residual[j]
     out[:] = fits.correlation[j]
     own = fits.gram[j % fits.gram.shape[0]]
-    support, coef = fits.support[j], fits.coef[j]
-    size = fits.size[j]
+    subtract_rows(out, fits.coef[j], own, fits.support[j], fits.size[j])
+
+
+@njit(cache=True)
+def subtract_rows(out, weights, matrix, order, count):
+    """out -= sum_t weights[t] * matrix[order[t]] over t < count, four rows to a pass."""
     p = len(out)
-    blocked = size - size % 4
+    blocked = count - count % 4
     for t in range(0, blocked, 4):
-        one, two = own[support[t]], own[support[t + 1]]
-        three, four = own[support[t + 2]], own[support[t + 3]]
-        a, b, c, d = coef[t], coef[t + 1], coef[t + 2], coef[t + 3]
+        one, two = matrix[order[t]], matrix[order[t + 1]]
+        three, four = matrix[order[t + 2]], matrix[order[t + 3]]
+        a, b, c, d = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
         for i in range(p):
             out[i] -= (a * one[i] + b * two[i]) + (c * three[i] + d * four[i])
-    for t in range(blocked, size):
-        one = own[support[t]]
-        a = coef[t]
+    for t in range(blocked, count):
+        one = matrix[order[t]]
+        a = weights[t]
         for i in range(p):
             out[i] -= a * one[i]
 
 
 @njit(cache=True)
-def gains_of(fits, j, floor, gains):
+def single_gains(fits, j, floor, gains):
     """Loss decrease along each single coordinate of task j: residual^2 / (2 G_ii).
 
-    Zero on the support (the fit is optimal there), for columns in its span, and where the
-    decrease is not above ``floor``.
+    Zero on the support (the fit is optimal there), for barred columns, and where the decrease is
+    not above ``floor``.
     """
-    residual, weight = fits.residual[j], fits.half_inverse[j]
+    residual, half_inverse = fits.residual[j], fits.half_inverse[j]
     for i in range(len(gains)):
-        gain = residual[i] * residual[i] * weight[i]
+        gain = residual[i] * residual[i] * half_inverse[i]
         gains[i] = gain if gain > floor else 0.0
     for t in range(fits.size[j]):
         gains[fits.support[j, t]] = 0.0

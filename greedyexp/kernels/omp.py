@@ -1,31 +1,144 @@
-"""Orthogonal matching pursuit over features, for tasks one by one or all together, in Gram form."""
+"""Orthogonal matching pursuit over features, for tasks one by one or all together, in Gram form.
+
+Nothing is ever removed here, so instead of a factor L of G_SS alone the rows of W = L^{-1} G_S are
+kept for all features. A new feature i then costs one pass over them: L gains the row W[:, i], W the
+row (G_i - W[:, i]^T W) / pivot, and the correlation of the residual falls by a multiple of it. The
+factor need not be stored, L^T being W[:, S].
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels import gram_fit
-from greedyexp.kernels.gram_fit import TIE
+from greedyexp.kernels.gram_fit import (
+    GAIN_FLOOR,
+    SPAN,
+    TIE,
+    half_inverse_of,
+    largest,
+    subtract_rows,
+)
+
+
+class Pursuit(NamedTuple):
+    """A pursuit by q tasks, those from ``first`` on, of at most m features."""
+
+    first: int
+    gram: np.ndarray  # (r, p, p), or (1, p, p) when the tasks share a design
+    half_inverse: np.ndarray  # (q, p): 1 / (2 G_ii), zero once a column can gain no more
+    floors: np.ndarray  # (q,): gains up to here are rounding errors
+    capacity: np.ndarray  # (q,): largest support of each task
+    rows: np.ndarray  # (q, m, p): W
+    order: np.ndarray  # (m,): 0, 1, ...
+    rotated: np.ndarray  # (q, m): L^{-1} c_S
+    support: np.ndarray  # (q, m)
+    size: np.ndarray  # (q,)
+    weights: np.ndarray  # (q, m): the row W[:, i] that feature i would give L
+    residual: np.ndarray  # (q, p): correlation of the residual
+    gains: np.ndarray  # (q, p)
+    scores: np.ndarray  # (p,)
+    smallest: np.ndarray  # (1,): smallest squared sine of a column taken
 
 
 @njit(cache=True)
-def _best_feature(fits, first, last, floors, normalize, gains, scores):
-    """The feature with the largest score over the tasks first..last-1, or -1 when none gains."""
-    for j in range(first, last):
-        gram_fit.gains_of(fits, j, floors[j], gains[j - first])
-    if normalize and last - first == 1:
-        scores = gains[0]
+def _start(first, gram, correlation, power, capacity, room):
+    q, m, p = room.shape
+    half_inverse = np.empty((q, p))
+    for j in range(q):
+        half_inverse[j] = half_inverse_of(np.diag(gram[(first + j) % gram.shape[0]]))
+    return Pursuit(
+        first,
+        gram,
+        half_inverse,
+        GAIN_FLOOR * power[first : first + q],
+        capacity[first : first + q],
+        room,
+        np.arange(m),
+        np.empty((q, m)),
+        np.empty((q, m), np.int64),
+        np.zeros(q, np.int64),
+        np.empty((q, m)),
+        correlation[first : first + q].copy(),
+        np.empty((q, p)),
+        np.empty(p),
+        np.ones(1),
+    )
+
+
+@njit(cache=True)
+def _stage(state, j, i):
+    """Squared sine of the angle between column i and the span of the support of task j.
+
+    Zero when the support is full. The new row of L is left in ``weights``.
+    """
+    size = state.size[j]
+    if size >= state.capacity[j]:
+        return 0.0
+    weights, known = state.weights[j], state.rows[j]
+    within = 0.0
+    for t in range(size):
+        weights[t] = known[t, i]
+        within += weights[t] * weights[t]
+    return 1.0 - 2.0 * within * state.half_inverse[j, i]
+
+
+@njit(cache=True)
+def _take(state, j, i, sine):
+    """Add the staged feature to the support of task j and bring the residual up to date."""
+    size = state.size[j]
+    own = state.gram[(state.first + j) % state.gram.shape[0]]
+    row, residual = state.rows[j, size], state.residual[j]
+    row[:] = own[i]
+    subtract_rows(row, state.weights[j], state.rows[j], state.order, size)
+    pivot = np.sqrt(own[i, i] * sine)
+    step = residual[i] / pivot
+    inverse = 1.0 / pivot
+    for k in range(len(row)):
+        row[k] *= inverse
+        residual[k] -= step * row[k]
+    state.rotated[j, size] = step
+    state.support[j, size] = i
+    state.size[j] = size + 1
+    state.half_inverse[j, i] = 0.0
+    state.smallest[0] = min(state.smallest[0], sine)
+
+
+@njit(cache=True)
+def _coefficients(state, j):
+    """Solve L^T b = L^{-1} c_S."""
+    size = state.size[j]
+    coef = state.rotated[j, :size].copy()
+    for t in range(size - 1, -1, -1):
+        for later in range(t + 1, size):
+            coef[t] -= state.rows[j, t, state.support[j, later]] * coef[later]
+        coef[t] /= state.rows[j, t, state.support[j, t]]
+    return coef
+
+
+@njit(cache=True)
+def _best_feature(state, normalize):
+    """The feature with the largest score summed over the tasks, or -1 when none gains."""
+    for j in range(len(state.size)):
+        own, residual, half_inverse = state.gains[j], state.residual[j], state.half_inverse[j]
+        for i in range(len(own)):
+            gain = residual[i] * residual[i] * half_inverse[i]
+            own[i] = gain if gain > state.floors[j] else 0.0
+    if normalize and len(state.size) == 1:
+        scores = state.gains[0]
     else:
+        scores = state.scores
         scores[:] = 0.0
-        for j in range(first, last):
-            own = gains[j - first]
+        for j in range(len(state.size)):
+            own, residual = state.gains[j], state.residual[j]
             for i in range(len(scores)):
                 if normalize:
                     scores[i] += own[i]
                 elif own[i] > 0.0:
-                    scores[i] += fits.residual[j, i] ** 2
-    top = gram_fit.largest(scores)
+                    scores[i] += residual[i] ** 2
+    top = largest(scores)
     if top <= 0.0:
         return -1
     for i in range(len(scores)):
@@ -35,51 +148,57 @@ def _best_feature(fits, first, last, floors, normalize, gains, scores):
 
 
 @njit(cache=True)
-def _add_feature(fits, first, last, i, gains):
+def _add_feature(state, i):
     """Take feature i into the supports, or bar its entries in the span; the number barred.
 
     Nothing is taken when an entry that seemed to gain is barred: the feature must compete again.
     """
     barred = 0
-    for j in range(first, last):
-        if not fits.barred[j, i] and not gram_fit.stage(fits, j, i):
-            fits.barred[j, i] = True
-            barred += gains[j - first, i] > 0.0
+    sines = np.zeros(len(state.size))
+    for j in range(len(state.size)):
+        if state.half_inverse[j, i] == 0.0:
+            continue
+        sines[j] = _stage(state, j, i)
+        if sines[j] <= SPAN:
+            sines[j] = 0.0
+            state.half_inverse[j, i] = 0.0
+            barred += state.gains[j, i] > 0.0
     if barred == 0:
-        for j in range(first, last):
-            if not fits.barred[j, i]:
-                gram_fit.commit(fits, j, i)
-                gram_fit.refit(fits, j)
-                gram_fit.correlate_residual(fits, j)
+        for j in range(len(state.size)):
+            if sines[j] > 0.0:
+                _take(state, j, i, sines[j])
     return barred
 
 
 @njit(cache=True)
-def _write(fits, first, last, power, coef, loss, k):
-    for j in range(first, last):
-        for t in range(fits.size[j]):
-            coef[k, fits.support[j, t], j] = fits.coef[j, t]
-        loss[k] += max(0.5 * (power[j] - gram_fit.explained(fits, j)), 0.0)
+def _write(state, power, coef):
+    """Put the present fit into ``coef`` (p, r); its loss."""
+    loss = 0.0
+    for j in range(len(state.size)):
+        fitted = _coefficients(state, j)
+        explained = 0.0
+        for t in range(state.size[j]):
+            coef[state.support[j, t], state.first + j] = fitted[t]
+            explained += state.rotated[j, t] ** 2
+        loss += max(0.5 * (power[state.first + j] - explained), 0.0)
+    return loss
 
 
 @njit(cache=True)
-def _pursue(fits, first, last, power, normalize, counts, coef, loss):
-    """One pursuit over the tasks first..last-1; features taken and entries barred."""
-    gains = np.empty((last - first, coef.shape[1]))
-    scores = np.empty(coef.shape[1])
-    floors = gram_fit.GAIN_FLOOR * power
+def _pursue(state, power, normalize, counts, coef, loss):
+    """One pursuit; features taken and entries barred."""
     taken, skipped, k = 0, 0, 0
     ended = False
     while k < len(counts):
         if taken == counts[k] or ended:
-            _write(fits, first, last, power, coef, loss, k)
+            loss[k] += _write(state, power, coef[k])
             k += 1
             continue
-        i = _best_feature(fits, first, last, floors, normalize, gains, scores)
+        i = _best_feature(state, normalize)
         if i < 0:
             ended = True
             continue
-        barred = _add_feature(fits, first, last, i, gains)
+        barred = _add_feature(state, i)
         skipped += barred
         taken += barred == 0
     return taken, skipped
@@ -118,13 +237,15 @@ def pursuits(gram, correlation, power, capacity, together, normalize, counts):
     r, p = correlation.shape
     coef = np.zeros((len(counts), p, r))
     loss = np.zeros(len(counts))
-    fits = gram_fit.start(gram, correlation, capacity)
-    if together:
-        reached, skipped = _pursue(fits, 0, r, power, normalize, counts, coef, loss)
-    else:
-        reached, skipped = 0, 0
-        for j in range(r):
-            taken, more = _pursue(fits, j, j + 1, power, normalize, counts, coef, loss)
-            reached = max(reached, taken)
-            skipped += more
-    return coef, loss, reached, skipped, fits.smallest.min()
+    reached, skipped = 0, 0
+    smallest = 1.0
+    width = r if together else 1
+    # Room for W, taken once: fresh memory for every task would cost as much as the arithmetic.
+    room = np.empty((width, capacity.max(), p))
+    for first in range(0, r, width):
+        state = _start(first, gram, correlation, power, capacity, room)
+        taken, more = _pursue(state, power, normalize, counts, coef, loss)
+        reached = max(reached, taken)
+        skipped += more
+        smallest = min(smallest, state.smallest[0])
+    return coef, loss, reached, skipped, smallest
