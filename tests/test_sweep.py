@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedyexp.experiment import load
-from greedyexp.experiment.sweep import read_range
+from greedyexp.experiment.ranges import read_range
 
 
 def points(sweep, names=("p", "s", "kappa", "theta"), **fixed):
@@ -180,3 +180,5 @@ def test_huge_sweeps_are_refused_before_they_are_expanded():
         assert "more than 10000000 replicates" in message(base(data=data))
     data = {"generator": "t_overlap", "p": 8}
     assert "10000000 rows" in message(base(data=data, trials=6_000_000))
+    entry = {"t_path": {"sweep": {"nu": {"from": 0.1, "to": 0.9, "num": 1_000_000_000}}}}
+    assert "10000000 rows" in message(base(algorithms=[entry]))

@@ -28,6 +28,8 @@ from greedyexp.experiment.settings import (
 from greedyexp.experiment.yaml_source import read_file
 from greedyexp.registry import Part, load_plugins
 
+_AS_WRITTEN = ("name", "description", "paper", "seed", "trials", "time_limit", "protocol")
+
 
 def load(
     source: str | Path | dict,
@@ -69,10 +71,7 @@ def load(
     check_profiles(doc, profile, mistakes)
     apply_profile(doc, profile)
     plugins = _override(doc, folder, [parse_override(text) for text in overrides])
-    for name, value in (("trials", trials), ("seed", seed)):
-        if value is not None:
-            option = Place(f"--{name} {value}")
-            doc.graft((name,), Document(value, {(): option}))
+    _set_options(doc, trials=trials, seed=seed)
     settings = read_settings(doc, mistakes)
     data = read_data(doc, settings.trials, mistakes)
     algorithms = read_algorithms(doc, data, settings.trials, mistakes)
@@ -83,14 +82,8 @@ def load(
     refuse_columns(data, algorithms.specs, measured, doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
-        name=settings.name,
+        **{key: getattr(settings, key) for key in _AS_WRITTEN},
         profile=profile,
-        description=settings.description,
-        paper=settings.paper,
-        seed=settings.seed,
-        trials=settings.trials,
-        time_limit=settings.time_limit,
-        protocol=settings.protocol,
         generator=data.generator.name,
         points=data.points,
         swept=data.swept,
@@ -120,6 +113,12 @@ def _open(source: str | Path | dict) -> tuple[Document, Path]:
             place=str(doc.place()),
         )
     return doc, Path(source).resolve().parent
+
+
+def _set_options(doc: Document, **options: int | None) -> None:
+    for name, value in options.items():
+        if value is not None:
+            doc.graft((name,), Document(value, {(): Place(f"--{name} {value}")}))
 
 
 def _override(doc: Document, folder: Path, overrides: list[Override]) -> list[str]:

@@ -13,7 +13,7 @@ from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import PaperReference, Settings
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.placement import displace, mentioned
-from greedyexp.experiment.sweep import is_range
+from greedyexp.experiment.ranges import is_range
 from greedyexp.experiment.yaml_source import read_text
 from greedyexp.registry import find
 

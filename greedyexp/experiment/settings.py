@@ -8,8 +8,8 @@ from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import PaperReference, Settings
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
+from greedyexp.experiment.ranges import is_range
 from greedyexp.experiment.sentences import show
-from greedyexp.experiment.sweep import is_range
 from greedyexp.registry import Part, find
 
 
