@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+import hashlib
+import os
+from collections import Counter
 from pathlib import Path
 
 import yaml
@@ -10,9 +12,8 @@ import yaml
 from greedyexp import experiment as experiments
 from greedyexp import runner
 
-_NUMBERS = itertools.count()
+_MADE: Counter[str] = Counter()
 
-# The registry is one per process, so every laboratory names its parts anew.
 PLUGIN = '''
 import os
 import signal
@@ -86,6 +87,18 @@ def trouble(problem, *, mode: str = "raise", below: float = 0.5):
 '''
 
 
+def _new_tag() -> str:
+    """A name for the parts: new each time, since a process has one registry.
+
+    It is made of the test's name, so that the streams, which depend on the names of parts, are the
+    same whichever tests run before.
+    """
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0].rpartition("/")[2]
+    digest = hashlib.sha256(test.encode()).hexdigest()[:8]
+    _MADE[digest] += 1
+    return f"lab{digest}_{_MADE[digest]}"
+
+
 class Laboratory:
     """A plugin file in a folder of its own, and experiments on it.
 
@@ -97,7 +110,7 @@ class Laboratory:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.tag = f"lab{next(_NUMBERS)}"
+        self.tag = _new_tag()
         self.log = folder / "calls.log"
         self.plugin = folder / "parts.py"
         self.plugin.write_text(PLUGIN.replace("TAG", self.tag).replace("LOG", str(self.log)))

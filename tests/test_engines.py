@@ -211,9 +211,13 @@ class Instant(Engine):
     name = "instant"
     jobs = 1
 
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
     def results(self, work, next_batch, *, expected, time_limit, halt):
         outcome = Outcome(Status.ERROR, "x" * 400)
         while batch := next_batch():
+            self.sizes.append(len(batch))
             yield [
                 Result(item.point, item.replicate, algorithm, outcome, {"n": item.replicate})
                 for item in batch
@@ -221,10 +225,19 @@ class Instant(Engine):
             ]
 
 
+def test_quick_replicates_travel_in_large_batches(lab, monkeypatch):
+    engine = Instant()
+    monkeypatch.setattr(session, "_engine", lambda *_: engine)
+    report = lab.run(trials=2000, how={"jobs": None})
+    assert report.done == sum(engine.sizes) * 2 == 8000
+    assert len(engine.sizes) < 20
+
+
 def peak_of_run(lab, trials: int, monkeypatch) -> int:
     """Most memory that Python objects took during a run, bytes."""
     monkeypatch.setattr(session, "_engine", lambda *_: Instant())
-    experiment = lab.experiment(trials=trials)
+    one = {"data": {"sweep": {"n": [8]}}, "algorithms": [f"{lab.tag}_median"]}
+    experiment = lab.experiment(**one, trials=trials)
     tracemalloc.start()
     try:
         session.run(experiment, lab.folder / "out" / str(trials) / "quick", progress=False)
@@ -235,6 +248,6 @@ def peak_of_run(lab, trials: int, monkeypatch) -> int:
 
 def test_memory_does_not_grow_with_the_experiment(lab, monkeypatch):
     peak_of_run(lab, 10, monkeypatch)
-    small = peak_of_run(lab, 600, monkeypatch)
-    large = peak_of_run(lab, 4000, monkeypatch)
-    assert large < 1.3 * small + 100_000
+    small = peak_of_run(lab, 2000, monkeypatch)
+    large = peak_of_run(lab, 8000, monkeypatch)
+    assert large < 1.2 * small

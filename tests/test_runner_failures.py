@@ -7,6 +7,7 @@ import csv
 import pytest
 from runner_lab import Laboratory
 
+from greedyexp import registry, runner
 from greedyexp.errors import ConfigError, PluginError
 from greedyexp.runner.engines import processes
 
@@ -145,13 +146,7 @@ def test_a_worker_that_cannot_start_ends_the_run(lab, line, words):
     experiment = lab.experiment()
     lab.plugin.write_text(lab.plugin.read_text() + f"\n{line}\n")
     with pytest.raises(PluginError, match=words):
-        processes_run(experiment, lab)
-
-
-def processes_run(experiment, lab):
-    from greedyexp import runner
-
-    return runner.run(experiment, lab.results, jobs=2, progress=False)
+        runner.run(experiment, lab.results, jobs=2, progress=False)
 
 
 def test_a_worker_that_never_becomes_ready_ends_the_run(lab, monkeypatch):
@@ -159,7 +154,15 @@ def test_a_worker_that_never_becomes_ready_ends_the_run(lab, monkeypatch):
     experiment = lab.experiment()
     lab.plugin.write_text(lab.plugin.read_text() + "\ntime.sleep(1000)\n")
     with pytest.raises(PluginError, match="not ready after 2 s"):
-        processes_run(experiment, lab)
+        runner.run(experiment, lab.results, jobs=2, progress=False)
+
+
+def test_a_part_of_a_session_is_refused_by_workers_and_runs_in_the_serial_engine(lab):
+    experiment = lab.experiment()
+    registry.find("algorithm", f"{lab.tag}_ridge").function.__module__ = "__main__"
+    with pytest.raises(PluginError, match="_ridge' is defined in the running script"):
+        runner.run(experiment, lab.results, progress=False)
+    assert runner.run(experiment, lab.results, engine="serial", progress=False).done == 24
 
 
 def test_code_edited_during_a_run_makes_no_row_of_that_run(lab):

@@ -129,6 +129,24 @@ def test_editing_code_computes_anew_and_editing_a_comment_does_not(lab):
     assert (back.computed, back.csv.read_bytes()) == (0, before)
 
 
+@pytest.mark.parametrize("part", ["TAG_data", "TAG_ridge", "sign_support", "recovery", "seeds"])
+def test_the_code_of_every_part_is_in_the_key(lab, monkeypatch, part):
+    name = part.replace("TAG_", "")
+    experiment = lab.experiment(algorithms=[f"{lab.tag}_ridge"])
+    before = key(experiment)
+    function, module = code_version.of_function, code_version.of_module
+
+    def edited_function(one):
+        return function(one) + ("edited" if one.__name__ == name else "")
+
+    def edited_module(one):
+        return module(one) + ("edited" if one.endswith(f".{name}") else "")
+
+    monkeypatch.setattr(code_version, "of_function", edited_function)
+    monkeypatch.setattr(code_version, "of_module", edited_module)
+    assert key(experiment) != before
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A copy of the package's shape: an algorithm, a kernel it uses, one it does not."""

@@ -86,8 +86,9 @@ def provenance(folder: Path) -> dict:
         The results folder ``<out>/<name>/<profile>``. Changes below ``<out>`` do not make the
         code dirty: they are what runs are for.
     """
+    out = folder.resolve().parent.parent
     return {
-        "git": git_state(Path(greedyexp.__file__).resolve().parent, folder.resolve().parents[1]),
+        "git": git_state(Path(greedyexp.__file__).resolve().parent, out),
         "greedyexp": greedyexp.__version__,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 
+from greedyexp import registry
 from greedyexp.errors import PluginError
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Result, timed_out
 from greedyexp.runner.engines.member import Member, crashed, not_started
@@ -51,6 +52,7 @@ class ProcessesEngine(Engine):
         time_limit: float | None,
         halt: Halt,
     ) -> Iterator[list[Result]]:
+        _refuse_parts_of_the_session(work)
         pool = _Pool(work, next_batch, time_limit)
         try:
             yield from pool.run(min(self.jobs, expected), halt)
@@ -63,6 +65,20 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _refuse_parts_of_the_session(work: Work) -> None:
+    wanted = [("generator", work.generator)]
+    wanted += [("algorithm", task.name) for task in work.algorithms]
+    wanted += [("metric", name) for name in work.metrics]
+    for kind, name in wanted:
+        if registry.find(kind, name).function.__module__ == "__main__":
+            raise PluginError(
+                f"the {kind} '{name}' is defined in the running script or session, which worker"
+                " processes cannot import.",
+                remedy="Put it in a file and name the file under `plugins:`, or use the serial"
+                " engine.",
+            )
 
 
 class _Pool:
