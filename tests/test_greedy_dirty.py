@@ -115,9 +115,10 @@ def test_many_more_problems_equal_algorithm_1(kind, stack):
         compare_with_algorithm_1(X, y, w, nu, stack)
 
 
-@pytest.mark.parametrize("seed", [398, 1072, 1569, 1679, 1900, 2660])
-def test_entries_of_rows_left_out_come_back_when_a_removal_frees_them(seed):
-    # Rare, so searched for; w = 1 makes rows with a single live entry.
+@pytest.mark.parametrize("seed", [398, 1072, 1569, 1679, 1900, 2660, 2087, 19051])
+def test_entries_left_out_come_back_when_a_removal_frees_them(seed):
+    # Rare, so searched for; w = 1 makes rows with a single live entry. The first six free an entry
+    # of a present row, the last two one that is chosen again later.
     X, y = dependent(np.random.default_rng([77, seed]))
     compare_with_algorithm_1(X, y, 1.0, 0.9, "per_class")
 
@@ -303,6 +304,16 @@ def test_default_range_of_thresholds_is_that_of_the_experiments():
     # The first point is the answer at the upper end of the range.
     top = greedy_dirty(problem, w=1.5, epsilon=unit)
     np.testing.assert_array_equal(narrow.coef[0], top.coef[0])
+
+
+def test_without_known_sparsity_the_path_ends_at_a_part_of_the_first_reward():
+    known = two_tasks(3)
+    problem = Problem(known.X, known.y)
+    path = greedy_dirty(problem, w=1.5)
+    assert path.grid["epsilon"][-1] == pytest.approx(1e-4 * path.grid["epsilon"][0], rel=1e-12)
+    short = greedy_dirty(problem, w=1.5, relative_floor=0.3)
+    assert short.grid["epsilon"][-1] == pytest.approx(0.3 * path.grid["epsilon"][0], rel=1e-12)
+    np.testing.assert_array_equal(short.coef, path.coef[: len(short)])
 
 
 def test_thresholds_given_outright_are_crossed_with_the_weights():
