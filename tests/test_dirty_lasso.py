@@ -174,6 +174,20 @@ def test_dependent_duplicate_and_zero_columns(seed):
         assert kkt_violation(problem, coef, lam, ratio * lam) < 1e-8
 
 
+@pytest.mark.parametrize("seed", [166, 229, 2384, 2459])
+def test_rows_of_mixed_scale_in_few_samples(seed):
+    """More columns than rows and entries of a row that weigh 1 and 1e-6: nearly null directions."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 8, 4)
+    X = [np.sign(rng.standard_normal((n, 14))) * rng.choice([1.0, 1e-3], 14) for n in sizes]
+    problem = as_problem(X, [rng.integers(-2, 3, n).astype(float) for n in sizes])
+    path = dirty_lasso(problem, n_lams=9, lam_min_ratio=1e-4, ratio=[1.0, 2.0, 2.9])
+    assert path.converged.all()
+    for coef, lam, ratio, _ in points(path):
+        violation = kkt_violation(problem, coef, lam, ratio * lam)
+        assert violation * lam < 1e-11 * path.grid["lam"].max()
+
+
 def test_identical_tasks_share_everything():
     problem = random_problem(8, 30, 15, 1)
     twice = as_problem(problem.X[0], np.column_stack([problem.y[0]] * 2))

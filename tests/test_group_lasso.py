@@ -120,6 +120,14 @@ def test_dependent_duplicate_and_zero_columns(seed):
         assert kkt_violation(problem, coef, lam, lam) < 1e-8
 
 
+def test_very_small_lam_interpolates():
+    problem = random_problem(7, 20, 50, 2)
+    path = group_lasso(problem, n_lams=15, lam_min_ratio=1e-8)
+    assert path.converged.all()
+    residual = problem.y[0] - problem.X[0] @ path.coef[-1, :, 0]
+    assert np.abs(residual).max() < 1e-5
+
+
 def test_theory_is_twice_the_noise_in_a_row():
     problem = random_problem(6, [50, 80], 30, 2, noise=0.3)
     (lam,) = theory_grid(problem)["lam"]

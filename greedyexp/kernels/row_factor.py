@@ -9,27 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.row_penalty import FAST
+from greedyexp.kernels.row_gradient import FAST, axpy, dot
 
 # A variable whose squared distance from the span of the others is below this part of its own
 # curvature is dependent on them.
 DEPENDENT = 1e-12
-
-
-@njit(cache=True, fastmath=FAST)
-def axpy(scale, x, y):
-    """y += scale * x."""
-    for a in range(len(y)):
-        y[a] += scale * x[a]
-
-
-@njit(cache=True, fastmath=FAST)
-def dot(x, y):
-    """Inner product."""
-    total = 0.0
-    for a in range(len(x)):
-        total += x[a] * y[a]
-    return total
 
 
 @njit(cache=True)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.row_factor import append, dot, remove, solve_transposed, solve_upper
+from greedyexp.kernels.row_factor import append, remove, solve_transposed, solve_upper
+from greedyexp.kernels.row_gradient import dot, gradient
 from greedyexp.kernels.row_penalty import LOWER, TIED, UPPER, ZERO
 
 
@@ -164,15 +165,15 @@ def _move(M, size, length):
 @njit(cache=True)
 def _cross(M, j, i):
     """Change the kinds of row i where its entry j has come to a kink."""
-    if M.kind[j, i] == TIED:
+    if not np.any(M.kind[:, i] == TIED):
+        M.coef[j, i] = 0.0
+        M.kind[j, i] = ZERO
+    elif M.kind[j, i] == TIED or M.theta[i] <= 0.0:
         M.theta[i] = 0.0
         for task in range(len(M.coef)):
             if M.kind[task, i] != UPPER:
                 M.coef[task, i] = 0.0
                 M.kind[task, i] = ZERO
-    elif M.theta[i] == 0.0:
-        M.coef[j, i] = 0.0
-        M.kind[j, i] = ZERO
     else:
         M.coef[j, i] = M.theta[i] if M.coef[j, i] > 0.0 else -M.theta[i]
         M.kind[j, i] = TIED
@@ -184,7 +185,7 @@ def settle(G, correlation, M, row, lam_s, lam_b):
 
     A variable that depends on the others is not refused: along the null direction it spans, the
     loss is constant and the penalty linear, so the estimate moves downhill to the next kink, which
-    takes a variable away, and the attempt is repeated.
+    takes a variable away, and the attempt is repeated. Every kink does, so this ends.
     """
     M.todo[0] = row
     waiting = 1
@@ -231,21 +232,26 @@ def _set_up(G, correlation, M, i, lam_s, lam_b):
             M.weight[size, j] = -1.0 if M.kind[j, i] == UPPER and M.coef[j, i] < 0.0 else 1.0
         independent = _attach(G, M, i, j == -1)
         if not independent:
-            return _null_move(M, lam_s, lam_b)
+            return _null_move(G, correlation, M, lam_s, lam_b)
         M.excess[size] = dot(M.weight[size], M.grad[:, i]) - price(M, size, lam_s, lam_b)
     return -1
 
 
 @njit(cache=True)
-def _null_move(M, lam_s, lam_b):
-    """Go downhill along the null direction of the variable that could not be attached."""
+def _null_move(G, correlation, M, lam_s, lam_b):
+    """Go downhill along the null direction of the variable that could not be attached.
+
+    Such a direction is null to rounding only, so its slope is that of the whole objective.
+    """
     size = M.size[0]
     solve_upper(M.factor, size, M.work)
     M.step[:size] = -M.work[:size]
     M.step[size] = 1.0
+    gradient(G, correlation, M.coef, M.grad)
     slope = 0.0
     for v in range(size + 1):
-        slope += M.step[v] * price(M, v, lam_s, lam_b)
+        along = dot(M.weight[v], M.grad[:, M.row[v]])
+        slope += M.step[v] * (price(M, v, lam_s, lam_b) - along)
     if slope > 0.0:
         for v in range(size + 1):
             M.step[v] = -M.step[v]
@@ -255,6 +261,7 @@ def _null_move(M, lam_s, lam_b):
         length, task, place = 0.0, np.argmax(np.abs(M.weight[size])), i
     _move(M, size + 1, length)
     _cross(M, task, place)
+    gradient(G, correlation, M.coef, M.grad)
     for j in range(len(M.coef)):
         if M.weight[size, j] != 0.0:
             M.slot[j, i] = -1

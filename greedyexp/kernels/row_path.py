@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.row_factor import axpy
+from greedyexp.kernels.row_gradient import axpy, gradient
 from greedyexp.kernels.row_manifold import Manifold, newton, settle, stationarity
-from greedyexp.kernels.row_penalty import FAST, certificate, row_gauge, row_minimiser
+from greedyexp.kernels.row_penalty import certificate, row_gauge, row_minimiser
 
 # Optimality conditions hold to this part of the penalty before a point is called finished.
 PRECISION = 1e-10
@@ -20,36 +20,6 @@ PRECISION = 1e-10
 # After so many rounds without that (ill-conditioned data), the duality gap alone decides, and all
 # rows of the support are updated in every sweep.
 PATIENCE = 20
-
-
-@njit(cache=True, fastmath=FAST)
-def _subtract_four(x, a, b, c, d, u, v, w, z):
-    for i in range(len(x)):
-        x[i] -= (a * u[i] + b * v[i]) + (c * w[i] + d * z[i])
-
-
-@njit(cache=True)
-def _gradient(G, correlation, M):
-    r, p = M.coef.shape
-    held = np.zeros(4, np.int64)
-    for j in range(r):
-        gram = G[min(j, len(G) - 1)]
-        out = M.grad[j]
-        coef = M.coef[j]
-        out[:] = correlation[j]
-        count = 0
-        for i in range(p):
-            if coef[i] != 0.0:
-                held[count] = i
-                count += 1
-                if count == 4:
-                    e, f, g, h = held
-                    _subtract_four(
-                        out, coef[e], coef[f], coef[g], coef[h], gram[e], gram[f], gram[g], gram[h]
-                    )
-                    count = 0
-        for a in range(count):
-            axpy(-coef[held[a]], gram[held[a]], out)
 
 
 @njit(cache=True)
@@ -157,7 +127,7 @@ def row_path(G, correlation, power, lam_s, lam_b, capacity, accuracy, max_sweeps
         slack = PRECISION * lam_s[m] + rounding
         for sweep in range(max_sweeps):
             newton(G, correlation, M, lam_s[m], lam_b[m])
-            _gradient(G, correlation, M)
+            gradient(G, correlation, M.coef, M.grad)
             worst = _worst_gauge(M, lam_s[m], lam_b[m])
             if worst <= 1.0 + PRECISION and stationarity(M, lam_s[m], lam_b[m]) <= slack:
                 break
@@ -169,7 +139,7 @@ def row_path(G, correlation, power, lam_s, lam_b, capacity, accuracy, max_sweeps
                     break
             _release(G, correlation, M, lam_s[m], lam_b[m], sweep >= PATIENCE)
         else:
-            _gradient(G, correlation, M)
+            gradient(G, correlation, M.coef, M.grad)
         objective[m], gap[m] = certificate(
             M.coef, M.theta, M.grad, correlation, power, lam_s[m], lam_b[m]
         )

@@ -20,8 +20,6 @@ LOWER = 3  # |v_j| < theta, free of charge
 # an integer, and the tie must then be seen as one.
 ROUNDING = 1e-14
 
-FAST = {"reassoc", "contract", "nsz"}
-
 
 @njit(cache=True)
 def row_minimiser(g, h, lam_s, lam_b, row, kind, cuts):
@@ -109,15 +107,24 @@ def _bracket(g, h, lam_s, lam_b, cuts):
     low, high = 0, size - 1
     while high - low > 1:
         middle = (low + high) // 2
-        total = 0.0
-        for j in range(len(g)):
-            if h[j] > 0.0:
-                total += min(max(abs(g[j]) - h[j] * ordered[middle], 0.0), lam_s)
-        if total >= lam_b * (1.0 - ROUNDING):
+        if _spent(g, h, lam_s, ordered[middle]) >= lam_b * (1.0 - ROUNDING):
             low = middle
         else:
             high = middle
     return ordered[low], ordered[high]
+
+
+@njit(cache=True)
+def _spent(g, h, lam_s, theta):
+    """sum_j u_j(theta), with the flat parts exact however small lam_s is beside g."""
+    total = 0.0
+    for j in range(len(g)):
+        if h[j] > 0.0 and theta < abs(g[j]) / h[j]:
+            if theta <= (abs(g[j]) - lam_s) / h[j]:
+                total += lam_s
+            else:
+                total += abs(g[j]) - h[j] * theta
+    return total
 
 
 @njit(cache=True)
