@@ -48,6 +48,7 @@ def test_overrides_come_after_the_profile():
         ("noise_std={from: 0.1, to: 0.3, step: 0.1}", "noise_std", [0.1, 0.2, 0.3]),
         ("data.sweep.theta={from: 1, to: 2, num: 3}", "theta", [1.0, 1.5, 2.0]),
         ("data.sweep.s=[3, 5]", "s", [3, 5]),
+        ("data.sweep.noise_std=[0.1, 0.2]", "noise_std", [0.1, 0.2]),
         ("data.theta={from: 1, to: 4, num: 3, scale: log}", "theta", [1.0, 2.0, 4.0]),
         ("data.sweep.zip={p: [8, 16], s: [3, 5]}", "s", [3, 5]),
         ("data.sweep={p: [8]}", "p", [8]),

@@ -8,6 +8,8 @@ import pytest
 from experiment_parts import message
 
 from greedyexp.errors import ConfigError
+from greedyexp.experiment.document import Document
+from greedyexp.experiment.mistakes import Place
 from greedyexp.experiment.yaml_source import read_file, read_text
 
 
@@ -75,6 +77,14 @@ def test_places_of_keys_and_items():
         (): 1,
     }
     assert {keys: doc.place(keys).line for keys in lines} == lines
+
+
+def test_places_follow_what_is_replaced_and_removed():
+    doc = read_text("a:\n  - 1\n  - 2\nb:\n  c: 3\n", "f.yaml")
+    doc.graft(("a",), Document([7, 8], {(): Place("--set a")}))
+    assert (doc.data["a"], doc.place(("a", 1))) == ([7, 8], Place("--set a"))
+    doc.remove(("b", "c"))
+    assert (doc.data["b"], doc.place(("b", "c"))) == ({}, Place("f.yaml", 4))
 
 
 def test_aliases_and_merge_keys():

@@ -28,10 +28,6 @@ def check_profiles(doc: Document, profile: str, mistakes: Mistakes) -> None:
         )
     profiles = doc.get(("profiles",))
     if not isinstance(profiles, dict):
-        if profiles is not None:
-            mistakes.add(
-                doc.place(("profiles",)), f"profiles must be a mapping, but is {show(profiles)}."
-            )
         return
     for name, changes in profiles.items():
         keys = ("profiles", name)
@@ -69,7 +65,6 @@ def apply_profile(doc: Document, profile: str) -> None:
     if isinstance(changes, dict):
         for key in [key for key in changes if key in CHANGEABLE]:
             _merge(doc, (key,), ("profiles", profile, key))
-    doc.remove(("profiles",))
 
 
 def _merge(doc: Document, keys: Keys, origin: Keys) -> None:
