@@ -5,6 +5,7 @@ Run with ``python benchmarks/bench_runner.py``; it writes to a temporary folder 
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,13 @@ def burn(problem, *, milliseconds: float = 20.0):
     while time.process_time() < end:
         pass
     return problem.y[0][:, None]
+
+
+@algorithm("bench_wait")
+def wait(problem, *, milliseconds: float = 20.0):
+    """Take time without taking a core."""
+    time.sleep(milliseconds / 1000)
+    return problem.y[0][:, None]
 '''
 
 PROGRAM = """
@@ -55,8 +63,6 @@ print(json.dumps([report.wall_seconds, report.computed, peak]))
 
 def run(folder: Path, algorithm, trials: int, jobs: int) -> tuple[float, int, int]:
     """Wall seconds, replicates computed and peak memory (kB) of a run in a process of its own."""
-    import json
-
     plugin = folder / "bench_parts.py"
     plugin.write_text(PLUGIN)
     settings = {
@@ -85,12 +91,26 @@ def overhead(folder: Path) -> float:
     return (many - few) / 10_000 * 1000
 
 
-def gain(folder: Path) -> float:
-    """How many times faster two workers are than one, start-up included."""
-    entry = {"bench_burn": {"milliseconds": 20.0}}
-    one = run(folder, entry, 600, 1)[0]
-    two = run(folder, entry, 600, 2)[0]
-    return one / two
+def gain(folder: Path, algorithm: str) -> float:
+    """How many times faster two workers are than one on 300 replicates of 20 ms, start-up off."""
+    seconds = {}
+    for jobs in (1, 2):
+        few = run(folder, algorithm, jobs, jobs)[0]
+        seconds[jobs] = run(folder, algorithm, 300, jobs)[0] - few
+    return seconds[1] / seconds[2]
+
+
+def bare_gain() -> float:
+    """The same for two processes that only burn a core: what the machine has to give just now."""
+    program = "import time\nwhile time.process_time() < 3: pass"
+    seconds = {}
+    for number in (1, 2):
+        start = time.monotonic()
+        burning = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(number)]
+        for process in burning:
+            process.wait()
+        seconds[number] = time.monotonic() - start
+    return 2 * seconds[1] / seconds[2]
 
 
 def growth(folder: Path) -> float:
@@ -104,7 +124,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         print(f"overhead: {overhead(folder):.3f} ms per replicate")
-        print(f"two workers: {gain(folder):.2f} times one")
+        print(f"two workers: {gain(folder, 'bench_burn'):.2f} times one on work that needs a core")
+        print(f"two bare processes: {bare_gain():.2f} times one")
+        print(f"two workers: {gain(folder, 'bench_wait'):.2f} times one on work that only waits")
         print(f"memory: {growth(folder):+.1f} MB from 200 to 20000 replicates")
 
 
