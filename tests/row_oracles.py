@@ -87,6 +87,34 @@ def conic_optimum(problem, lam_s, lam_b):
     return solver.solve().obj_val
 
 
+def awkward_problem(seed):
+    """Tiny data made to hurt (whole numbers, low rank, mixed column scales) and a tuning for it."""
+    from greedyexp.problem import as_problem
+
+    rng = np.random.default_rng(seed)
+    r, p = int(rng.integers(2, 6)), int(rng.integers(1, 16))
+    sizes = rng.integers(2, 14, size=r)
+    kind = seed % 5
+    if kind == 0:
+        X = [rng.integers(-1, 2, (n, p)).astype(float) for n in sizes]
+    elif kind == 1:
+        X = [rng.integers(0, 2, (n, p)).astype(float) for n in sizes]
+    elif kind == 2:
+        X = [rng.standard_normal((n, 2)) @ rng.standard_normal((2, p)) for n in sizes]
+    elif kind == 3:
+        X = [rng.standard_normal((sizes[0], p))] * r
+    else:
+        X = [np.sign(rng.standard_normal((n, p))) * rng.choice([1.0, 1e-3], p) for n in sizes]
+    whole = seed % 2
+    y = [
+        rng.integers(-2, 3, len(D)).astype(float) if whole else rng.standard_normal(len(D))
+        for D in X
+    ]
+    ratio = [1.0, float(rng.integers(1, r + 1)), float(rng.uniform(1, r)), float(r)]
+    lam_min_ratio = 10.0 ** -rng.integers(1, 6, 3)[-1]
+    return as_problem(X, y), {"n_lams": 9, "ratio": ratio, "lam_min_ratio": lam_min_ratio}
+
+
 def random_problem(seed, n, p, r, *, support=4, noise=0.3, shared=False):
     """Gaussian data; ``n`` is an int or one for each task."""
     from greedyexp.problem import as_problem

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from row_oracles import penalty
 from scipy.optimize import linprog
 
+from greedyexp.kernels.row_manifold import Manifold, cross
 from greedyexp.kernels.row_penalty import (
     LOWER,
     TIED,
@@ -112,6 +113,31 @@ def test_prices_far_below_the_gradient_keep_their_manifold(ratio):
     assert np.abs(g - h * row) == pytest.approx([lam_s, max(ratio - 1, 0) * lam_s, 0], abs=1e-15)
     assert kind.tolist() == [[TIED, LOWER, LOWER], [UPPER, TIED, LOWER]][ratio > 1]
     assert theta == abs(row[0 if ratio == 1 else 1])
+
+
+def test_box_alone_is_soft_thresholding_in_spite_of_rounding():
+    # The sum of r prices may exceed r * lam_s by an ulp; no level must come of it.
+    for lam_s in np.linspace(0.1, 1, 50):
+        g = np.array([3.0, -2.0, 4.0, 1.5, -1.2, 2.2, 5.0])
+        row, kind, theta = minimise(g, np.ones(7), lam_s, 7 * lam_s)
+        assert theta == 0
+        assert set(kind) == {UPPER}
+        assert row == pytest.approx(g - np.sign(g) * lam_s)
+
+
+@pytest.mark.parametrize("theta", [0.0, -1e-300])
+def test_a_row_vanishes_when_an_entry_joins_a_level_of_zero(theta):
+    coef = np.array([[0.0], [0.0], [0.7]])
+    M = Manifold(
+        coef,
+        np.array([theta]),
+        np.array([[LOWER], [TIED], [UPPER]], np.int8),
+        *[np.zeros((3, 1))] * 11,
+    )
+    cross.py_func(M, 0, 0)
+    assert M.kind[:, 0].tolist() == [ZERO, ZERO, UPPER]
+    assert M.theta[0] == 0
+    assert coef[:, 0].tolist() == [0, 0, 0.7]
 
 
 def test_zero_columns_stay_zero():

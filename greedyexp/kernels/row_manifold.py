@@ -120,7 +120,8 @@ def _first_kink(M, size, limit):
                 room = M.theta[i]
                 limit, task, place = _waiting_kink(M, v, limit, task, place)
             else:
-                outward = M.step[v] if M.coef[j, i] >= 0.0 else -M.step[v]
+                outward = M.step[v] * M.weight[v, j]
+                outward = outward if M.coef[j, i] >= 0.0 else -outward
                 rate = tie_step - outward
                 room = M.theta[i] - size_now
                 inward = tie_step + outward
@@ -163,7 +164,7 @@ def _move(M, size, length):
 
 
 @njit(cache=True)
-def _cross(M, j, i):
+def cross(M, j, i):
     """Change the kinds of row i where its entry j has come to a kink."""
     if not np.any(M.kind[:, i] == TIED):
         M.coef[j, i] = 0.0
@@ -202,36 +203,50 @@ def settle(G, correlation, M, row, lam_s, lam_b):
 
 
 @njit(cache=True)
+def _detach_outdated(M, i):
+    """Remove the variables of row i that its kinds and signs no longer call for."""
+    tie = M.tie[i]
+    if tie >= 0:
+        for j in range(len(M.coef)):
+            sign = np.sign(M.coef[j, i]) if M.kind[j, i] == TIED else 0.0
+            if M.weight[tie, j] != sign:
+                _detach(M, tie)
+                break
+    for j in range(len(M.coef)):
+        v = M.slot[j, i]
+        if v < 0 or v == M.tie[i]:
+            continue
+        turned = M.kind[j, i] == UPPER and M.weight[v, j] * M.coef[j, i] < 0.0
+        if turned or M.kind[j, i] == ZERO or M.kind[j, i] == TIED:
+            _detach(M, v)
+
+
+@njit(cache=True)
 def _set_up(G, correlation, M, i, lam_s, lam_b):
     """Variables of row i by its kinds; the row changed by a null move, or -1 when all is well."""
     r = len(M.coef)
-    for j in range(r):
-        if M.slot[j, i] >= 0:
-            _detach(M, M.slot[j, i])
-    any_tied = False
-    any_free = False
-    for j in range(r):
-        any_tied = any_tied or M.kind[j, i] == TIED
-        any_free = any_free or M.kind[j, i] == UPPER or M.kind[j, i] == LOWER
-    if not (any_tied or any_free):
-        return -1
-    for j in range(r):
-        M.grad[j, i] = correlation[j, i] - dot(G[min(j, len(G) - 1), i], M.coef[j])
+    _detach_outdated(M, i)
+    fresh = False
     for j in range(-1, r):
         size = M.size[0]
         if j == -1:
-            if not any_tied:
+            if M.tie[i] >= 0 or not np.any(M.kind[:, i] == TIED):
                 continue
             for task in range(r):
                 tied = M.kind[task, i] == TIED
                 M.weight[size, task] = np.sign(M.coef[task, i]) if tied else 0.0
         else:
-            if M.kind[j, i] != UPPER and M.kind[j, i] != LOWER:
+            free = M.kind[j, i] == UPPER or M.kind[j, i] == LOWER
+            if M.slot[j, i] >= 0 or not free:
                 continue
             M.weight[size] = 0.0
             M.weight[size, j] = -1.0 if M.kind[j, i] == UPPER and M.coef[j, i] < 0.0 else 1.0
-        independent = _attach(G, M, i, j == -1)
-        if not independent:
+        if not fresh:
+            for task in range(r):
+                line = G[min(task, len(G) - 1), i]
+                M.grad[task, i] = correlation[task, i] - dot(line, M.coef[task])
+            fresh = True
+        if not _attach(G, M, i, j == -1):
             return _null_move(G, correlation, M, lam_s, lam_b)
         M.excess[size] = dot(M.weight[size], M.grad[:, i]) - price(M, size, lam_s, lam_b)
     return -1
@@ -260,7 +275,7 @@ def _null_move(G, correlation, M, lam_s, lam_b):
     if place < 0:
         length, task, place = 0.0, np.argmax(np.abs(M.weight[size])), i
     _move(M, size + 1, length)
-    _cross(M, task, place)
+    cross(M, task, place)
     gradient(G, correlation, M.coef, M.grad)
     for j in range(len(M.coef)):
         if M.weight[size, j] != 0.0:
@@ -286,7 +301,7 @@ def newton(G, correlation, M, lam_s, lam_b):
         M.excess[:size] *= 1.0 - length
         if place < 0:
             return
-        _cross(M, task, place)
+        cross(M, task, place)
         settle(G, correlation, M, place, lam_s, lam_b)
 
 
