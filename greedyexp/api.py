@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from greedyexp import registry
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import ConfigError, DataError, did_you_mean
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_problem
 from greedyexp.protocols import tuning as tunings
@@ -125,8 +125,6 @@ def _validated(part: registry.Part, params: dict) -> dict:
         first = error.errors()[0]
         key = ".".join(str(step) for step in first["loc"])
         if first["type"] == "extra_forbidden":
-            from greedyexp.errors import did_you_mean
-
             raise ConfigError(
                 f"algorithm '{part.name}' has no parameter '{key}'.",
                 remedy=did_you_mean(key, part.parameters.model_fields),

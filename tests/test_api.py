@@ -1,0 +1,97 @@
+"""solve and run from Python."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso, orthogonal_mp
+
+import greedyexp
+from greedyexp.errors import ConfigError, DataError
+
+
+@pytest.fixture
+def tasks():
+    rng = np.random.default_rng(0)
+    truth = np.zeros((30, 2))
+    truth[:3] = 1.0
+    truth[7, 1] = -2.0
+    X = [rng.standard_normal((50, 30)) for _ in range(2)]
+    return X, [X[j] @ truth[:, j] + 0.05 * rng.standard_normal(50) for j in range(2)], truth
+
+
+def test_single_task_matches_scikit_learn(tasks):
+    X, y, _ = tasks
+    fit = greedyexp.solve("omp", X[0], y[0], n_atoms=3)
+    assert fit.support.tolist() == [0, 1, 2]
+    assert np.allclose(fit.coef, orthogonal_mp(X[0], y[0], n_nonzero_coefs=3))
+    fit = greedyexp.solve("lasso", X[0], y[0], lam=0.1)
+    reference = Lasso(alpha=0.1, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X[0], y[0])
+    assert np.allclose(fit.coef, reference.coef_, atol=1e-6)
+    assert fit.converged
+
+
+def test_several_tasks_by_cross_validation(tasks):
+    X, y, truth = tasks
+    fit = greedyexp.solve("greedy_dirty", X, y, tuning="cv", seed=1)
+    assert fit.coef.shape == (30, 2)
+    assert np.array_equal(fit.support, np.argwhere(fit.coef))
+    assert {(i, j) for i, j in fit.support} >= {(0, 0), (0, 1), (7, 1)}
+    assert np.abs(fit.coef - truth).max() < 0.1
+    assert fit.history["chosen"].sum() == 1
+    chosen = fit.history[fit.history["chosen"]].iloc[0]
+    assert chosen["support_size"] == len(fit.support)
+    assert chosen["objective"] == fit.objective
+    again = greedyexp.solve("greedy_dirty", X, y, tuning="cv", seed=1)
+    assert np.array_equal(again.coef, fit.coef)
+
+
+def test_theory_recovers_at_a_known_noise_level(tasks):
+    X, y, truth = tasks
+    for name in ("greedy_dirty", "lasso", "dirty_lasso"):
+        fit = greedyexp.solve(name, X, y, tuning="theory", noise_std=0.05)
+        assert len(fit.history) == 1
+        assert np.array_equal(np.sign(fit.coef), np.sign(truth)), name
+
+
+def test_tasks_may_come_as_columns(tasks):
+    X, y, _ = tasks
+    one = greedyexp.solve("group_omp", X[0], np.column_stack(y), n_rows=2)
+    two = greedyexp.solve("group_omp", [X[0], X[0]], y, n_rows=2)
+    assert np.array_equal(one.coef, two.coef)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda X, y: greedyexp.solve("laso", X, y), ConfigError, "Did you mean 'lasso'"),
+        (lambda X, y: greedyexp.solve("lasso", X, y, lamb=1), ConfigError, "no parameter 'lamb'"),
+        (lambda X, y: greedyexp.solve("omp", X, y, n_atoms=-1), ConfigError, "omp: n_atoms"),
+        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="best"), ConfigError, "'best' is not"),
+        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=1), ConfigError, "folds"),
+        (lambda X, y: greedyexp.solve("greedy_dirty", X, y), DataError, "needs several tasks"),
+        (lambda X, y: greedyexp.solve("lasso", X[:-1], y), DataError, "49 rows but y has 50"),
+        (lambda X, y: greedyexp.solve("lasso", X, y * np.inf), DataError, "y holds"),
+        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="theory"), DataError, "noise"),
+        (lambda X, y: greedyexp.solve("lasso", [X, X], [y]), DataError, "2 tasks but y has 1"),
+    ],
+)
+def test_bad_calls_get_a_sentence(tasks, call, error, words):
+    X, y, _ = tasks
+    with pytest.raises(error, match=words):
+        call(X[0], y[0])
+
+
+def test_run_returns_the_table_and_resumes(tmp_path):
+    experiment = {
+        "name": "tiny",
+        "data": {"generator": "gaussian", "n_samples": 40, "p": 20, "sparsity": 2},
+        "trials": 3,
+        "algorithms": ["omp", "lasso"],
+        "metrics": ["sign_support", "frobenius_error"],
+    }
+    table = greedyexp.run(experiment, out=tmp_path, jobs=1)
+    assert len(table) == 6
+    assert (table["status"] == "ok").all()
+    assert table["sign_support"].mean() == 1.0
+    more = greedyexp.run(experiment, out=tmp_path, engine="serial", trials=5)
+    assert more[more["replicate"] < 3].reset_index(drop=True).equals(table)
+    assert (tmp_path / "tiny" / "quick" / "tiny.csv").is_file()
