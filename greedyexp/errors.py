@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MOST_NAMES = 16
+
 
 class UserError(Exception):
     """Bad input, reported in one line and never as a traceback.
@@ -55,4 +57,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
         return f"Did you mean '{near[0]}'?"
+    if len(names) > MOST_NAMES:
+        return f"Known: {', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more."
     return f"Known: {', '.join(names)}." if names else ""

@@ -73,6 +73,8 @@ class Problem:
     @cached_property
     def correlation(self) -> np.ndarray:
         """c_j = X_j^T y_j / n_j, shape (r, p)."""
+        if self.shared_design:
+            return np.stack(self.y) @ self.X[0] / len(self.X[0])
         return np.stack([X.T @ y / len(y) for X, y in zip(self.X, self.y, strict=True)])
 
     @cached_property

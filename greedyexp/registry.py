@@ -254,11 +254,13 @@ def load_plugins(paths: Iterable[str | Path]) -> None:
 
 
 def _load_file(path: Path) -> None:
-    name = "greedyexp_plugin_" + hashlib.sha256(str(path).encode()).hexdigest()[:16]
-    if name in sys.modules:
-        return
     if not path.is_file():
         raise PluginError("there is no such plugin file.", place=str(path))
+    # The contents are part of the name, so that a file edited in a long session is loaded anew.
+    identity = str(path).encode() + path.read_bytes()
+    name = "greedyexp_plugin_" + hashlib.sha256(identity).hexdigest()[:16]
+    if name in sys.modules:
+        return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise PluginError("a plugin must be a Python file (.py).", place=str(path))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from greedyexp.errors import DataError, did_you_mean
 from greedyexp.problem import Problem, as_problem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_problem(path: Path, *, response: list[str] | None, truth: Path | None) -> Problem:
@@ -102,6 +105,9 @@ def _from_csv(path: Path, response: list[str] | None, truth: Path | None) -> Pro
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
+    # Every worker imports this module; only those that read a table should pay for pandas.
+    import pandas as pd
+
     if not path.is_file():
         raise DataError("there is no such data file.", place=str(path))
     try:

@@ -8,7 +8,6 @@ import pandas as pd
 
 from greedyexp.errors import StorageError
 
-
 _PANDAS = tuple(int(number) for number in pd.__version__.split(".")[:2])
 # Before pandas 3.1 the default parser may be off in the last digit; from then on it never is.
 _EXACT = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
