@@ -57,12 +57,13 @@ def phase_transition(
     figure, axes = plt.subplots(
         len(rows),
         len(columns),
-        figsize=(1.2 + 3.4 * len(columns), 1.9 + 2.6 * len(rows)),
+        figsize=(max(6.5, 1.2 + 3.4 * len(columns)), 1.9 + 2.6 * len(rows)),
         sharey=True,
         sharex=True,
         squeeze=False,
         layout="constrained",
     )
+    predicted = set()
     for i, row_value in enumerate(rows):
         for j, column_value in enumerate(columns):
             axis = axes[i, j]
@@ -70,15 +71,15 @@ def phase_transition(
             _draw_lines(axis, table[keep], x, line, looks)
             axis.set_ylim(-0.03, 1.03)
             axis.set_title(_panel_title({row: row_value, panel: column_value}), pad=4)
-            if theory:
-                _draw_theory(axis, frame, context, x, panel, column_value, looks)
+            if theory and (x, panel) == ("theta", "kappa"):
+                predicted |= _draw_theory(axis, context, column_value, looks)
             if second_axis in frame.columns:
                 inside = frame[_matches(frame, {row: row_value, panel: column_value})]
                 _draw_second_axis(axis, inside, x, second_axis, line[1:])
         axes[i, 0].set_ylabel("probability of success")
     for axis in axes[-1]:
         axis.set_xlabel(_axis_label(x))
-    _legend(figure, looks, context, success, theory)
+    _legend(figure, looks, context, success, predicted)
     figure.supxlabel(_note(frame, context), fontsize=7, color="0.35")
     return figure
 
@@ -140,25 +141,27 @@ def _draw_lines(axis, table: pd.DataFrame, x: str, line: list[str], looks: _Look
         low, high = wilson(points["successes"], points["trials"])
         axis.fill_between(points[x], low, high, color=look["color"], alpha=0.13, linewidth=0)
         # Staggered markers keep lines apart where they lie on one another, at 0 and at 1.
-        every = (looks.order[key[0]], max(4, len(looks.order)))
+        step = max(1, min(len(looks.order), len(points) // 3))
+        every = (looks.order[key[0]] % step, step)
         rate = points["successes"] / points["trials"]
         axis.plot(points[x], rate, **look, markevery=every, clip_on=False)
 
 
-def _draw_theory(axis, frame, context: Context, x, panel, value, looks: _Looks) -> None:
-    if x != "theta" or panel != "kappa":
-        return
+# Line style and legend of a predicted transition, by whether it is proved.
+_PREDICTIONS = {True: ("-", "predicted transition"), False: ((0, (2, 2)), "conjectured")}
+
+
+def _draw_theory(axis, context: Context, kappa: float, looks: _Looks) -> set[bool]:
+    """Vertical lines at the predicted transitions; which kinds were drawn."""
+    drawn = set()
     for label, colour in looks.colours.items():
         prediction = TWO_TASKS.get(context.algorithms.get(label, label))
         if prediction is not None:
-            axis.axvline(
-                prediction.theta(value),
-                color=colour,
-                linewidth=1.1,
-                linestyle="-" if prediction.proved else (0, (2, 2)),
-                alpha=0.55,
-                zorder=0.5,
-            )
+            dash, _ = _PREDICTIONS[prediction.proved]
+            look = {"color": colour, "linewidth": 1.1, "alpha": 0.55, "zorder": 0.5}
+            axis.axvline(prediction.theta(kappa), linestyle=dash, **look)
+            drawn.add(prediction.proved)
+    return drawn
 
 
 def _draw_second_axis(axis, frame: pd.DataFrame, x: str, name: str, keys: list[str]) -> None:
@@ -189,7 +192,7 @@ def _draw_second_axis(axis, frame: pd.DataFrame, x: str, name: str, keys: list[s
     axis.set_title(axis.get_title(), pad=8 + 15 * len(groups))
 
 
-def _legend(figure: Figure, looks: _Looks, context: Context, success: dict, theory: bool) -> None:
+def _legend(figure: Figure, looks: _Looks, context: Context, success: dict, predicted) -> None:
     handles = []
     for label, colour in looks.colours.items():
         name = context.algorithms.get(label, label)
@@ -201,12 +204,11 @@ def _legend(figure: Figure, looks: _Looks, context: Context, success: dict, theo
             Line2D([], [], color="0.3", linestyle=dash, label=f"{looks.second} = {value}")
             for value, dash in looks.dashes.items()
         ]
-    if theory:
-        handles += [
-            Line2D([], [], color="0.5", linewidth=1.1, label="predicted transition"),
-            Line2D([], [], color="0.5", linewidth=1.1, linestyle=(0, (2, 2)), label="conjectured"),
-        ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5))
+    for proved in sorted(predicted, reverse=True):
+        dash, text = _PREDICTIONS[proved]
+        handles.append(Line2D([], [], color="0.5", linewidth=1.1, linestyle=dash, label=text))
+    columns = max(1, int(figure.get_figwidth() / 2.3))
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), columns))
 
 
 def _note(frame: pd.DataFrame, context: Context) -> str:
@@ -216,7 +218,7 @@ def _note(frame: pd.DataFrame, context: Context) -> str:
     source = f"{context.source} | " if context.source else ""
     return (
         f"{source}{context.name}, profile {context.profile}: {per_point} trials per point,"
-        f" 95% Wilson bands | failed (counted as no success): {failed:.2%},"
+        f" 95% Wilson bands\nfailed (counted as no success): {failed:.2%},"
         f" without certificate: {unconverged:.2%}"
     )
 
