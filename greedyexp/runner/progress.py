@@ -11,6 +11,8 @@ from tqdm import tqdm
 _FIRST = 2.0
 _EVERY = 10.0
 
+_COMPILING = "compiling kernels (once)"
+
 
 class Silent:
     """No progress at all."""
@@ -18,8 +20,8 @@ class Silent:
     def __init__(self, title: str, total: int, done: int):
         pass
 
-    def advance(self, done: int, failed: int) -> None:
-        """Take note of newly finished replicates, and of how many of them failed."""
+    def advance(self, done: int, failed: int, compiling: bool) -> None:
+        """Take note of newly finished replicates, how many of them failed, and what holds it up."""
 
     def close(self) -> None:
         """Say the last word."""
@@ -29,14 +31,17 @@ class Bar(Silent):
     """A tqdm bar with the time left."""
 
     def __init__(self, title: str, total: int, done: int):
+        self._title = title
         self._failed = 0
         # `initial` keeps what an earlier run did out of the rate and so out of the time left.
         self._bar = tqdm(desc=title, total=total, initial=done, unit="fit", dynamic_ncols=True)
 
-    def advance(self, done: int, failed: int) -> None:
+    def advance(self, done: int, failed: int, compiling: bool) -> None:
         self._failed += failed
         if self._failed:
             self._bar.set_postfix(failed=self._failed, refresh=False)
+        note = f", {_COMPILING}" if compiling else ""
+        self._bar.set_description(self._title + note, refresh=False)
         self._bar.update(done)
 
     def close(self) -> None:
@@ -50,24 +55,28 @@ class Lines(Silent):
         self._title, self._total, self._done = title, total, done
         self._computed = 0
         self._failed = 0
-        self._start = time.monotonic()
+        self._start = self._last = time.monotonic()
         self._next = self._start + _FIRST
 
-    def advance(self, done: int, failed: int) -> None:
+    def advance(self, done: int, failed: int, compiling: bool) -> None:
         self._computed += done
         self._failed += failed
         now = time.monotonic()
+        if compiling:
+            # Nothing is compiled twice, so this time says nothing about what is left.
+            self._start += now - self._last
+        self._last = now
         if now >= self._next:
             self._next = now + _EVERY
-            self._say(now)
+            self._say(now, f", {_COMPILING}" if compiling else "")
 
     def close(self) -> None:
         if self._computed:
             self._say(time.monotonic())
 
-    def _say(self, now: float) -> None:
+    def _say(self, now: float, note: str = "") -> None:
         done = self._done + self._computed
-        line = f"{self._title}: {done}/{self._total} ({done / self._total:.0%})"
+        line = f"{self._title}: {done}/{self._total} ({done / self._total:.0%}){note}"
         if self._failed:
             line += f", {self._failed} failed"
         left = self._total - done

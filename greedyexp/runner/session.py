@@ -171,11 +171,15 @@ def _compute(
         halt=halt,
     )
     shown = progress_of(progress, plan.experiment.name, len(plan), finished)
-    return _gather(arriving, batches, Keeper(plan, journal), shown)
+    return _gather(arriving, batches, Keeper(plan, journal), shown, engine)
 
 
 def _gather(
-    arriving: Generator[list[Result]], batches: Batches, keeper: Keeper, shown: Silent
+    arriving: Generator[list[Result]],
+    batches: Batches,
+    keeper: Keeper,
+    shown: Silent,
+    engine: Engine,
 ) -> int:
     with closing(shown), closing(arriving), keeper:
         for results in arriving:
@@ -183,7 +187,7 @@ def _gather(
                 batches.learn(result)
             keeper.take(results)
             failed = sum(result.outcome.status.failed for result in results)
-            shown.advance(len(results), failed)
+            shown.advance(len(results), failed, engine.compiling)
     return keeper.kept
 
 

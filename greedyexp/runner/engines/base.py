@@ -72,11 +72,13 @@ class Halt(ABC):
 class Engine(ABC):
     """Runs batches; the runner knows nothing else of it.
 
-    ``name`` and ``jobs`` go to the manifest.
+    ``name`` and ``jobs`` go to the manifest; ``compiling`` tells whether a worker is held up by
+    kernels being compiled, which happens once for each version of them.
     """
 
     name: str
     jobs: int
+    compiling = False
 
     @abstractmethod
     def results(

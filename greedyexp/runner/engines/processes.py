@@ -55,7 +55,9 @@ class ProcessesEngine(Engine):
         _refuse_parts_of_the_session(work)
         pool = _Pool(work, next_batch, time_limit)
         try:
-            yield from pool.run(min(self.jobs, expected), halt)
+            for results in pool.run(min(self.jobs, expected), halt):
+                self.compiling = pool.compiling
+                yield results
         finally:
             pool.end(at_once=halt.now)
 
@@ -116,6 +118,10 @@ class _Pool:
     def end(self, *, at_once: bool) -> None:
         for member in self._members:
             member.end(patience=0.0 if at_once or member.busy or not member.ready else 1.0)
+
+    @property
+    def compiling(self) -> bool:
+        return any(member.compiling for member in self._members)
 
     def _busy(self) -> bool:
         return any(member.busy for member in self._members)
