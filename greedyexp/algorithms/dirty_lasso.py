@@ -106,8 +106,7 @@ def dirty_lasso(
 
     References
     ----------
-    A. Jalali, P. Ravikumar, S. Sanghavi, C. Ruan, A dirty model for multi-task learning, 2010,
-    equation (2).
+    A. Jalali, P. Ravikumar, S. Sanghavi, C. Ruan, A dirty model for multi-task learning, 2010.
     """
     data = moments(problem)
     groups = _groups(data, ratio, lam, n_lams, lam_min_ratio, grid)

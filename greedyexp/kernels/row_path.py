@@ -17,8 +17,7 @@ from greedyexp.kernels.row_penalty import certificate, row_gauge, row_minimiser
 # Optimality conditions hold to this part of the penalty before a point is called finished.
 PRECISION = 1e-10
 
-# After so many rounds without that (ill-conditioned data), the duality gap alone decides, and all
-# rows of the support are updated in every sweep.
+# After so many rounds without that (ill-conditioned data), the duality gap alone decides.
 PATIENCE = 20
 
 
@@ -43,8 +42,8 @@ def _manifold(r, p, capacity):
 
 
 @njit(cache=True)
-def _release(G, correlation, M, lam_s, lam_b, all_rows):
-    """Exact block update of every row outside the dual unit set; of the support too if asked.
+def _release(G, correlation, M, lam_s, lam_b, slack):
+    """Exact block update of every row outside the dual unit set.
 
     Rows that leave the set only because another was updated are left to the next Newton step.
     """
@@ -54,9 +53,7 @@ def _release(G, correlation, M, lam_s, lam_b, all_rows):
     cuts = np.empty(2 * r + 1)
     outside = np.empty(p, np.bool_)
     for i in range(p):
-        outside[i] = row_gauge(M.grad, i, lam_s, lam_b) > 1.0 + PRECISION
-        if all_rows and not outside[i]:
-            outside[i] = np.any(M.kind[:, i])
+        outside[i] = row_gauge(M.grad, i, lam_s, lam_b) > 1.0 + slack
     for i in range(p):
         if not outside[i]:
             continue
@@ -83,6 +80,23 @@ def _worst_gauge(M, lam_s, lam_b):
     for i in range(M.coef.shape[1]):
         worst = max(worst, row_gauge(M.grad, i, lam_s, lam_b))
     return worst
+
+
+@njit(cache=True)
+def _solve(G, correlation, power, M, prices, slack, accuracy, max_sweeps):
+    """Drive M to the optimum for prices (lam_s, lam_b); its gradient is exact afterwards."""
+    for sweep in range(max_sweeps):
+        newton(G, correlation, M, *prices)
+        gradient(G, correlation, M.coef, M.grad)
+        outside = _worst_gauge(M, *prices) > 1.0 + slack
+        if not outside and stationarity(M, *prices) <= slack * prices[0]:
+            return
+        if sweep >= PATIENCE:
+            _, gap = certificate(M.coef, M.theta, M.grad, correlation, power, *prices)
+            if gap <= accuracy:
+                return
+        _release(G, correlation, M, *prices, slack)
+    gradient(G, correlation, M.coef, M.grad)
 
 
 @njit(cache=True)
@@ -124,25 +138,10 @@ def row_path(G, correlation, power, lam_s, lam_b, capacity, accuracy, max_sweeps
     M.grad[:] = correlation
     rounding = 1e-15 * np.max(np.abs(correlation))
     for m in range(size):
-        slack = PRECISION * lam_s[m] + rounding
-        for sweep in range(max_sweeps):
-            newton(G, correlation, M, lam_s[m], lam_b[m])
-            gradient(G, correlation, M.coef, M.grad)
-            worst = _worst_gauge(M, lam_s[m], lam_b[m])
-            if worst <= 1.0 + PRECISION and stationarity(M, lam_s[m], lam_b[m]) <= slack:
-                break
-            if sweep >= PATIENCE:
-                _, now = certificate(
-                    M.coef, M.theta, M.grad, correlation, power, lam_s[m], lam_b[m]
-                )
-                if now <= accuracy:
-                    break
-            _release(G, correlation, M, lam_s[m], lam_b[m], sweep >= PATIENCE)
-        else:
-            gradient(G, correlation, M.coef, M.grad)
-        objective[m], gap[m] = certificate(
-            M.coef, M.theta, M.grad, correlation, power, lam_s[m], lam_b[m]
-        )
+        prices = lam_s[m], lam_b[m]
+        slack = PRECISION + rounding / lam_s[m]
+        _solve(G, correlation, power, M, prices, slack, accuracy, max_sweeps)
+        objective[m], gap[m] = certificate(M.coef, M.theta, M.grad, correlation, power, *prices)
         support = 0
         for i in range(p):
             for j in range(r):
