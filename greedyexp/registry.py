@@ -48,8 +48,8 @@ class Part:
     requires : tuple of str
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
     extra : dict
-        What only this kind has: ``provides``, ``check`` and ``reads`` (generators), ``theory``
-        (algorithms), ``better`` (metrics).
+        What only this kind has: ``provides``, ``check``, ``reads`` and ``facts`` (generators),
+        ``theory`` (algorithms), ``better`` (metrics), ``columns`` (figures).
     """
 
     kind: str
@@ -122,6 +122,7 @@ def generator(
     provides: Iterable[str] | Callable[..., Iterable[str]] = (),
     check: Callable[..., None] | None = None,
     reads: Callable[..., Iterable[str]] | None = None,
+    facts: Iterable[str] = (),
 ):
     """Register ``function(rng, *, parameters) -> Problem`` as a data generator.
 
@@ -136,10 +137,12 @@ def generator(
         point of a sweep before any work starts.
     reads : callable of the parameters, optional
         Files the data come from; their contents count among what determines a result.
+    facts : iterable of str
+        Keys of ``Problem.facts``, each a column of the CSV that figures may name.
     """
 
     def decorate(function):
-        extra = {"provides": provides, "check": check, "reads": reads}
+        extra = {"provides": provides, "check": check, "reads": reads, "facts": tuple(facts)}
         _register(Part("generator", name, function, title or name, paper, (), extra))
         return function
 
@@ -203,11 +206,25 @@ def metric(
     return decorate
 
 
-def figure(name: str, *, title: str | None = None):
-    """Register ``function(frame, context, *, parameters) -> matplotlib Figure``."""
+def figure(
+    name: str,
+    *,
+    title: str | None = None,
+    columns: Callable[..., Iterable[str]] | None = None,
+):
+    """Register ``function(frame, context, *, parameters) -> matplotlib Figure``.
+
+    Parameters
+    ----------
+    name : str
+        What a YAML file calls it.
+    columns : callable of the parameters, optional
+        Columns of the CSV that the figure reads; one that an experiment will not have is refused
+        before any work starts.
+    """
 
     def decorate(function):
-        _register(Part("figure", name, function, title or name))
+        _register(Part("figure", name, function, title or name, extra={"columns": columns}))
         return function
 
     return decorate

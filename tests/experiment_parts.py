@@ -76,7 +76,7 @@ def _register():
     def t_size(problem, coef):
         """Size."""
 
-    @registry.figure("t_curve")
+    @registry.figure("t_curve", columns=lambda *, x, **_: [x])
     def t_curve(frame, context, *, x: str, logx: bool = False, line: list[str] | str = "algorithm"):
         """A curve."""
 

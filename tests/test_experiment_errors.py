@@ -31,6 +31,12 @@ MISTAKES = [
     ("t_signs,", "t_sign,", 15, "no metric named 't_sign'. Did you mean 't_signs'?"),
     ("- t_curve:", "- t_curv:", 17, "no figure named 't_curv'. Did you mean 't_curve'?"),
     ("trials: 3", "protocol: recovry", 11, "no protocol named 'recovry'. Did you mean 'recovery'?"),
+    (
+        "x: theta",
+        "x: thta",
+        17,
+        "a column 'thta', which the CSV will not have. Did you mean 'theta'",
+    ),
     # wrong types and values out of range
     ("name: trial_run", "name: trial run", 1, "letters, digits, '-' and '_' only"),
     ("name: trial_run", "name: 3", 1, "name must be a text, but is 3"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from greedyexp.errors import did_you_mean
 from greedyexp.experiment.data import Data, describe
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
@@ -65,19 +66,38 @@ def refuse_tuning(
             _refuse("tuning 'theory'", "noise_std", data, keys, doc, mistakes)
 
 
+def refuse_figure(
+    part: Part, params: dict, known: set[str], keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note every column that a figure reads and the CSV will not have."""
+    wanted = part.extra.get("columns")
+    for name in wanted(**params) if wanted else ():
+        if name not in known:
+            mistakes.add(
+                doc.place(keys),
+                f"figure '{part.name}' reads a column '{name}', which the CSV will not have.",
+                did_you_mean(name, known),
+            )
+
+
 def refuse_columns(
     data: Data,
     algorithms: list[AlgorithmSpec],
     measured: list[str],
     doc: Document,
     mistakes: Mistakes,
-) -> None:
+) -> set[str]:
     """Note names that would be two columns of the CSV.
 
     Parameters
     ----------
     measured : list of str
         The columns of the protocol: its own and one for each metric.
+
+    Returns
+    -------
+    set of str
+        All columns, those for the facts of the data included.
     """
     swept = {name for spec in algorithms for name in spec.swept}
     columns = Counter([*data.points[0], *RESERVED_COLUMNS, *sorted(swept), *measured])
@@ -89,3 +109,4 @@ def refuse_columns(
         mistakes.add(
             doc.place(keys), f"two columns of the CSV would be named '{name}'.", "Rename one."
         )
+    return {*columns, *data.generator.extra.get("facts", ())}

@@ -8,11 +8,11 @@ from pathlib import Path
 from greedyexp import protocols
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
-from greedyexp.experiment.compatibility import refuse_columns, refuse_part
+from greedyexp.experiment.compatibility import refuse_columns, refuse_figure, refuse_part
 from greedyexp.experiment.data import Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
 from greedyexp.experiment.entries import read_entries
-from greedyexp.experiment.mistakes import Mistakes, Place
+from greedyexp.experiment.mistakes import Keys, Mistakes, Place
 from greedyexp.experiment.model import Experiment, FigureSpec, MetricSpec, Settings
 from greedyexp.experiment.only import keep_only
 from greedyexp.experiment.overrides import Override, apply_override, parse_override
@@ -79,7 +79,9 @@ def load(
     figures, written_figures = _figures(doc, mistakes)
     mistakes.stop_if_any()
     measured = protocols.find(settings.protocol).columns(metric_parts)
-    refuse_columns(data, algorithms.specs, measured, doc, mistakes)
+    columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
+    for keys, part, spec in figures:
+        refuse_figure(part, spec.params, columns, keys, doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
         **{key: getattr(settings, key) for key in _AS_WRITTEN},
@@ -89,7 +91,7 @@ def load(
         swept=data.swept,
         algorithms=algorithms.specs,
         metrics=[MetricSpec(part.name) for part in metric_parts],
-        figures=figures,
+        figures=[spec for _, _, spec in figures],
         plugins=plugins,
         resolved=_resolved(settings, plugins, data, algorithms, written_figures),
     )
@@ -176,8 +178,8 @@ def _metrics(
     return metrics
 
 
-def _figures(doc: Document, mistakes: Mistakes) -> tuple[list[FigureSpec], list]:
-    """The figures, and the section as written."""
+def _figures(doc: Document, mistakes: Mistakes) -> tuple[list[tuple[Keys, Part, FigureSpec]], list]:
+    """The figures with their places, and the section as written."""
     figures = []
     for entry in read_entries(doc, "figures", mistakes):
         part = find_part("figure", entry.name, entry.keys, doc, mistakes)
@@ -188,7 +190,7 @@ def _figures(doc: Document, mistakes: Mistakes) -> tuple[list[FigureSpec], list]
         refuse_incomplete(parameters, set(entry.settings), entry.keys, doc, mistakes)
         params = {**parameters.defaults, **given}
         ordered = {name: params[name] for name in parameters.names if name in params}
-        figures.append(FigureSpec(entry.name, ordered))
+        figures.append((entry.keys, part, FigureSpec(entry.name, ordered)))
     return figures, doc.get(("figures",)) or []
 
 

@@ -150,8 +150,6 @@ def _expectation(error: dict) -> str:
     stem = kind.removesuffix("_type").removesuffix("_required").removesuffix("_from_float")
     if stem in _EXPECTED:
         return _EXPECTED[stem]
-    if kind == "finite_number":
-        return "a finite number"
     return f"valid ({error['msg'].removeprefix('Value error, ').rstrip('.')})"
 
 

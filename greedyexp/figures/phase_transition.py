@@ -23,7 +23,11 @@ from greedyexp.theory.thresholds import TWO_TASKS
 FAILED = [status.value for status in Status if status.failed]
 
 
-@figure("phase_transition", title="Phase transition")
+def _columns(*, x, panel, row, line, success, **_) -> list[str]:
+    return [name for name in (x, panel, row, *line, *success.values()) if name is not None]
+
+
+@figure("phase_transition", title="Phase transition", columns=_columns)
 def phase_transition(
     frame: pd.DataFrame,
     context: Context,

@@ -51,6 +51,7 @@ def _provides(*, path, response, truth, test_fraction, **_):
     title="Your own data",
     provides=_provides,
     check=_check,
+    facts=("n_samples", "n_features"),
     reads=lambda path, truth, **_: [name for name in (path, truth) if name],
 )
 def file(

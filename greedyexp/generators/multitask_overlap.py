@@ -61,6 +61,7 @@ def _check(*, p, n_tasks, sparsity, kappa, theta, **_):
         ("truth", "noise_std", "multi_task") if n_tasks > 1 else ("truth", "noise_std")
     ),
     check=_check,
+    facts=("s", "n_samples"),
 )
 def multitask_overlap(
     rng: np.random.Generator,
