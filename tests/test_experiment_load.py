@@ -94,6 +94,7 @@ def test_tuning_is_by_the_truth_where_it_is_known_else_by_cross_validation():
     assert [spec.tuning for spec in load(base()).algorithms] == ["oracle", "oracle"]
     unknown = base(
         data={"generator": "t_file", "name": "a"},
+        figures=[],
         algorithms=["t_lasso", {"t_single": {"k": 2}}],
         metrics=["t_size"],
         profiles=None,

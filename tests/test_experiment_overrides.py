@@ -61,6 +61,7 @@ def test_data_parameters(override, name, values):
 def test_a_list_for_a_list_parameter_is_one_value():
     file = base(
         data={"generator": "t_file", "name": "a"},
+        figures=[],
         algorithms=["t_lasso"],
         metrics=["t_size"],
         profiles=None,

@@ -77,6 +77,7 @@ def test_lists_replace_and_mappings_merge():
 def test_another_generator_brings_its_own_data():
     changes = {
         "data": {"generator": "t_file", "name": "a"},
+        "figures": [],
         "algorithms": ["t_lasso"],
         "metrics": ["t_size"],
     }
