@@ -131,6 +131,13 @@ def test_a_list_parameter_is_swept_by_a_list_of_lists():
     ]
 
 
+def test_lists_and_nothing_are_ordered_by_value_too():
+    file = {"generator": "t_file", "name": "a", "sweep": {"exponents": [[10], [9, 1], None, [9]]}}
+    settings = base(data=file, algorithms=["t_lasso"], metrics=["t_size"], profiles=None)
+    got = [point["exponents"] for point in load(settings).points]
+    assert got == [None, [9.0], [9.0, 1.0], [10.0]]
+
+
 BAD = [
     ({"p": []}, "the sweep of p is empty"),
     ({"p": 64}, "must be a list or a range"),
