@@ -133,7 +133,8 @@ def test_a_list_parameter_is_swept_by_a_list_of_lists():
 
 def test_lists_and_nothing_are_ordered_by_value_too():
     file = {"generator": "t_file", "name": "a", "sweep": {"exponents": [[10], [9, 1], None, [9]]}}
-    settings = base(data=file, algorithms=["t_lasso"], metrics=["t_size"], profiles=None)
+    parts = {"algorithms": ["t_lasso"], "metrics": ["t_size"], "figures": None, "profiles": None}
+    settings = base(data=file, **parts)
     got = [point["exponents"] for point in load(settings).points]
     assert got == [None, [9.0], [9.0, 1.0], [10.0]]
 
