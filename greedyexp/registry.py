@@ -28,6 +28,12 @@ PACKAGES = {
     "figure": "greedyexp.figures",
 }
 
+# Keys that an entry of a YAML file has beside the part's own parameters.
+RESERVED = {
+    "generator": {"generator", "sweep", "zip"},
+    "algorithm": {"label", "tuning", "folds", "sweep"},
+}
+
 
 @dataclass(frozen=True)
 class Part:
@@ -97,10 +103,18 @@ _PARTS: dict[str, dict[str, Part]] = {kind: {} for kind in PACKAGES}
 
 
 def _register(part: Part) -> None:
+    taken = RESERVED.get(part.kind, set()) & set(inspect.signature(part.function).parameters)
+    if taken:
+        raise PluginError(
+            f"{part.kind} '{part.name}' has a parameter '{min(taken)}', which an experiment file"
+            " uses for something else.",
+            place=inspect.getsourcefile(part.function),
+            remedy="Choose another name.",
+        )
     known = _PARTS[part.kind].get(part.name)
     if known is not None and not _same_source(known.function, part.function):
         raise PluginError(
-            f"a {part.kind} named '{part.name}' exists already"
+            f"{part.kind} '{part.name}' exists already"
             f" (in {inspect.getsourcefile(known.function)}).",
             place=inspect.getsourcefile(part.function),
             remedy="Choose another name.",
