@@ -71,7 +71,9 @@ def test_a_plugin_that_cannot_be_imported_says_why(tmp_path, text, words):
 def test_missing_plugins_and_unknown_names(tmp_path):
     with pytest.raises(PluginError, match="no such plugin file"):
         registry.load_plugins([tmp_path / "absent.py"])
-    with pytest.raises(ConfigError, match=r"no generator named 'gausian'\. Did you mean 'gaussian'"):
+    with pytest.raises(
+        ConfigError, match=r"no generator named 'gausian'\. Did you mean 'gaussian'"
+    ):
         registry.find("generator", "gausian")
     with pytest.raises(PluginError, match="better must be"):
         registry.metric("m", better="up")
