@@ -53,7 +53,9 @@ def items_of(lab, replicates: int, algorithms=(0, 1)) -> list[Item]:
 
 
 @pytest.mark.parametrize(
-    "engine", [SerialEngine(), ProcessesEngine(1), ProcessesEngine(2)], ids=str
+    "engine",
+    [SerialEngine(), ProcessesEngine(1), ProcessesEngine(2)],
+    ids=["serial", "one process", "two processes"],
 )
 def test_every_engine_gives_every_result_once_and_the_same(lab, engine):
     found = collect(engine, lab, items_of(lab, 5))
