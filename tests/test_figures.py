@@ -76,6 +76,17 @@ def test_prediction_is_drawn_for_the_registered_algorithm(frame):
     assert not [line for line in plain.axes[0].lines if set(line.get_xdata()) == {0.75}]
 
 
+def test_predictions_for_values_of_one_size_are_drawn_for_those_only(frame):
+    context = Context("demo", "smoke", 4, "", {"ours": "group_lasso"}, {})
+
+    def drawn(values):
+        figure = phase_transition(frame.assign(values=values), context, panel="kappa")
+        return [line for line in figure.axes[0].lines if set(line.get_xdata()) == {2.5}]
+
+    assert drawn("sign")
+    assert not drawn("gaussian")
+
+
 def test_success_metric_by_algorithm(frame):
     frame["row_support"] = 1.0
     figure = phase_transition(

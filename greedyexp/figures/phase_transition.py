@@ -51,7 +51,8 @@ def phase_transition(
     Bands are 95% Wilson intervals. A replicate that failed (error, timeout, not finite) counts as
     no success; the note below the panels gives the rate. Colours and markers tell algorithms
     apart, dashes the second key. Vertical lines are the predicted transitions of
-    ``greedyexp.theory.thresholds``, drawn where both ``theta`` and ``kappa`` are in the table.
+    ``greedyexp.theory.thresholds``, drawn when ``x`` is theta, ``panel`` is kappa and the values of
+    the coefficients are such as the prediction is stated for.
     """
     _require_columns(frame, [c for c in (x, panel, row, *line) if c])
     table = _success_table(frame, context, success, [c for c in (row, panel, *line) if c], x)
@@ -76,7 +77,7 @@ def phase_transition(
             axis.set_ylim(-0.03, 1.03)
             axis.set_title(_panel_title({row: row_value, panel: column_value}), pad=4)
             if theory and (x, panel) == ("theta", "kappa"):
-                predicted |= _draw_theory(axis, context, column_value, looks)
+                predicted |= _draw_theory(axis, frame, context, column_value, looks)
             if second_axis in frame.columns:
                 inside = frame[_matches(frame, {row: row_value, panel: column_value})]
                 _draw_second_axis(axis, inside, x, second_axis, line[1:])
@@ -155,12 +156,13 @@ def _draw_lines(axis, table: pd.DataFrame, x: str, line: list[str], looks: _Look
 _PREDICTIONS = {True: ("-", "predicted transition"), False: ((0, (2, 2)), "conjectured")}
 
 
-def _draw_theory(axis, context: Context, kappa: float, looks: _Looks) -> set[bool]:
+def _draw_theory(axis, frame, context: Context, kappa: float, looks: _Looks) -> set[bool]:
     """Vertical lines at the predicted transitions; which kinds were drawn."""
     drawn = set()
+    even = "values" in frame.columns and (frame["values"] == "sign").all()
     for label, colour in looks.colours.items():
         prediction = TWO_TASKS.get(context.algorithms.get(label, label))
-        if prediction is not None:
+        if prediction is not None and (even or not prediction.even_values):
             dash, _ = _PREDICTIONS[prediction.proved]
             look = {"color": colour, "linewidth": 1.1, "alpha": 0.55, "zorder": 0.5}
             axis.axvline(prediction.theta(kappa), linestyle=dash, **look)

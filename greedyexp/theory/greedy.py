@@ -32,7 +32,9 @@ def stopping_threshold(noise_std: float, n_samples: int, n_features: int, n_task
     entry is (x_i^T P z)^2 / (2 n ||x_i||^2) with a projection P, at most sigma^2 / (2 n) times a
     chi-square variable with one degree of freedom. Since P(chi^2_1 > t) <= exp(-t / 2), a given
     entry exceeds epsilon with probability at most (p r)^-2, and any of the p r null entries with
-    probability at most 1 / (p r): the run stops on the true support but for that probability.
+    probability at most 1 / (p r): the run stops on the true support but for that probability. Null
+    rows are covered too: with w = (r + 1) / 2 their reward has the lighter tail
+    P(chi^2_r > 2 (r + 1) log(p r)), and both unions together stay below 1 / (p r).
 
     A factor one half (epsilon = lambda^2 / 2) is the level the largest null reward tends to; it is
     exceeded with a probability that vanishes like 1 / sqrt(log(p r)) only.

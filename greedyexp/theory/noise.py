@@ -2,8 +2,9 @@
 
 With z_j ~ N(0, noise_std^2 I) of n_j rows, the gradient noise is w_ij = x_ij^T z_j / n_j, a
 Gaussian of standard deviation noise_std ||x_ij|| / n_j <= noise_std c / sqrt(n), where n is the
-smallest n_j and c the largest ||x_ij|| / sqrt(n_j). A penalty recovers the truth when its price
-exceeds the dual norm of w; the usual choice is twice a bound on it.
+smallest n_j and c the largest ||x_ij|| / sqrt(n_j). A penalty whose price exceeds the dual norm of
+w keeps false entries out where the design is incoherent and the samples suffice; the usual choice
+is twice a bound on it.
 """
 
 from __future__ import annotations
