@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from greedyexp import registry
+from greedyexp import registry, shipped
 from greedyexp.errors import ConfigError, DataError, did_you_mean
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_problem
@@ -172,8 +172,8 @@ def run(
 
     Parameters
     ----------
-    source : path or dict
-        A YAML experiment, or the same as a dict.
+    source : path, str or dict
+        A YAML experiment, the name of a shipped one, or the contents of one.
     profile : {"smoke", "quick", "paper", "deep"}
     out : path
         The experiment writes to ``out/<name>/<profile>/``.
@@ -194,6 +194,8 @@ def run(
     """
     from greedyexp import experiment, report, runner
 
+    if not isinstance(source, dict):
+        source = shipped.locate(str(source))
     plan = experiment.load(
         source, profile=profile, overrides=overrides, only=only, trials=trials, seed=seed
     )

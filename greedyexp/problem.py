@@ -129,8 +129,8 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
             )
     sparsity = None
     if truth is not None:
-        truth = np.asarray(truth, dtype=float)
-        truth = truth[:, None] if truth.ndim == 1 else truth
+        truth = np.asarray(truth)
+        truth = _finite(truth[:, None] if truth.ndim == 1 else truth, "truth", ndim=2)
         expected = (designs[0].shape[1], len(designs))
         if truth.shape != expected:
             raise DataError(f"truth has shape {truth.shape}; the data need {expected}.")
@@ -156,6 +156,8 @@ def _matrix(value, name: str) -> np.ndarray:
 
 
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:
+    if np.iscomplexobj(value):
+        raise DataError(f"{name} holds complex numbers; real ones are needed.")
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -309,7 +309,7 @@ def _guarded(action: Callable[[], object], place: str) -> None:
         action()
     except PluginError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"the plugin raised {type(error).__name__} on import: {error}.",
             place=place,

@@ -101,3 +101,32 @@ def test_run_returns_the_table_and_resumes(tmp_path):
     more = greedyexp.run(experiment, out=tmp_path, engine="serial", trials=5)
     assert more[more["replicate"] < 3].reset_index(drop=True).equals(table)
     assert (tmp_path / "tiny" / "quick" / "tiny.csv").is_file()
+
+
+HOSTILE = """
+from greedyexp import algorithm
+
+@algorithm("hostile")
+def hostile(problem):
+    if problem.n_samples[0] % 2:
+        raise ValueError("cannot use caf\\udce9")
+    problem.X[0][:] = 0.0
+"""
+
+
+def test_no_algorithm_can_touch_the_data_of_another_or_end_the_run(tmp_path):
+    (tmp_path / "hostile.py").write_text(HOSTILE)
+    experiment = {
+        "name": "hostile",
+        "data": {"generator": "gaussian", "p": 10, "sparsity": 2, "sweep": {"n_samples": [20, 21]}},
+        "algorithms": ["lasso"],
+        "metrics": ["frobenius_error"],
+    }
+    alone = greedyexp.run(experiment, out=tmp_path / "a", engine="serial")
+    experiment |= {"algorithms": ["hostile", "lasso"], "plugins": [str(tmp_path / "hostile.py")]}
+    both = greedyexp.run(experiment, out=tmp_path / "b", engine="serial")
+    told = both[both["algorithm"] == "hostile"]
+    assert told["status"].tolist() == ["error", "error"]
+    assert "read-only" in told["message"].iloc[0]
+    assert "cannot use caf" in told["message"].iloc[1]
+    assert both[both["algorithm"] == "lasso"].reset_index(drop=True).equals(alone)

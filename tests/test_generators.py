@@ -199,10 +199,24 @@ def test_unusable_tables_are_refused_with_the_line(tmp_path, text, words):
         load(tmp_path / "bad.csv")
 
 
+def test_a_truth_that_is_not_finite_is_refused(tmp_path, arrays):
+    X, y, truth = arrays
+    np.savez(tmp_path / "bad.npz", X=X, y=y, truth=np.where(truth == 3.0, np.nan, truth))
+    with pytest.raises(DataError, match="truth holds nan"):
+        load(tmp_path / "bad.npz")
+    np.savez(tmp_path / "bad.npz", X=X + 1j, y=y)
+    with pytest.raises(DataError, match="complex"):
+        load(tmp_path / "bad.npz")
+
+
 def test_missing_or_foreign_files(tmp_path):
     with pytest.raises(DataError, match="no such data file"):
         load(tmp_path / "absent.npz")
-    (tmp_path / "text.npz").write_text("not an archive")
+    np.save(tmp_path / "single.npy", np.eye(3))
+    (tmp_path / "single.npy").rename(tmp_path / "single.npz")
+    with pytest.raises(DataError, match="it holds a single array"):
+        load(tmp_path / "single.npz")
+    (tmp_path / "text.npz").write_bytes(b"PK\x03\x04 not an archive")
     with pytest.raises(DataError, match="not a readable"):
         load(tmp_path / "text.npz")
     np.savez(tmp_path / "names.npz", A=np.eye(3), y=np.arange(3.0))

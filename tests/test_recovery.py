@@ -1,5 +1,7 @@
 """The recovery protocol: what each tuning chooses, and how an outcome is reported."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -232,3 +234,27 @@ def test_metrics_by_hand(name, estimate, value):
     along = metric(problem, np.stack([estimate, problem.truth, estimate]))
     assert along.shape == (3,)
     assert along[2] == pytest.approx(value)
+
+
+def test_paths_that_do_not_fit_together_are_refused(problem):
+    good = path_of(problem.truth, problem.truth)
+    for broken, words in (
+        (replace(good, converged=np.ones(1, bool)), "'converged' has shape"),
+        (replace(good, coef=good.coef[:, :3]), "the problem needs real ones of shape"),
+        (replace(good, grid={"k": np.zeros(3)}), "'k' has shape"),
+    ):
+        with pytest.raises(DataError, match=words):
+            evaluate(problem, lambda p, path=broken: path)
+    with pytest.raises(DataError, match="complex"):
+        evaluate(problem, lambda p: p.truth * 1j)
+
+
+def test_a_fold_without_certificate_takes_the_certificate_of_the_choice(problem):
+    def falters(given, *, grid=None):
+        whole = len(given.y[0]) == 20
+        return path_of(np.zeros((6, 2)), converged=[whole])
+
+    path, chosen = cross_validated(
+        part(falters), problem, {}, folds=4, rng=np.random.default_rng(0)
+    )
+    assert not path.converged[chosen]

@@ -100,3 +100,8 @@ def test_remedies_stay_short():
     assert did_you_mean("zzz", ["b", "a"]) == "Known: a, b."
     assert did_you_mean("zzz", map(str, range(100, 130))).endswith("115 and 14 more.")
     assert did_you_mean("zzz", []) == ""
+
+
+def test_a_plugin_that_leaves_python_on_import_is_refused(tmp_path):
+    with pytest.raises(PluginError, match="raised SystemExit on import"):
+        registry.load_plugins([write(tmp_path / "leaves.py", "import sys; sys.exit(0)")])

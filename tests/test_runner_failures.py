@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 
 import pytest
 from runner_lab import Laboratory
@@ -135,6 +136,12 @@ def test_impossible_options_are_refused_before_anything_is_written(lab, how, wor
     assert not lab.results.exists()
 
 
+def only_in_workers(lab, line):
+    """Let the plugin do something on import, but not in this process, which imports it too."""
+    guarded = f"import os\nif os.getpid() != {os.getpid()}:\n    {line}\n"
+    lab.plugin.write_text(f"{lab.plugin.read_text()}\n{guarded}")
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -144,7 +151,7 @@ def test_impossible_options_are_refused_before_anything_is_written(lab, how, wor
 )
 def test_a_worker_that_cannot_start_ends_the_run(lab, line, words):
     experiment = lab.experiment()
-    lab.plugin.write_text(lab.plugin.read_text() + f"\n{line}\n")
+    only_in_workers(lab, line)
     with pytest.raises(PluginError, match=words):
         runner.run(experiment, lab.results, jobs=2, progress=False)
 
@@ -152,7 +159,7 @@ def test_a_worker_that_cannot_start_ends_the_run(lab, line, words):
 def test_a_worker_that_never_becomes_ready_ends_the_run(lab, monkeypatch):
     monkeypatch.setattr(processes, "_START_LIMIT", 2.0)
     experiment = lab.experiment()
-    lab.plugin.write_text(lab.plugin.read_text() + "\ntime.sleep(1000)\n")
+    only_in_workers(lab, "time.sleep(1000)")
     with pytest.raises(PluginError, match="not ready after 2 s"):
         runner.run(experiment, lab.results, jobs=2, progress=False)
 

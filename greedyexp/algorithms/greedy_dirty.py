@@ -98,7 +98,7 @@ def greedy_dirty(
     relative_floor : float
         Where the path ends when neither sparsity nor epsilon is given.
     max_support : int, optional
-        Thresholds below what was reached are answered by the last estimate of the path.
+        Thresholds below what was reached get the last estimate of the path, not converged.
     grid : dict with arrays ``w`` and ``epsilon``, optional
         Return one estimate for each pair, in this order.
 
@@ -241,11 +241,14 @@ def _one_weight(problem: Problem, run: _Run, nu, per_class, max_support) -> Path
     converged = np.ones(len(epsilon), dtype=bool)
     if status == kernel.CYCLE:
         converged[-1] = False
+    answered = converged[chosen]
+    if status == kernel.TOO_LARGE and run.asked is not None:
+        answered = answered & (run.asked >= epsilon[-1])
     return Path(
         coef if len(back) == len(kept) and (np.diff(back) > 0).all() else coef[back],
         {"w": np.full(len(chosen), run.weight), "epsilon": labels},
         loss[back],
-        converged[chosen],
+        answered,
         _message(run.weight, status, skipped, epsilon, message),
     )
 
@@ -254,6 +257,8 @@ def _message(weight, status, skipped, epsilon, redone) -> str:
     parts = [redone] if redone else []
     if skipped:
         parts.append(f"{skipped} entries in the span of their support were left out.")
+    if status == kernel.TOO_LARGE and len(epsilon):
+        parts.append(f"max_support ended the path at epsilon = {epsilon[-1]:.3g}.")
     if status == kernel.CYCLE:
         reached = epsilon[-2] if len(epsilon) > 1 else np.inf
         parts.append(f"the run goes round in a circle: no answer below epsilon = {reached:.3g}.")

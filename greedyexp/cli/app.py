@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import click
@@ -59,6 +60,10 @@ def main(args: Sequence[str] | None = None) -> int:
         0 done, 1 some replicates failed, 2 user error, 70 internal error, 130 interrupted.
     """
     settings = {"traceback": False}
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without some character shows its code; that is no reason to stop.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = greedyexp.main(args, prog_name="greedyexp", standalone_mode=False, obj=settings)
     except click.ClickException as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,9 +55,12 @@ def read_problem(path: Path, *, response: list[str] | None, truth: Path | None) 
 
 def _from_npz(path: Path) -> Problem:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise ValueError("it holds a single array")
+        with loaded as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(
             f"not a readable .npz archive of plain arrays ({error}).",
             remedy="Write it with numpy.savez(path, X=X, y=y).",
@@ -92,6 +97,8 @@ def _from_csv(path: Path, response: list[str] | None, truth: Path | None) -> Pro
             remedy="Name the response columns with `response: [...]`.",
         )
     for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"the response column '{name}' is named twice.")
         if name not in table.columns:
             raise DataError(
                 f"there is no column '{name}'.", remedy=did_you_mean(name, table.columns)

@@ -47,6 +47,9 @@ class Outcome:
     @classmethod
     def of_exception(cls, error: BaseException) -> Outcome:
         """An ``error`` that names the exception and what it said."""
-        said = str(error)
+        try:
+            said = str(error)
+        except Exception:
+            said = "its message cannot be read"
         name = type(error).__name__
         return cls(Status.ERROR, f"{name}: {said}" if said else name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,12 +22,15 @@ def fit(part: Part, problem: Problem, params: dict, **grid) -> Path:
         When the algorithm returns an array of another shape.
     """
     result = part.function(problem, **params, **grid)
+    expected = (problem.n_features, problem.n_tasks)
     if isinstance(result, Path):
+        _check_path(part, result, expected)
         return result
+    if np.iscomplexobj(result):
+        raise DataError(f"algorithm '{part.name}' returned complex numbers.")
     coef = np.asarray(result, dtype=float)
     if coef.ndim == 1:
         coef = coef[:, None]
-    expected = (problem.n_features, problem.n_tasks)
     if coef.shape != expected:
         raise DataError(
             f"algorithm '{part.name}' returned an estimate of shape {np.shape(result)};"
@@ -35,10 +39,27 @@ def fit(part: Part, problem: Problem, params: dict, **grid) -> Path:
     return Path(coef[None], {}, np.array([np.nan]), np.array([True]))
 
 
+def _check_path(part: Part, path: Path, expected: tuple[int, int]) -> None:
+    if np.iscomplexobj(path.coef) or np.shape(path.coef)[1:] != expected:
+        raise DataError(
+            f"algorithm '{part.name}' returned a path of estimates of shape"
+            f" {np.shape(path.coef)[1:]}; the problem needs real ones of shape {expected}."
+        )
+    columns = {**path.grid, "objective": path.objective, "converged": path.converged}
+    for name, values in columns.items():
+        if np.shape(values) != (len(path),):
+            raise DataError(
+                f"algorithm '{part.name}' returned a path of {len(path)} estimates whose"
+                f" '{name}' has shape {np.shape(values)}."
+            )
+
+
 def cross_validated(
     part: Part, problem: Problem, params: dict, *, folds: int, rng: np.random.Generator
 ) -> tuple[Path, int]:
     """The path on all rows, and the point with the least K-fold prediction error.
+
+    A point counts as converged when its fits to all rows and to every fold are.
 
     The error of a point is the mean over folds of the mean over tasks of the mean squared residual
     on the fold left out. The grid comes from the path on all rows, so that every fold fits the same
@@ -61,15 +82,18 @@ def cross_validated(
             f"{folds}-fold cross-validation needs at least {folds} rows; a task has {smallest}."
         )
     path = fit(part, problem, params)
+    certified = path.converged.copy()
     held_out = _fold_rows(problem, folds, rng)
     error = np.zeros(len(path))
     for fold in held_out:
         train = _complement(problem, fold)
-        coef = fit(part, problem.rows(train), params, grid=path.grid).coef
+        fitted = fit(part, problem.rows(train), params, grid=path.grid)
+        certified &= fitted.converged
         left = problem.rows(fold)
         for j, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
-            error += ((y - coef[:, :, j] @ X.T) ** 2).mean(axis=1) / (folds * problem.n_tasks)
-    return path, int(np.argmin(error))
+            loss = ((y - fitted.coef[:, :, j] @ X.T) ** 2).mean(axis=1)
+            error += loss / (folds * problem.n_tasks)
+    return replace(path, converged=certified), int(np.argmin(error))
 
 
 def _fold_rows(problem: Problem, folds: int, rng) -> list[list[np.ndarray]]:

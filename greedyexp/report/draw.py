@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from pathlib import Path
@@ -110,8 +111,9 @@ def _context(folder: Path, config: dict) -> Context:
 def _metadata(folder: Path, config_text: str) -> dict[str, str]:
     commit = "unknown"
     manifest = folder / "manifest.json"
-    if manifest.is_file():
-        commit = str((json.loads(manifest.read_text()).get("git") or {}).get("commit", commit))
+    # A figure can be drawn without knowing the commit.
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        commit = str(json.loads(manifest.read_text(encoding="utf-8"))["git"]["commit"])
     digest = hashlib.sha256(config_text.encode()).hexdigest()[:16]
     return {"config": digest, "commit": commit}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 
@@ -83,12 +84,14 @@ class Lines(Silent):
         if left and self._computed:
             seconds = (now - self._start) / self._computed * left
             line += f", about {tqdm.format_interval(seconds)} left"
-        print(line, file=sys.stderr, flush=True)
+        # A closed stderr is no reason to stop computing.
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
 
 
 def progress_of(wanted: bool | None, title: str, total: int, done: int) -> Silent:
     """The progress that suits where stderr goes; ``wanted=False`` gives none."""
-    if wanted is False:
+    if wanted is False or sys.stderr is None:
         return Silent(title, total, done)
     kind = Bar if sys.stderr.isatty() else Lines
     return kind(title, total, done)

@@ -103,6 +103,7 @@ class Bench:
         for name, value in problem.facts.items():
             if name in work.reserved or (name in params and params[name] != value):
                 raise ValueError(f"the data have a fact '{name}', which names another column")
+        _freeze(problem)
         return problem
 
     def outcome(self, problem: Problem, params: dict, replicate: int, algorithm: int) -> Outcome:
@@ -120,7 +121,8 @@ class Bench:
                 rng=rng,
             )
             return self._tidy(found)
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt) as error:
+            # Workers are deaf to Ctrl-C: what arrives here was raised by the part itself.
             return tidy_message(Outcome.of_exception(error))
 
     def _tidy(self, outcome: Outcome) -> Outcome:
@@ -131,6 +133,13 @@ class Bench:
         if not rows and not outcome.status.failed:
             raise ValueError("the protocol made no row")
         return tidy_message(Outcome(Status(outcome.status), outcome.message, rows))
+
+
+def _freeze(problem: Problem) -> None:
+    """Make the data read-only: all algorithms get the same arrays, whatever one of them does."""
+    held = [*problem.X, *problem.y, *problem.X_test, *problem.y_test]
+    for array in [*held, *([] if problem.truth is None else [problem.truth])]:
+        array.flags.writeable = False
 
 
 def facts(problem: Problem) -> dict:
@@ -146,7 +155,9 @@ def data_failure(error: Exception) -> Outcome:
 
 def tidy_message(outcome: Outcome) -> Outcome:
     """One line without addresses and of bounded length, the same in every run."""
-    message = " ".join(_ADDRESS.sub("0x...", outcome.message).split())[:_LONGEST_MESSAGE]
+    # Undecodable bytes in a message, as in file names, could not be stored.
+    text = outcome.message.encode("utf-8", "backslashreplace").decode().replace("\0", " ")
+    message = " ".join(_ADDRESS.sub("0x...", text).split())[:_LONGEST_MESSAGE]
     if message == outcome.message:
         return outcome
     return Outcome(outcome.status, message, outcome.rows)

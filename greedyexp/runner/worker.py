@@ -60,6 +60,9 @@ def serve(channel: Connection) -> None:
     except UserError as error:
         channel.send((Kind.FAILED, error.message, error.place, error.remedy))
         return
+    if hasattr(os, "register_at_fork"):
+        # A child that a part forks and lets return must not speak for this worker.
+        os.register_at_fork(after_in_child=channel.close)
     compiling = CompilationListener(channel)
     # This event covers loading compiled code from the cache as well as compiling it.
     event.register("numba:compiler_lock", compiling)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from greedyexp.cli import failures, options, plan, shipped
+from greedyexp import shipped
+from greedyexp.cli import failures, options, plan
 
 
 @click.command("check", short_help="Validate configs, run nothing.")

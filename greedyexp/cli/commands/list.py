@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import options, shipped, text
+from greedyexp import shipped
+from greedyexp.cli import options, text
 
 KINDS = ("generators", "algorithms", "metrics", "figures", "configs")
 

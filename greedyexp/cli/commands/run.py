@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, figures, options, outcomes, plan, shipped, text
+from greedyexp import shipped
+from greedyexp.cli import failures, figures, options, outcomes, plan, text
 from greedyexp.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
@@ -144,7 +145,9 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
     if done.interrupted:
         click.echo("Interrupted: everything finished is kept; the same command goes on.", err=True)
         return failures.INTERRUPTED
+    # Drawn before anything is printed: a reader that closes the pipe must not cost a figure.
+    drawn = figures.drawn(folder)
     say(done.csv)
-    for figure in figures.drawn(folder):
+    for figure in drawn:
         say(figure)
     return failures.SOME_FAILED if done.failed else failures.DONE

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import options, shipped, text
+from greedyexp import shipped
+from greedyexp.cli import options, text
 
 
 @click.command("show", short_help="Parameters and origin of a part.")

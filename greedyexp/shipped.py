@@ -6,7 +6,7 @@ from pathlib import Path
 
 from greedyexp.errors import ConfigError, did_you_mean
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parent
 
 
 def configs() -> dict[str, Path]:
