@@ -29,6 +29,8 @@ from greedyexp.theory.noise import entry_price, row_price
 
 DEFAULT_FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
+Ratio = Annotated[float, Field(ge=1)]
+
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     """Both prices at twice the noise in the gradient, their ratio cut to [1, r]."""
@@ -48,7 +50,7 @@ def dirty_lasso(
     problem: Problem,
     *,
     ratio: Annotated[
-        float | list[float] | None,
+        Ratio | Annotated[list[Ratio], Field(min_length=1)] | None,
         Field(description="lam_b / lam_s, one or several, each in [1, r]; default five values"),
     ] = None,
     lam: Lams = None,

@@ -18,6 +18,8 @@ from greedyexp.registry import algorithm
 from greedyexp.theory import greedy as theory
 
 DEFAULT_FRACTIONS = (0.05, 0.25, 0.5, 0.75, 0.95)
+Weight = Annotated[float, Field(ge=1)]
+Threshold = Annotated[float, Field(ge=0)]
 UNLIMITED = np.iinfo(np.int64).max
 
 
@@ -46,7 +48,7 @@ def greedy_dirty(
     problem: Problem,
     *,
     w: Annotated[
-        float | list[float] | None,
+        Weight | Annotated[list[Weight], Field(min_length=1)] | None,
         Field(description="weight of rows, one or several, each in [1, r]; default five values"),
     ] = None,
     nu: Annotated[float, Field(gt=0, lt=1, description="backward factor")] = 0.5,
@@ -55,11 +57,12 @@ def greedy_dirty(
         Field(description="which recorded reward a backward step is compared with"),
     ] = "single",
     c: Annotated[
-        tuple[float, float],
+        tuple[Threshold, Threshold],
         Field(description="epsilon / (s log(p) / n) from and to, when the sparsity is known"),
     ] = (1e-4, 10.0),
     epsilon: Annotated[
-        float | list[float] | None, Field(description="stopping thresholds instead of all")
+        Threshold | Annotated[list[Threshold], Field(min_length=1)] | None,
+        Field(description="stopping thresholds instead of all"),
     ] = None,
     relative_floor: Annotated[
         float,

@@ -15,8 +15,9 @@ from greedyexp.kernels.row_path import row_path
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 
+Price = Annotated[float, Field(gt=0)]
 Lams = Annotated[
-    float | list[float] | None,
+    Price | Annotated[list[Price], Field(min_length=1)] | None,
     Field(description="explicit value or values of lam instead of the automatic grid"),
 ]
 NLams = Annotated[int, Field(ge=1, description="points of the automatic grid")]

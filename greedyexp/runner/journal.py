@@ -99,12 +99,12 @@ class Journal:
 
     def statuses(self, keys: Sequence[bytes]) -> dict[bytes, Status]:
         """How the replicates with these keys ended, for those that are finished."""
-        return {key: Status(status) for key, status in self._select("key, status", keys)}
+        return {key: self._status(name) for key, name in self._select("key, status", keys)}
 
     def timings(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Status, float]]:
         """Status and seconds of those of the keys that are finished."""
         found = self._select("key, status, seconds", keys)
-        return {key: (Status(status), seconds) for key, status, seconds in found}
+        return {key: (self._status(name), seconds) for key, name, seconds in found}
 
     def entries(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
         """Those of the keys that are finished, with everything known of them."""
@@ -166,6 +166,12 @@ class Journal:
                     f"SELECT {columns} FROM outcomes WHERE key IN ({marks})", some
                 ).fetchall()
             yield from found
+
+    def _status(self, name: str) -> Status:
+        try:
+            return Status(name)
+        except ValueError:
+            raise _damaged(self.path, f"there is no status '{name}'") from None
 
     def _unpacked(self, row: tuple) -> Entry:
         key, status, message, facts, rows, checksum, seconds = row

@@ -31,8 +31,6 @@ ONE_THREAD = dict.fromkeys(
     "1",
 )
 
-_WORKERS_FAULT = "The lines above, printed by the worker, say why."
-
 
 class Member:
     """A running worker and the batch it has.
@@ -184,7 +182,7 @@ def not_started(member: Member) -> UserError:
     """Why a run cannot go on when a worker dies before it is ready."""
     return PluginError(
         f"a worker could not start: {member.cause_of_death()} before it was ready.",
-        remedy=_WORKERS_FAULT,
+        remedy="What it printed above, if anything, says why; what is finished is kept.",
     )
 
 
