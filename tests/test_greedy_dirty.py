@@ -9,6 +9,7 @@ from greedyexp import registry
 from greedyexp.algorithms.greedy_dirty import greedy_dirty
 from greedyexp.algorithms.refit import squared_loss, stationarity
 from greedyexp.errors import DataError
+from greedyexp.generators.multitask_overlap import multitask_overlap
 from greedyexp.problem import Problem, as_problem
 from greedyexp.theory import greedy as theory
 
@@ -442,3 +443,14 @@ def test_parameters_are_declared_with_their_ranges():
     for wrong in ({"nu": 1.0}, {"nu": 0.0}, {"stack": "both"}, {"max_support": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             part.parameters(**wrong)
+
+
+def test_thresholds_that_max_support_left_unanswered_do_not_count_as_converged():
+    problem = multitask_overlap(np.random.default_rng(0), p=60, kappa=0.5, theta=2.0)
+    whole = greedy_dirty(problem, w=1.5, epsilon=[1.0, 1e-4])
+    cut = greedy_dirty(problem, w=1.5, epsilon=[1.0, 1e-4], max_support=3)
+    assert whole.converged.all()
+    assert (whole.coef[1] != 0).sum() > 3
+    assert cut.converged.tolist() == [True, False]
+    assert (cut.coef[1] != 0).sum() <= 3
+    assert "max_support ended the path" in cut.message
