@@ -16,6 +16,7 @@ _LAZY = {
     "metric": "greedyexp.registry",
     "run": "greedyexp.api",
     "solve": "greedyexp.api",
+    "table": "greedyexp.registry",
 }
 
 __all__ = sorted(_LAZY)

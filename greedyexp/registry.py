@@ -1,4 +1,4 @@
-"""Named parts: generators, algorithms, metrics and figures, each one decorated function.
+"""Named parts: generators, algorithms, metrics, figures and tables, each one decorated function.
 
 A part's parameters are the keyword-only arguments of its function. Their annotations give types,
 ranges and help (``Annotated[float, Field(ge=0, description="...")]``); their defaults are the
@@ -26,6 +26,7 @@ PACKAGES = {
     "algorithm": "greedyexp.algorithms",
     "metric": "greedyexp.metrics",
     "figure": "greedyexp.figures",
+    "table": "greedyexp.tables",
 }
 
 # Keys that an entry of a YAML file has beside the part's own parameters.
@@ -42,7 +43,7 @@ class Part:
     Parameters
     ----------
     kind : str
-        ``generator``, ``algorithm``, ``metric`` or ``figure``.
+        ``generator``, ``algorithm``, ``metric``, ``figure`` or ``table``.
     name : str
         What a YAML file calls it.
     function : callable
@@ -55,7 +56,7 @@ class Part:
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
     extra : dict
         What only this kind has: ``provides``, ``check``, ``reads`` and ``facts`` (generators),
-        ``theory`` (algorithms), ``better`` (metrics), ``columns`` (figures).
+        ``theory`` (algorithms), ``better`` and ``binary`` (metrics), ``columns`` (figures, tables).
     """
 
     kind: str
@@ -196,7 +197,12 @@ def algorithm(
 
 
 def metric(
-    name: str, *, better: str | None, title: str | None = None, requires: Iterable[str] = ()
+    name: str,
+    *,
+    better: str | None,
+    binary: bool = False,
+    title: str | None = None,
+    requires: Iterable[str] = (),
 ):
     """Register ``function(problem, coef, *, parameters) -> array (...)`` as a metric.
 
@@ -208,12 +214,14 @@ def metric(
         What a YAML file calls it and the name of its column.
     better : {"higher", "lower", None}
         Direction of improvement; None for a description that has none, such as a support size.
+    binary : bool
+        Whether it is a success: its values are 0 and 1.
     """
     if better not in ("higher", "lower", None):
         raise PluginError(f"metric '{name}': better must be 'higher', 'lower' or None.")
 
     def decorate(function):
-        extra = {"better": better}
+        extra = {"better": better, "binary": binary}
         _register(Part("metric", name, function, title or name, "", tuple(requires), extra))
         return function
 
@@ -239,6 +247,24 @@ def figure(
 
     def decorate(function):
         _register(Part("figure", name, function, title or name, extra={"columns": columns}))
+        return function
+
+    return decorate
+
+
+def table(
+    name: str,
+    *,
+    title: str | None = None,
+    columns: Callable[..., Iterable[str]] | None = None,
+):
+    """Register ``function(frame, context, *, parameters) -> DataFrame`` of cells to print.
+
+    Parameters as for ``figure``.
+    """
+
+    def decorate(function):
+        _register(Part("table", name, function, title or name, extra={"columns": columns}))
         return function
 
     return decorate

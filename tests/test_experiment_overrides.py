@@ -116,7 +116,7 @@ def test_lists_of_parts_and_figure_parameters():
         ("trials", "an override is written key=value"),
         ("=3", "an override is written key=value"),
         ("trials=[1", "not valid YAML"),
-        ("trials=", "trials must be a whole number, but is empty"),
+        ("trials=", "trials must be a whole number or a mapping, but is empty"),
         ("trails=3", "there is no setting 'trails'. Did you mean 'trials'?"),
         ("kapa=0.3", "Did you mean 'kappa'?"),
         ("data.kapa=0.3", "Did you mean 'data.kappa'?"),

@@ -10,9 +10,9 @@ import yaml
 
 from greedyexp import report
 from greedyexp.errors import ConfigError, StorageError
-from greedyexp.figures.context import Context
 from greedyexp.figures.phase_transition import phase_transition
 from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.frames.context import Context
 from greedyexp.stats.proportions import wilson
 
 CONTEXT = Context(

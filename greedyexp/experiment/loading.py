@@ -25,10 +25,11 @@ from greedyexp.experiment.settings import (
     read_settings,
     refuse_incomplete,
 )
+from greedyexp.experiment.trials import AdaptiveTrials, mistakes_in
 from greedyexp.experiment.yaml_source import read_file
 from greedyexp.registry import Part, load_plugins
 
-_AS_WRITTEN = ("name", "description", "paper", "seed", "trials", "time_limit", "protocol")
+_AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit", "protocol")
 
 
 def load(
@@ -73,27 +74,35 @@ def load(
     plugins = _override(doc, folder, [parse_override(text) for text in overrides])
     _set_options(doc, trials=trials, seed=seed)
     settings = read_settings(doc, mistakes)
-    data = read_data(doc, settings.trials, mistakes)
-    algorithms = read_algorithms(doc, data, settings.trials, mistakes)
+    adaptive = settings.trials if isinstance(settings.trials, AdaptiveTrials) else None
+    most = adaptive.max if adaptive else settings.trials
+    data = read_data(doc, most, mistakes)
+    algorithms = read_algorithms(doc, data, most, mistakes)
     metric_parts = _metrics(settings, data, doc, mistakes)
-    figures, written_figures = _figures(doc, mistakes)
+    figures = _drawn(doc, "figure", mistakes)
+    tables = _drawn(doc, "table", mistakes)
     mistakes.stop_if_any()
+    if adaptive:
+        adaptive = _complete(adaptive, data, metric_parts, doc, mistakes)
     measured = protocols.find(settings.protocol).columns(metric_parts)
     columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
-    for keys, part, spec in figures:
+    for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
         **{key: getattr(settings, key) for key in _AS_WRITTEN},
         profile=profile,
+        trials=most,
+        adaptive=adaptive,
         generator=data.generator.name,
         points=data.points,
         swept=data.swept,
         algorithms=algorithms.specs,
         metrics=[MetricSpec(part.name) for part in metric_parts],
         figures=[spec for _, _, spec in figures],
+        tables=[spec for _, _, spec in tables],
         plugins=plugins,
-        resolved=_resolved(settings, plugins, data, algorithms, written_figures),
+        resolved=_resolved(settings, plugins, data, algorithms, doc),
     )
     return keep_only(experiment, data, algorithms.families, tuple(only)) if only else experiment
 
@@ -178,11 +187,11 @@ def _metrics(
     return metrics
 
 
-def _figures(doc: Document, mistakes: Mistakes) -> tuple[list[tuple[Keys, Part, FigureSpec]], list]:
-    """The figures with their places, and the section as written."""
-    figures = []
-    for entry in read_entries(doc, "figures", mistakes):
-        part = find_part("figure", entry.name, entry.keys, doc, mistakes)
+def _drawn(doc: Document, kind: str, mistakes: Mistakes) -> list[tuple[Keys, Part, FigureSpec]]:
+    """The figures or tables with their places."""
+    found = []
+    for entry in read_entries(doc, f"{kind}s", mistakes):
+        part = find_part(kind, entry.name, entry.keys, doc, mistakes)
         if part is None:
             continue
         parameters = Parameters(part)
@@ -190,18 +199,30 @@ def _figures(doc: Document, mistakes: Mistakes) -> tuple[list[tuple[Keys, Part, 
         refuse_incomplete(parameters, set(entry.settings), entry.keys, doc, mistakes)
         params = {**parameters.defaults, **given}
         ordered = {name: params[name] for name in parameters.names if name in params}
-        figures.append((entry.keys, part, FigureSpec(entry.name, ordered)))
-    return figures, doc.get(("figures",)) or []
+        found.append((entry.keys, part, FigureSpec(entry.name, ordered)))
+    return found
+
+
+def _complete(
+    adaptive: AdaptiveTrials, data: Data, metrics: list[Part], doc: Document, mistakes: Mistakes
+) -> AdaptiveTrials:
+    """The rule with its success metrics; what the experiment cannot give it is noted."""
+    binary = [part.name for part in metrics if part.extra["binary"]]
+    for keys, message, remedy in mistakes_in(adaptive, data.swept, binary):
+        mistakes.add(doc.place(("trials", *keys)), message, remedy)
+    default = {"default": binary[0]} if binary else {}
+    return adaptive.model_copy(update={"success": default | adaptive.success})
 
 
 def _resolved(
-    settings: Settings, plugins: list[str], data: Data, algorithms: Algorithms, figures: list
+    settings: Settings, plugins: list[str], data: Data, algorithms: Algorithms, doc: Document
 ) -> dict:
     whole = {
-        **settings.model_dump(mode="json", exclude={"profiles"}),
+        **settings.model_dump(mode="json", exclude={"profiles"}, exclude_none=True),
         "plugins": plugins,
         "data": data.resolved,
         "algorithms": algorithms.resolved,
-        "figures": figures,
+        "figures": doc.get(("figures",)),
+        "tables": doc.get(("tables",)),
     }
     return {key: value for key, value in whole.items() if value not in (None, "", [])}

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from greedyexp.experiment.sentences import SLUG
+from greedyexp.experiment.trials import AdaptiveTrials
 
 PROFILES = ("smoke", "quick", "paper", "deep")
 TUNINGS = ("oracle", "cv", "theory")
@@ -42,7 +43,10 @@ class Settings(BaseModel):
     seed: Annotated[
         int, Field(ge=0, lt=2**63, description="Root of every random stream of the experiment.")
     ] = 0
-    trials: Annotated[int, Field(ge=1, description="Replicates of every point of the sweep.")] = 1
+    trials: Annotated[
+        Annotated[int, Field(ge=1)] | AdaptiveTrials,
+        Field(description="Replicates of every point of the sweep, or a rule that decides."),
+    ] = 1
     time_limit: Annotated[
         float | None,
         Field(gt=0, description="Seconds for one algorithm on one replicate; empty for no limit."),
@@ -62,6 +66,7 @@ class Settings(BaseModel):
         list[str], Field(min_length=1, description="Names of metrics, a column each.")
     ]
     figures: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
+    tables: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     profiles: Annotated[
         dict[str, Any],
         Field(description="Changes for smoke, quick, paper and deep runs, merged over the rest."),
@@ -105,7 +110,7 @@ class MetricSpec:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """One figure with all its parameters."""
+    """One figure or table with all its parameters."""
 
     name: str
     params: dict
@@ -124,7 +129,9 @@ class Experiment:
     seed : int, >= 0
         Root of every random stream.
     trials : int, >= 1
-        Replicates of each point.
+        Replicates of each point, at most if ``adaptive``.
+    adaptive : AdaptiveTrials or None
+        The rule by which results decide how many replicates a point gets.
     time_limit : float or None
         Seconds for one algorithm on one replicate.
     protocol, generator : str
@@ -138,7 +145,7 @@ class Experiment:
         Sorted by label.
     metrics : list of MetricSpec
         As written.
-    figures : list of FigureSpec
+    figures, tables : list of FigureSpec
         As written.
     plugins : list of str
         Absolute paths.
@@ -153,6 +160,7 @@ class Experiment:
     paper: PaperReference | None
     seed: int
     trials: int
+    adaptive: AdaptiveTrials | None
     time_limit: float | None
     protocol: str
     generator: str
@@ -161,5 +169,6 @@ class Experiment:
     algorithms: list[AlgorithmSpec]
     metrics: list[MetricSpec]
     figures: list[FigureSpec]
+    tables: list[FigureSpec]
     plugins: list[str]
     resolved: dict

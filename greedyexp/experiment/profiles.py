@@ -57,9 +57,9 @@ def _check_keys(profile: str, changes: dict, doc: Document, mistakes: Mistakes) 
 def apply_profile(doc: Document, profile: str) -> None:
     """Merge the profile into the document; one the file does not define changes nothing.
 
-    Mappings merge; lists and scalars replace; below ``data.sweep`` each parameter is replaced as a
-    whole. A parameter that the profile fixes leaves the sweep, and one that it sweeps is no longer
-    fixed. A profile with another generator brings all of its own data.
+    Mappings merge; lists and scalars replace; ``trials`` and each parameter below ``data.sweep``
+    are replaced as a whole. A parameter that the profile fixes leaves the sweep, and one that it
+    sweeps is no longer fixed. A profile with another generator brings all of its own data.
     """
     changes = doc.get(("profiles", profile))
     if isinstance(changes, dict):
@@ -74,7 +74,8 @@ def _merge(doc: Document, keys: Keys, origin: Keys) -> None:
             doc.graft(keys, doc, origin)
             return
         displace(doc, keys, mentioned(change) - {"generator"})
-    whole = keys[:2] == ("data", "sweep") and len(keys) == 3
+    # A rule for the number of trials, like the values of one sweep, is replaced and not mixed.
+    whole = keys == ("trials",) or (keys[:2] == ("data", "sweep") and len(keys) == 3)
     if isinstance(base, dict) and isinstance(change, dict) and not whole:
         for key in change:
             _merge(doc, (*keys, key), (*origin, key))

@@ -51,6 +51,7 @@ def json_schema() -> dict:
     properties["metrics"]["items"] = _choice("metric")
     properties["algorithms"]["items"] = _entries("algorithm", defs)
     properties["figures"]["items"] = _entries("figure", defs)
+    properties["tables"]["items"] = _entries("table", defs)
     properties["profiles"] = {
         "description": properties["profiles"]["description"],
         "type": "object",
@@ -106,7 +107,7 @@ def _when(name: str, part: Part, defs: dict) -> dict:
 
 
 def _entries(kind: str, defs: dict) -> dict:
-    """The items of ``algorithms`` or ``figures``: a name, or a name with settings."""
+    """The items of ``algorithms``, ``figures`` or ``tables``: a name, or a name with settings."""
     properties = {}
     for name, part in parts(kind).items():
         defs[f"{kind}.{name}"] = _settings_of(part, RESERVED if kind == "algorithm" else (), defs)

@@ -72,6 +72,8 @@ def sentences(errors: Iterable[dict], value, name: str) -> list[tuple[Keys, str,
         keys = _inside(value, error)
         if error["type"] == "missing" and isinstance(error["loc"][-1], str):
             result.append((keys, f"'{error['loc'][-1]}' is missing.", ""))
+        elif error["type"] == "extra_forbidden":
+            result.append((keys, f"unknown key '{error['loc'][-1]}'.", ""))
         else:
             grouped.setdefault(keys, []).append(error)
     # A union reports one error for each member: when a member got further into the value than

@@ -34,7 +34,8 @@ def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
                 doc.place(("paper", key)), f"unknown key '{key}'.", did_you_mean(key, known)
             )
         written["paper"] = {k: v for k, v in written["paper"].items() if k in known}
-    shallow = {"data", "algorithms", "figures", "profiles"}
+    listed = {"algorithms", "figures", "tables", "metrics"}
+    shallow = {"data", "algorithms", "figures", "tables", "profiles"}
     settings = None
     try:
         settings = read_value(
@@ -44,7 +45,11 @@ def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
         )
     except BadValue as error:
         for keys, message, remedy in error.found:
-            if keys and keys[0] in ("algorithms", "figures", "metrics") and len(keys) == 1:
+            if (
+                keys
+                and keys[0] in ("algorithms", "figures", "tables", "metrics")
+                and len(keys) == 1
+            ):
                 remedy = "Begin each entry with a dash." if doc.get(keys) else "Name at least one."
             mistakes.add(doc.place(keys), message, remedy)
     protocol = written.get("protocol", "recovery")

@@ -12,15 +12,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from greedyexp.errors import ConfigError, did_you_mean
-from greedyexp.figures.context import Context
 from greedyexp.figures.style import COLOURS, DASHES, MARKERS, assign
-from greedyexp.protocols.outcome import Status
+from greedyexp.frames.context import Context
+from greedyexp.frames.counts import (
+    FAILED,
+    count_successes,
+    require_columns,
+    succeeded,
+    success_column,
+)
 from greedyexp.registry import figure
 from greedyexp.stats.proportions import wilson
 from greedyexp.theory.thresholds import TWO_TASKS
-
-FAILED = [status.value for status in Status if status.failed]
 
 
 def _columns(*, x, panel, row, line, success, **_) -> list[str]:
@@ -54,8 +57,9 @@ def phase_transition(
     ``greedyexp.theory.thresholds``, drawn when ``x`` is theta, ``panel`` is kappa and the values of
     the coefficients are such as the prediction is stated for.
     """
-    _require_columns(frame, [c for c in (x, panel, row, *line) if c])
-    table = _success_table(frame, context, success, [c for c in (row, panel, *line) if c], x)
+    keys = [c for c in (row, panel, *line, x) if c]
+    require_columns(frame, keys)
+    table = count_successes(succeeded(frame, success, context), frame, keys)
     columns = _levels(table, panel)
     rows = _levels(table, row)
     looks = _Looks(table, line)
@@ -87,35 +91,6 @@ def phase_transition(
     _legend(figure, looks, context, success, predicted)
     figure.supxlabel(_note(frame, context), fontsize=7, color="0.35")
     return figure
-
-
-def _require_columns(frame: pd.DataFrame, names: list[str]) -> None:
-    for name in names:
-        if name not in frame.columns:
-            raise ConfigError(
-                f"figure 'phase_transition': the table has no column '{name}'.",
-                remedy=did_you_mean(name, frame.columns),
-            )
-
-
-def _success_table(frame, context: Context, success, keys, x) -> pd.DataFrame:
-    """Successes and trials of each point of each line."""
-    succeeded = pd.Series(0.0, index=frame.index)
-    for label in frame["algorithm"].unique():
-        name = context.algorithms.get(label, label)
-        column = success.get(label, success.get(name, success.get("default")))
-        if column is None:
-            raise ConfigError(
-                f"figure 'phase_transition': `success` names no metric for '{label}'.",
-                remedy="Add `default: sign_support`.",
-            )
-        _require_columns(frame, [column])
-        rows = frame["algorithm"] == label
-        # A failed replicate has no value here and stays a trial without success.
-        succeeded[rows] = frame.loc[rows, column].astype(float).fillna(0.0)
-    table = frame[[*keys, x]].assign(succeeded=succeeded)
-    grouped = table.groupby([*keys, x], sort=True, dropna=False)["succeeded"]
-    return grouped.agg(successes="sum", trials="count").reset_index()
 
 
 class _Looks:
@@ -201,8 +176,7 @@ def _draw_second_axis(axis, frame: pd.DataFrame, x: str, name: str, keys: list[s
 def _legend(figure: Figure, looks: _Looks, context: Context, success: dict, predicted) -> None:
     handles = []
     for label, colour in looks.colours.items():
-        name = context.algorithms.get(label, label)
-        column = success.get(label, success.get(name, success.get("default")))
+        column = success_column(success, label, context)
         text = f"{context.titles.get(label, label)} ({column.replace('_', ' ')})"
         handles.append(Line2D([], [], color=colour, marker=looks.markers[label], label=text))
     if looks.second:

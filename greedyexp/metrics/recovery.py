@@ -8,19 +8,21 @@ from greedyexp.problem import Problem
 from greedyexp.registry import metric
 
 
-@metric("sign_support", better="higher", title="exact sign support", requires=("truth",))
+@metric(
+    "sign_support", better="higher", binary=True, title="exact sign support", requires=("truth",)
+)
 def sign_support(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """1 when every coefficient has the true sign (zero included), else 0."""
     return (np.sign(coef) == np.sign(problem.truth)).all(axis=(-2, -1)).astype(int)
 
 
-@metric("support", better="higher", title="exact support", requires=("truth",))
+@metric("support", better="higher", binary=True, title="exact support", requires=("truth",))
 def support(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """1 when exactly the true entries are nonzero, else 0."""
     return ((coef != 0) == (problem.truth != 0)).all(axis=(-2, -1)).astype(int)
 
 
-@metric("row_support", better="higher", title="exact row support", requires=("truth",))
+@metric("row_support", better="higher", binary=True, title="exact row support", requires=("truth",))
 def row_support(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """1 when exactly the rows with a true nonzero have a nonzero, else 0."""
     found = (coef != 0).any(axis=-1)

@@ -11,7 +11,7 @@ import yaml
 
 from greedyexp import registry
 from greedyexp.errors import StorageError
-from greedyexp.figures.context import Context
+from greedyexp.frames.context import Context
 from greedyexp.report.folders import read_frame, table_of
 
 

@@ -1,0 +1,97 @@
+"""``trials:`` as a rule: replicates until an interval is narrow, or where a transition is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from greedyexp.errors import did_you_mean
+from greedyexp.experiment.mistakes import Keys
+
+
+class Until(BaseModel):
+    """Stop a point when the interval of its success probability is narrow enough."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    half_width: Annotated[
+        float, Field(gt=0, lt=0.5, description="Half width of the 95% interval to reach.")
+    ]
+
+
+class Locate(BaseModel):
+    """Place replicates where success crosses a level, until the crossing is known well enough."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    threshold: Annotated[float, Field(gt=0, lt=1, description="Success probability to locate.")] = (
+        0.5
+    )
+    of: Annotated[str, Field(description="Swept data parameter along which success rises.")]
+    half_width: Annotated[
+        float, Field(gt=0, description="Half width of the 95% interval of the crossing to reach.")
+    ]
+
+
+class AdaptiveTrials(BaseModel):
+    """How results decide the number of replicates, for each point and algorithm on its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    until: Annotated[Until | None, Field(description="Narrow the interval of every point.")] = None
+    locate: Annotated[Locate | None, Field(description="Find where success crosses a level.")] = (
+        None
+    )
+    min: Annotated[
+        int, Field(ge=1, description="Replicates that a point gets at least, and at a time.")
+    ] = 20
+    max: Annotated[int, Field(ge=1, description="Replicates that a point gets at most.")] = 400
+    success: Annotated[
+        dict[str, str],
+        Field(description="Success metric by algorithm, 'default' for the others."),
+    ] = {}
+
+
+Found = list[tuple[Keys, str, str]]
+
+
+def mistakes_in(trials: AdaptiveTrials, swept: list[str], metrics: list[str]) -> Found:
+    """What a rule asks for that the experiment does not have.
+
+    Parameters
+    ----------
+    swept : list of str
+        Swept data parameters.
+    metrics : list of str
+        Metrics whose values are 0 and 1.
+
+    Returns
+    -------
+    list of (keys below ``trials``, sentence, remedy)
+    """
+    found: Found = []
+    if (trials.until is None) == (trials.locate is None):
+        found.append(((), "adaptive trials need either 'until' or 'locate'.", "Keep one of them."))
+    if trials.min > trials.max:
+        found.append((("min",), f"min = {trials.min} is more than max = {trials.max}.", ""))
+    if trials.locate is not None and trials.locate.of not in swept:
+        found.append(
+            (
+                ("locate", "of"),
+                f"'{trials.locate.of}' is not swept, so that nothing can be located along it.",
+                did_you_mean(trials.locate.of, swept),
+            )
+        )
+    for key, metric in trials.success.items():
+        if metric not in metrics:
+            found.append(
+                (
+                    ("success", key),
+                    f"'{metric}' is not among the metrics of the experiment that are 0 or 1.",
+                    did_you_mean(metric, metrics),
+                )
+            )
+    if not trials.success and not metrics:
+        found.append(((), "no metric of the experiment is a success (0 or 1).", "List one."))
+    return found

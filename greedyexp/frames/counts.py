@@ -1,0 +1,89 @@
+"""Successes and trials from a tidy table, failures counted as no success."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.frames.context import Context
+from greedyexp.protocols.outcome import Status
+
+FAILED = tuple(status.value for status in Status if status.failed)
+
+
+def success_column(success: Mapping[str, str], label: str, context: Context) -> str:
+    """The column in which an algorithm's successes are counted.
+
+    Parameters
+    ----------
+    success : mapping of str to str
+        Metric by algorithm label or registered name; ``default`` for the others.
+
+    Raises
+    ------
+    ConfigError
+        When the mapping says nothing about the algorithm.
+    """
+    name = context.algorithms.get(label, label)
+    column = success.get(label, success.get(name, success.get("default")))
+    if column is None:
+        raise ConfigError(
+            f"`success` names no metric for '{label}'.", remedy="Add `default: sign_support`."
+        )
+    return column
+
+
+def succeeded(frame: pd.DataFrame, success: Mapping[str, str], context: Context) -> pd.Series:
+    """1.0 where a replicate succeeded in the metric of its algorithm, else 0.0.
+
+    A replicate that failed has no value in the table and stays a trial without success.
+
+    Raises
+    ------
+    ConfigError
+        When a metric is missing from the mapping or from the table.
+    """
+    values = pd.Series(0.0, index=frame.index)
+    for label in frame["algorithm"].unique():
+        column = success_column(success, label, context)
+        require_columns(frame, [column])
+        rows = frame["algorithm"] == label
+        values[rows] = frame.loc[rows, column].astype(float).fillna(0.0)
+    return values
+
+
+def count_successes(values: pd.Series, frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Successes and trials for every combination of the keys.
+
+    Parameters
+    ----------
+    values : Series of 0.0 and 1.0
+        As ``succeeded`` gives them, on the index of the frame.
+    keys : sequence of str
+        Columns of the frame.
+
+    Returns
+    -------
+    DataFrame
+        The keys, sorted, then ``successes`` and ``trials``.
+    """
+    table = frame[list(keys)].assign(value=values)
+    grouped = table.groupby(list(keys), sort=True, dropna=False)["value"]
+    return grouped.agg(successes="sum", trials="count").reset_index()
+
+
+def require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Refuse a table that lacks a column.
+
+    Raises
+    ------
+    ConfigError
+        With the nearest name.
+    """
+    for name in names:
+        if name not in frame.columns:
+            raise ConfigError(
+                f"the table has no column '{name}'.", remedy=did_you_mean(name, frame.columns)
+            )

@@ -1,0 +1,1 @@
+"""Tables: tidy frames in, rows and columns as a paper prints them out."""
