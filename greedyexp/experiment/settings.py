@@ -45,11 +45,7 @@ def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
         )
     except BadValue as error:
         for keys, message, remedy in error.found:
-            if (
-                keys
-                and keys[0] in ("algorithms", "figures", "tables", "metrics")
-                and len(keys) == 1
-            ):
+            if len(keys) == 1 and keys[0] in listed:
                 remedy = "Begin each entry with a dash." if doc.get(keys) else "Name at least one."
             mistakes.add(doc.place(keys), message, remedy)
     protocol = written.get("protocol", "recovery")
