@@ -18,6 +18,7 @@ SETTINGS = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.spines.right": False,
+    "axes.spines.top": False,
     "axes.grid": True,
     "grid.color": "0.9",
     "grid.linewidth": 0.6,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from greedyexp.errors import ConfigError, did_you_mean
@@ -43,14 +44,20 @@ def succeeded(frame: pd.DataFrame, success: Mapping[str, str], context: Context)
     Raises
     ------
     ConfigError
-        When a metric is missing from the mapping or from the table.
+        When a metric is missing from the mapping or from the table, or is not 0 or 1.
     """
     values = pd.Series(0.0, index=frame.index)
     for label in frame["algorithm"].unique():
         column = success_column(success, label, context)
         require_columns(frame, [column])
         rows = frame["algorithm"] == label
-        values[rows] = frame.loc[rows, column].astype(float).fillna(0.0)
+        counted = frame.loc[rows, column].astype(float).fillna(0.0)
+        if not counted.isin((0.0, 1.0)).all():
+            raise ConfigError(
+                f"metric '{column}' is not a success: its values are not all 0 or 1.",
+                remedy="Name a metric such as sign_support.",
+            )
+        values[rows] = counted
     return values
 
 
@@ -87,3 +94,18 @@ def require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
             raise ConfigError(
                 f"the table has no column '{name}'.", remedy=did_you_mean(name, frame.columns)
             )
+
+
+def require_numbers(frame: pd.DataFrame, name: str) -> None:
+    """Refuse a column that is not a finite number in every row.
+
+    Raises
+    ------
+    ConfigError
+        With the column's name.
+    """
+    numeric = pd.api.types.is_numeric_dtype(frame[name])
+    if not numeric or not np.isfinite(frame[name].astype(float)).all():
+        raise ConfigError(
+            f"column '{name}' is not a number in every row.", remedy="Name a numeric column."
+        )

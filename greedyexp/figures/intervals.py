@@ -1,0 +1,55 @@
+"""Intervals as vertical bars, with arrows where they go on beyond the panel."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+_UP, _DOWN = (3, 0, 0), (3, 0, 180)
+
+
+def limits(inner, ends, tested: tuple[float, float]) -> tuple[float, float]:
+    """Limits of the y axis that show all finite estimates.
+
+    Parameters
+    ----------
+    inner : array_like
+        Estimates and predictions: all finite ones are shown.
+    ends : array_like
+        Ends of intervals, shown as far as the tested range goes: an end beyond it is an
+        extrapolation, and the axis is not stretched for it.
+    tested : (float, float)
+        Least and largest value at which trials were made.
+    """
+    inner, ends = np.asarray(inner, dtype=float), np.asarray(ends, dtype=float)
+    shown = np.concatenate([inner[np.isfinite(inner)], np.clip(ends[np.isfinite(ends)], *tested)])
+    low, high = (shown.min(), shown.max()) if len(shown) else tested
+    margin = 0.06 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def draw_interval(axis: plt.Axes, x: float, low: float, high: float, colour) -> None:
+    """A bar from low to high; an end outside the limits of the panel becomes an arrow."""
+    floor, ceiling = axis.get_ylim()
+    bar = np.clip([low, high], floor, ceiling)
+    axis.plot([x, x], bar, color=colour, linewidth=0.9, solid_capstyle="butt", gid="interval")
+    for beyond, edge, marker in ((high > ceiling, ceiling, _UP), (low < floor, floor, _DOWN)):
+        if beyond:
+            axis.plot(x, edge, marker=marker, color=colour, markersize=4, clip_on=False)
+
+
+def draw_unreached(axis: plt.Axes, x: float, estimate: float, colour) -> None:
+    """An open arrow at the edge that an infinite estimate lies beyond."""
+    edge = axis.get_ylim()[int(estimate > 0)]
+    axis.plot(
+        x,
+        edge,
+        marker=_UP if estimate > 0 else _DOWN,
+        markersize=8,
+        markerfacecolor="white",
+        markeredgecolor=colour,
+        linestyle="none",
+        clip_on=False,
+        zorder=3,
+        gid="unreached",
+    )

@@ -1,0 +1,46 @@
+"""How figures and notes write the names of columns and their values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+# Columns whose name in the field is a letter; the other columns are written as they are called.
+LETTERS = {"kappa": "κ", "theta": "θ", "noise_std": "σ", "n_samples": "n", "epsilon": "ε"}
+
+_AXES = {
+    "theta": r"control parameter $\theta = n\,/\,(s\,\log(p-(2-\kappa)s))$",
+    "kappa": r"shared fraction of the supports $\kappa$",
+    "noise_std": r"standard deviation of the noise $\sigma$",
+    "p": "number of features $p$",
+}
+
+
+def letter(column: str) -> str:
+    """A column as a short name."""
+    return LETTERS.get(column, column.replace("_", " "))
+
+
+def axis_label(column: str) -> str:
+    """A column as the label of an axis."""
+    return _AXES.get(column, letter(column))
+
+
+def number(value) -> str:
+    """A value of a column; four digits are enough to tell levels apart."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def levels_text(values: Mapping) -> str:
+    """``column = value`` for each column that has a value, joined by commas.
+
+    Parameters
+    ----------
+    values : mapping of str or None to a value
+        A column of None stands for no column; an empty cell (nan) is left out.
+    """
+    return ", ".join(
+        f"{letter(column)} = {number(value)}"
+        for column, value in values.items()
+        if column is not None and not (isinstance(value, float) and math.isnan(value))
+    )

@@ -1,0 +1,43 @@
+"""What a figure's note says of the run: where it comes from, its trials, its failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from greedyexp.frames.context import Context
+from greedyexp.frames.counts import FAILED
+
+
+def origin(context: Context) -> str:
+    """Paper and figure, experiment and profile."""
+    source = f"{context.source} | " if context.source else ""
+    return f"{source}{context.name}, profile {context.profile}"
+
+
+def trials_text(fewest: int, most: int, total: int) -> str:
+    """Trials per point and, where their number varies, in all."""
+    if fewest == most:
+        return f"{most} trials per point"
+    return f"{fewest} to {most} trials per point, {total} in all"
+
+
+def failures_text(frame: pd.DataFrame, how: str) -> str:
+    """Shares of replicates that failed and that came without certificate.
+
+    Parameters
+    ----------
+    how : str
+        What became of those that failed.
+    """
+    failed = frame["status"].isin(FAILED).mean()
+    unconverged = (frame["status"] == "not_converged").mean()
+    return f"failed ({how}): {failed:.2%}, without certificate: {unconverged:.2%}"
+
+
+def pooled_text(frame: pd.DataFrame, keys: Sequence[str]) -> str:
+    """A warning when a point holds more than one setting of the data; empty otherwise."""
+    if "replicate" in frame.columns and frame.duplicated([*keys, "replicate"]).any():
+        return "Points hold several settings that the figure does not tell apart."
+    return ""

@@ -1,0 +1,217 @@
+"""Threshold figures show fitted crossings, their intervals, and what could not be fitted."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from greedyexp.errors import ConfigError
+from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.figures.transition_threshold import transition_threshold
+from greedyexp.frames.context import Context
+from greedyexp.frames.thresholds import thresholds
+
+CONTEXT = Context(
+    "demo",
+    "smoke",
+    20,
+    "A paper, Figure 2",
+    {"ours": "greedy_dirty", "lasso": "lasso"},
+    {"ours": "Ours", "lasso": "Lasso"},
+)
+THETAS = (0.5, 1.0, 1.5, 2.0)
+SUCCESS = {"default": "sign_support"}
+
+
+def outcomes(wins, *, kappa=0.5, algorithm="ours", trials=20, p=64, thetas=THETAS):
+    """One row per trial; ``wins`` of them succeed at each theta."""
+    return pd.DataFrame(
+        [
+            (p, 2, kappa, theta, "sign", k, algorithm, "ok", float(k < won))
+            for theta, won in zip(thetas, wins, strict=True)
+            for k in range(trials)
+        ],
+        columns=[
+            "p",
+            "n_tasks",
+            "kappa",
+            "theta",
+            "values",
+            "replicate",
+            "algorithm",
+            "status",
+            "sign_support",
+        ],
+    )
+
+
+def logistic_crossing(wins, trials=20):
+    """The 50% point of a logistic regression, by a general optimiser."""
+    x, won = np.array(THETAS), np.array(wins)
+
+    def loss(theta):
+        p = expit(theta[0] + theta[1] * x)
+        return -(won @ np.log(p) + (trials - won) @ np.log(1 - p))
+
+    a, b = minimize(loss, [0.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9}).x
+    return -a / b
+
+
+@pytest.fixture
+def frame():
+    return pd.concat(
+        [
+            outcomes((1, 6, 15, 19), kappa=0.3),
+            outcomes((4, 11, 18, 20), kappa=0.8),
+            outcomes((0, 0, 0, 0), kappa=0.3, algorithm="lasso"),
+            outcomes((0, 1, 4, 14), kappa=0.8, algorithm="lasso"),
+        ],
+        ignore_index=True,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _style():
+    use_style()
+    yield
+    plt.close("all")
+
+
+def drawn(figure, colour, axis=0):
+    """x and y of the line with markers in that colour."""
+    lines = [
+        line
+        for line in figure.axes[axis].lines
+        if line.get_color() == colour and len(line.get_xdata()) == 2 and line.get_marker() != "None"
+    ]
+    return lines[0].get_xdata(), lines[0].get_ydata()
+
+
+def marked(figure, gid, axis=0):
+    return [line for line in figure.axes[axis].lines if line.get_gid() == gid]
+
+
+def test_thresholds_are_those_of_a_logistic_regression(frame):
+    table = thresholds(
+        frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"]
+    ).set_index(["algorithm", "kappa"])
+    for key, wins in (
+        (("ours", 0.3), (1, 6, 15, 19)),
+        (("ours", 0.8), (4, 11, 18, 20)),
+        (("lasso", 0.8), (0, 1, 4, 14)),
+    ):
+        assert table.loc[key, "estimate"] == pytest.approx(logistic_crossing(wins), abs=1e-5)
+        assert table.loc[key, "low"] < table.loc[key, "estimate"] < table.loc[key, "high"]
+    assert table.loc[("lasso", 0.3), "estimate"] == np.inf
+    assert table["trials"].tolist() == [80] * 4
+    assert table["points"].tolist() == [4] * 4
+
+
+def test_failed_replicates_are_trials_without_success(frame):
+    lost = frame["algorithm"].eq("ours") & frame["kappa"].eq(0.3) & frame["theta"].eq(2.0)
+    failing = frame.copy()
+    failing.loc[lost & (frame["replicate"] < 9), "status"] = "timeout"
+    failing.loc[lost & (frame["replicate"] < 9), "sign_support"] = np.nan
+    table = thresholds(failing, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    ours = table[(table["algorithm"] == "ours") & (table["kappa"] == 0.3)].iloc[0]
+    assert ours["trials"] == 80
+    assert ours["estimate"] == pytest.approx(logistic_crossing((1, 6, 15, 10)), abs=1e-5)
+    note = transition_threshold(failing, CONTEXT).get_supxlabel()
+    assert "failed (counted as no success): 2.81%" in note
+
+
+def test_groups_may_have_different_numbers_of_trials():
+    frame = pd.concat([outcomes((1, 6, 15, 19)), outcomes((8, 2), trials=10, thetas=(1.0, 0.75))])
+    table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm"])
+    assert table.loc[0, ["trials", "points", "fewest", "most"]].tolist() == [100, 5, 10, 30]
+
+
+def test_points_and_bars_are_the_tables_numbers(frame):
+    figure = transition_threshold(frame, CONTEXT)
+    table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    ours = table[table["algorithm"] == "ours"]
+    x, y = drawn(figure, COLOURS[1])
+    assert y.tolist() == ours["estimate"].tolist()
+    assert np.abs(x - ours["kappa"]).max() < 0.25
+    bars = [tuple(line.get_ydata()) for line in marked(figure, "interval")]
+    assert set(zip(ours["low"], ours["high"], strict=True)) <= set(bars)
+    others = drawn(figure, COLOURS[0])[0]
+    assert np.all(np.abs(others - x) > 0.05), "intervals of two lines must not hide one another"
+
+
+def test_a_threshold_beyond_what_was_tested_is_an_open_arrow_and_named(frame):
+    figure = transition_threshold(frame, CONTEXT)
+    (arrow,) = marked(figure, "unreached")
+    assert arrow.get_ydata()[0] == figure.axes[0].get_ylim()[1]
+    assert arrow.get_markerfacecolor() == "white"
+    assert np.isnan(drawn(figure, COLOURS[0])[1][0])
+    assert "Not crossed in the tested range: Lasso at κ = 0.3." in figure.get_supxlabel()
+    always = transition_threshold(outcomes((20, 20, 20, 20)), CONTEXT)
+    (arrow,) = marked(always, "unreached")
+    assert arrow.get_ydata()[0] == always.axes[0].get_ylim()[0]
+
+
+def test_an_unbounded_interval_reaches_the_edge_with_an_arrow(frame):
+    figure = transition_threshold(frame, CONTEXT)
+    top = figure.axes[0].get_ylim()[1]
+    table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    low = table.loc[table["estimate"] == np.inf, "low"].item()
+    bars = {tuple(line.get_ydata()) for line in marked(figure, "interval")}
+    assert (low, top) in bars
+    assert np.isfinite(top)
+
+
+def test_predictions_are_drawn_where_they_are_stated(frame):
+    def curves(table, **options):
+        figure = transition_threshold(table, CONTEXT, **options)
+        return {
+            (line.get_color(), line.get_linestyle()): np.array(line.get_ydata())
+            for line in figure.axes[0].lines
+            if len(line.get_xdata()) == 101
+        }
+
+    found = curves(frame)
+    kappa = np.linspace(0.3, 0.8, 101)
+    np.testing.assert_allclose(found[COLOURS[1], "--"], 1 - kappa / 2)
+    np.testing.assert_allclose(found[COLOURS[0], "-"], 2.0)
+    assert not curves(frame, theory=False)
+    assert not curves(frame.assign(n_tasks=3))
+    group = frame.replace({"algorithm": {"lasso": "group_lasso"}})
+    assert len(curves(group)) == 2
+    assert len(curves(group.assign(values="gaussian"))) == 1
+
+
+def test_the_level_moves_the_threshold(frame):
+    at_half = drawn(transition_threshold(frame, CONTEXT), COLOURS[1])[1]
+    figure = transition_threshold(frame, CONTEXT, level=0.9)
+    assert np.all(drawn(figure, COLOURS[1])[1] > at_half)
+    assert "90% success" in figure.axes[0].get_ylabel()
+
+
+def test_note_states_profile_trials_and_intervals(frame):
+    note = transition_threshold(frame, CONTEXT).get_supxlabel()
+    assert "profile smoke: 20 trials per point" in note
+    more = pd.concat([frame, outcomes((5,), thetas=(1.0,), kappa=0.3, trials=7)])
+    note = transition_threshold(more, CONTEXT).get_supxlabel().replace("\n", " ")
+    assert "20 to 27 trials per point, 327 in all, 95% likelihood-ratio intervals" in note
+
+
+def test_points_that_pool_several_settings_are_said_to(frame):
+    two = pd.concat([frame, frame.assign(p=128)])
+    assert "several settings" in transition_threshold(two, CONTEXT).get_supxlabel()
+    apart = transition_threshold(two, CONTEXT, line=["algorithm", "p"])
+    assert "several settings" not in apart.get_supxlabel()
+    assert "p = 128" in [text.get_text() for text in apart.legends[0].get_texts()]
+
+
+def test_bad_columns_are_refused_with_a_sentence(frame):
+    with pytest.raises(ConfigError, match=r"no column 'kapa'. Did you mean 'kappa'"):
+        transition_threshold(frame, CONTEXT, x="kapa")
+    with pytest.raises(ConfigError, match="'values' is not a number in every row"):
+        transition_threshold(frame, CONTEXT, x="values")
+    with pytest.raises(ConfigError, match="'theta' is not a number in every row"):
+        transition_threshold(frame.assign(theta=np.nan), CONTEXT)
+    with pytest.raises(ConfigError, match="'p' is not a success"):
+        transition_threshold(frame, CONTEXT, success={"default": "p"})
