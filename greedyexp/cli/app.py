@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "greedyexp.cli.commands.check",
     "schema": "greedyexp.cli.commands.schema",
     "new": "greedyexp.cli.commands.new",
+    "data": "greedyexp.cli.commands.data",
 }
 
 EXIT_CODES = """\b

@@ -1,4 +1,4 @@
-"""``greedyexp list``: names of parts and of shipped configs."""
+"""``greedyexp list``: names of parts, data sets and shipped configs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from greedyexp import shipped
 from greedyexp.cli import options, text
 
-KINDS = ("generators", "algorithms", "metrics", "figures", "configs")
+KINDS = ("generators", "algorithms", "metrics", "figures", "datasets", "configs")
 
 
 @click.command("list", short_help="Names of parts and configs.")
@@ -17,7 +17,7 @@ KINDS = ("generators", "algorithms", "metrics", "figures", "configs")
 @options.plugins
 @options.shared
 def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
-    """List generators, algorithms, metrics, figures or configs; all of them without KIND."""
+    """List generators, algorithms, metrics, figures, data sets or configs; all without KIND."""
     from greedyexp.registry import load_plugins
 
     load_plugins(plugin_files)
@@ -32,12 +32,16 @@ def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
 
 
 def _rows(kind: str) -> list[tuple[str, ...]]:
-    """Name, title and summary of each part of that kind, or name and first line of each config."""
+    """Name, title and summary of each part; of a config the first line, of a data set the page."""
     if kind == "configs":
         return [
             (name, shipped.description(path).partition("\n")[0])
             for name, path in shipped.configs().items()
         ]
+    if kind == "datasets":
+        from greedyexp.datasets import catalogue
+
+        return [(name, record.title, record.page) for name, record in catalogue.known().items()]
     from greedyexp.registry import parts
 
     # A title that was not given is the name itself, which says nothing new.

@@ -17,21 +17,24 @@ from greedyexp.cli import options, text
 def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     """Show what NAME is, where it comes from and which parameters it takes.
 
-    NAME is a generator, algorithm, metric, figure or shipped config.
+    NAME is a generator, algorithm, metric, figure, data set or shipped config.
     """
     from greedyexp import registry
+    from greedyexp.datasets import catalogue
     from greedyexp.errors import ConfigError, did_you_mean
 
     registry.load_plugins(plugin_files)
     known = {kind: registry.parts(kind) for kind in registry.PACKAGES}
-    configs = shipped.configs()
+    configs, datasets = shipped.configs(), catalogue.known()
     found = [parts[name] for parts in known.values() if name in parts]
-    if not found and name not in configs:
-        everything = [one for parts in (*known.values(), configs) for one in parts]
+    if not found and name not in (*configs, *datasets):
+        everything = [one for parts in (*known.values(), configs, datasets) for one in parts]
         raise ConfigError(
             f"there is no part or config named '{name}'.", remedy=did_you_mean(name, everything)
         )
     sections = [part_words(part) for part in found]
+    if name in datasets:
+        sections.append(dataset_words(datasets[name]))
     if name in configs:
         sections.append(config_words(name, configs[name]))
     click.echo("\n\n".join(sections))
@@ -61,6 +64,18 @@ def part_words(part) -> str:
     else:
         blocks.append("no parameters")
     return "\n\n".join(blocks)
+
+
+def dataset_words(dataset) -> str:
+    """A data set as text: where it comes from, under which terms, how to get it."""
+    facts = [
+        ("page", dataset.page),
+        ("licence", dataset.licence),
+        ("cite", dataset.citation),
+        ("files", ", ".join(member.name for member in dataset.members)),
+    ]
+    blocks = [f"data set {dataset.name}: {dataset.title}", text.table(facts)]
+    return "\n\n".join([*blocks, f"Get it with: greedyexp data fetch {dataset.name}"])
 
 
 def config_words(name: str, path: Path) -> str:
