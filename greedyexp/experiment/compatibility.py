@@ -18,6 +18,7 @@ _NEEDS = {
     "multi_task": ("several tasks", "makes one"),
     "noise_std": ("the noise level", "does not give it"),
     "test_rows": ("rows held out for testing", "holds out none"),
+    "labels": ("class labels as responses", "gives none"),
 }
 
 
