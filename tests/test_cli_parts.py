@@ -62,7 +62,15 @@ def test_list_of_everything_has_each_kind_and_a_users_plugin(tmp_path):
     (tmp_path / "mine.py").write_text(PLUGIN)
     result = greedyexp("list", "--plugin", "mine.py", cwd=tmp_path)
     headings = [line for line in result.stdout.splitlines() if line and not line.startswith(" ")]
-    assert headings == ["generators", "algorithms", "metrics", "figures", "datasets", "configs"]
+    assert headings == [
+        "generators",
+        "algorithms",
+        "metrics",
+        "figures",
+        "tables",
+        "datasets",
+        "configs",
+    ]
     assert re.search(r"^  toy_exact +The truth itself\.$", result.stdout, re.MULTILINE)
     for config in (REPOSITORY / "configs").glob("*.yaml"):
         assert f"\n  {config.stem}" in result.stdout

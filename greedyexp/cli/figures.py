@@ -1,4 +1,4 @@
-"""Drawing, with the folder named in every complaint."""
+"""Drawing and tabulating, with the folder named in every complaint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from greedyexp.errors import UserError
 
 
 def drawn(folder: Path) -> list[Path]:
-    """Draw the figures of a run folder; an error that names no place gets the folder as its place.
+    """Draw the figures and write the tables of a run folder, which is the place of nameless errors.
 
     Raises
     ------

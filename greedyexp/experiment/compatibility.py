@@ -76,7 +76,7 @@ def refuse_figure(
         if name not in known:
             mistakes.add(
                 doc.place(keys),
-                f"figure '{part.name}' reads a column '{name}', which the CSV will not have.",
+                f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
                 did_you_mean(name, known),
             )
 

@@ -8,7 +8,7 @@ import numpy as np
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 
 
-def limits(inner, ends, tested: tuple[float, float]) -> tuple[float, float]:
+def limits(inner, ends, tested: tuple[float, float] | None = None) -> tuple[float, float]:
     """Limits of the y axis that show all finite estimates.
 
     Parameters
@@ -16,14 +16,17 @@ def limits(inner, ends, tested: tuple[float, float]) -> tuple[float, float]:
     inner : array_like
         Estimates and predictions: all finite ones are shown.
     ends : array_like
-        Ends of intervals, shown as far as the tested range goes: an end beyond it is an
-        extrapolation, and the axis is not stretched for it.
-    tested : (float, float)
+        Ends of intervals: the finite ones are shown, though none beyond the tested range: those are
+        extrapolations, and the axis is not stretched for them.
+    tested : (float, float), optional
         Least and largest value at which trials were made.
     """
-    inner, ends = np.asarray(inner, dtype=float), np.asarray(ends, dtype=float)
-    shown = np.concatenate([inner[np.isfinite(inner)], np.clip(ends[np.isfinite(ends)], *tested)])
-    low, high = (shown.min(), shown.max()) if len(shown) else tested
+    inner, ends = (np.asarray(values, dtype=float) for values in (inner, ends))
+    inner, ends = inner[np.isfinite(inner)], ends[np.isfinite(ends)]
+    shown = np.concatenate([inner, np.clip(ends, *tested) if tested else ends])
+    if not len(shown):
+        shown = np.array(tested or (0.0, 1.0))
+    low, high = shown.min(), shown.max()
     margin = 0.06 * (high - low) or 0.5
     return low - margin, high + margin
 

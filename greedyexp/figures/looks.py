@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from greedyexp.figures.labels import levels_text
 from greedyexp.figures.style import COLOURS, DASHES, MARKERS, assign
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import success_column
+from greedyexp.frames.labels import levels_text
 
 
 class Looks:

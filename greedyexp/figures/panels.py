@@ -2,65 +2,52 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from greedyexp.figures.labels import levels_text
+from greedyexp.frames.labels import levels_text
 
 # Characters of the note's type size that fit into one inch.
 _NOTE_DENSITY = 20
 
 
 class Panels:
-    """A figure with one panel for each pair of values of two columns.
+    """A figure with one panel for each cell of a grid.
 
     Parameters
     ----------
-    table : DataFrame
-        Has the values.
-    row, panel : str or None
-        Columns whose values become rows and columns of panels; None for a single one.
+    grid : list of rows, each a list of dict or None
+        What each panel shows, as ``grid`` and ``wrapped`` give it; None leaves the place empty.
     width, height : float
         Inches of one panel.
-    sharex, sharey : bool
-        Whether all panels have one axis.
+    sharey : bool
+        Whether all panels have one vertical axis.
     """
 
     def __init__(
-        self,
-        table: pd.DataFrame,
-        *,
-        row: str | None,
-        panel: str | None,
-        width: float = 3.4,
-        height: float = 2.6,
-        sharex: bool = True,
-        sharey: bool = True,
+        self, grid: list[list], *, width: float = 3.4, height: float = 2.6, sharey: bool = True
     ):
-        self.row, self.panel = row, panel
-        self.rows, self.columns = _levels(table, row), _levels(table, panel)
         self.figure, self.axes = plt.subplots(
-            len(self.rows),
-            len(self.columns),
-            figsize=(
-                max(6.5, 1.2 + width * len(self.columns)),
-                1.9 + height * len(self.rows),
-            ),
-            sharex=sharex,
+            len(grid),
+            len(grid[0]),
+            figsize=(max(6.5, 1.2 + width * len(grid[0])), 1.9 + height * len(grid)),
+            sharex=True,
             sharey=sharey,
             squeeze=False,
             layout="constrained",
         )
+        self._shown = list(zip(self.axes.flat, chain.from_iterable(grid), strict=True))
+        for axis, shown in self._shown:
+            axis.set_visible(shown is not None)
 
     def __iter__(self) -> Iterator[tuple[plt.Axes, dict]]:
-        """Each panel with the values of its columns."""
-        for i, row_value in enumerate(self.rows):
-            for j, panel_value in enumerate(self.columns):
-                values = {self.row: row_value, self.panel: panel_value}
-                yield self.axes[i, j], {c: v for c, v in values.items() if c is not None}
+        """Each panel with what it shows."""
+        return ((axis, shown) for axis, shown in self._shown if shown is not None)
 
     def label(self, x: str, y: str) -> None:
         """Axis labels on the outer panels only."""
@@ -83,6 +70,25 @@ class Panels:
             part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)
         ]
         self.figure.supxlabel("\n".join(broken), fontsize=7, color="0.35")
+
+
+def grid(table: pd.DataFrame, *, row: str | None, panel: str | None) -> list[list[dict]]:
+    """A row of panels for each value of one column, in it one for each value of another."""
+    return [
+        [
+            {column: value for column, value in ((row, i), (panel, j)) if column is not None}
+            for j in _levels(table, panel)
+        ]
+        for i in _levels(table, row)
+    ]
+
+
+def wrapped(shown: Sequence, most: int = 3) -> list[list]:
+    """Panels in as few rows as fit, evenly filled, the rest left empty."""
+    rows = math.ceil(len(shown) / most)
+    columns = math.ceil(len(shown) / rows)
+    padded = [*shown, *[None] * (rows * columns - len(shown))]
+    return [padded[i * columns : (i + 1) * columns] for i in range(rows)]
 
 
 def inside(table: pd.DataFrame, values: dict) -> pd.DataFrame:

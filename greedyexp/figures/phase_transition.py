@@ -9,14 +9,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from greedyexp.figures import notes, predictions
-from greedyexp.figures.labels import axis_label, letter
+from greedyexp.figures import predictions
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.panels import Panels, inside, title
+from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import count_successes, require_columns, succeeded
+from greedyexp.frames.labels import axis_label, letter
 from greedyexp.registry import figure
 from greedyexp.stats.proportions import wilson
+from greedyexp.stats.sequential import confidence_sequence
 from greedyexp.theory.thresholds import Threshold
 
 
@@ -45,7 +47,8 @@ def phase_transition(
 ) -> Figure:
     """Success probability against ``x``, one line per algorithm and second key.
 
-    Bands are 95% Wilson intervals. A replicate that failed (error, timeout, not finite) counts as
+    Bands are 95% Wilson intervals, or intervals valid at any stopping time when results decided how
+    many trials a point got. A replicate that failed (error, timeout, not finite) counts as
     no success; the note below the panels gives the rate. Colours and markers tell algorithms
     apart, dashes the second key. Vertical lines are the predicted transitions of
     ``greedyexp.theory.thresholds``, drawn when ``x`` is theta, ``panel`` is kappa and the values of
@@ -55,11 +58,13 @@ def phase_transition(
     require_columns(frame, keys)
     table = count_successes(succeeded(frame, success, context), frame, keys)
     looks = Looks(table, line)
-    panels = Panels(table, row=row, panel=panel)
+    # Wilson's interval misses too often when results decide how many trials there are.
+    intervals = confidence_sequence if context.adaptive else wilson
+    panels = Panels(grid(table, row=row, panel=panel))
     drawn = []
     for axis, values in panels:
         rows = inside(frame, values)
-        _draw_lines(axis, inside(table, values), x, line, looks)
+        _draw_lines(axis, inside(table, values), x, line, looks, intervals)
         axis.set_ylim(-0.03, 1.03)
         title(axis, values)
         if theory and (x, panel) == ("theta", "kappa"):
@@ -74,11 +79,13 @@ def phase_transition(
     return panels.figure
 
 
-def _draw_lines(axis, table: pd.DataFrame, x: str, line: list[str], looks: Looks) -> None:
+def _draw_lines(
+    axis, table: pd.DataFrame, x: str, line: list[str], looks: Looks, intervals
+) -> None:
     for key, points in table.groupby(line, sort=True):
         look = looks.of(*key)
         points = points.sort_values(x)
-        low, high = wilson(points["successes"], points["trials"])
+        low, high = intervals(points["successes"], points["trials"])
         axis.fill_between(points[x], low, high, color=look["color"], alpha=0.13, linewidth=0)
         # Staggered markers keep lines apart where they lie on one another, at 0 and at 1.
         step = max(1, min(len(looks.order), len(points) // 3))
@@ -127,8 +134,9 @@ def _draw_second_axis(
 def _note(frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: list[str]) -> list[str]:
     trials = table["trials"]
     per_point = notes.trials_text(trials.min(), trials.max(), trials.sum())
+    bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
     return [
-        f"{notes.origin(context)}: {per_point}, 95% Wilson bands",
+        f"{notes.origin(context)}: {per_point}, {bands}",
         notes.failures_text(frame, "counted as no success"),
         notes.pooled_text(frame, keys),
     ]

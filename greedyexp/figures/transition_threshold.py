@@ -9,13 +9,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from greedyexp.figures import notes, predictions
+from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_interval, draw_unreached, limits
-from greedyexp.figures.labels import axis_label, levels_text, number
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.panels import Panels, inside, title
+from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.labels import axis_label, levels_text, number
 from greedyexp.frames.thresholds import thresholds
 from greedyexp.registry import figure
 from greedyexp.theory.thresholds import Threshold
@@ -61,7 +62,7 @@ def transition_threshold(
     require_numbers(frame, x)
     table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
     looks = Looks(table, line)
-    panels = Panels(table, row=row, panel=panel, width=4.2, height=3.2)
+    panels = Panels(grid(table, row=row, panel=panel), width=4.2, height=3.2)
     stated, drawn = {}, []
     if theory and (x, of) == ("kappa", "theta") and line[0] == "algorithm":
         for axis, values in panels:

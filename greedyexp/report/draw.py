@@ -1,125 +1,97 @@
-"""Drawing every figure of a run from its table and its resolved configuration."""
+"""Drawing every figure and writing every table of a run from its CSV and its configuration."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
 from greedyexp import registry
-from greedyexp.errors import StorageError
-from greedyexp.frames.context import Context
-from greedyexp.report.folders import read_frame, table_of
+from greedyexp.errors import ConfigError, StorageError
+from greedyexp.experiment.parameters import BadValue, Parameters
+from greedyexp.report.source import Source, entries, read_source
+from greedyexp.report.tabulate import write_table
 
 
 def draw(folder: Path) -> list[Path]:
-    """Draw the figures of one run folder as PNG and PDF under ``figures/``.
+    """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
     Parameters
     ----------
     folder : Path
-        Holds ``config.yaml`` and the table; the journal is not needed.
+        Holds ``config.yaml`` and the tidy table; the journal is not needed.
 
     Returns
     -------
     list of Path
-        Files written, PNG before PDF.
+        Files written: each figure as PNG and PDF, then each table as CSV, Markdown and LaTeX.
 
     Raises
     ------
     StorageError
-        When the table or the configuration is missing or unreadable.
+        When the table or the configuration is missing or unreadable, or a file cannot be written.
     ConfigError
-        When a figure does not exist or names a column that the table does not have.
+        When a figure or a table does not exist or names a column that the CSV does not have.
     """
     import matplotlib.pyplot as plt
 
     from greedyexp.figures.style import use_style
 
-    config_text, config = _read_config(folder / "config.yaml")
-    table = table_of(folder)
-    if table is None:
-        raise StorageError("there is no table to draw from.", place=str(folder))
-    registry.load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
-    frame = read_frame(table)
-    if frame.empty:
+    source = read_source(folder)
+    if source.frame.empty:
         return []
     use_style()
-    metadata = _metadata(folder, config_text)
+    note = _fingerprint(source)
     written = []
-    for name, params, stem in _figures(config):
-        part = registry.find("figure", name)
-        model = part.parameters(**params)
-        values = {key: getattr(model, key) for key in part.parameters.model_fields}
-        picture = part.function(frame, _context(folder, config), **values)
+    for part, params, stem in _parts(source.config, "figure"):
+        picture = part.function(source.frame, source.context, **params)
         try:
-            written += _save(picture, folder / "figures" / stem, metadata)
+            written += _save(picture, folder / "figures" / stem, note)
         finally:
             plt.close(picture)
+    for part, params, stem in _parts(source.config, "table"):
+        cells = part.function(source.frame, source.context, **params)
+        written += write_table(cells, part.title, folder / "tables" / stem)
     return written
 
 
-def _read_config(path: Path) -> tuple[str, dict]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        config = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = str(error).partition("\n")[0]
-        raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
-    if not isinstance(config, dict) or "name" not in config:
-        raise StorageError("this is not the configuration of a run.", place=str(path))
-    return text, config
-
-
-def _entries(items: list) -> list[tuple[str, dict]]:
-    """``name`` or ``{name: parameters}`` as pairs."""
-    return [(item, {}) if isinstance(item, str) else next(iter(item.items())) for item in items]
-
-
-def _figures(config: dict) -> list[tuple[str, dict, str]]:
-    """Name, parameters and file stem of each figure; a repeated name gets a number."""
+def _parts(config: dict, kind: str) -> Iterator[tuple[registry.Part, dict, str]]:
+    """Part, parameters and file stem of each figure or table; a repeated name gets a number."""
     seen: dict[str, int] = {}
-    result = []
-    for name, params in _entries(config.get("figures", [])):
+    for name, given in entries(config, f"{kind}s"):
         seen[name] = seen.get(name, 0) + 1
-        result.append((name, params or {}, name if seen[name] == 1 else f"{name}_{seen[name]}"))
-    return result
+        part = registry.find(kind, name)
+        stem = name if seen[name] == 1 else f"{name}_{seen[name]}"
+        yield part, _validated(part, given), stem
 
 
-def _context(folder: Path, config: dict) -> Context:
-    known = registry.parts("algorithm")
-    algorithms, titles = {}, {}
-    for name, params in _entries(config["algorithms"]):
-        label = (params or {}).get("label", name)
-        algorithms[label] = name
-        titles[label] = known[name].title if name in known and label == name else label
-    paper = config.get("paper") or {}
-    source = ", ".join(str(paper[k]) for k in ("key", "figure") if paper.get(k))
-    return Context(
-        name=config["name"],
-        profile=folder.name,
-        trials=config["trials"],
-        source=source,
-        algorithms=algorithms,
-        titles=titles,
-    )
+def _validated(part: registry.Part, given: dict) -> dict:
+    parameters = Parameters(part)
+    unknown = sorted(given.keys() - set(parameters.names))
+    if unknown:
+        raise ConfigError(f"{part.kind} '{part.name}' has no parameter '{unknown[0]}'.")
+    missing = [name for name in parameters.required() if name not in given]
+    if missing:
+        raise ConfigError(f"{part.kind} '{part.name}' needs '{missing[0]}'.")
+    try:
+        return parameters.defaults | {key: parameters.read(key, given[key]) for key in given}
+    except BadValue as error:
+        raise ConfigError(f"{part.kind} '{part.name}': {error}") from None
 
 
-def _metadata(folder: Path, config_text: str) -> dict[str, str]:
+def _fingerprint(source: Source) -> str:
     commit = "unknown"
-    manifest = folder / "manifest.json"
+    manifest = source.folder / "manifest.json"
     # A figure can be drawn without knowing the commit.
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         commit = str(json.loads(manifest.read_text(encoding="utf-8"))["git"]["commit"])
-    digest = hashlib.sha256(config_text.encode()).hexdigest()[:16]
-    return {"config": digest, "commit": commit}
+    digest = hashlib.sha256(source.config_text.encode()).hexdigest()[:16]
+    return f"greedyexp config {digest} commit {commit}"
 
 
-def _save(picture, stem: Path, metadata: dict[str, str]) -> list[Path]:
-    note = f"greedyexp config {metadata['config']} commit {metadata['commit']}"
+def _save(picture, stem: Path, note: str) -> list[Path]:
     files = [stem.with_suffix(".png"), stem.with_suffix(".pdf")]
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import click
 from greedyexp import shipped
 from greedyexp.cli import options, text
 
-KINDS = ("generators", "algorithms", "metrics", "figures", "datasets", "configs")
+KINDS = ("generators", "algorithms", "metrics", "figures", "tables", "datasets", "configs")
 
 
 @click.command("list", short_help="Names of parts and configs.")
@@ -17,7 +17,7 @@ KINDS = ("generators", "algorithms", "metrics", "figures", "datasets", "configs"
 @options.plugins
 @options.shared
 def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
-    """List generators, algorithms, metrics, figures, data sets or configs; all without KIND."""
+    """List the parts, data sets or configs of one KIND; all of them without it."""
     from greedyexp.registry import load_plugins
 
     load_plugins(plugin_files)

@@ -1,4 +1,4 @@
-"""``greedyexp plot``: redraw figures from CSV files alone."""
+"""``greedyexp plot``: redraw figures and tables from CSV files alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import click
 from greedyexp.cli import failures, figures, options
 
 
-@click.command("plot", short_help="Redraw figures from CSV files.")
+@click.command("plot", short_help="Redraw figures and tables from CSV files.")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path, quiet: bool) -> None:
-    """Redraw every figure of the runs at or below PATH (default: results)."""
+    """Redraw every figure and table of the runs at or below PATH (default: results)."""
     from greedyexp import report
     from greedyexp.errors import UserError
 
@@ -27,6 +27,6 @@ def command(ctx: click.Context, path: Path, quiet: bool) -> None:
             # One damaged folder must not keep the others from being drawn.
             code = failures.tell(error, ctx)
             continue
-        for figure in () if quiet else drawn:
-            click.echo(figure)
+        for file in () if quiet else drawn:
+            click.echo(file)
     ctx.exit(code)

@@ -17,7 +17,7 @@ from greedyexp.cli import options, text
 def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     """Show what NAME is, where it comes from and which parameters it takes.
 
-    NAME is a generator, algorithm, metric, figure, data set or shipped config.
+    NAME is a generator, algorithm, metric, figure, table, data set or shipped config.
     """
     from greedyexp import registry
     from greedyexp.datasets import catalogue

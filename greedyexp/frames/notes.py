@@ -1,4 +1,4 @@
-"""What a figure's note says of the run: where it comes from, its trials, its failures."""
+"""What figures and tables say of the run: where it comes from, its trials, its failures."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def failures_text(frame: pd.DataFrame, how: str) -> str:
 def pooled_text(frame: pd.DataFrame, keys: Sequence[str]) -> str:
     """A warning when a point holds more than one setting of the data; empty otherwise."""
     if "replicate" in frame.columns and frame.duplicated([*keys, "replicate"]).any():
-        return "Points hold several settings that the figure does not tell apart."
+        return "Points hold several settings that are not told apart here."
     return ""

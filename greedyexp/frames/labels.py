@@ -1,4 +1,4 @@
-"""How figures and notes write the names of columns and their values."""
+"""How figures, tables and notes write the names of columns and their values."""
 
 from __future__ import annotations
 

@@ -1,0 +1,143 @@
+"""Means of metrics with their intervals, and the numbers a paper printed for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
+
+from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.frames import notes
+from greedyexp.frames.context import Context
+from greedyexp.frames.counts import FAILED, require_columns
+from greedyexp.stats.means import t_interval
+
+
+class MetricStyle(BaseModel):
+    """How a metric is shown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: Annotated[str, Field(description="What it is called; its name when empty.")] = ""
+    scale: Annotated[float, Field(gt=0, description="Factor, 100 for percent.")] = 1.0
+    unit: Annotated[str, Field(description="Unit after scaling, such as %.")] = ""
+    digits: Annotated[int, Field(ge=0, le=12, description="Decimals shown.")] = 3
+
+    def named(self, metric: str) -> str:
+        """Title and unit."""
+        title = self.title or metric.replace("_", " ")
+        return f"{title} ({self.unit})" if self.unit else title
+
+
+Metrics = list[str] | dict[str, MetricStyle]
+# Algorithm label or name, metric, value of the row column, printed number in the shown unit.
+Published = dict[str, dict[str, dict[str, float]]]
+
+
+def styles(metrics: Metrics) -> dict[str, MetricStyle]:
+    """The style of each metric, in the order asked for."""
+    if isinstance(metrics, Mapping):
+        return dict(metrics)
+    return {name: MetricStyle() for name in metrics}
+
+
+def compare(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    row: str,
+    metrics: Mapping[str, MetricStyle],
+    published: Published,
+) -> pd.DataFrame:
+    """Mean of every metric for every algorithm at every value of a column.
+
+    Means are over the replicates that did not fail; how many did is in the result.
+
+    Parameters
+    ----------
+    row : str
+        Column whose values are compared apart.
+    published : mapping algorithm -> metric -> value of ``row`` -> number
+        In the shown unit.
+
+    Returns
+    -------
+    DataFrame
+        One row for each value of ``row``, metric and algorithm, algorithms as the experiment lists
+        them: ``value``, ``low``, ``high`` (95% t interval), ``published`` (nan when absent), all
+        in the shown unit; ``replicates`` in the mean and ``failed`` ones.
+
+    Raises
+    ------
+    ConfigError
+        When a column is missing, a metric is not numeric, or published numbers name something
+        that the experiment does not have.
+    """
+    require_columns(frame, [row, *metrics])
+    for metric in metrics:
+        if not pd.api.types.is_numeric_dtype(frame[metric]):
+            raise ConfigError(f"column '{metric}' is not a number.", remedy="Name a metric.")
+    _refuse_unknown(published, context, metrics)
+    present = set(frame["algorithm"])
+    labels = [label for label in context.algorithms if label in present]
+    labels += sorted(present - set(labels))
+    cells = []
+    for level in sorted(frame[row].unique()):
+        for metric, style in metrics.items():
+            for label in labels:
+                rows = frame[(frame[row] == level) & (frame["algorithm"] == label)]
+                failed = rows["status"].isin(FAILED)
+                values = rows.loc[~failed, metric].dropna() * style.scale
+                printed = _published(published, context, label, metric, level)
+                numbers = (*t_interval(values), printed, len(values), failed.sum())
+                cells.append((level, metric, label, *numbers))
+    columns = ["value", "low", "high", "published", "replicates", "failed"]
+    return pd.DataFrame(cells, columns=[row, "metric", "algorithm", *columns])
+
+
+def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
+    """What must be said beside the numbers of ``compare``."""
+    row = table.columns[0]
+    fewest, most = table["replicates"].min(), table["replicates"].max()
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    lines = [f"{notes.origin(context)}: means over {count} replicates with 95% t intervals."]
+    failed = frame["status"].isin(FAILED)
+    if failed.any():
+        by_label = failed.groupby(frame["algorithm"]).agg(["sum", "count"])
+        parts = [
+            f"{context.titles.get(label, label)} {lost} of {count}"
+            for label, lost, count in by_label[by_label["sum"] > 0].itertuples()
+        ]
+        lines.append(f"Failed replicates, not in the means: {', '.join(parts)}.")
+    unproved = (frame["status"] == "not_converged").mean()
+    if unproved:
+        lines.append(f"Without certificate: {unproved:.2%}.")
+    lines.append(notes.pooled_text(frame, [row, "algorithm"]))
+    return [line for line in lines if line]
+
+
+def _refuse_unknown(published: Published, context: Context, metrics: Sequence[str]) -> None:
+    labels = {*context.algorithms, *context.algorithms.values()}
+    for label, by_metric in published.items():
+        for name, known in ((label, labels), *((metric, set(metrics)) for metric in by_metric)):
+            if name not in known:
+                raise ConfigError(
+                    f"`published` names '{name}', which is not compared here.",
+                    remedy=did_you_mean(name, sorted(known)),
+                )
+
+
+def _published(published: Published, context: Context, label: str, metric: str, level) -> float:
+    name = context.algorithms.get(label, label)
+    by_level = published.get(label, published.get(name, {})).get(metric, {})
+    return next((n for key, n in by_level.items() if _same(key, level)), float("nan"))
+
+
+def _same(key: str, level) -> bool:
+    """Whether a key of YAML, which is text, means this value of a column."""
+    try:
+        return float(key) == float(level)
+    except ValueError:
+        return key == str(level)

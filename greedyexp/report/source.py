@@ -1,0 +1,94 @@
+"""What a run folder holds for figures, tables and verdicts: its CSV and its configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from greedyexp import registry
+from greedyexp.errors import StorageError
+from greedyexp.frames.context import Context
+from greedyexp.report.folders import read_frame, table_of
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run folder, read.
+
+    Parameters
+    ----------
+    folder : Path
+    config_text : str
+        ``config.yaml`` as it stands there.
+    config : dict
+        The same, parsed.
+    frame : DataFrame
+        The tidy table.
+    context : Context
+        What figures and tables say of the run.
+    """
+
+    folder: Path
+    config_text: str
+    config: dict
+    frame: pd.DataFrame
+    context: Context
+
+
+def read_source(folder: Path) -> Source:
+    """Read a run folder and load the plugins it names; the journal is not needed.
+
+    Raises
+    ------
+    StorageError
+        When the table or the configuration is missing or unreadable.
+    """
+    text, config = _read_config(folder / "config.yaml")
+    table = table_of(folder)
+    if table is None:
+        raise StorageError("there is no table to read.", place=str(folder))
+    registry.load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
+    return Source(folder, text, config, read_frame(table), _context(folder, config))
+
+
+def entries(config: dict, section: str) -> list[tuple[str, dict]]:
+    """``name`` or ``{name: parameters}`` as pairs."""
+    items = config.get(section, [])
+    pairs = [(item, {}) if isinstance(item, str) else next(iter(item.items())) for item in items]
+    return [(name, params or {}) for name, params in pairs]
+
+
+def _read_config(path: Path) -> tuple[str, dict]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        config = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = str(error).partition("\n")[0]
+        raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
+    if not isinstance(config, dict) or "name" not in config:
+        raise StorageError("this is not the configuration of a run.", place=str(path))
+    return text, config
+
+
+def _context(folder: Path, config: dict) -> Context:
+    known = registry.parts("algorithm")
+    algorithms, titles = {}, {}
+    for name, params in entries(config, "algorithms"):
+        label = params.get("label", name)
+        algorithms[label] = name
+        titles[label] = known[name].title if name in known and label == name else label
+    paper = config.get("paper") or {}
+    trials = config["trials"]
+    adaptive = isinstance(trials, dict)
+    return Context(
+        name=config["name"],
+        profile=folder.name,
+        trials=trials["max"] if adaptive else trials,
+        source=", ".join(str(paper[k]) for k in ("key", "figure") if paper.get(k)),
+        algorithms=algorithms,
+        titles=titles,
+        adaptive=adaptive,
+    )

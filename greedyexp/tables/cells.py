@@ -1,0 +1,38 @@
+"""Cells of a table: a number with its interval and what a paper printed for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measured number.
+
+    Parameters
+    ----------
+    value, low, high : float
+        Estimate and interval, in the unit of the table; infinite ends say that nothing is known.
+    published : float
+        The printed number; nan when there is none.
+    digits : int
+        Decimals shown.
+    """
+
+    value: float
+    low: float
+    high: float
+    published: float = math.nan
+    digits: int = 3
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            text = "none"
+        elif math.isinf(self.high - self.low):
+            text = f"{self.value:.{self.digits}f} ± ∞"
+        else:
+            half = (self.high - self.low) / 2
+            text = f"{self.value:.{self.digits}f} ± {half:.{self.digits}f}"
+        # As printed: a paper's digits are not ours to round.
+        return text if math.isnan(self.published) else f"{text} ({self.published:g})"
