@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from greedyexp.figures import predictions
+from greedyexp.figures import ceilings, predictions
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.panels import Panels, grid, inside, title
 from greedyexp.frames import notes
@@ -22,8 +22,9 @@ from greedyexp.stats.sequential import confidence_sequence
 from greedyexp.theory.thresholds import Threshold
 
 
-def _columns(*, x, panel, row, line, success, **_) -> list[str]:
-    return [name for name in (x, panel, row, *line, *success.values()) if name is not None]
+def _columns(*, x, panel, row, line, success, ceiling, **_) -> list[str]:
+    needed = ceilings.COLUMNS if ceiling else ()
+    return [name for name in (x, panel, row, *line, *success.values(), *needed) if name is not None]
 
 
 @figure("phase_transition", title="Phase transition", columns=_columns)
@@ -44,6 +45,9 @@ def phase_transition(
         str | None, Field(description="column that grows with x, written along the top")
     ] = "n_samples",
     theory: Annotated[bool, Field(description="draw the predicted two-task transitions")] = True,
+    ceiling: Annotated[
+        bool, Field(description="draw the success that noise leaves possible")
+    ] = False,
 ) -> Figure:
     """Success probability against ``x``, one line per algorithm and second key.
 
@@ -52,7 +56,8 @@ def phase_transition(
     no success; the note below the panels gives the rate. Colours and markers tell algorithms
     apart, dashes the second key. Vertical lines are the predicted transitions of
     ``greedyexp.theory.thresholds``, drawn when ``x`` is theta, ``panel`` is kappa and the values of
-    the coefficients are such as the prediction is stated for.
+    the coefficients are such as the prediction is stated for. With ``ceiling``, curves give the
+    probability that every nonzero value clears the noise (``greedyexp.theory.ceilings``).
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, keys)
@@ -65,6 +70,8 @@ def phase_transition(
     for axis, values in panels:
         rows = inside(frame, values)
         _draw_lines(axis, inside(table, values), x, line, looks, intervals)
+        if ceiling:
+            ceilings.draw_ceilings(axis, rows, x, line, looks)
         axis.set_ylim(-0.03, 1.03)
         title(axis, values)
         if theory and (x, panel) == ("theta", "kappa"):
@@ -74,8 +81,9 @@ def phase_transition(
         if second_axis in frame.columns:
             _draw_second_axis(axis, rows, x, second_axis, line[1:], values)
     panels.label(axis_label(x), "probability of success")
-    panels.legend([*looks.handles(context, success), *predictions.handles(drawn)])
-    panels.note(_note(frame, context, table, keys))
+    limit = [ceilings.handle()] if ceiling else []
+    panels.legend([*looks.handles(context, success), *predictions.handles(drawn), *limit])
+    panels.note([*_note(frame, context, table, keys), ceilings.NOTE if ceiling else ""])
     return panels.figure
 
 

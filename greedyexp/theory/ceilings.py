@@ -1,0 +1,56 @@
+"""How often noise alone leaves every nonzero coefficient visible, however good the method."""
+
+from __future__ import annotations
+
+from scipy.special import erfc
+
+from greedyexp.theory.noise import largest_entry
+
+
+def visible(
+    values: str,
+    noise_std: float,
+    *,
+    n_samples: int,
+    n_features: int,
+    n_tasks: int,
+    sparsity: int,
+) -> float:
+    """P(every nonzero coefficient exceeds the largest correlation of a column with the noise).
+
+    Assumption: on a design of unit variance an entry is found if and only if its value exceeds
+    t = noise_std sqrt(2 log(p r) / n), the level of the largest of the p r noise correlations (see
+    ``noise.largest_entry``). An entry below it is not told from a null entry by any threshold that
+    keeps all of those out. The r s values are independent, hence:
+
+    - standard normal values: P(|N| > t)^(r s) = erfc(t / sqrt 2)^(r s);
+    - values +-1: 1 if t < 1, else 0.
+
+    A shared row may be found by its strongest entry, and the noise may be luckier than its level,
+    so that success can lie somewhat above; samples too few to tell columns apart put it below.
+
+    Parameters
+    ----------
+    values : {"gaussian", "sign"}
+        Law of the nonzero coefficients.
+    noise_std : float >= 0
+    n_samples : int
+        n, rows per task.
+    n_features, n_tasks, sparsity : int
+        p, r and s, nonzeros per task; p r >= 2.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Raises
+    ------
+    ValueError
+        For another law.
+    """
+    level = largest_entry(noise_std, n_samples, n_features, n_tasks)
+    if values == "sign":
+        return float(level < 1)
+    if values == "gaussian":
+        return float(erfc(level / 2**0.5) ** (n_tasks * sparsity))
+    raise ValueError(f"no prediction for values '{values}'.")
