@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
+from greedyexp.stats.inputs import checked_confidence, checked_counts
+
 
 def wilson(successes, trials, *, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's score interval for a binomial proportion.
@@ -25,13 +27,8 @@ def wilson(successes, trials, *, confidence: float = 0.95) -> tuple[np.ndarray, 
     ----------
     Wilson (1927), Probable inference, the law of succession, and statistical inference.
     """
-    successes = np.asarray(successes, dtype=float)
-    trials = np.asarray(trials, dtype=float)
-    if not 0 < confidence < 1:
-        raise ValueError("confidence must lie strictly between 0 and 1.")
-    if np.any(successes < 0) or np.any(successes > trials):
-        raise ValueError("successes must lie between 0 and trials.")
-    z2 = ndtri(0.5 + confidence / 2) ** 2
+    successes, trials = checked_counts(successes, trials)
+    z2 = ndtri(0.5 + checked_confidence(confidence) / 2) ** 2
     failures = trials - successes
     centre = successes + z2 / 2
     half = np.sqrt(
@@ -41,7 +38,7 @@ def wilson(successes, trials, *, confidence: float = 0.95) -> tuple[np.ndarray, 
                 successes * failures,
                 trials,
                 where=trials > 0,
-                out=np.zeros(np.broadcast(successes, trials).shape),
+                out=np.zeros(trials.shape),
             )
             + z2 / 4
         )

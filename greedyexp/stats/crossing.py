@@ -1,0 +1,314 @@
+"""Where a rising success probability crosses a level, with an interval from the likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, log_expit, logit, ndtri, xlogy
+
+from greedyexp.stats.inputs import checked_confidence, checked_counts
+
+# An end of the interval further from the data than this many of its spreads counts as infinite.
+FAR = 1e4
+# Logits beyond which a probability is 0 or 1 in double precision.
+CERTAIN = 1e3
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A fitted crossing.
+
+    Parameters
+    ----------
+    estimate : float
+        tau, in units of x. Infinite when the data rise nowhere or lie on one side of the level;
+        nan without data, or when the data do not rise and sit on the level.
+    low, high : float
+        Ends of the interval, low <= estimate <= high; infinite where the data set no limit.
+    slope : float in [0, inf]
+        b, in logits per unit of x: infinite for separated data, 0 where the fit is flat.
+    level : float in (0, 1)
+        The probability whose crossing was sought.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    slope: float
+    level: float = 0.5
+
+    @property
+    def regular(self) -> bool:
+        """Whether the fit is an interior maximum, so that it has a linear expansion."""
+        return 0 < self.slope < np.inf
+
+    def probability(self, x) -> np.ndarray:
+        """Fitted success probability at x, for a regular fit."""
+        x = np.asarray(x, dtype=float)
+        return expit(logit(self.level) + self.slope * (x - self.estimate))
+
+
+def crossing(x, successes, trials, *, level: float = 0.5, confidence: float = 0.95) -> Crossing:
+    """Where a success probability that rises with x crosses a level.
+
+    The model is P = expit(logit(level) + b (x - tau)) with b >= 0. The interval reaches from the
+    estimate to the first tau that two tests with one degree of freedom reject, b estimated under
+    each tau: the likelihood-ratio test and the score test. They agree on smooth curves. The
+    likelihood ratio alone is defined for separated data and data on one side of the level, but
+    covers too rarely when the curve rises between two points (92% at 20 trials each), where few
+    outcomes are likely and most are 0 or all successes; the score test mends that.
+
+    Parameters
+    ----------
+    x : array_like, shape (k,)
+        Where the trials were made; repetitions and any order are allowed.
+    successes, trials : array_like of counts, shape (k,)
+        0 <= successes <= trials. Points without trials are ignored.
+    level : float in (0, 1)
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    Crossing
+
+    Raises
+    ------
+    ValueError
+        When x is not finite, counts are impossible, or a level is outside (0, 1).
+
+    References
+    ----------
+    Williams (1986), Interval estimation of the median lethal dose, Biometrics 42 (likelihood
+    ratio); Rao (1948), Large sample tests of statistical hypotheses concerning several parameters.
+    """
+    x, successes, trials = _pooled(x, successes, trials)
+    if not 0 < level < 1:
+        raise ValueError("level must lie strictly between 0 and 1.")
+    z = float(ndtri(0.5 + checked_confidence(confidence) / 2))
+    if not len(x):
+        return Crossing(np.nan, -np.inf, np.inf, 0.0, level)
+    # Unit spread, so that tolerances need no unit of x.
+    origin, scale = x[0], (x[-1] - x[0]) or 1.0
+    profile = _Profile((x - origin) / scale, successes, trials, float(logit(level)))
+    estimate, slope, start, step = _most_likely(profile, z)
+    if np.isnan(estimate):
+        return Crossing(np.nan, -np.inf, np.inf, 0.0, level)
+    low, high = (_end(profile, z, start, side * step) for side in (-1, 1))
+    return Crossing(
+        float(origin + scale * estimate),
+        float(origin + scale * min(low, estimate)),
+        float(origin + scale * max(high, estimate)),
+        float(slope / scale),
+        level,
+    )
+
+
+def influence(fit: Crossing, x, trials) -> np.ndarray:
+    """How much one more success at each x moves the estimated crossing.
+
+    To first order tau_hat - tau = sum over all trials of w(x) (y - p(x)), with y in {0, 1} the
+    outcome, p = ``fit.probability(x)`` and w = -(1, tau) I^-1 (1, x)^T / b for the information
+    matrix I of intercept and slope. The products w (y - p) of two crossings on common replicates
+    give the correlation of their estimates (``uncentred_correlation``).
+
+    Parameters
+    ----------
+    fit : Crossing
+        The fit to these trials.
+    x, trials : array_like, shape (k,)
+
+    Returns
+    -------
+    array, shape (k,)
+        w at each x, in units of x; 0 where the slope is 0 or infinite and no expansion exists.
+    """
+    x = np.asarray(x, dtype=float)
+    if not fit.regular:
+        return np.zeros(x.shape)
+    # Around tau the vector (1, tau) becomes (1, 0).
+    distance = x - fit.estimate
+    p = fit.probability(x)
+    weight = np.asarray(trials, dtype=float) * p * (1 - p)
+    i0, i1, i2 = weight.sum(), weight @ distance, weight @ distance**2
+    determinant = i0 * i2 - i1 * i1
+    if determinant <= 1e-12 * i0 * i2:
+        return np.zeros(x.shape)
+    return -(i2 - i1 * distance) / (determinant * fit.slope)
+
+
+def _pooled(x, successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sorted distinct x with trials, and the counts there."""
+    successes, trials = checked_counts(successes, trials)
+    x = np.asarray(x, dtype=float)
+    if x.ndim != 1 or x.shape != trials.shape:
+        raise ValueError("x, successes and trials must be vectors of one length.")
+    seen = trials > 0
+    if not np.all(np.isfinite(x[seen])):
+        raise ValueError("x must be finite.")
+    x, group = np.unique(x[seen], return_inverse=True)
+    sums = [np.bincount(group, counts[seen], minlength=len(x)) for counts in (successes, trials)]
+    return x, sums[0], sums[1]
+
+
+class _Profile:
+    """The likelihood of tau, maximised over the slope.
+
+    ``best`` is the supremum over all tau; it is set once the maximum is known.
+    """
+
+    def __init__(self, x, successes, trials, offset: float):
+        self.x, self.successes, self.trials, self.offset = x, successes, trials, offset
+        self.failures = trials - successes
+        lost, won = x[self.failures > 0], x[successes > 0]
+        self.last_loss = lost[-1] if len(lost) else -np.inf
+        self.first_win = won[0] if len(won) else np.inf
+        self.slope = 1.0
+        self.best = 0.0
+
+    def log_likelihood(self, logits) -> float:
+        return self.successes @ log_expit(logits) + self.failures @ log_expit(-logits)
+
+    def constant(self, p: float) -> float:
+        """Log likelihood of one probability everywhere."""
+        return float(xlogy(self.successes.sum(), p) + xlogy(self.failures.sum(), 1 - p))
+
+    def excess(self, tau: float, z: float) -> float:
+        """Signed root of the test statistic less z: nearly linear, above 0 when tau is rejected."""
+        distance = self.x - tau
+        if self.last_loss <= tau <= self.first_win:
+            # A step at tau explains everything except trials made exactly there.
+            steps = np.where(distance == 0, self.offset, CERTAIN * np.sign(distance))
+            return self._ratio_root(steps) - z
+        b = self._best_slope(distance)
+        # The next call is for a nearby tau, where nearly this slope is best.
+        self.slope = b or self.slope
+        root = self._ratio_root(self.offset + b * distance)
+        # The maximum over b is a root of its score, as the score test needs, only inside b > 0.
+        if root > z and b > 0:
+            root = min(root, self._score_root(distance, b))
+        return root - z
+
+    def _ratio_root(self, logits) -> float:
+        return float(np.sqrt(max(0.0, 2 * (self.best - self.log_likelihood(logits)))))
+
+    def _score_root(self, distance, b: float) -> float:
+        """Rao's statistic of tau with the slope estimated; infinite where one point tells all."""
+        p = expit(self.offset + b * distance)
+        weight = self.trials * p * (1 - p)
+        i0, i1, i2 = weight.sum(), weight @ distance, weight @ distance**2
+        left = i0 * i2 - i1 * i1
+        if left <= 1e-9 * i0 * i2:
+            return np.inf
+        return float(abs(np.sum(self.successes - self.trials * p)) * np.sqrt(i2 / left))
+
+    def _best_slope(self, distance) -> float:
+        """Root of the score in the slope, which falls; the data must not be separated at tau."""
+        low, high, b = 0.0, np.inf, self.slope
+        if distance @ (self.successes - self.trials * expit(self.offset)) <= 0:
+            return 0.0
+        for _ in range(200):
+            p = expit(self.offset + b * distance)
+            score = distance @ (self.successes - self.trials * p)
+            curvature = distance**2 @ (self.trials * p * (1 - p))
+            if score > 0:
+                low = b
+            else:
+                high = b
+            # Half the squared score over the curvature is what is still missing in likelihood.
+            if score * score <= 1e-15 * curvature or high <= low * (1 + 1e-15):
+                break
+            # A saturated fit has almost no curvature, and its Newton step goes anywhere.
+            reach = abs(score) < 8 * b * curvature
+            if reach and low < b + score / curvature < high:
+                b = b + score / curvature
+            elif high == np.inf:
+                b = 8 * low
+            else:
+                b = np.sqrt(low * high) if low > 0 else high / 8
+        return float(b)
+
+
+def _most_likely(profile: _Profile, z: float) -> tuple[float, float, float, float]:
+    """Set ``profile.best``; return tau, the slope, a tau not rejected, and a first step from it."""
+    x, wins, trials = profile.x, profile.successes, profile.trials
+    # Whole numbers, so that equal proportions give exactly 0.
+    lean = wins * trials.sum() - trials * wins.sum()
+    if x @ lean <= 1e-13 * (x @ np.abs(lean)):
+        return _flat(profile, z)
+    if profile.last_loss < profile.first_win:
+        gap = profile.first_win - profile.last_loss
+        middle = profile.last_loss + gap / 2
+        return middle, np.inf, middle, gap
+    if profile.last_loss == profile.first_win:
+        return _mixed_at_one_point(profile)
+    a, b, information = _logistic(profile)
+    tau = (profile.offset - a) / b
+    profile.best, profile.slope = profile.log_likelihood(a + b * x), b
+    gradient = np.array([1.0, tau]) / b
+    error = np.sqrt(gradient @ np.linalg.solve(information, gradient))
+    return tau, b, tau, z * float(error)
+
+
+def _flat(profile: _Profile, z: float) -> tuple[float, float, float, float]:
+    """Data that do not rise: the likelihood grows towards one constant probability."""
+    share = float(profile.successes.sum() / profile.trials.sum())
+    profile.best = profile.constant(share)
+    side = np.sign(expit(profile.offset) - share)
+    if side == 0:
+        return np.nan, 0.0, np.nan, np.nan
+    # Towards infinity every tau is accepted in the end; the first one is near the data.
+    start, step = (profile.x[-1] if side > 0 else 0.0), 1.0
+    while profile.excess(start, z) > 0 and step < FAR:
+        start, step = start + side * step, 2 * step
+    return side * np.inf, 0.0, start, step
+
+
+def _mixed_at_one_point(profile: _Profile) -> tuple[float, float, float, float]:
+    """Separated but for one point: a step there whose foot takes any probability."""
+    here = profile.last_loss
+    at = profile.x == here
+    share = float(profile.successes[at][0] / profile.trials[at][0])
+    logits = np.where(at, logit(share), CERTAIN * np.sign(profile.x - here))
+    profile.best = profile.log_likelihood(logits)
+    # The supremum is the limit from the side that puts the point above or below the level.
+    nudge = 1e-9 * np.sign(profile.offset - logit(share))
+    return here, np.inf, here + nudge, 0.1
+
+
+def _logistic(profile: _Profile) -> tuple[float, float, np.ndarray]:
+    """Intercept, slope and their information at the maximum, by damped Newton steps."""
+    design = np.column_stack([np.ones_like(profile.x), profile.x])
+    theta = np.array([logit(profile.successes.sum() / profile.trials.sum()), 0.0])
+    value = profile.log_likelihood(design @ theta)
+    for _ in range(100):
+        p = expit(design @ theta)
+        score = design.T @ (profile.successes - profile.trials * p)
+        information = (design.T * (profile.trials * p * (1 - p))) @ design
+        step = np.linalg.solve(information, score)
+        if score @ step <= 1e-15:
+            break
+        for _ in range(40):
+            trial = profile.log_likelihood(design @ (theta + step))
+            if trial >= value:
+                break
+            step = step / 2
+        theta, value = theta + step, trial
+    return theta[0], theta[1], information
+
+
+def _end(profile: _Profile, z: float, start: float, step: float) -> float:
+    """The end of the interval in the direction of the step, from a tau inside it."""
+    inside = start
+    while -FAR <= inside <= profile.x[-1] + FAR or (inside > 0) == (step < 0):
+        outside = inside + step
+        if profile.excess(outside, z) > 0:
+            if profile.excess(inside, z) >= 0:
+                return inside
+            end = brentq(profile.excess, inside, outside, args=(z,), xtol=1e-8, rtol=1e-12)
+            # The likelihood may jump where trials were made; the end is then that very point.
+            nearest = profile.x[np.argmin(np.abs(profile.x - end))]
+            return float(nearest if abs(nearest - end) < 1e-7 else end)
+        inside, step = outside, 2 * step
+    return float(np.copysign(np.inf, step))

@@ -1,0 +1,94 @@
+"""Intervals for means and for ratios of paired means."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import stdtrit
+
+from greedyexp.stats.inputs import checked_confidence
+
+
+def t_interval(values, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Student's interval for a mean.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    mean, low, high : float
+        Infinite ends for one value, and a nan mean as well for none; a point for equal values.
+
+    Raises
+    ------
+    ValueError
+        When values are not a vector of finite numbers.
+    """
+    values = _checked(values)
+    quantile = _quantile(len(values), confidence)
+    if not len(values):
+        return np.nan, -np.inf, np.inf
+    mean = float(values.mean())
+    if len(values) == 1:
+        return mean, -np.inf, np.inf
+    half = quantile * float(values.std(ddof=1)) / np.sqrt(len(values))
+    return mean, mean - half, mean + half
+
+
+def fieller(a, b, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Fieller's interval for the ratio mean(a) / mean(b) of paired samples.
+
+    It holds every r for which the paired t-test does not reject mean(a) = r mean(b). When the
+    mean of b does not differ from 0 at this level those r fill the line or leave out a bounded
+    piece of it; both give (-inf, inf) here, since only an interval is returned.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,)
+        Values on the same replicates.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    ratio, low, high : float
+        nan ratio when mean(b) is 0 or nothing is given; infinite ends for fewer than two pairs.
+
+    Raises
+    ------
+    ValueError
+        When a and b are not vectors of finite numbers of one length.
+
+    References
+    ----------
+    Fieller (1954), Some problems in interval estimation, J. R. Statist. Soc. B 16.
+    """
+    a, b = _checked(a), _checked(b)
+    if a.shape != b.shape:
+        raise ValueError("paired samples must have one length.")
+    n, quantile = len(a), _quantile(len(a), confidence)
+    mean_a, mean_b = (a.mean(), b.mean()) if n else (np.nan, np.nan)
+    if n < 2 or mean_b == 0:
+        return (float(mean_a / mean_b) if mean_b != 0 else np.nan), -np.inf, np.inf
+    (v_aa, v_ab), (_, v_bb) = np.cov(a, b) * quantile**2 / n
+    # r is kept when square * r^2 - 2 * cross * r + constant <= 0.
+    square, cross, constant = mean_b**2 - v_bb, mean_a * mean_b - v_ab, mean_a**2 - v_aa
+    ratio = float(mean_a / mean_b)
+    if square <= 0:
+        return ratio, -np.inf, np.inf
+    root = np.sqrt(max(0.0, cross**2 - square * constant))
+    low, high = (cross - root) / square, (cross + root) / square
+    return ratio, float(min(low, ratio)), float(max(high, ratio))
+
+
+def _checked(values) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or not np.all(np.isfinite(values)):
+        raise ValueError("values must be a vector of finite numbers.")
+    return values
+
+
+def _quantile(n: int, confidence: float) -> float:
+    """Two-sided quantile of Student's t for n values."""
+    return float(stdtrit(max(n - 1, 1), 0.5 + checked_confidence(confidence) / 2))

@@ -1,0 +1,66 @@
+"""Many tests at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Holm:
+    """Holm's decisions about m tests.
+
+    Parameters
+    ----------
+    adjusted : array, shape (m,)
+        Adjusted p-values in [0, 1]; a test is rejected when its own is at most alpha.
+    levels : array, shape (m,)
+        The confidence level at which each test was decided: its interval at that level leaves out
+        the hypothesis exactly when the test is rejected. The intervals tell the decision; they do
+        not hold jointly.
+    """
+
+    adjusted: np.ndarray
+    levels: np.ndarray
+
+
+def holm(p_values, alpha: float = 0.05) -> Holm:
+    """Holm's step-down method: at most alpha chance of any false rejection.
+
+    The i-th smallest of m p-values is compared with alpha / (m - i + 1), until one is larger; it
+    and all later ones are kept, and share the level of that last comparison.
+
+    Parameters
+    ----------
+    p_values : array_like, shape (m,)
+        In [0, 1]; ties go to the first.
+    alpha : float in (0, 1)
+
+    Returns
+    -------
+    Holm
+
+    Raises
+    ------
+    ValueError
+        When a p-value or alpha is out of range.
+
+    References
+    ----------
+    Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6.
+    """
+    p = np.asarray(p_values, dtype=float)
+    if p.ndim != 1 or not np.all((p >= 0) & (p <= 1)):
+        raise ValueError("p-values must be a vector of numbers between 0 and 1.")
+    if not 0 < alpha < 1:
+        raise ValueError("alpha must lie strictly between 0 and 1.")
+    order = np.argsort(p, kind="stable")
+    left = np.arange(len(p), 0, -1)
+    adjusted, levels = np.empty(len(p)), np.empty(len(p))
+    steps = np.minimum(1.0, np.maximum.accumulate(left * p[order]))
+    adjusted[order] = steps
+    rejected = int(np.count_nonzero(steps <= alpha))
+    # From the first test that is kept on, nothing is compared with a larger threshold.
+    levels[order] = 1 - alpha / np.maximum(left, len(p) - rejected)
+    return Holm(adjusted, levels)
