@@ -1,0 +1,108 @@
+"""Combined intervals against published tables, scipy, their equations and interval arithmetic."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from greedyexp.stats.contrast import combination, level_of, ratio
+from greedyexp.stats.correlation import correlation
+from greedyexp.stats.means import t_interval
+from greedyexp.stats.paired import phi
+from greedyexp.stats.proportions import wilson
+
+INF = np.inf
+
+
+def marginals(both, first, second, neither):
+    n = both + first + second + neither
+    wins = np.array([both + first, both + second])
+    return wins / n, *wilson(wins, n)
+
+
+@pytest.mark.parametrize(
+    ("table", "low", "high"),
+    [
+        # Newcombe (1998), paired data, method 10.
+        ((36, 12, 2, 0), 0.0569, 0.3404),
+        # Fagerland, Lydersen and Laake, Statistical Analysis of Contingency Tables, chapter 8.
+        ((59, 6, 16, 80), -0.1186, -0.0046),
+    ],
+)
+def test_published_differences_of_paired_proportions(table, low, high):
+    r = phi(*table)
+    _, *ends = combination([1, -1], *marginals(*table), [[1, r], [r, 1]])
+    assert ends == pytest.approx([low, high], abs=5e-5)
+
+
+def test_published_ratio_of_paired_proportions():
+    # The same chapter, MOVER with Wilson intervals and the correlation without a correction.
+    table = (59, 6, 16, 80)
+    outcomes = np.repeat([[1, 1, 0, 0], [1, 0, 1, 0]], table, axis=1)
+    interval = ratio(*marginals(*table), correlation(outcomes)[0, 1])
+    assert interval == pytest.approx((0.8667, 0.7592, 0.9866), abs=5e-5)
+
+
+def test_t_intervals_combine_to_the_paired_t_interval():
+    samples = np.random.default_rng(0).multivariate_normal([1, 2], [[1, 0.8], [0.8, 3]], 12).T
+    parts = np.array([t_interval(s, 0.9) for s in samples]).T
+    _, low, high = combination([2, -3], *parts, correlation(samples))
+    test = stats.ttest_1samp(2 * samples[0] - 3 * samples[1], 0).confidence_interval(0.9)
+    assert (low, high) == pytest.approx((test.low, test.high), rel=1e-12)
+
+
+def test_skewed_intervals_and_three_terms():
+    value = combination([1, 1, -2], [3, 5, 1], [2, 4, 0.5], [7, 6, 3], np.eye(3))
+    assert value == pytest.approx((6, 6 - np.sqrt(1 + 1 + 16), 6 + np.sqrt(16 + 1 + 1)))
+
+
+@pytest.mark.parametrize("r", [-0.9, 0.0, 0.6])
+def test_ratio_ends_are_where_the_difference_begins_to_hold_0(r):
+    parts = ([2.0, 3.0], [1.2, 2.5], [2.5, 5.0])
+    _, low, high = ratio(*parts, r)
+    matrix = [[1, r], [r, 1]]
+    assert low < 2 / 3 < high
+    assert combination([1, -low], *parts, matrix)[1] == pytest.approx(0, abs=1e-12)
+    assert combination([1, -high], *parts, matrix)[2] == pytest.approx(0, abs=1e-12)
+
+
+def test_infinite_terms_use_interval_arithmetic():
+    eye = np.eye(2)
+    assert combination([1, -1], [INF, 1], [5, 0.5], [INF, 2], eye) == (INF, 3, INF)
+    nan, low, high = combination([1, -1], [INF, INF], [5, 7], [INF, INF], eye)
+    assert np.isnan(nan)
+    assert (low, high) == (-INF, INF)
+    nan, low, high = combination([1, 1], [np.nan, 1], [-INF, 0], [INF, 2], eye)
+    assert np.isnan(nan)
+    assert (low, high) == (-INF, INF)
+    # A finite side keeps the narrower end.
+    value = combination([1, 1], [1, 1], [0, 0], [INF, 2], eye)
+    assert value == pytest.approx((2, 2 - np.sqrt(2), INF))
+    assert combination([0, 1], [INF, 1], [5, 0], [INF, 2], eye) == (1, 0, 2)
+
+
+def test_ratios_of_unbounded_terms():
+    assert ratio([INF, 2], [6, 1], [INF, 3], 0) == (INF, 2, INF)
+    assert ratio([2, INF], [1, 4], [3, INF], 0) == (0, 0, 0.75)
+    nan, low, high = ratio([INF, INF], [1, 1], [INF, INF], 0)
+    assert np.isnan(nan)
+    assert (low, high) == (0, INF)
+    assert ratio([2, 1], [1, -1], [3, 2], 0)[2] == INF
+    with pytest.raises(ValueError, match="not negative"):
+        ratio([-1, 1], [-2, 0], [1, 2], 0)
+
+
+def test_level_by_inversion_is_the_p_value():
+    values = np.random.default_rng(3).normal(0.4, 1, 25)
+    for value in (0.0, 0.3, 1.0, 1.5):
+        calls = []
+
+        def interval_at(confidence, calls=calls):
+            calls.append(confidence)
+            return t_interval(values, confidence)[1:]
+
+        p = stats.ttest_1samp(values, value).pvalue
+        got = level_of(interval_at, value)
+        assert p <= got <= 1.001 * p
+        assert len(calls) <= 40
+    assert level_of(lambda confidence: (0.0, 1.0), 0.5) == 1
+    assert level_of(lambda confidence: (0.0, 1.0), 2.0) == 1e-9

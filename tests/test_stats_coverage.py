@@ -1,0 +1,76 @@
+"""Intervals hold the truth as often as they say, on simulated trials."""
+
+import numpy as np
+import pytest
+from stats_trials import (
+    GRID,
+    adaptive,
+    difference_of_means,
+    one_crossing,
+    ratio_of_means,
+    two_crossings,
+    two_proportions,
+)
+
+REGULAR = {
+    "crossing": (one_crossing, {}),
+    "crossing, few trials": (one_crossing, {"trials": 5, "slope": 5.0}),
+    "crossing, steep": (one_crossing, {"trials": 40, "slope": 20.0}),
+    "crossing, between two points": (one_crossing, {"trials": 20, "slope": 40.0}),
+    "crossing of 80%": (one_crossing, {"level": 0.8}),
+    "difference of crossings": (two_crossings, {}),
+    "equal crossings": (two_crossings, {"taus": (0.85, 0.85), "slopes": (10.0, 10.0)}),
+    "ratio of crossings": (two_crossings, {"of": "ratio"}),
+    "difference of proportions": (two_proportions, {}),
+    "difference of means": (difference_of_means, {}),
+    "ratio of means": (ratio_of_means, {}),
+}
+# Where few outcomes are possible no interval is exact, and these err on the safe side.
+CAREFUL = {
+    "step inside a gap": (one_crossing, {"slope": 1000.0}),
+    "crossing beyond the data": (one_crossing, {"tau": 1.6, "slope": 30.0}),
+    "always lost": (one_crossing, {"tau": 3.0, "slope": 30.0}),
+    "always won": (one_crossing, {"tau": -3.0, "slope": 30.0}),
+    "single point": (one_crossing, {"grid": GRID[:1], "tau": 0.45}),
+    "one separated": (two_crossings, {"slopes": (10.0, 1000.0)}),
+    "near 1": (two_proportions, {"rates": (0.95, 0.9), "trials": 30}),
+    "at 1": (two_proportions, {"rates": (1.0, 0.999), "trials": 30}),
+}
+
+
+def coverage(case, runs, seed=11):
+    interval, settings = case
+    rng = np.random.default_rng(seed)
+    return np.mean([interval(rng, **settings) for _ in range(runs)])
+
+
+def margin(runs):
+    return 4 * np.sqrt(0.95 * 0.05 / runs)
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_coverage_is_compatible_with_95_percent(name):
+    assert coverage(REGULAR[name], 200) == pytest.approx(0.95, abs=margin(200))
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_coverage_of_degenerate_trials_is_at_least_95_percent(name):
+    assert coverage(CAREFUL[name], 100) >= 0.95 - margin(100)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", REGULAR)
+def test_coverage_lies_between_93_and_97_percent(name):
+    assert 0.93 <= coverage(REGULAR[name], 2000) <= 0.97
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", CAREFUL)
+def test_degenerate_trials_are_covered_throughout(name):
+    assert coverage(CAREFUL[name], 2000) >= 0.95
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("slope", [10.0, 20.0])
+def test_coverage_survives_trials_that_follow_the_estimate(slope):
+    assert 0.93 <= coverage((adaptive, {"slope": slope}), 1000) <= 0.975

@@ -1,0 +1,141 @@
+"""Crossings against scipy's optimisers, closed forms, symmetries and perturbed data."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, log_expit, logit
+from scipy.stats import norm
+from stats_trials import GRID
+
+from greedyexp.stats.crossing import crossing, influence
+
+TRIALS = np.full(len(GRID), 30)
+WINS = np.random.default_rng(4).binomial(TRIALS, expit(9 * (GRID - 0.87)))
+
+
+def log_likelihood(tau, b, level=0.5, wins=WINS):
+    eta = logit(level) + b * (GRID - tau)
+    return wins @ log_expit(eta) + (TRIALS - wins) @ log_expit(-eta)
+
+
+def roots(tau, fit):
+    """Roots of the likelihood ratio and of Rao's statistic of tau, by other means."""
+    best = minimize_scalar(
+        lambda b: -log_likelihood(tau, b, fit.level),
+        bounds=(0, 200),
+        options={"xatol": 1e-10},
+        method="bounded",
+    )
+    ratio = np.sqrt(2 * (log_likelihood(fit.estimate, fit.slope, fit.level) + best.fun))
+    design = np.column_stack([np.ones_like(GRID), GRID])
+    p = expit(logit(fit.level) + best.x * (GRID - tau))
+    score = design.T @ (WINS - TRIALS * p)
+    information = (design.T * (TRIALS * p * (1 - p))) @ design
+    return ratio, np.sqrt(score @ np.linalg.solve(information, score))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 1 - 1e-6])
+def test_estimate_is_most_likely_and_ends_solve_their_equation(level, confidence):
+    fit = crossing(GRID, WINS, TRIALS, level=level, confidence=confidence)
+    reference = minimize(
+        lambda v: -log_likelihood(*v, level),
+        [0.9, 5.0],
+        method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 2000},
+    )
+    assert (fit.estimate, fit.slope) == pytest.approx(reference.x, rel=1e-6)
+    for end in (fit.low, fit.high):
+        assert min(roots(end, fit)) == pytest.approx(norm.ppf(0.5 + confidence / 2), abs=1e-4)
+
+
+def test_order_repetition_and_empty_points_do_not_matter():
+    fit = crossing(GRID, WINS, TRIALS)
+    halves = crossing(
+        np.concatenate([GRID[::-1], GRID, [np.nan]]),
+        np.concatenate([WINS[::-1] // 2, WINS - WINS // 2, [0]]),
+        np.concatenate([TRIALS - TRIALS // 2, TRIALS // 2, [0]]),
+    )
+    assert halves == fit
+
+
+def test_units_and_reflection():
+    fit = crossing(GRID, WINS, TRIALS, level=0.7)
+    scaled = crossing(5 + 100 * GRID, WINS, TRIALS, level=0.7)
+    assert scaled.low == pytest.approx(5 + 100 * fit.low)
+    assert scaled.slope == pytest.approx(fit.slope / 100)
+    mirrored = crossing(-GRID, TRIALS - WINS, TRIALS, level=0.3)
+    assert (-mirrored.high, -mirrored.low) == pytest.approx((fit.low, fit.high))
+
+
+@pytest.mark.parametrize(
+    ("wins", "expected"),
+    [
+        ([0, 0, 10], (1.5, 1.0, 2.0, np.inf)),
+        ([0, 0, 0], (np.inf, 2.0, np.inf, 0.0)),
+        ([10, 10, 10], (-np.inf, -np.inf, 0.0, 0.0)),
+        ([4, 4, 4], (np.inf, -np.inf, np.inf, 0.0)),
+        ([8, 5, 2], (np.nan, -np.inf, np.inf, 0.0)),
+    ],
+)
+def test_separated_and_falling_data(wins, expected):
+    fit = crossing([0, 1, 2], wins, [10] * 3)
+    got = (fit.estimate, fit.low, fit.high, fit.slope)
+    assert got == pytest.approx(expected, nan_ok=True, abs=0)
+
+
+def test_falling_data_far_below_the_level_only_bound_it_from_below():
+    fit = crossing([0, 1, 2], [2, 2, 0], [10] * 3)
+    assert fit.estimate == fit.high == np.inf
+    assert 2 <= fit.low < np.inf
+
+
+def test_one_mixed_point_between_losses_and_wins_is_the_crossing():
+    fit = crossing([0, 1, 2], [0, 9, 10], [10] * 3)
+    # 9 of 10 reject one half at x = 1, so that the crossing lies before it.
+    assert (fit.estimate, fit.high, fit.slope) == (1, 1, np.inf)
+    assert 0 < fit.low < 0.7
+    even = crossing([0, 1, 2], [0, 5, 10], [10] * 3)
+    assert even.high - 1 == pytest.approx(1 - even.low)
+    assert 0 < even.low < 1
+
+
+def test_one_point_and_no_data():
+    assert crossing([4], [1], [10]).low == 4
+    assert crossing([4], [3], [10]).low == -np.inf
+    nothing = crossing([], [], [])
+    assert np.isnan(nothing.estimate)
+    assert (nothing.low, nothing.high) == (-np.inf, np.inf)
+
+
+def test_intervals_are_nested_in_confidence():
+    for wins in (WINS, np.where(GRID > 0.85, 30, 0), np.minimum(WINS, 3)):
+        fits = [crossing(GRID, wins, TRIALS, confidence=c) for c in (0.01, 0.5, 0.95, 1 - 1e-6)]
+        assert np.all(np.diff([f.low for f in fits if np.isfinite(f.low)]) <= 0)
+        assert np.all(np.diff([f.high for f in fits if np.isfinite(f.high)]) >= 0)
+        assert all(f.low <= f.estimate <= f.high for f in fits)
+
+
+def test_influence_is_the_derivative_of_the_estimate():
+    fit = crossing(GRID, WINS, TRIALS)
+    weight = influence(fit, GRID, TRIALS)
+    h = 1e-4
+    for k in range(2, 8):
+        one = np.arange(len(GRID)) == k
+        change = [crossing(GRID, WINS + s * h * one, TRIALS).estimate for s in (1, -1)]
+        assert weight[k] == pytest.approx((change[0] - change[1]) / (2 * h), rel=1e-3)
+    assert not influence(crossing([0, 1], [0, 5], [5, 5]), [0, 1], [5, 5]).any()
+
+
+@pytest.mark.parametrize(
+    "bad", [([0, 1], [3, 1], [2, 2]), ([0, np.inf], [1, 1], [2, 2]), ([0, 1], [1], [2])]
+)
+def test_impossible_data_are_refused(bad):
+    with pytest.raises(ValueError, match="must"):
+        crossing(*bad)
+
+
+@pytest.mark.parametrize("keyword", ["level", "confidence"])
+def test_levels_outside_0_and_1_are_refused(keyword):
+    with pytest.raises(ValueError, match=keyword):
+        crossing(GRID, WINS, TRIALS, **{keyword: 1.0})
