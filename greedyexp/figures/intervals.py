@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 
@@ -41,7 +42,30 @@ def draw_interval(axis: plt.Axes, x: float, low: float, high: float, colour) -> 
             axis.plot(x, edge, marker=marker, color=colour, markersize=4, clip_on=False)
 
 
-def draw_unreached(axis: plt.Axes, x: float, estimate: float, colour) -> None:
+def draw_thresholds(axis: plt.Axes, at, points: pd.DataFrame, colour) -> None:
+    """The interval of each threshold, and an open arrow for each that was not reached.
+
+    Parameters
+    ----------
+    at : sequence of float
+        Where they are drawn.
+    points : DataFrame
+        ``estimate``, ``low`` and ``high``; a nan estimate is left out, as nothing is known of it.
+    """
+    for place, point in zip(at, points.itertuples(), strict=True):
+        if not np.isnan(point.estimate):
+            draw_interval(axis, place, point.low, point.high, colour)
+        if np.isinf(point.estimate):
+            _draw_unreached(axis, place, point.estimate, colour)
+
+
+def least_gap(x) -> float:
+    """Distance of the two nearest values."""
+    levels = np.unique(x)
+    return float(np.diff(levels).min()) if len(levels) > 1 else 0.1
+
+
+def _draw_unreached(axis: plt.Axes, x: float, estimate: float, colour) -> None:
     """An open arrow at the edge that an infinite estimate lies beyond."""
     edge = axis.get_ylim()[int(estimate > 0)]
     axis.plot(

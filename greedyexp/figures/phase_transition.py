@@ -83,7 +83,8 @@ def phase_transition(
     panels.label(axis_label(x), "probability of success")
     limit = [ceilings.handle()] if ceiling else []
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn), *limit])
-    panels.note([*_note(frame, context, table, keys), ceilings.NOTE if ceiling else ""])
+    judged = notes.judged_text(frame, context, success, line)
+    panels.note([*_note(frame, context, table, keys), judged, ceilings.NOTE if ceiling else ""])
     return panels.figure
 
 

@@ -10,19 +10,17 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from greedyexp.figures import predictions
-from greedyexp.figures.intervals import draw_interval, draw_unreached, limits
+from greedyexp.figures.intervals import draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import require_columns, require_numbers
-from greedyexp.frames.labels import axis_label, levels_text, number
+from greedyexp.frames.labels import axis_label, number
 from greedyexp.frames.thresholds import thresholds
 from greedyexp.registry import figure
 from greedyexp.theory.thresholds import Threshold
-
-# Unreached thresholds that the note names one by one.
-_NAMED = 4
 
 
 def _columns(*, x, of, line, panel, row, success, **_) -> list[str]:
@@ -78,9 +76,10 @@ def transition_threshold(
         _draw_predictions(axis, stated.get(axis, {}), curve, looks)
         _draw_lines(axis, inside(table, values), x, line, looks)
         _mark(axis, table[x])
-    panels.label(axis_label(x), _y_label(of, level))
+    panels.label(axis_label(x), threshold_label(of, level))
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn)])
-    panels.note(_note(frame, context, table, [*keys, of]))
+    judged = notes.judged_text(frame, context, success, line)
+    panels.note([*threshold_note(frame, context, table, [*keys, of]), judged])
     return panels.figure
 
 
@@ -96,22 +95,13 @@ def _draw_predictions(axis, stated: dict[str, Threshold], curve, looks: Looks) -
 
 
 def _draw_lines(axis, table: pd.DataFrame, x: str, line: list[str], looks: Looks) -> None:
-    shifts = looks.places(0.45 * _least_gap(table[x]))
+    shifts = looks.places(0.45 * least_gap(table[x]))
     for key, points in table.groupby(line, sort=True):
         look = looks.of(*key)
         at = points[x] + shifts[key]
         finite = points["estimate"].where(np.isfinite(points["estimate"]))
         axis.plot(at, finite, **look)
-        for place, point in zip(at, points.itertuples(), strict=True):
-            if not np.isnan(point.estimate):
-                draw_interval(axis, place, point.low, point.high, look["color"])
-            if np.isinf(point.estimate):
-                draw_unreached(axis, place, point.estimate, look["color"])
-
-
-def _least_gap(x: pd.Series) -> float:
-    levels = np.unique(x)
-    return float(np.diff(levels).min()) if len(levels) > 1 else 0.1
+        draw_thresholds(axis, at, points, look["color"])
 
 
 def _mark(axis, x: pd.Series) -> None:
@@ -119,41 +109,3 @@ def _mark(axis, x: pd.Series) -> None:
     levels = np.unique(x)
     if len(levels) <= 8:
         axis.set_xticks(levels, [number(float(value)) for value in levels])
-
-
-def _y_label(of: str, level: float) -> str:
-    if of == "theta":
-        return rf"$\theta$ at {level:.0%} success"
-    return f"{axis_label(of)} at {level:.0%} success"
-
-
-def _note(frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: list[str]) -> list[str]:
-    trials = notes.trials_text(table["fewest"].min(), table["most"].max(), table["trials"].sum())
-    return [
-        f"{notes.origin(context)}: {trials}, 95% likelihood-ratio intervals of a logistic fit",
-        notes.failures_text(frame, "counted as no success"),
-        notes.pooled_text(frame, keys),
-        unreached_text(table, context),
-    ]
-
-
-def unreached_text(table: pd.DataFrame, context: Context) -> str:
-    """Which thresholds lie outside what was tested; empty when none does."""
-    outside = table[~np.isfinite(table["estimate"])]
-    if outside.empty:
-        return ""
-    by = list(table.columns[: table.columns.get_loc("estimate")])
-    names = [_group_text(dict(zip(by, key, strict=True)), context) for key in _keys(outside, by)]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"Not crossed in the tested range: {'; '.join(names[:_NAMED])}{more}."
-
-
-def _keys(table: pd.DataFrame, by: list[str]):
-    return table[by].itertuples(index=False, name=None)
-
-
-def _group_text(values: dict, context: Context) -> str:
-    label = values.pop("algorithm", None)
-    name = context.titles.get(label, label)
-    rest = levels_text(values)
-    return f"{name} at {rest}" if name and rest else rest or str(name)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import FAILED
+from greedyexp.frames.counts import FAILED, success_column
 
 
 def origin(context: Context) -> str:
@@ -41,3 +41,17 @@ def pooled_text(frame: pd.DataFrame, keys: Sequence[str]) -> str:
     if "replicate" in frame.columns and frame.duplicated([*keys, "replicate"]).any():
         return "Points hold several settings that are not told apart here."
     return ""
+
+
+def judged_text(
+    frame: pd.DataFrame, context: Context, success: Mapping[str, str], line: Sequence[str]
+) -> str:
+    """Algorithms and the metric each is judged by; empty when the legend says so already."""
+    if line[0] == "algorithm":
+        return ""
+    judged = [
+        f"{context.titles.get(label, label)}"
+        f" ({success_column(success, label, context).replace('_', ' ')})"
+        for label in sorted(frame["algorithm"].unique())
+    ]
+    return f"Success of {', '.join(judged)}"

@@ -1,0 +1,204 @@
+"""The transition threshold against the problem size, extrapolated to an infinite one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from pydantic import Field
+
+from greedyexp.errors import ConfigError
+from greedyexp.figures import predictions
+from greedyexp.figures.intervals import draw_interval, draw_thresholds, least_gap, limits
+from greedyexp.figures.looks import Looks
+from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.figures.threshold_words import group_text, threshold_label, threshold_note
+from greedyexp.frames import notes
+from greedyexp.frames.context import Context
+from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.labels import letter, number
+from greedyexp.frames.limits import Limit, limit_at_zero
+from greedyexp.frames.thresholds import thresholds
+from greedyexp.registry import figure
+from greedyexp.theory.thresholds import Threshold
+
+_TRANSFORMS = {
+    "1/log(x)": lambda x: 1 / np.log(x),
+    "1/x": lambda x: 1 / x,
+    "1/sqrt(x)": lambda x: 1 / np.sqrt(x),
+}
+_DIAMOND = {"marker": "D", "markersize": 6, "markerfacecolor": "white", "linestyle": "none"}
+
+
+def _columns(*, x, of, line, panel, row, success, **_) -> list[str]:
+    return [name for name in (x, of, panel, row, *line, *success.values()) if name is not None]
+
+
+@figure("threshold_limit", title="Limit of the transition threshold", columns=_columns)
+def threshold_limit(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    x: Annotated[str, Field(description="column of the problem size")] = "p",
+    transform: Annotated[
+        Literal["1/log(x)", "1/x", "1/sqrt(x)"],
+        Field(description="what goes to 0 along the horizontal axis"),
+    ] = "1/log(x)",
+    of: Annotated[str, Field(description="column whose threshold is sought")] = "theta",
+    panel: Annotated[str | None, Field(description="column with one panel per value")] = None,
+    row: Annotated[str | None, Field(description="column with one row of panels per value")] = None,
+    line: Annotated[
+        list[str], Field(min_length=1, max_length=2, description="columns that tell lines apart")
+    ] = ["kappa"],  # noqa: B006 - a default that pydantic copies
+    success: Annotated[
+        dict[str, str], Field(description="success metric by algorithm; 'default' for the others")
+    ] = {"default": "sign_support"},  # noqa: B006
+    level: Annotated[
+        float, Field(gt=0, lt=1, description="probability of success at the threshold")
+    ] = 0.5,
+    theory: Annotated[bool, Field(description="mark the predicted two-task transitions")] = True,
+) -> Figure:
+    """Where success crosses ``level``, against a transform of ``x`` that vanishes as ``x`` grows.
+
+    Bars are 95% likelihood-ratio intervals of the thresholds. The straight lines are weighted
+    least squares fits, and a diamond at 0 is the intercept with its 95% interval: the limit, if
+    the threshold is linear in the transform. How well a line fits is in the note. Short lines at
+    the left edge are the predicted transitions, where they are stated for the data. Thresholds
+    whose interval has an infinite end are drawn but not fitted.
+    """
+    keys = [c for c in (row, panel, *line, x) if c]
+    require_columns(frame, [*keys, of])
+    require_numbers(frame, x)
+    if frame[x].min() <= 1:
+        raise ConfigError(f"{transform} needs values of '{x}' above 1.")
+    table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
+    table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
+    looks = Looks(table, line)
+    panels = Panels(grid(table, row=row, panel=panel), width=3.8, height=3.4)
+    groups = _groups(table, panels, line)
+    stated = _stated(frame, context, groups) if theory and of == "theta" else {}
+    heights = _heights(table, groups, stated, (frame[of].min(), frame[of].max()))
+    widest = table["place"].max()
+    for axis, values in panels:
+        axis.set_xlim(-0.09 * widest, 1.08 * widest)
+        axis.set_ylim(*heights)
+        title(axis, values, pad=24)
+        _draw_sizes(axis, table, x)
+    shifts = looks.places(0.09 * widest)
+    beside = looks.places(0.4 * least_gap(table["place"]))
+    for (axis, key), (_, points, fit) in groups.items():
+        _draw_points(axis, points, beside[key], looks.of(*key))
+        _draw_fit(axis, fit, shifts[key], widest, looks.of(*key))
+        if (axis, key) in stated:
+            _draw_prediction(axis, *stated[axis, key], looks.of(*key))
+    panels.label(transform.replace("x", letter(x)), threshold_label(of, level))
+    drawn = [prediction for _, prediction in stated.values()]
+    diamond = Line2D([], [], color="0.3", label="limit if linear", **_DIAMOND)
+    panels.legend([*looks.handles(context, success), *predictions.handles(drawn), diamond])
+    said = threshold_note(frame, context, table.drop(columns="place"), [*keys, of])
+    judged = notes.judged_text(frame, context, success, line)
+    panels.note([*said, judged, _fits_text(groups, context, transform.replace("x", letter(x)))])
+    return panels.figure
+
+
+def _groups(table: pd.DataFrame, panels: Panels, line: list[str]) -> dict:
+    """For each panel and line: the values that name it, its thresholds, the limit of its fit."""
+    found = {}
+    for axis, values in panels:
+        for key, points in inside(table, values).groupby(line, sort=True):
+            fit = limit_at_zero(*(points[c] for c in ("place", "estimate", "low", "high")))
+            found[axis, key] = (dict(zip(line, key, strict=True)) | values, points, fit)
+    return found
+
+
+def _stated(frame: pd.DataFrame, context: Context, groups: dict) -> dict:
+    """The predicted theta of each line that has one algorithm and one kappa."""
+    found = {}
+    for place, (values, _, _) in groups.items():
+        rows = inside(frame, values)
+        labels = rows["algorithm"].unique()
+        kappas = rows["kappa"].unique() if "kappa" in rows else []
+        if len(labels) == len(kappas) == 1:
+            for prediction in predictions.stated_for(rows, context, labels).values():
+                found[place] = (prediction.theta(kappas[0]), prediction)
+    return found
+
+
+def _heights(table: pd.DataFrame, groups: dict, stated: dict, tested: tuple) -> tuple[float, float]:
+    fits = [fit for _, _, fit in groups.values()]
+    inner = [*table["estimate"], *(fit.estimate for fit in fits), *(t for t, _ in stated.values())]
+    ends = [*table["low"], *table["high"]] + [end for fit in fits for end in (fit.low, fit.high)]
+    # A limit may lie beyond what was tested, and its interval is shown some way further.
+    room = (tested[1] - tested[0]) / 2
+    return limits(inner, ends, (tested[0] - room, tested[1] + room))
+
+
+def _draw_points(axis, points: pd.DataFrame, shift: float, look: dict) -> None:
+    at = points["place"] + shift
+    finite = points["estimate"].where(np.isfinite(points["estimate"]))
+    axis.plot(at, finite, **look | {"linestyle": "none"}, gid="thresholds")
+    draw_thresholds(axis, at, points, look["color"])
+
+
+def _draw_fit(axis, fit: Limit, shift: float, widest: float, look: dict) -> None:
+    if np.isnan(fit.estimate):
+        return
+    ends = np.array([0.0, widest])
+    colour = look["color"]
+    axis.plot(
+        ends,
+        fit.estimate + fit.slope * ends,
+        color=colour,
+        linestyle=look["linestyle"],
+        linewidth=0.9,
+        gid="fit",
+    )
+    draw_interval(axis, shift, fit.low, fit.high, colour)
+    axis.plot(shift, fit.estimate, color=colour, zorder=3, gid="limit", **_DIAMOND)
+
+
+def _draw_prediction(axis, theta: float, prediction: Threshold, look: dict) -> None:
+    left, right = axis.get_xlim()
+    axis.plot(
+        [left, left + 0.16 * (right - left)],
+        [theta, theta],
+        linestyle=predictions.dash(prediction),
+        color=look["color"],
+        marker=look["marker"],
+        markersize=3,
+        # The line's marker at its right end tells predictions apart in greyscale.
+        markevery=[1],
+        gid="prediction",
+        **predictions.LOOK | {"linewidth": 1.6, "alpha": 1.0},
+    )
+
+
+def _draw_sizes(axis, table: pd.DataFrame, x: str) -> None:
+    """The sizes themselves along the top."""
+    known = table.groupby(x, sort=True)["place"].first()
+    top = axis.secondary_xaxis("top")
+    top.set_xticks([0.0, *known], [f"{letter(x)} = ∞", *map(number, known.index)])
+    top.tick_params(labelsize=7, length=2, pad=1, rotation=40)
+    for label in top.get_xticklabels():
+        label.set_horizontalalignment("left")
+        label.set_rotation_mode("anchor")
+    top.spines["top"].set_visible(False)
+
+
+def _fits_text(groups: dict, context: Context, axis_name: str) -> str:
+    """What the extrapolation assumes and how well the lines fit."""
+    left_out = sum(len(points) - fit.points for _, points, fit in groups.values())
+    without = f" ({left_out} without a bounded interval left out)" if left_out else ""
+    misfits = {place: fit.misfit for place, (_, _, fit) in groups.items() if fit.points > 2}
+    text = f"Limits assume that thresholds are linear in {axis_name}{without}."
+    if not misfits:
+        return f"{text} Too few points to see whether they are."
+    worst = max(misfits, key=misfits.get)
+    name = group_text(groups[worst][0], context)
+    return (
+        f"{text} χ² per degree of freedom of the lines: {min(misfits.values()):.2g} to"
+        f" {misfits[worst]:.2g}, largest for {name}."
+    )

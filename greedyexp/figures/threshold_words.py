@@ -1,0 +1,61 @@
+"""What figures of thresholds say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from greedyexp.frames import notes
+from greedyexp.frames.context import Context
+from greedyexp.frames.labels import axis_label, levels_text
+
+# Thresholds out of reach that a note names one by one.
+_NAMED = 4
+
+
+def threshold_label(of: str, level: float) -> str:
+    """The label of an axis of thresholds."""
+    quantity = r"$\theta$" if of == "theta" else axis_label(of)
+    return f"{quantity} at {100 * level:.4g}% success"
+
+
+def threshold_note(
+    frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: Sequence[str]
+) -> list[str]:
+    """Origin, trials, kind of interval, failures, and what was not reached.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As ``frames.thresholds`` gives it.
+    keys : sequence of str
+        Columns that tell the points of all fits apart.
+    """
+    trials = notes.trials_text(table["fewest"].min(), table["most"].max(), table["trials"].sum())
+    return [
+        f"{notes.origin(context)}: {trials}, 95% likelihood-ratio intervals of a logistic fit",
+        notes.failures_text(frame, "counted as no success"),
+        notes.pooled_text(frame, keys),
+        _unreached_text(table, context),
+    ]
+
+
+def group_text(values: Mapping, context: Context) -> str:
+    """An algorithm and the values of other columns as words."""
+    rest = levels_text({name: value for name, value in values.items() if name != "algorithm"})
+    if "algorithm" not in values:
+        return rest
+    name = context.titles.get(values["algorithm"], values["algorithm"])
+    return f"{name} at {rest}" if rest else name
+
+
+def _unreached_text(table: pd.DataFrame, context: Context) -> str:
+    outside = table[~np.isfinite(table["estimate"])]
+    if outside.empty:
+        return ""
+    by = list(table.columns[: table.columns.get_loc("estimate")])
+    names = [group_text(values, context) for values in outside[by].to_dict("records")]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"Not crossed in the tested range: {'; '.join(names[:_NAMED])}{more}."
