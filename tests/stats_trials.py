@@ -89,12 +89,17 @@ def difference_of_means(rng):
     return holds((low, high), 0.5)
 
 
-def adaptive(rng, *, tau=0.83, slope=10.0, half_width=0.04, budget=400, batch=10):
-    """A crossing sought by putting trials beside where it seems to lie, until it is known."""
+def adaptive(rng, *, tau=0.83, slope=10.0, half_width=0.04, budget=400, batch=20):
+    """A crossing sought by putting trials beside where it seems to lie, until it is known.
+
+    It starts with 10 trials at each of 11 points over the whole range. Started with 4 at each of 5
+    the interval held the truth in 92 to 93% of simulated runs only, a floor of 200 trials before
+    stopping included.
+    """
     grid = np.linspace(0.3, 1.5, 61)
     p = expit(slope * (grid - tau))
     wins, counts = np.zeros(len(grid)), np.zeros(len(grid))
-    chosen, each = np.arange(0, len(grid), 15), 4
+    chosen, each = np.arange(0, len(grid), 6), 10
     while True:
         np.add.at(wins, chosen, rng.binomial(each, p[chosen]))
         np.add.at(counts, chosen, each)
