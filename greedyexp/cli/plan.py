@@ -12,15 +12,12 @@ if TYPE_CHECKING:
 
 def size_words(experiment: Experiment) -> str:
     """``12 data points x 20 trials x 3 algorithms = 720 rows``."""
+    rows = len(experiment.points) * experiment.trials * len(experiment.algorithms)
+    most = "at most " if experiment.adaptive else ""
     return (
-        f"{count(len(experiment.points), 'data point')} x {count(experiment.trials, 'trial')}"
-        f" x {count(len(experiment.algorithms), 'algorithm')} = {count(rows(experiment), 'row')}"
+        f"{count(len(experiment.points), 'data point')} x {most}{count(experiment.trials, 'trial')}"
+        f" x {count(len(experiment.algorithms), 'algorithm')} = {most}{count(rows, 'row')}"
     )
-
-
-def rows(experiment: Experiment) -> int:
-    """Replicates of all data points and algorithms."""
-    return len(experiment.points) * experiment.trials * len(experiment.algorithms)
 
 
 def words(experiment: Experiment) -> str:

@@ -50,6 +50,8 @@ def keep_only(
                 place=f"--only {text}",
                 remedy=did_you_mean(column, columns),
             )
+        if experiment.adaptive and experiment.adaptive.locate:
+            _refuse_part_of_a_series(column, experiment.adaptive.locate.of, text)
         for word in words:
             if column == "algorithm":
                 found = _algorithms(word, algorithms, families, text)
@@ -69,6 +71,15 @@ def keep_only(
     return replace(
         experiment, points=[experiment.points[index] for index in points], algorithms=algorithms
     )
+
+
+def _refuse_part_of_a_series(column: str, along: str, text: str) -> None:
+    if column == along:
+        raise ConfigError(
+            f"the trials locate a crossing along {along}, which needs all of its values.",
+            place=f"--only {text}",
+            remedy="Choose by another column, or give a number of trials with --trials.",
+        )
 
 
 def _split(text: str) -> tuple[str, list[str]]:

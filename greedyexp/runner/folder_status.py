@@ -85,8 +85,9 @@ def status(folder: Path) -> FolderStatus:
 def _from_journal(folder: Path, made_with: dict | None) -> FolderStatus:
     experiment = _experiment(folder)
     plan = Plan(experiment)
-    tally = _Tally(experiment)
     with Journal(folder, read_only=True) as journal:
+        plan.settle(journal)
+        tally = _Tally(plan.wanted)
         census = plan.census(journal, tally.add)
     jobs = made_with["jobs"] if made_with else 1
     return FolderStatus(
@@ -104,11 +105,10 @@ def _from_journal(folder: Path, made_with: dict | None) -> FolderStatus:
 class _Tally:
     """Mean times by sweep point and algorithm, to tell how long the missing replicates take."""
 
-    def __init__(self, experiment):
-        shape = (len(experiment.points), len(experiment.algorithms))
-        self._trials = experiment.trials
-        self._counts = np.zeros(shape)
-        self._seconds = np.zeros(shape)
+    def __init__(self, wanted: np.ndarray):
+        self._wanted = wanted
+        self._counts = np.zeros(wanted.shape)
+        self._seconds = np.zeros(wanted.shape)
 
     def add(self, slot: Slot, seconds: float) -> None:
         self._counts[slot.point, slot.algorithm] += 1
@@ -120,7 +120,7 @@ class _Tally:
         A pair without a finished replicate is reckoned at its algorithm's mean, an algorithm
         without one at the mean of all.
         """
-        missing = self._trials - self._counts
+        missing = self._wanted - self._counts
         if not missing.any():
             return 0.0
         if not self._counts.any():

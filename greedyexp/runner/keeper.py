@@ -33,7 +33,7 @@ class Keeper:
         return self
 
     def __exit__(self, *_) -> None:
-        self._write()
+        self.write()
 
     def take(self, results: list[Result]) -> None:
         """Remember results, and write what has waited long enough."""
@@ -42,9 +42,10 @@ class Keeper:
             self._waiting.append(Entry(key, result.outcome, result.facts, result.seconds))
         late = time.monotonic() - self._last > _LONGEST_WAIT
         if late or len(self._waiting) >= _MOST_WAITING:
-            self._write()
+            self.write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Journal everything that still waits."""
         if self._waiting:
             entries, self._waiting = self._waiting, []
             self._journal.add(entries)

@@ -41,7 +41,7 @@ class Record:
             "name": experiment.name,
             "profile": experiment.profile,
             "seed": experiment.seed,
-            "trials": experiment.trials,
+            "trials": experiment.resolved["trials"],
             "engine": engine.name,
             "jobs": engine.jobs,
             **provenance(folder),

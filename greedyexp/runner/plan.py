@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+
 from greedyexp.protocols.outcome import Status
+from greedyexp.runner.allocation import Series, series_of
 from greedyexp.runner.engines.base import Batch, Item, Result
 from greedyexp.runner.fingerprint import Fingerprints
 from greedyexp.runner.journal import Journal
@@ -61,35 +64,84 @@ class Census:
 
 
 class Plan:
-    """The replicates of an experiment: every algorithm on every data set.
+    """The replicates of an experiment: of every point and algorithm the first so many.
+
+    Where results decide how many, the plan begins with what every point gets before anything is
+    known and grows as results come in.
 
     Parameters
     ----------
     experiment : Experiment
+
+    Attributes
+    ----------
+    wanted : array of int (points, algorithms)
+        Number of replicates.
     """
 
     def __init__(self, experiment):
         self.experiment = experiment
         self._fingerprints = Fingerprints(experiment)
         self._algorithms = range(len(experiment.algorithms))
+        shape = (len(experiment.points), len(experiment.algorithms))
+        self._open = series_of(experiment)
+        self.wanted = np.full(shape, 0 if self._open else experiment.trials)
+        for series in self._open:
+            self.wanted[series.points, series.algorithm] = series.rule.first(len(series.points))
 
     def __len__(self) -> int:
-        experiment = self.experiment
-        return len(experiment.points) * experiment.trials * len(experiment.algorithms)
+        return int(self.wanted.sum())
 
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
         return self._fingerprints.key(point, replicate, algorithm)
 
     def in_canonical_order(self) -> Iterator[list[Slot]]:
         """Chunks of slots in the order of the CSV: point, replicate, algorithm."""
-        experiment = self.experiment
         slots = (
             Slot(point, replicate, algorithm, self.key(point, replicate, algorithm))
-            for point in range(len(experiment.points))
-            for replicate in range(experiment.trials)
+            for point, wanted in enumerate(self.wanted.tolist())
+            for replicate in range(max(wanted))
             for algorithm in self._algorithms
+            if replicate < wanted[algorithm]
         )
         return _chunks(slots, _CHUNK)
+
+    def settle(self, journal: Journal, *, retry_failed: bool = False) -> None:
+        """Grow as far as the journal's results decide; with a fixed number of trials, not at all.
+
+        Parameters
+        ----------
+        retry_failed : bool
+            Count no failure as a result.
+        """
+        while self.grow(journal, retry_failed=retry_failed):
+            pass
+
+    def grow(self, journal: Journal, *, retry_failed: bool = False) -> bool:
+        """Ask for more where all that was asked for is finished; whether anything was added.
+
+        A decision looks at the replicates asked for and at no others, so that it is the same after
+        an interruption or with the rows of another run in the journal.
+        """
+        before = len(self)
+        self._open = [one for one in self._open if self._extend(one, journal, retry_failed)]
+        return len(self) > before
+
+    def _extend(self, series: Series, journal: Journal, retry_failed: bool) -> bool:
+        """Let the rule of a series decide; whether it may want more later."""
+        trials = self.wanted[series.points, series.algorithm]
+        successes = np.zeros(len(trials))
+        for place, (point, count) in enumerate(zip(series.points, trials, strict=True)):
+            keys = [self.key(int(point), k, series.algorithm) for k in range(count)]
+            entries = journal.entries(keys)
+            outcomes = [entry.outcome for entry in entries.values()]
+            if len(outcomes) < count or (retry_failed and any(o.status.failed for o in outcomes)):
+                return True
+            # A failure has no rows: a trial without success.
+            successes[place] = sum(row[series.metric] for o in outcomes for row in o.rows[:1])
+        wanted = series.rule.grown(trials, successes)
+        self.wanted[series.points, series.algorithm] = wanted
+        return bool((wanted > trials).any())
 
     def timings(self, journal: Journal) -> Iterator[tuple[Slot, Status, float]]:
         """Status and seconds of the finished replicates, in canonical order."""
@@ -115,7 +167,12 @@ class Plan:
         return found
 
     def missing(
-        self, journal: Journal, *, force: bool = False, retry_failed: bool = False
+        self,
+        journal: Journal,
+        *,
+        beyond: np.ndarray | int = 0,
+        force: bool = False,
+        retry_failed: bool = False,
     ) -> Iterator[Item]:
         """Data sets with the algorithms still to be run on them.
 
@@ -125,36 +182,40 @@ class Plan:
 
         Parameters
         ----------
+        beyond : array of int (points, algorithms), or 0
+            So many replicates of each are no concern of this call.
         force : bool
             Count nothing as finished.
         retry_failed : bool
             Count no failure as finished.
         """
-        experiment = self.experiment
-        pairs = (
-            (point, replicate)
-            for replicate in range(experiment.trials)
-            for point in range(len(experiment.points))
+        # The plan may grow while this goes on: what is added then belongs to the next call.
+        wanted = self.wanted.copy()
+        asked = (
+            (point, replicate, np.flatnonzero(here).tolist())
+            for replicate in range(int(wanted.max(initial=0)))
+            for point, here in enumerate((beyond <= replicate) & (replicate < wanted))
+            if here.any()
         )
         per_chunk = max(1, _CHUNK // max(1, len(self._algorithms)))
-        for chunk in _chunks(pairs, per_chunk):
+        for chunk in _chunks(asked, per_chunk):
             keys = {
                 (point, replicate, algorithm): self.key(point, replicate, algorithm)
-                for point, replicate in chunk
-                for algorithm in self._algorithms
+                for point, replicate, algorithms in chunk
+                for algorithm in algorithms
             }
             known = {} if force else journal.statuses(list(keys.values()))
             finished = {
                 key for key, status in known.items() if not (retry_failed and status.failed)
             }
-            for point, replicate in chunk:
+            for point, replicate, algorithms in chunk:
                 left = tuple(
                     algorithm
-                    for algorithm in self._algorithms
+                    for algorithm in algorithms
                     if keys[point, replicate, algorithm] not in finished
                 )
                 if left:
-                    yield Item(point, experiment.points[point], replicate, left)
+                    yield Item(point, self.experiment.points[point], replicate, left)
 
 
 class Batches:
@@ -164,25 +225,44 @@ class Batches:
     ----------
     items : iterable of Item
         Taken one at a time.
+    more : callable
+        Gives further items, once all results of the earlier ones are there; none when it is over.
     seconds : float
         What a batch should take.
     most : int
         Most items in a batch.
     """
 
-    def __init__(self, items: Iterable[Item], *, seconds: float = 0.3, most: int = 500):
+    def __init__(
+        self,
+        items: Iterable[Item],
+        more: Callable[[], Iterable[Item]],
+        *,
+        seconds: float = 0.3,
+        most: int = 500,
+    ):
         self._items = iter(items)
+        self._more = more
+        self._under_way = 0
         self._seconds = seconds
         self._most = most
         self._per_point: dict[int, float] = {}
         self._recent: float | None = None
 
     def next(self) -> Batch:
-        """The next batch; empty when there are no more items.
+        """The next batch; empty when there are no more items, or none before results arrive.
 
         The first batch is one item: nothing is known of the time yet, and the other workers wait
         for it so that they find the kernels compiled.
         """
+        batch = self._take()
+        if not batch and not self._under_way:
+            self._items = iter(self._more())
+            batch = self._take()
+        self._under_way += sum(len(item.algorithms) for item in batch)
+        return batch
+
+    def _take(self) -> Batch:
         batch: Batch = []
         expected = 0.0
         while expected < self._seconds and len(batch) < self._most:
@@ -194,7 +274,8 @@ class Batches:
         return batch
 
     def learn(self, result: Result) -> None:
-        """Take the time of a result into account."""
+        """Take note that a result is there, and of its time."""
+        self._under_way -= 1
         spent = result.seconds + result.data_seconds
         before = self._per_point.get(result.point, spent)
         self._per_point[result.point] = 0.7 * before + 0.3 * spent

@@ -12,17 +12,31 @@ from tqdm import tqdm
 _FIRST = 2.0
 _EVERY = 10.0
 
+_OPEN = "{desc}: {n_fmt}/{total_fmt} as far as decided [{elapsed}, {rate_fmt}{postfix}]"
+
 _COMPILING = "compiling kernels (once)"
 
 
 class Silent:
-    """No progress at all."""
+    """No progress at all.
 
-    def __init__(self, title: str, total: int, done: int):
+    Parameters
+    ----------
+    title : str
+    total, done : int
+        Replicates in all and those an earlier run has finished.
+    open_ended : bool
+        Whether results may decide on more, so that nobody knows how much is left.
+    """
+
+    def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         pass
 
     def advance(self, done: int, failed: int, compiling: bool) -> None:
         """Take note of newly finished replicates, how many of them failed, and what holds it up."""
+
+    def extend(self, total: int) -> None:
+        """Take note that results decided on more replicates."""
 
     def close(self) -> None:
         """Say the last word."""
@@ -31,11 +45,15 @@ class Silent:
 class Bar(Silent):
     """A tqdm bar with the time left."""
 
-    def __init__(self, title: str, total: int, done: int):
+    def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title = title
         self._failed = 0
         # `initial` keeps what an earlier run did out of the rate and so out of the time left.
-        self._bar = tqdm(desc=title, total=total, initial=done, unit="fit", dynamic_ncols=True)
+        # Where the total may grow, a time left would be a guess.
+        shown = {"bar_format": _OPEN} if open_ended else {}
+        self._bar = tqdm(
+            desc=title, total=total, initial=done, unit="fit", dynamic_ncols=True, **shown
+        )
 
     def advance(self, done: int, failed: int, compiling: bool) -> None:
         self._failed += failed
@@ -45,6 +63,10 @@ class Bar(Silent):
         self._bar.set_description(self._title + note, refresh=False)
         self._bar.update(done)
 
+    def extend(self, total: int) -> None:
+        self._bar.total = total
+        self._bar.refresh()
+
     def close(self) -> None:
         self._bar.close()
 
@@ -52,8 +74,9 @@ class Bar(Silent):
 class Lines(Silent):
     """One line now and then, for logs and pipes."""
 
-    def __init__(self, title: str, total: int, done: int):
+    def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title, self._total, self._done = title, total, done
+        self._open_ended = open_ended
         self._computed = 0
         self._failed = 0
         self._start = self._last = time.monotonic()
@@ -71,17 +94,21 @@ class Lines(Silent):
             self._next = now + _EVERY
             self._say(now, f", {_COMPILING}" if compiling else "")
 
+    def extend(self, total: int) -> None:
+        self._total = total
+
     def close(self) -> None:
         if self._computed:
             self._say(time.monotonic())
 
     def _say(self, now: float, note: str = "") -> None:
         done = self._done + self._computed
-        line = f"{self._title}: {done}/{self._total} ({done / self._total:.0%}){note}"
+        share = "as far as decided" if self._open_ended else f"{done / self._total:.0%}"
+        line = f"{self._title}: {done}/{self._total} ({share}){note}"
         if self._failed:
             line += f", {self._failed} failed"
         left = self._total - done
-        if left and self._computed:
+        if left and self._computed and not self._open_ended:
             seconds = (now - self._start) / self._computed * left
             line += f", about {tqdm.format_interval(seconds)} left"
         # A closed stderr is no reason to stop computing.
@@ -89,9 +116,12 @@ class Lines(Silent):
             print(line, file=sys.stderr, flush=True)
 
 
-def progress_of(wanted: bool | None, title: str, total: int, done: int) -> Silent:
+def progress_of(
+    wanted: bool | None, title: str, total: int, done: int, *, open_ended: bool = False
+) -> Silent:
     """The progress that suits where stderr goes; ``wanted=False`` gives none."""
     if wanted is False or sys.stderr is None:
-        return Silent(title, total, done)
-    kind = Bar if sys.stderr.isatty() else Lines
-    return kind(title, total, done)
+        kind: type[Silent] = Silent
+    else:
+        kind = Bar if sys.stderr.isatty() else Lines
+    return kind(title, total, done, open_ended=open_ended)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ import yaml
 from greedyexp import experiment as experiments
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.runner.columns import columns_of
-from greedyexp.runner.engines.base import Engine, Result
+from greedyexp.runner.engines.base import Engine, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine, usable_cores
 from greedyexp.runner.engines.serial import SerialEngine
 from greedyexp.runner.files import make_folder, write_text
@@ -36,8 +36,10 @@ class Report:
 
     Parameters
     ----------
+    total : int
+        Replicates of the plan; where results decide on more, as far as they have decided.
     done : int
-        Replicates of the plan that are finished, in whatever status.
+        Those that are finished, in whatever status.
     failed : int
         Those of them that failed.
     computed : int
@@ -51,6 +53,7 @@ class Report:
         One sentence on the above.
     """
 
+    total: int
     done: int
     failed: int
     computed: int
@@ -111,6 +114,7 @@ def run(
             plan, journal, chosen, halt, force=force, retry_failed=retry_failed, progress=progress
         )
         after = plan.census(journal)
+        whole.settle(journal)
         table = write_tables(whole, journal, folder)
         everything = after if len(whole) == len(plan) else whole.census(journal)
         record.close(everything, computed, interrupted=halt.soon)
@@ -119,7 +123,9 @@ def run(
     if halt.soon:
         message += "; interrupted, the same command goes on"
     seconds = time.monotonic() - start
-    return Report(after.done, failed, computed, seconds, table, halt.soon, f"{message}.")
+    return Report(
+        after.total, after.done, failed, computed, seconds, table, halt.soon, f"{message}."
+    )
 
 
 def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
@@ -157,12 +163,26 @@ def _compute(
     progress: bool | None,
 ) -> int:
     """Run the engine over what is missing; the number of results journaled."""
+    if not force:
+        plan.settle(journal, retry_failed=retry_failed)
     before = plan.census(journal)
     finished = before.done - (sum(before.failed.values()) if retry_failed else 0)
     finished = 0 if force else finished
     if finished == len(plan):
         return 0
-    batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed))
+    keeper = Keeper(plan, journal)
+    name, open_ended = plan.experiment.name, plan.experiment.adaptive is not None
+    shown = progress_of(progress, name, len(plan), finished, open_ended=open_ended)
+
+    def grown() -> Iterator[Item]:
+        keeper.write()
+        beyond = plan.wanted.copy()
+        if not plan.grow(journal):
+            return iter(())
+        shown.extend(len(plan))
+        return plan.missing(journal, beyond=beyond, force=force)
+
+    batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), grown)
     arriving = engine.results(
         describe(plan.experiment, columns_of(plan.experiment).not_for_facts),
         batches.next,
@@ -170,8 +190,7 @@ def _compute(
         time_limit=plan.experiment.time_limit,
         halt=halt,
     )
-    shown = progress_of(progress, plan.experiment.name, len(plan), finished)
-    return _gather(arriving, batches, Keeper(plan, journal), shown, engine)
+    return _gather(arriving, batches, keeper, shown, engine)
 
 
 def _gather(
@@ -183,9 +202,9 @@ def _gather(
 ) -> int:
     with closing(shown), closing(arriving), keeper:
         for results in arriving:
+            keeper.take(results)
             for result in results:
                 batches.learn(result)
-            keeper.take(results)
             failed = sum(result.outcome.status.failed for result in results)
             shown.advance(len(results), failed, engine.compiling)
     return keeper.kept
