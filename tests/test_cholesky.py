@@ -40,6 +40,11 @@ class Followed:
         cholesky.solve_transposed(self.chol, size, self.rotated, solution)
         expected = np.linalg.solve(block, self.right[self.held])
         np.testing.assert_allclose(solution, expected, rtol=1e-8, atol=1e-9)
+        in_place = self.right[self.held]
+        cholesky.solve(self.chol, size, in_place)
+        np.testing.assert_allclose(in_place, self.rotated[:size], rtol=1e-8, atol=1e-9)
+        cholesky.solve_transposed(self.chol, size, in_place, in_place)
+        np.testing.assert_allclose(in_place, expected, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -10,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-# Sums may be reordered so that dot products use vector registers; nothing else is relaxed.
-SUMS = {"reassoc", "contract", "nsz"}
+from greedyexp.kernels.row_gradient import FAST
 
 
-@njit(cache=True, fastmath=SUMS)
+@njit(cache=True, fastmath=FAST)
 def append(chol, size, cross, diagonal):
     """Write row ``size``: the factor of the matrix grown by one index.
 
@@ -101,9 +100,23 @@ def extend_solution(chol, size, value, rotated):
     rotated[size] = total / row[size]
 
 
+@njit(cache=True, fastmath=FAST)
+def solve(chol, size, x):
+    """x <- L^{-1} x on the leading ``size`` entries."""
+    for i in range(size):
+        row = chol[i]
+        total = x[i]
+        for t in range(i):
+            total -= row[t] * x[t]
+        x[i] = total / row[i]
+
+
 @njit(cache=True)
 def solve_transposed(chol, size, rotated, solution):
-    """Solve L^T x = ``rotated`` into ``solution[:size]``, which ends the solution of A x = c."""
+    """Solve L^T x = ``rotated`` into ``solution[:size]``, which ends the solution of A x = c.
+
+    Both may be the same array.
+    """
     for i in range(size):
         solution[i] = rotated[i]
     for i in range(size - 1, -1, -1):

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from greedyexp.kernels import cholesky
+from greedyexp.kernels.row_gradient import subtract_rows
 
 # A column whose squared sine of the angle to the span of the support is below SPAN counts as lying
 # in the span: Gram form knows that number to about 1e-14 only. Fits with a smaller angle than
@@ -152,24 +153,6 @@ def correlate_residual(fits, j):
     out[:] = fits.correlation[j]
     own = fits.gram[j % fits.gram.shape[0]]
     subtract_rows(out, fits.coef[j], own, fits.support[j], fits.size[j])
-
-
-@njit(cache=True)
-def subtract_rows(out, weights, matrix, order, count):
-    """out -= sum_t weights[t] * matrix[order[t]] over t < count, four rows to a pass."""
-    p = len(out)
-    blocked = count - count % 4
-    for t in range(0, blocked, 4):
-        one, two = matrix[order[t]], matrix[order[t + 1]]
-        three, four = matrix[order[t + 2]], matrix[order[t + 3]]
-        a, b, c, d = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
-        for i in range(p):
-            out[i] -= (a * one[i] + b * two[i]) + (c * three[i] + d * four[i])
-    for t in range(blocked, count):
-        one = matrix[order[t]]
-        a = weights[t]
-        for i in range(p):
-            out[i] -= a * one[i]
 
 
 @njit(cache=True)

@@ -13,14 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.gram_fit import (
-    GAIN_FLOOR,
-    SPAN,
-    TIE,
-    half_inverse_of,
-    largest,
-    subtract_rows,
-)
+from greedyexp.kernels.gram_fit import GAIN_FLOOR, SPAN, TIE, half_inverse_of, largest
+from greedyexp.kernels.row_gradient import subtract_rows
 
 
 class Pursuit(NamedTuple):

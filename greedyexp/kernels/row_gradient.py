@@ -26,9 +26,18 @@ def dot(x, y):
 
 
 @njit(cache=True, fastmath=FAST)
-def _subtract_four(x, a, b, c, d, u, v, w, z):
-    for i in range(len(x)):
-        x[i] -= (a * u[i] + b * v[i]) + (c * w[i] + d * z[i])
+def subtract_rows(out, weights, matrix, order, count):
+    """out -= sum_t weights[t] * matrix[order[t]] over t < count, four rows to a pass."""
+    p = len(out)
+    blocked = count - count % 4
+    for t in range(0, blocked, 4):
+        one, two = matrix[order[t]], matrix[order[t + 1]]
+        three, four = matrix[order[t + 2]], matrix[order[t + 3]]
+        a, b, c, d = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
+        for i in range(p):
+            out[i] -= (a * one[i] + b * two[i]) + (c * three[i] + d * four[i])
+    for t in range(blocked, count):
+        axpy(-weights[t], matrix[order[t]], out)
 
 
 @njit(cache=True)
@@ -42,22 +51,12 @@ def gradient(G, correlation, coef, grad):
     correlation, coef, grad : arrays (r, p)
     """
     r, p = coef.shape
-    held = np.zeros(4, np.int64)
+    held, weights = np.empty(p, np.int64), np.empty(p)
     for j in range(r):
-        gram = G[min(j, len(G) - 1)]
-        out = grad[j]
-        own = coef[j]
-        out[:] = correlation[j]
         count = 0
         for i in range(p):
-            if own[i] != 0.0:
-                held[count] = i
+            if coef[j, i] != 0.0:
+                held[count], weights[count] = i, coef[j, i]
                 count += 1
-                if count == 4:
-                    e, f, g, h = held
-                    _subtract_four(
-                        out, own[e], own[f], own[g], own[h], gram[e], gram[f], gram[g], gram[h]
-                    )
-                    count = 0
-        for a in range(count):
-            axpy(-own[held[a]], gram[held[a]], out)
+        grad[j] = correlation[j]
+        subtract_rows(grad[j], weights, G[min(j, len(G) - 1)], held, count)

@@ -13,9 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.row_factor import append, remove, solve_transposed, solve_upper
+from greedyexp.kernels.cholesky import append, remove, solve, solve_transposed
 from greedyexp.kernels.row_gradient import dot, gradient
 from greedyexp.kernels.row_penalty import LOWER, TIED, UPPER, ZERO
+
+# A variable whose squared distance from the span of the others is below this part of its own
+# curvature is dependent on them.
+DEPENDENT = 1e-12
 
 
 class Manifold(NamedTuple):
@@ -27,12 +31,12 @@ class Manifold(NamedTuple):
     grad: np.ndarray  # (r, p) X_j^T (y_j - X_j b_j) / n_j
     slot: np.ndarray  # (r, p) variable an entry belongs to, or -1
     tie: np.ndarray  # (p,) variable of the tied entries of a row, or -1
-    factor: np.ndarray  # (K, K) upper Cholesky factor
+    factor: np.ndarray  # (K + 1, K + 1) Cholesky factor as in ``cholesky``
     row: np.ndarray  # (K + 1,) row of each variable
     weight: np.ndarray  # (K + 1, r) direction of each variable
     excess: np.ndarray  # (K + 1,) <weight, grad> - price
     step: np.ndarray  # (K + 1,)
-    work: np.ndarray  # (K + 1,)
+    work: np.ndarray  # (K + 1,) scratch
     size: np.ndarray  # (1,) number of variables
     todo: np.ndarray  # rows whose variables wait to be set up again
 
@@ -77,7 +81,8 @@ def _detach(M, v):
 def _attach(G, M, i, tied):
     """Add the variable whose direction stands at the end of ``weight``; False if dependent.
 
-    In either case its number is the present size and ``work`` holds R^-T of its products.
+    In either case its number is the present size, and that row of ``factor`` holds L^-1 of its
+    products with the others.
     """
     size = M.size[0]
     M.row[size] = i
@@ -93,7 +98,8 @@ def _attach(G, M, i, tied):
             curvature += line[i]
     if tied:
         M.tie[i] = size
-    if append(M.factor, size, M.work, curvature):
+    sine = append(M.factor, size, M.work, curvature)
+    if size < len(M.factor) - 1 and sine > DEPENDENT:
         M.size[0] = size + 1
         return True
     return False
@@ -259,8 +265,8 @@ def _null_move(G, correlation, M, lam_s, lam_b):
     Such a direction is null to rounding only, so its slope is that of the whole objective.
     """
     size = M.size[0]
-    solve_upper(M.factor, size, M.work)
-    M.step[:size] = -M.work[:size]
+    solve_transposed(M.factor, size, M.factor[size], M.step)
+    M.step[:size] = -M.step[:size]
     M.step[size] = 1.0
     gradient(G, correlation, M.coef, M.grad)
     slope = 0.0
@@ -294,8 +300,8 @@ def newton(G, correlation, M, lam_s, lam_b):
     while True:
         size = M.size[0]
         M.step[:size] = M.excess[:size]
-        solve_transposed(M.factor, size, M.step)
-        solve_upper(M.factor, size, M.step)
+        solve(M.factor, size, M.step)
+        solve_transposed(M.factor, size, M.step, M.step)
         length, task, place = _first_kink(M, size, 1.0)
         _move(M, size, length)
         M.excess[:size] *= 1.0 - length

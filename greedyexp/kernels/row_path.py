@@ -30,7 +30,7 @@ def _manifold(r, p, capacity):
         np.zeros((r, p)),
         np.full((r, p), -1),
         np.full(p, -1),
-        np.empty((capacity, capacity)),
+        np.empty((capacity + 1, capacity + 1)),
         np.zeros(capacity + 1, np.int64),
         np.zeros((capacity + 1, r)),
         np.zeros(capacity + 1),
