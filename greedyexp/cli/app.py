@@ -15,6 +15,7 @@ from greedyexp.cli.options import shared
 COMMANDS = {
     "run": "greedyexp.cli.commands.run",
     "plot": "greedyexp.cli.commands.plot",
+    "verify": "greedyexp.cli.commands.verify",
     "status": "greedyexp.cli.commands.status",
     "list": "greedyexp.cli.commands.list",
     "show": "greedyexp.cli.commands.show",
@@ -29,6 +30,8 @@ Exit codes:
   0    done
   1    some replicates failed (their rows are kept)
   2    bad config, data or usage
+  4    a claim was refuted (verify)
+  5    a claim is inconclusive (verify --strict)
   70   internal error
   130  interrupted (everything finished is kept; the same command goes on)
 """
@@ -58,7 +61,8 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 1 some replicates failed, 2 user error, 70 internal error, 130 interrupted.
+        0 done, 1 some replicates failed, 2 user error, 4 a claim refuted, 5 inconclusive, 70
+        internal error, 130 interrupted.
     """
     settings = {"traceback": False}
     for stream in (sys.stdout, sys.stderr):

@@ -11,6 +11,9 @@ from greedyexp.errors import UserError
 DONE = 0
 SOME_FAILED = 1
 USER_ERROR = 2
+CLAIM_REFUTED = 4
+# With --strict only.
+CLAIM_INCONCLUSIVE = 5
 # EX_SOFTWARE of sysexits.h: 1 must keep meaning that replicates failed.
 INTERNAL_ERROR = 70
 # 128 + SIGINT, as shells report it.

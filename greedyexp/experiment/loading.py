@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from greedyexp import protocols
+from greedyexp.claims.model import family_of
+from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
+from greedyexp.experiment.claims import read_claims, read_readings
 from greedyexp.experiment.compatibility import refuse_columns, refuse_figure, refuse_part
 from greedyexp.experiment.data import Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
@@ -88,6 +91,10 @@ def load(
     columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
+    resolved = _resolved(settings, plugins, data, algorithms, doc)
+    words = setting_of(resolved, metric_parts, columns)
+    claims = read_claims(doc, data, words, family_of(resolved), mistakes)
+    read_readings(doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
         **{key: getattr(settings, key) for key in _AS_WRITTEN},
@@ -101,8 +108,9 @@ def load(
         metrics=[MetricSpec(part.name) for part in metric_parts],
         figures=[spec for _, _, spec in figures],
         tables=[spec for _, _, spec in tables],
+        claims=claims,
         plugins=plugins,
-        resolved=_resolved(settings, plugins, data, algorithms, doc),
+        resolved=resolved,
     )
     return keep_only(experiment, data, algorithms.families, tuple(only)) if only else experiment
 
@@ -224,5 +232,7 @@ def _resolved(
         "algorithms": algorithms.resolved,
         "figures": doc.get(("figures",)),
         "tables": doc.get(("tables",)),
+        "claims": doc.get(("claims",)),
+        "readings": doc.get(("readings",)),
     }
     return {key: value for key, value in whole.items() if value not in (None, "", [])}

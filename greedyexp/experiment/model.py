@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from greedyexp.claims.model import Claim
 from greedyexp.experiment.sentences import SLUG
 from greedyexp.experiment.trials import AdaptiveTrials
 
@@ -67,6 +68,12 @@ class Settings(BaseModel):
     ]
     figures: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     tables: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
+    claims: Annotated[
+        list[Any], Field(description="What the paper says, each with the test that decides it.")
+    ] = []
+    readings: Annotated[
+        list[Any], Field(description="Ambiguities of the paper, and what was made of them.")
+    ] = []
     profiles: Annotated[
         dict[str, Any],
         Field(description="Changes for smoke, quick, paper and deep runs, merged over the rest."),
@@ -147,6 +154,8 @@ class Experiment:
         As written.
     figures, tables : list of FigureSpec
         As written.
+    claims : list of Claim
+        As written, their tests parsed.
     plugins : list of str
         Absolute paths.
     resolved : dict
@@ -170,5 +179,6 @@ class Experiment:
     metrics: list[MetricSpec]
     figures: list[FigureSpec]
     tables: list[FigureSpec]
+    claims: list[Claim]
     plugins: list[str]
     resolved: dict

@@ -6,6 +6,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from greedyexp import protocols
 from greedyexp.experiment.algorithms import RESERVED
+from greedyexp.experiment.claims import ClaimEntry, Reading
 from greedyexp.experiment.model import PROFILES, TUNINGS, Settings
 from greedyexp.experiment.profiles import CHANGEABLE
 from greedyexp.registry import Part, parts
@@ -52,6 +53,8 @@ def json_schema() -> dict:
     properties["algorithms"]["items"] = _entries("algorithm", defs)
     properties["figures"]["items"] = _entries("figure", defs)
     properties["tables"]["items"] = _entries("table", defs)
+    properties["claims"]["items"] = ClaimEntry.model_json_schema()
+    properties["readings"]["items"] = Reading.model_json_schema()
     properties["profiles"] = {
         "description": properties["profiles"]["description"],
         "type": "object",

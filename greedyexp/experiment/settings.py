@@ -34,8 +34,8 @@ def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
                 doc.place(("paper", key)), f"unknown key '{key}'.", did_you_mean(key, known)
             )
         written["paper"] = {k: v for k, v in written["paper"].items() if k in known}
-    listed = {"algorithms", "figures", "tables", "metrics"}
-    shallow = {"data", "algorithms", "figures", "tables", "profiles"}
+    listed = {"algorithms", "figures", "tables", "metrics", "claims", "readings"}
+    shallow = {*listed - {"metrics"}, "data", "profiles"}
     settings = None
     try:
         settings = read_value(

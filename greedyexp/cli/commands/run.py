@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from greedyexp import shipped
-from greedyexp.cli import failures, figures, options, outcomes, plan, text
+from greedyexp.cli import failures, figures, options, outcomes, plan, text, verdicts
 from greedyexp.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
@@ -127,8 +127,9 @@ def rehearse(experiment: Experiment) -> int:
 
 
 def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool, **how) -> int:
-    """Run one experiment, draw its figures and print the summary."""
+    """Run one experiment, draw its figures, judge its claims and print the summary."""
     from greedyexp import runner
+    from greedyexp.report.verify import verify
 
     say = (lambda *_: None) if quiet else click.echo
     if verbose:
@@ -147,7 +148,10 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         return failures.INTERRUPTED
     # Drawn before anything is printed: a reader that closes the pipe must not cost a figure.
     drawn = figures.drawn(folder)
+    judged = verdicts.lines(verify(folder)) if experiment.claims else []
     say(done.csv)
     for figure in drawn:
         say(figure)
+    for line in judged:
+        say(line)
     return failures.SOME_FAILED if done.failed else failures.DONE

@@ -1,0 +1,306 @@
+"""Estimates of quantities in one cell, with an interval at any confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from greedyexp.claims.quantities import Mean, Proportion, Ratio, Threshold
+from greedyexp.claims.table import Cell, Missing, Table
+from greedyexp.frames.counts import FAILED
+from greedyexp.protocols.outcome import Status
+from greedyexp.stats.correlation import correlation as sample_correlation
+from greedyexp.stats.crossing import crossing, influence
+from greedyexp.stats.means import fieller, t_interval
+from greedyexp.stats.paired import phi
+from greedyexp.stats.proportions import wilson
+from greedyexp.stats.sequential import anytime_confidence, confidence_sequence
+
+
+@dataclass
+class Estimate:
+    """An estimate from the rows of one cell.
+
+    Parameters
+    ----------
+    value : float
+        May be infinite or nan for thresholds.
+    pairs : array of int, shape (n,)
+        Which data set each replicate saw.
+    outcomes : array, shape (n,)
+        What each replicate says: the metric or, for thresholds, how it moves the crossing.
+    points : int
+        Points of the sweep in it.
+    failed, unconverged : int
+        Rows that ended so.
+    """
+
+    value: float
+    pairs: np.ndarray
+    outcomes: np.ndarray
+    points: int
+    failed: int
+    unconverged: int
+    _ends: dict = field(default_factory=dict, repr=False)
+
+    @property
+    def rows(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def constant(self) -> bool:
+        """Whether no value differs from another, so that their spread tells nothing."""
+        return False
+
+    def ends(self, confidence: float) -> tuple[float, float]:
+        """The interval at a confidence level."""
+        if confidence not in self._ends:
+            low, high = self._interval(confidence)
+            self._ends[confidence] = (float(low), float(high))
+        return self._ends[confidence]
+
+    def _interval(self, confidence: float) -> tuple[float, float]:
+        raise NotImplementedError
+
+    def correlation(self, other: Estimate) -> float:
+        """Of this estimate with another of its kind, through the data sets both saw."""
+        _, here, there = np.intersect1d(
+            self.pairs, other.pairs, assume_unique=True, return_indices=True
+        )
+        if not len(here):
+            return 0.0
+        return self._correlation(other, self.outcomes[here], other.outcomes[there])
+
+    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
+        raise NotImplementedError
+
+    def _shared(self, other: Estimate, common: int) -> float:
+        """Share of the replicates that both saw: only these correlate the two averages."""
+        return common / float(np.sqrt(self.rows * other.rows))
+
+
+@dataclass
+class Crossed(Estimate):
+    """A threshold; its outcomes are what each replicate adds to the estimate, to first order."""
+
+    x: np.ndarray = None
+    successes: np.ndarray = None
+    trials: np.ndarray = None
+    level: float = 0.5
+    sequential: bool = False
+
+    def _interval(self, confidence: float) -> tuple[float, float]:
+        level = anytime_confidence(confidence) if self.sequential else confidence
+        fit = crossing(self.x, self.successes, self.trials, level=self.level, confidence=level)
+        return fit.low, fit.high
+
+    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
+        norm = self._norm * other._norm
+        return float(np.clip(mine @ others / norm, -1, 1)) if norm > 0 else 0.0
+
+    @cached_property
+    def _norm(self) -> float:
+        return float(np.linalg.norm(self.outcomes))
+
+
+@dataclass
+class Share(Estimate):
+    """A proportion; its outcomes are 0 and 1."""
+
+    sequential: bool = False
+
+    def _interval(self, confidence: float) -> tuple[float, float]:
+        method = confidence_sequence if self.sequential else wilson
+        return method(self.outcomes.sum(), self.rows, confidence=confidence)
+
+    def table(self, other: Share) -> tuple[int, int, int, int]:
+        """Data sets on which both, one or none succeeded."""
+        _, here, there = np.intersect1d(
+            self.pairs, other.pairs, assume_unique=True, return_indices=True
+        )
+        return _fourfold(self.outcomes[here], other.outcomes[there])
+
+    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
+        return phi(*_fourfold(mine, others)) * self._shared(other, len(mine))
+
+
+@dataclass
+class Average(Estimate):
+    """A mean."""
+
+    @property
+    def constant(self) -> bool:
+        return self.rows > 1 and np.ptp(self.outcomes) == 0
+
+    def _interval(self, confidence: float) -> tuple[float, float]:
+        _, low, high = t_interval(self.outcomes, confidence)
+        return low, high
+
+    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
+        return float(sample_correlation([mine, others])[0, 1]) * self._shared(other, len(mine))
+
+
+@dataclass
+class Quotient(Estimate):
+    """A ratio of means; its outcomes are unused."""
+
+    top: np.ndarray = None
+    bottom: np.ndarray = None
+
+    @property
+    def constant(self) -> bool:
+        return self.rows > 1 and np.ptp(self.top) == 0 and np.ptp(self.bottom) == 0
+
+    def _interval(self, confidence: float) -> tuple[float, float]:
+        _, low, high = fieller(self.top, self.bottom, confidence)
+        return low, high
+
+    def correlation(self, other: Estimate) -> float:
+        # Ratios are only put together across different data.
+        return 0.0
+
+
+class Estimates:
+    """Estimates from a table, each made once.
+
+    Parameters
+    ----------
+    table : Table
+    """
+
+    def __init__(self, table: Table):
+        self.table = table
+        self._made: dict = {}
+
+    def of(self, quantity, cell: Cell) -> Estimate:
+        """The estimate of a quantity in a cell.
+
+        Raises
+        ------
+        Missing
+            When the table does not have what it takes.
+        """
+        key = (quantity, tuple(sorted(cell)))
+        if key not in self._made:
+            try:
+                self._made[key] = self._make(quantity, cell)
+            except Missing as lack:
+                self._made[key] = lack
+        made = self._made[key]
+        if isinstance(made, Missing):
+            raise made
+        return made
+
+    def _make(self, quantity, cell: Cell) -> Estimate:
+        match quantity:
+            case Threshold():
+                return self._threshold(quantity, cell)
+            case Proportion():
+                rows = self._rows(quantity.algorithm, cell)
+                values = self._successes(quantity.metric, rows)
+                sequential = self.table.setting.sequential
+                return Share(float(values.mean()), *self._base(rows, values, 1), sequential)
+            case Mean():
+                rows = self._rows(quantity.algorithm, cell)
+                values = self._values(quantity, rows)
+                return Average(float(values.mean()), *self._base(rows, values, 1))
+            case Ratio():
+                return self._ratio(quantity, cell)
+        raise TypeError(quantity)
+
+    def _base(self, rows: np.ndarray, outcomes: np.ndarray, points: int, pairs=None) -> tuple:
+        status = self.table.frame["status"].to_numpy()[rows]
+        return (
+            self.table.pairs[rows] if pairs is None else pairs,
+            outcomes,
+            points,
+            int(np.isin(status, FAILED).sum()),
+            int((status == Status.NOT_CONVERGED.value).sum()),
+            {},
+        )
+
+    def _rows(self, algorithm: str, cell: Cell) -> np.ndarray:
+        rows = self.table.rows(algorithm, cell)
+        pairs = self.table.pairs[rows]
+        if len(np.unique(pairs)) < len(pairs):
+            raise Missing(
+                f"{algorithm} has several rows for one replicate, which are not independent"
+            )
+        return rows
+
+    def column(self, name: str, rows: np.ndarray) -> np.ndarray:
+        if name not in self.table.frame.columns:
+            raise Missing(f"the table has no column '{name}'")
+        try:
+            return self.table.frame[name].to_numpy()[rows].astype(float)
+        except (TypeError, ValueError):
+            raise Missing(f"column '{name}' is not a number in every row") from None
+
+    def _successes(self, metric: str, rows: np.ndarray) -> np.ndarray:
+        """0 and 1; a replicate that failed is no success."""
+        values = np.nan_to_num(self.column(metric, rows), nan=0.0)
+        if not np.isin(values, (0.0, 1.0)).all():
+            raise Missing(f"metric '{metric}' is not 0 or 1 in every row")
+        return values
+
+    def _values(self, mean: Mean, rows: np.ndarray) -> np.ndarray:
+        """A metric of replicates that all have one."""
+        status = self.table.frame["status"].to_numpy()[rows]
+        values = self.column(mean.metric, rows)
+        lost = int((np.isin(status, FAILED) | ~np.isfinite(values)).sum())
+        if lost:
+            raise Missing(
+                f"{lost} of {len(rows)} replicates of {mean.algorithm} have no {mean.metric}, and"
+                " the mean of the others is not the mean"
+            )
+        return values
+
+    def _threshold(self, quantity: Threshold, cell: Cell) -> Crossed:
+        rows = self._rows(quantity.algorithm, cell)
+        wins = self._successes(quantity.metric, rows)
+        at = self.column(quantity.of, rows)
+        if not np.isfinite(at).all():
+            raise Missing(f"{quantity.of} is not a number in every row")
+        x, place = np.unique(at, return_inverse=True)
+        successes = np.bincount(place, weights=wins)
+        trials = np.bincount(place).astype(float)
+        fit = crossing(x, successes, trials, level=quantity.level)
+        moves = np.zeros(len(rows))
+        if fit.regular:
+            moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])
+        return Crossed(
+            fit.estimate,
+            *self._base(rows, moves, len(x)),
+            x=x,
+            successes=successes,
+            trials=trials,
+            level=quantity.level,
+            sequential=self.table.setting.sequential,
+        )
+
+    def _ratio(self, quantity: Ratio, cell: Cell) -> Quotient:
+        tops, bottoms = (
+            self._rows(part.algorithm, cell) for part in (quantity.top, quantity.bottom)
+        )
+        # Every value counts in refusing failures, though only common replicates form the ratio.
+        top, bottom = self._values(quantity.top, tops), self._values(quantity.bottom, bottoms)
+        pairs, here, there = np.intersect1d(
+            self.table.pairs[tops], self.table.pairs[bottoms], return_indices=True
+        )
+        if not len(pairs):
+            raise Missing("the two means have no replicate in common")
+        value, _, _ = fieller(top[here], bottom[there])
+        return Quotient(
+            value,
+            *self._base(tops[here], np.zeros(len(here)), 1, pairs),
+            top=top[here],
+            bottom=bottom[there],
+        )
+
+
+def _fourfold(one: np.ndarray, two: np.ndarray) -> tuple[int, int, int, int]:
+    both = int(one @ two)
+    first, second = int(one.sum()) - both, int(two.sum()) - both
+    return both, first, second, len(one) - both - first - second

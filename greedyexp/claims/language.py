@@ -1,0 +1,240 @@
+"""From the text of a test to what it means; every mistake is one sentence.
+
+The text is parsed as a Python expression and read through a list of allowed constructs; nothing
+of it is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from greedyexp.claims import arguments
+from greedyexp.claims.arguments import mistake
+from greedyexp.claims.expressions import (
+    FUNCTIONS,
+    OPERATORS,
+    Column,
+    Expression,
+    Function,
+    Number,
+    columns_of,
+    combined,
+)
+from greedyexp.claims.quantities import (
+    NEGATIVE,
+    Always,
+    Comparison,
+    Form,
+    Monotone,
+    Test,
+    Trend,
+)
+from greedyexp.claims.setting import Setting
+from greedyexp.claims.shape import check_columns, check_kinds
+from greedyexp.errors import did_you_mean
+
+RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+QUANTITIES = ("threshold", "proportion", "mean", "ratio", "slope", "limit")
+TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
+WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
+
+
+def parse(text: str, setting: Setting) -> Test:
+    """What a test says.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``threshold(greedy_dirty) < 1 - kappa / 2``.
+    setting : Setting
+        The names it may use.
+
+    Raises
+    ------
+    ConfigError
+        Without a place: the caller knows where the text was written.
+    """
+    text = " ".join(text.split())
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise mistake(
+            f"the test '{text}' cannot be read.",
+            "Write a comparison, such as threshold(a) < threshold(b).",
+        ) from None
+    try:
+        return _Reader(text, setting).test(tree)
+    except RecursionError:
+        raise mistake("the test is nested too deeply.") from None
+
+
+class _Reader:
+    """Reads one test."""
+
+    def __init__(self, text: str, setting: Setting):
+        self.text = text
+        self.setting = setting
+
+    def test(self, node: ast.expr) -> Test:
+        if isinstance(node, ast.Compare):
+            return self.comparison(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name == "always":
+                return self.always(node)
+            if name in TESTS:
+                return self.monotone(node, TESTS[name])
+            if name not in QUANTITIES and name not in FUNCTIONS:
+                raise mistake(
+                    f"there is no function '{name}' in claims.", did_you_mean(name, WORDS)
+                )
+        raise mistake(
+            f"'{self.text}' is no test: it compares nothing.",
+            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
+        )
+
+    def comparison(self, node: ast.Compare) -> Comparison:
+        left, relation, right = self.sides(node)
+        one, two = self.form(left), self.form(right)
+        if not one.terms:
+            one, two, relation = two, one, MIRRORED[relation]
+        whole = one.plus(two, "-")
+        if not whole.terms:
+            raise mistake(
+                f"'{self.text}' compares no threshold, proportion or mean.",
+                "A relation between columns of every row is always(...).",
+            )
+        form = Form(whole.terms)
+        boundary = Form(constant=whole.constant).times(NEGATIVE).constant
+        check_kinds(form)
+        check_columns(form, columns_of(boundary), (), self.setting)
+        return Comparison(self.text, form, relation, boundary)
+
+    def sides(self, node: ast.Compare) -> tuple[ast.expr, str, ast.expr]:
+        if len(node.ops) > 1:
+            raise mistake("a test has one comparison.", "Write a list of two tests.")
+        relation = RELATIONS.get(type(node.ops[0]))
+        if relation is None:
+            raise mistake("a test compares with <, <=, >, >= or ==.")
+        return node.left, relation, node.comparators[0]
+
+    def monotone(self, node: ast.Call, relation: str) -> Monotone:
+        name = node.func.id
+        quantity, column = arguments.positional(node, name, ("quantity", "column"))
+        form = self.quantity_form(quantity, name)
+        if not isinstance(column, ast.Name):
+            raise mistake(f"{name} takes the name of a swept column as its second argument.")
+        arguments.check_swept(column.id, form, name, self.setting)
+        check_kinds(form)
+        check_columns(form, frozenset(), (column.id,), self.setting)
+        return Monotone(self.text, form, relation, column.id)
+
+    def always(self, node: ast.Call) -> Always:
+        (inner,) = arguments.positional(node, "always", ("comparison",))
+        if not isinstance(inner, ast.Compare):
+            raise mistake("always takes a comparison of columns, such as always(error <= 1).")
+        left, relation, right = self.sides(inner)
+        if relation == "==":
+            raise mistake("always takes <, <=, > or >=.")
+        known = (*self.setting.columns, *self.setting.measured)
+        sides = [self.expression(side, known) for side in (left, right)]
+        if not any(columns_of(side) for side in sides):
+            raise mistake("always compares columns, but here is none.", did_you_mean("", known))
+        return Always(self.text, sides[0], relation, sides[1])
+
+    def quantity_form(self, node: ast.expr, caller: str) -> Form:
+        form = self.form(node)
+        if not form.terms:
+            raise mistake(
+                f"{caller} needs a quantity, but '{ast.unparse(node)}' is a number.",
+                "Quantities are threshold(...), proportion(...) and mean(...).",
+            )
+        return form
+
+    def form(self, node: ast.expr) -> Form:
+        """The linear form that a side of a comparison is."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            form = self.form(node.operand)
+            return form.times(NEGATIVE) if isinstance(node.op, ast.USub) else form
+        if isinstance(node, ast.BinOp):
+            return self.operation(node)
+        if isinstance(node, ast.Call):
+            name = arguments.function_name(node, WORDS)
+            if name in TESTS:
+                raise mistake(f"{name}(...) is a test of its own and has no value to compare.")
+            if name in QUANTITIES:
+                quantity = self.quantity(node, name)
+                return Form(((quantity, Number(1.0)),))
+        return Form(constant=self.expression(node, self.setting.columns))
+
+    def operation(self, node: ast.BinOp) -> Form:
+        symbol = self.symbol(node)
+        left, right = self.form(node.left), self.form(node.right)
+        if symbol in "+-":
+            return left.plus(right, symbol)
+        if symbol == "*" and not left.terms:
+            left, right = right, left
+        if right.terms or (symbol == "**" and left.terms):
+            raise mistake(
+                f"'{ast.unparse(node)}' is not linear in its quantities.",
+                "Write a / b < c as a < c * b, or use ratio(mean(...), mean(...)).",
+            )
+        if symbol == "**":
+            return Form(constant=combined("**", left.constant, right.constant))
+        return left.times(right.constant, symbol)
+
+    def symbol(self, node: ast.BinOp) -> str:
+        symbol = SYMBOLS.get(type(node.op))
+        if symbol is None:
+            raise mistake(f"'{ast.unparse(node)}' uses an operator other than + - * / **.")
+        return symbol
+
+    def quantity(self, node: ast.Call, name: str):
+        if name in ("slope", "limit"):
+            return self.trend(node, name)
+        if name == "ratio":
+            return arguments.ratio(node, self.setting)
+        return arguments.simple(node, name, self.setting)
+
+    def trend(self, node: ast.Call, name: str) -> Trend:
+        inner, along = arguments.positional(node, name, ("quantity", "expression"))
+        form = self.quantity_form(inner, name)
+        if form.trends():
+            raise mistake(f"{name} cannot hold another slope or limit.")
+        expression = self.expression(along, self.setting.columns)
+        swept = sorted(
+            column
+            for column in columns_of(expression)
+            if arguments.is_swept(column, form, self.setting)
+        )
+        if not swept:
+            raise mistake(
+                f"'{ast.unparse(along)}' names no swept column, so that there is no {name}.",
+                f"Swept: {', '.join(self.setting.swept)}." if self.setting.swept else "",
+            )
+        check_columns(form, columns_of(expression), (), self.setting)
+        return Trend(name, form, expression, tuple(swept))
+
+    def expression(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
+        """Arithmetic on numbers and columns."""
+        match node:
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return Number(float(value))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return combined("*", NEGATIVE, self.expression(operand, known))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.expression(operand, known)
+            case ast.BinOp() if self.symbol(node) in OPERATORS:
+                left, right = (self.expression(side, known) for side in (node.left, node.right))
+                return combined(self.symbol(node), left, right)
+            case ast.Call():
+                name = arguments.function_name(node, WORDS)
+                if name not in FUNCTIONS:
+                    raise mistake(f"{name}(...) cannot stand here: only columns and numbers can.")
+                (argument,) = arguments.positional(node, name, ("expression",))
+                return Function(name, self.expression(argument, known))
+            case ast.Name(id=name):
+                return Column(arguments.known_column(name, known, self.setting))
+        raise mistake(f"'{ast.unparse(node)}' has no meaning in a claim.")

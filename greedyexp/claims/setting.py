@@ -1,0 +1,121 @@
+"""What the claims of an experiment can name: its algorithms, metrics, columns and sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from greedyexp.registry import Part
+
+Axes = tuple[tuple[str, ...], ...]
+
+# Columns that describe neither the data nor an algorithm.
+BESIDE = ("replicate", "algorithm", "status", "message", "tuning")
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm as claims see it.
+
+    Parameters
+    ----------
+    axes : tuple of tuple of str
+        Its swept parameters; those that are zipped stand together.
+    success : str or None
+        The metric of ``threshold`` and ``proportion`` when they name none.
+    """
+
+    axes: Axes = ()
+    success: str | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The words of an experiment.
+
+    Parameters
+    ----------
+    axes : tuple of tuple of str
+        Swept data columns; those that are zipped stand together.
+    algorithms : dict of str to Algorithm
+        By the label of the entry.
+    binary : tuple of str
+        Metrics whose values are 0 and 1.
+    measured : tuple of str
+        All metrics that are numbers.
+    columns : tuple of str
+        Columns that describe the data or the algorithm.
+    sequential : bool
+        Whether results decided how many replicates a point got: intervals must then hold at any
+        stopping time.
+    """
+
+    axes: Axes
+    algorithms: dict[str, Algorithm]
+    binary: tuple[str, ...]
+    measured: tuple[str, ...]
+    columns: tuple[str, ...]
+    sequential: bool = False
+
+    def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
+        """The column and those zipped with it; empty when it is not swept."""
+        swept = [*self.axes, *(axis for a in algorithms for axis in self.algorithms[a].axes)]
+        return tuple(dict.fromkeys(name for axis in swept if column in axis for name in axis))
+
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """The swept data columns."""
+        return tuple(name for axis in self.axes for name in axis)
+
+    def swept_by(self, algorithms: Iterable[str]) -> tuple[str, ...]:
+        """The parameters that any of these algorithms sweeps."""
+        names = (n for a in algorithms for axis in self.algorithms[a].axes for n in axis)
+        return tuple(dict.fromkeys(names))
+
+
+def setting_of(config: Mapping, metrics: Iterable[Part], columns: Iterable[str]) -> Setting:
+    """The words of an experiment.
+
+    Parameters
+    ----------
+    config : mapping
+        A resolved experiment: ``data``, ``algorithms``, ``trials``.
+    metrics : iterable of Part
+        Its metrics, as listed.
+    columns : iterable of str
+        All columns of its table.
+    """
+    metrics = list(metrics)
+    measured = tuple(part.name for part in metrics)
+    binary = tuple(part.name for part in metrics if part.extra["binary"])
+    trials = config.get("trials")
+    rule = trials if isinstance(trials, Mapping) else {}
+    success = rule.get("success") or {}
+    default = success.get("default", binary[0] if binary else None)
+    algorithms = {}
+    for entry in config["algorithms"]:
+        name, params = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
+        params = params or {}
+        label = params.get("label", name)
+        own = success.get(label, success.get(name, default))
+        algorithms[label] = Algorithm(axes_of(params.get("sweep")), own)
+    return Setting(
+        axes=axes_of(config["data"].get("sweep")),
+        algorithms=algorithms,
+        binary=binary,
+        measured=measured,
+        columns=tuple(sorted(set(columns) - {*measured, *BESIDE})),
+        sequential=bool(rule),
+    )
+
+
+def axes_of(sweep: Mapping | None) -> Axes:
+    """The names in a ``sweep:`` mapping, those of one zip together."""
+    axes: list[tuple[str, ...]] = []
+    for name, value in (sweep or {}).items():
+        if name == "zip":
+            groups = value if isinstance(value, list) else [value]
+            axes += [tuple(group) for group in groups]
+        else:
+            axes.append((name,))
+    return tuple(axes)

@@ -1,0 +1,219 @@
+"""The tidy table as claims look at it: cells of one configuration, replicates that go together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from greedyexp.claims.setting import Setting
+
+# A value of each of some columns, by its code (see ``Table.value``).
+Cell = tuple[tuple[str, int], ...]
+
+
+class Missing(Exception):
+    """Rows or numbers that a test needs and the table does not have; the text is a sentence."""
+
+
+class Table:
+    """Rows of a run, indexed by what was swept.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The tidy table.
+    setting : Setting
+        Its sweeps.
+    """
+
+    def __init__(self, frame: pd.DataFrame, setting: Setting):
+        self.frame = frame
+        self.setting = setting
+        labels = list(setting.algorithms)
+        names = dict.fromkeys([*setting.swept, *setting.swept_by(labels)])
+        self._codes: dict[str, np.ndarray] = {}
+        self._values: dict[str, list] = {}
+        for name in names:
+            if name in frame.columns:
+                codes, values = pd.factorize(frame[name], use_na_sentinel=False, sort=True)
+                self._codes[name], self._values[name] = codes, [_plain(v) for v in values]
+        self._family = _families(frame["algorithm"], setting)
+        self.pairs = self._pair_ids()
+
+    def _pair_ids(self) -> np.ndarray:
+        """One number for each data set: the same for all algorithms that saw it."""
+        columns = [self._codes[name] for name in self.setting.swept if name in self._codes]
+        keys = pd.DataFrame([*columns, self.frame["replicate"].to_numpy()]).T
+        return keys.groupby(list(keys.columns), sort=False).ngroup().to_numpy()
+
+    def narrowed(self, where: Mapping) -> Table:
+        """The rows with given values.
+
+        Parameters
+        ----------
+        where : mapping of column to value or list of values
+            A parameter swept inside some algorithms restricts those alone.
+        """
+        if not where:
+            return self
+        keep = np.ones(len(self.frame), dtype=bool)
+        own = self.setting.swept_by(self.setting.algorithms)
+        for name, wanted in where.items():
+            wanted = wanted if isinstance(wanted, list) else [wanted]
+            if name == "algorithm":
+                keep &= np.isin(self._family, [str(value) for value in wanted])
+                continue
+            if name not in self.frame.columns:
+                return Table(self.frame.iloc[:0], self.setting)
+            matches = _matches(self.frame[name], wanted)
+            if name in own:
+                without = [a for a, one in self.setting.algorithms.items() if not _has(one, name)]
+                matches |= np.isin(self._family, without)
+            keep &= matches
+        return Table(self.frame[keep].reset_index(drop=True), self.setting)
+
+    def groups(self, algorithms: list[str], used: Iterable[str]) -> list[Cell]:
+        """Every combination of swept values, the columns in ``used`` left out.
+
+        Data columns are combined as they occur in the table, for any algorithm; with them come the
+        parameters that these algorithms sweep, as they occur for all that sweep them.
+        """
+        data = [name for name in self.setting.swept if name in self._codes and name not in used]
+        cells = self._distinct(data, np.arange(len(self.frame)))
+        for algorithm in algorithms:
+            own = [n for n in self.setting.swept_by([algorithm]) if n in self._codes]
+            own = [name for name in own if name not in used]
+            if own:
+                found = self._distinct(own, np.flatnonzero(self._family == algorithm))
+                cells = _joined(cells, found)
+        return cells
+
+    def cells(self, group: Cell, columns: Iterable[str], algorithms: list[str]) -> list[Cell]:
+        """The group split by the values of columns; those of data as any algorithm has them."""
+        columns = [name for name in columns if name in self._codes]
+        data = [name for name in columns if name in self.setting.swept]
+        within = tuple((name, code) for name, code in group if name in self.setting.swept)
+        everything = np.arange(len(self.frame))
+        cells = self._distinct(data, everything[self._inside(within, everything)])
+        for algorithm in algorithms:
+            own = [n for n in columns if n not in data and n in self.setting.swept_by([algorithm])]
+            if own:
+                rows = np.flatnonzero(self._family == algorithm)
+                cells = _joined(cells, self._distinct(own, rows))
+        return [tuple({**dict(group), **dict(cell)}.items()) for cell in cells]
+
+    def _distinct(self, names: list[str], rows: np.ndarray) -> list[Cell]:
+        if not names:
+            return [()] if len(rows) else []
+        codes = np.unique(np.column_stack([self._codes[n][rows] for n in names]), axis=0)
+        return [tuple(zip(names, map(int, row), strict=True)) for row in codes]
+
+    def _inside(self, cell: Cell, rows: np.ndarray) -> np.ndarray:
+        keep = np.ones(len(rows), dtype=bool)
+        for name, code in cell:
+            keep &= self._codes[name][rows] == code
+        return keep
+
+    def rows(self, algorithm: str, cell: Cell) -> np.ndarray:
+        """Indices of an algorithm's rows in a cell; what only others sweep does not restrict it.
+
+        Raises
+        ------
+        Missing
+            When there are none.
+        """
+        foreign = set(self.setting.swept_by(self.setting.algorithms))
+        foreign -= {*self.setting.swept_by([algorithm]), *self.setting.swept}
+        rows = np.flatnonzero(self._family == algorithm)
+        own = tuple((name, code) for name, code in cell if name not in foreign)
+        rows = rows[self._inside(own, rows)]
+        if not len(rows):
+            where = self.words(own)
+            raise Missing(f"the table has no rows of {algorithm}{f' at {where}' if where else ''}")
+        return rows
+
+    def at(self, cell: Cell, name: str, algorithms: list[str]) -> float:
+        """The one value that a column of numbers has in a cell.
+
+        Raises
+        ------
+        Missing
+            When it has none, several, or is not a number.
+        """
+        rows = np.unique(np.concatenate([self.rows(label, cell) for label in algorithms]))
+        if name not in self.frame.columns:
+            raise Missing(f"the table has no column '{name}'")
+        values = pd.unique(self.frame[name].iloc[rows])
+        if len(values) != 1 or not _is_number(values[0]):
+            where = f" at {self.words(cell)}" if cell else ""
+            what = "takes several values" if len(values) > 1 else "is not a number"
+            raise Missing(f"{name} {what}{where}")
+        return float(values[0])
+
+    def value(self, name: str, code: int):
+        """What a code of a column stands for; None for an empty cell."""
+        return self._values[name][code]
+
+    def shown(self, cell: Cell) -> dict:
+        """A cell as column -> value."""
+        return {name: self.value(name, code) for name, code in cell}
+
+    def words(self, cell: Cell) -> str:
+        """``p = 128, kappa = 0.3``."""
+        return ", ".join(f"{name} = {value}" for name, value in self.shown(cell).items())
+
+
+def _families(labels: pd.Series, setting: Setting) -> np.ndarray:
+    """The label of the entry that each row came from: rows of a sweep carry its values too."""
+    known = {}
+    for label in labels.unique():
+        stem = label.partition(" (")[0]
+        owners = [
+            name
+            for name, algorithm in setting.algorithms.items()
+            if algorithm.axes and label.startswith(f"{name} (")
+        ]
+        exact = label in setting.algorithms
+        known[label] = label if exact else max(owners, key=len) if owners else stem
+    return labels.map(known).to_numpy(dtype=str)
+
+
+def _has(algorithm, name: str) -> bool:
+    return any(name in axis for axis in algorithm.axes)
+
+
+def _joined(one: list[Cell], two: list[Cell]) -> list[Cell]:
+    """Pairs of cells that agree where both speak, merged."""
+    merged = {}
+    for left, right in itertools.product(one, two):
+        first, second = dict(left), dict(right)
+        if all(second.get(name, code) == code for name, code in first.items()):
+            merged[tuple({**first, **second}.items())] = None
+    return list(merged)
+
+
+def _matches(column: pd.Series, wanted: list) -> np.ndarray:
+    """Rows whose value is one of the wanted: numbers up to rounding, the rest exactly."""
+    keep = np.zeros(len(column), dtype=bool)
+    for value in wanted:
+        if value is None:
+            keep |= column.isna().to_numpy()
+        elif _is_number(value) and pd.api.types.is_numeric_dtype(column):
+            keep |= np.isclose(column.to_numpy(dtype=float), float(value), rtol=1e-9, atol=0)
+        else:
+            keep |= (column.astype(str) == str(value)).to_numpy()
+    return keep
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, (int, float, np.number, np.bool_)) and bool(np.isfinite(value))
+
+
+def _plain(value):
+    """A cell of the table as plain data: None for an empty one, whole numbers as such."""
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+        return None
+    return value.item() if isinstance(value, np.generic) else value

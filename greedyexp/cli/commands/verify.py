@@ -1,0 +1,73 @@
+"""``greedyexp verify``: the verdict on every claim, from CSV files alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from greedyexp.cli import failures, options, verdicts
+
+if TYPE_CHECKING:
+    from greedyexp.report.verify import Verified
+
+
+@click.command("verify", short_help="Judge every claim: supported, refuted or inconclusive.")
+@click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+@click.option("--strict", is_flag=True, help="Exit with 5 when a claim is inconclusive.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is not supported.")
+@click.option("--json", "as_json", is_flag=True, help="Print the contents of every claims.json.")
+@options.shared
+@click.pass_context
+def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: bool) -> None:
+    """Judge the claims of the runs at or below PATH (default: results).
+
+    Each run folder gets a claims.json. Exits with 4 when a claim is refuted.
+    """
+    from greedyexp import report
+    from greedyexp.errors import UserError
+    from greedyexp.report.verify import verify
+
+    code = failures.DONE
+    verified: list[Verified] = []
+    for folder in report.run_folders(path):
+        try:
+            one = verify(folder)
+        except UserError as error:
+            # One damaged folder must not hide the verdicts of the others.
+            error.place = error.place or str(folder)
+            code = failures.tell(error, ctx)
+            continue
+        verified.append(one)
+        if not as_json:
+            _show(one, quiet=quiet)
+    if as_json:
+        click.echo(json.dumps([one.contents for one in verified], indent=2, allow_nan=False))
+    ctx.exit(code or _code(verified, strict=strict))
+
+
+def _show(verified: Verified, *, quiet: bool) -> None:
+    from greedyexp.claims.decisions import Verdict
+
+    told = [
+        judged for judged in verified.judged if not quiet or judged.verdict is not Verdict.SUPPORTED
+    ]
+    if told or not quiet:
+        click.echo(verdicts.summary(verified))
+    for judged in told:
+        click.echo(f"\n{verdicts.report(judged)}")
+    if told:
+        click.echo()
+
+
+def _code(verified: list[Verified], *, strict: bool) -> int:
+    from greedyexp.claims.decisions import Verdict
+
+    found = {judged.verdict for one in verified for judged in one.judged}
+    if Verdict.REFUTED in found:
+        return failures.CLAIM_REFUTED
+    if strict and Verdict.INCONCLUSIVE in found:
+        return failures.CLAIM_INCONCLUSIVE
+    return failures.DONE

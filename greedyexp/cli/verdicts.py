@@ -1,0 +1,80 @@
+"""Verdicts on the terminal: a line for a claim, and its table."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from greedyexp.cli.text import count, table
+
+if TYPE_CHECKING:
+    from greedyexp.claims.decisions import Tested
+    from greedyexp.claims.evaluation import Judged
+    from greedyexp.report.verify import Verified
+
+_COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow"}
+_WIDTH = 96
+
+
+def coloured(verdict: str) -> str:
+    """The verdict in its colour; click leaves the colour out where it is not a terminal."""
+    return click.style(verdict, fg=_COLOURS[verdict], bold=True)
+
+
+def lines(verified: Verified) -> list[str]:
+    """One line for each claim: its id and verdict."""
+    width = max((len(judged.claim.id) for judged in verified.judged), default=0)
+    return [
+        f"{judged.claim.id.ljust(width)}  {coloured(judged.verdict.value)}"
+        for judged in verified.judged
+    ]
+
+
+def summary(verified: Verified) -> str:
+    """``phase_transition (paper): 3 claims, 2 supported, 1 refuted``."""
+    title = f"{verified.name} ({verified.profile})"
+    if not verified.judged:
+        return f"{title}: the experiment makes no claims"
+    verdicts = [judged.verdict.value for judged in verified.judged]
+    parts = [f"{verdicts.count(word)} {word}" for word in _COLOURS if word in verdicts]
+    return f"{title}: {count(len(verdicts), 'claim')}, {', '.join(parts)}"
+
+
+def report(judged: Judged) -> str:
+    """A claim: verdict, what it hangs on, what would decide it, and the words of the paper."""
+    from greedyexp.claims import sentences
+
+    claim = judged.claim
+    head = f"{claim.id}: {coloured(judged.verdict.value)}"
+    held = sum(test.verdict is judged.verdict for test in judged.tests)
+    if len(judged.tests) > 1:
+        head += f" ({held} of {len(judged.tests)} tests)"
+    rows = []
+    test = sentences.weakest(judged)
+    if test is not None:
+        rows.append(("test", test.text))
+        rows += [("at", sentences.group_words(test.group))] if test.group else []
+        if test.p is None:
+            rows.append(("reason", f"{test.reason}."))
+        else:
+            level = sentences.confidence_words(test.confidence)
+            rows.append(("estimate", _against_boundary(test)))
+            rows.append(("interval", f"{sentences.interval_words(test)} at {level}"))
+            rows.append(("trials", f"{test.trials} per point"))
+            rows += [("decided by", sentences.decider(test))] if sentences.decider(test) else []
+    quote = textwrap.wrap(f'"{claim.quote}"', _WIDTH - 16) or [""]
+    rows += [("quote" if not index else "", line) for index, line in enumerate(quote)]
+    rows += [("place", claim.place)] if claim.place else []
+    return f"{head}\n{table(rows, indent='  ')}"
+
+
+def _against_boundary(test: Tested) -> str:
+    """``-0.93 against 0``."""
+    from greedyexp.claims.sentences import number_words
+
+    estimate = number_words(test.estimate)
+    return (
+        estimate if test.boundary is None else f"{estimate} against {number_words(test.boundary)}"
+    )

@@ -1,0 +1,169 @@
+"""The ``claims:`` and ``readings:`` of an experiment file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from greedyexp.claims.model import BadClaim, Claim, compile_claim
+from greedyexp.claims.setting import Setting
+from greedyexp.errors import did_you_mean
+from greedyexp.experiment.data import Data
+from greedyexp.experiment.document import Document
+from greedyexp.experiment.mistakes import Keys, Mistakes
+from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
+from greedyexp.experiment.sentences import SLUG, show
+
+# A value this near to a swept one, relative to it, is a slip of the pen.
+SLIP = 0.02
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class ClaimEntry(BaseModel):
+    """What a paper says, and the test that decides whether it holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: Annotated[
+        str, Field(pattern=SLUG, max_length=100, description="Its name, unique in the experiment.")
+    ]
+    quote: Annotated[Text, Field(description="The words of the paper.")]
+    place: Annotated[str, Field(description="Where they stand, such as 'Figure 1, caption'.")] = ""
+    test: Annotated[
+        Text | Annotated[list[Text], Field(min_length=1)],
+        Field(description="What must hold, such as 'threshold(a) < threshold(b)', or several."),
+    ]
+    where: Annotated[
+        dict[str, Any], Field(description="Column: value or list of values; the rows to look at.")
+    ] = {}
+    margin: Annotated[
+        float | None, Field(gt=0, description="Half width of equality; only and always with ==.")
+    ] = None
+    figure: Annotated[
+        str, Field(description="Claims of one figure are corrected together for their number.")
+    ] = ""
+    note: Annotated[str, Field(description="Why the words are read this way.")] = ""
+
+
+class Reading(BaseModel):
+    """An ambiguity of the paper, and what was made of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    printed: Annotated[Text, Field(description="What the paper says.")]
+    used: Annotated[Text, Field(description="What the experiment does.")]
+    because: Annotated[Text, Field(description="Why.")]
+
+
+def read_claims(
+    doc: Document, data: Data, setting: Setting, family: str, mistakes: Mistakes
+) -> list[Claim]:
+    """The claims, those with mistakes left out and noted.
+
+    Parameters
+    ----------
+    doc : Document
+        Settings after profile and overrides.
+    data : Data
+        Whose values ``where`` chooses from.
+    setting : Setting
+        The names that tests may use.
+    family : str
+        The figure of claims that name none.
+    """
+    claims: list[Claim] = []
+    for keys, entry in _read(doc, "claims", ClaimEntry, mistakes):
+        if entry["id"] in [claim.id for claim in claims]:
+            mistakes.add(
+                doc.place((*keys, "id")), f"two claims have the id '{entry['id']}'.", "Rename one."
+            )
+        _check_where(entry["where"], (*keys, "where"), data, setting, doc, mistakes)
+        try:
+            claims.append(compile_claim(entry, setting, family))
+        except BadClaim as error:
+            mistakes.add(doc.place((*keys, *error.keys)), error.message, error.remedy or "")
+    return claims
+
+
+def read_readings(doc: Document, mistakes: Mistakes) -> list[dict]:
+    """The readings, those with mistakes left out and noted."""
+    return [entry for _, entry in _read(doc, "readings", Reading, mistakes)]
+
+
+def _read(
+    doc: Document, section: str, model: type[BaseModel], mistakes: Mistakes
+) -> list[tuple[Keys, dict]]:
+    """The entries of a section that fit their model."""
+    found = []
+    for index, item in enumerate(doc.get((section,)) or ()):
+        keys: Keys = (section, index)
+        if not isinstance(item, dict):
+            mistakes.add(
+                doc.place(keys),
+                f"an entry of {section} is a mapping, but here is {show(item)}.",
+                f"Write {', '.join(f'{name}: ...' for name in list(model.model_fields)[:3])}.",
+            )
+            continue
+        known = model.model_fields
+        for key in [key for key in item if key not in known]:
+            mistakes.add(
+                doc.place((*keys, key)), f"unknown key '{key}'.", did_you_mean(str(key), known)
+            )
+        try:
+            entry = read_value(
+                model_adapter(model), {k: v for k, v in item.items() if k in known}, ""
+            )
+        except BadValue as error:
+            for inner, message, remedy in error.found:
+                mistakes.add(doc.place((*keys, *inner)), message, remedy)
+            continue
+        found.append((keys, entry.model_dump()))
+    return found
+
+
+def _check_where(
+    where: dict, keys: Keys, data: Data, setting: Setting, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note columns that do not exist and values that the column cannot have.
+
+    A value that is merely absent may belong to another profile; its claim is inconclusive here.
+    """
+    parameters = Parameters(data.generator)
+    known = ("algorithm", *setting.columns)
+    for name, wanted in where.items():
+        here = (*keys, name)
+        for value in wanted if isinstance(wanted, list) else [wanted]:
+            if name == "algorithm":
+                if value not in setting.algorithms:
+                    mistakes.add(
+                        doc.place(here),
+                        f"there is no algorithm '{value}' in the experiment.",
+                        did_you_mean(str(value), setting.algorithms),
+                    )
+            elif name in parameters.names:
+                values = {repr(point[name]): point[name] for point in data.points}.values()
+                message = _impossible(name, value, list(values), parameters)
+                if message:
+                    mistakes.add(doc.place(here), *message)
+            elif name not in known:
+                mistakes.add(
+                    doc.place(here), f"there is no column '{name}'.", did_you_mean(name, known)
+                )
+
+
+def _impossible(name: str, value, values: list, parameters: Parameters) -> tuple[str, str] | None:
+    """Why a data column cannot have the value: a sentence and a remedy."""
+    try:
+        value = parameters.read(name, value)
+    except BadValue as error:
+        _, message, remedy = error.found[0]
+        return message, remedy
+    if value in values or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    near = min(numbers, key=lambda other: abs(other - value), default=None)
+    if near is None or abs(near - value) > SLIP * abs(near):
+        return None
+    return f"no point has {name} = {show(value)}.", f"Did you mean {show(near)}?"
