@@ -159,3 +159,27 @@ def test_tables_are_read_with_full_precision(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("value\n" + "\n".join(map(repr, numbers.tolist())) + "\n")
     assert report.read_frame(path)["value"].tolist() == numbers.tolist()
+
+
+def test_second_axis_says_which_line_its_numbers_belong_to(frame):
+    two = pd.concat([frame, frame.assign(p=128, n_samples=2 * frame["n_samples"])])
+
+    def tops(**options):
+        figure = phase_transition(two, CONTEXT, panel="kappa", **options)
+        figure.canvas.draw()
+        axis = figure.axes[0]
+        numbers = [[t.get_text() for t in top.get_xticklabels()] for top in axis.child_axes]
+        return numbers, [text.get_text() for text in axis.texts]
+
+    for line in (["p"], ["algorithm", "p"]):
+        numbers, names = tops(line=line)
+        assert names == ["n, p=64", "n, p=128"]
+        assert [int(n) / 2 for n in numbers[1]] == pytest.approx(list(map(int, numbers[0])), abs=1)
+    assert tops(line=["algorithm"]) == ([], []), "no single number is right"
+    assert tops(line=["algorithm"], row="p")[1] == ["n"]
+
+
+def test_panels_of_algorithms_carry_their_titles(frame):
+    figure = phase_transition(frame, CONTEXT, panel="algorithm", line=["p"])
+    assert figure.axes[0].get_title() == "Ours"
+    assert "Success of Ours (sign support)" in figure.get_supxlabel()

@@ -138,7 +138,7 @@ def test_points_and_bars_are_the_tables_numbers(frame):
     bars = [tuple(line.get_ydata()) for line in marked(figure, "interval")]
     assert set(zip(ours["low"], ours["high"], strict=True)) <= set(bars)
     others = drawn(figure, COLOURS[0])[0]
-    assert np.all(np.abs(others - x) > 0.05), "intervals of two lines must not hide one another"
+    assert np.all(np.abs(others - x) >= 0.01), "intervals of two lines must not hide one another"
 
 
 def test_a_threshold_beyond_what_was_tested_is_an_open_arrow_and_named(frame):

@@ -43,6 +43,10 @@ class Looks:
             "linestyle": self.dashes[second],
         }
 
+    def __len__(self) -> int:
+        """Number of lines, at most."""
+        return len(self.order) * len(self.dashes)
+
     def places(self, width: float) -> dict[tuple, float]:
         """An offset for each line, so that intervals at one x stand beside one another.
 

@@ -10,7 +10,8 @@ from itertools import chain
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from greedyexp.frames.labels import levels_text
+from greedyexp.frames.context import Context
+from greedyexp.frames.notes import group_text
 
 # Characters of the note's type size that fit into one inch.
 _NOTE_DENSITY = 20
@@ -99,9 +100,9 @@ def inside(table: pd.DataFrame, values: dict) -> pd.DataFrame:
     return table[keep]
 
 
-def title(axis: plt.Axes, values: dict, pad: float = 4) -> None:
+def title(axis: plt.Axes, values: dict, context: Context, pad: float = 4) -> None:
     """Say which values a panel shows."""
-    axis.set_title(levels_text(values), pad=pad)
+    axis.set_title(group_text(values, context), pad=pad)
 
 
 def _levels(table: pd.DataFrame, column: str | None) -> list:

@@ -73,13 +73,14 @@ def phase_transition(
         if ceiling:
             ceilings.draw_ceilings(axis, rows, x, line, looks)
         axis.set_ylim(-0.03, 1.03)
-        title(axis, values)
+        title(axis, values, context)
         if theory and (x, panel) == ("theta", "kappa"):
             stated = predictions.stated_for(rows, context, looks.colours)
             _draw_predictions(axis, stated, values["kappa"], looks)
             drawn += stated.values()
         if second_axis in frame.columns:
-            _draw_second_axis(axis, rows, x, second_axis, line[1:], values)
+            levels = _draw_second_axis(axis, rows, x, second_axis, line)
+            title(axis, values, context, pad=8 + 15 * levels)
     panels.label(axis_label(x), "probability of success")
     limit = [ceilings.handle()] if ceiling else []
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn), *limit])
@@ -111,11 +112,18 @@ def _draw_predictions(axis, stated: dict[str, Threshold], kappa: float, looks: L
         axis.axvline(prediction.theta(kappa), color=colour, linestyle=dash, **predictions.LOOK)
 
 
-def _draw_second_axis(
-    axis, frame: pd.DataFrame, x: str, name: str, keys: list[str], values: dict
-) -> None:
-    """The values of ``name`` at the ticks of x along the top, one line of numbers per key value."""
-    groups = list(frame.groupby(keys[0], sort=True)) if keys else [(None, frame)]
+def _draw_second_axis(axis, frame: pd.DataFrame, x: str, name: str, line: list[str]) -> int:
+    """The values of ``name`` at the ticks of x along the top; the number of lines they take.
+
+    One line of numbers is enough when all lines of the panel have the same; else there is one for
+    each value of the key that tells them apart, and none when no single key does.
+    """
+    keys = [None, *reversed(line)]
+    settle = (k for k in keys if frame.groupby([k, x] if k else x)[name].nunique().max() == 1)
+    key_column = next(settle, "")
+    if key_column == "":
+        return 0
+    groups = list(frame.groupby(key_column, sort=True)) if key_column else [(None, frame)]
     ticks = [t for t in axis.get_xticks() if frame[x].min() <= t <= frame[x].max()]
     for level, (key, rows) in enumerate(groups):
         known = rows.groupby(x, sort=True)[name].first()
@@ -124,7 +132,7 @@ def _draw_second_axis(
         top.set_xticks(ticks, labels, fontsize=7)
         top.tick_params(length=2 if level == 0 else 0, pad=1)
         top.spines["top"].set_visible(level == 0)
-        text = letter(name) if key is None else f"{letter(name)}, {letter(keys[0])}={key}"
+        text = letter(name) if key is None else f"{letter(name)}, {letter(key_column)}={key}"
         top.set_xlabel("")
         axis.annotate(
             text,
@@ -137,7 +145,7 @@ def _draw_second_axis(
             fontsize=6.5,
             color="0.3",
         )
-    title(axis, values, pad=8 + 15 * len(groups))
+    return len(groups)
 
 
 def _note(frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: list[str]) -> list[str]:

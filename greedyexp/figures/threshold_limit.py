@@ -15,7 +15,7 @@ from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_interval, draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.panels import Panels, grid, inside, title
-from greedyexp.figures.threshold_words import group_text, threshold_label, threshold_note
+from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import require_columns, require_numbers
@@ -85,7 +85,7 @@ def threshold_limit(
     for axis, values in panels:
         axis.set_xlim(-0.09 * widest, 1.08 * widest)
         axis.set_ylim(*heights)
-        title(axis, values, pad=24)
+        title(axis, values, context, pad=24)
         _draw_sizes(axis, table, x)
     shifts = looks.places(0.09 * widest)
     beside = looks.places(0.4 * least_gap(table["place"]))
@@ -197,7 +197,7 @@ def _fits_text(groups: dict, context: Context, axis_name: str) -> str:
     if not misfits:
         return f"{text} Too few points to see whether they are."
     worst = max(misfits, key=misfits.get)
-    name = group_text(groups[worst][0], context)
+    name = notes.group_text(groups[worst][0], context)
     return (
         f"{text} χ² per degree of freedom of the lines: {min(misfits.values()):.2g} to"
         f" {misfits[worst]:.2g}, largest for {name}."

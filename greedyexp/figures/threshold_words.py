@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.labels import axis_label, levels_text
+from greedyexp.frames.labels import axis_label
 
 # Thresholds out of reach that a note names one by one.
 _NAMED = 4
@@ -42,20 +42,11 @@ def threshold_note(
     ]
 
 
-def group_text(values: Mapping, context: Context) -> str:
-    """An algorithm and the values of other columns as words."""
-    rest = levels_text({name: value for name, value in values.items() if name != "algorithm"})
-    if "algorithm" not in values:
-        return rest
-    name = context.titles.get(values["algorithm"], values["algorithm"])
-    return f"{name} at {rest}" if rest else name
-
-
 def _unreached_text(table: pd.DataFrame, context: Context) -> str:
     outside = table[~np.isfinite(table["estimate"])]
     if outside.empty:
         return ""
     by = list(table.columns[: table.columns.get_loc("estimate")])
-    names = [group_text(values, context) for values in outside[by].to_dict("records")]
+    names = [notes.group_text(values, context) for values in outside[by].to_dict("records")]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"Not crossed in the tested range: {'; '.join(names[:_NAMED])}{more}."

@@ -72,7 +72,7 @@ def transition_threshold(
     tested = (frame[of].min(), frame[of].max())
     for axis, values in panels:
         axis.set_ylim(*limits([*table["estimate"], *predicted], ends, tested))
-        title(axis, values)
+        title(axis, values, context)
         _draw_predictions(axis, stated.get(axis, {}), curve, looks)
         _draw_lines(axis, inside(table, values), x, line, looks)
         _mark(axis, table[x])
@@ -95,7 +95,9 @@ def _draw_predictions(axis, stated: dict[str, Threshold], curve, looks: Looks) -
 
 
 def _draw_lines(axis, table: pd.DataFrame, x: str, line: list[str], looks: Looks) -> None:
-    shifts = looks.places(0.45 * least_gap(table[x]))
+    # Beside one another, but no further apart than intervals of few lines need.
+    span = table[x].max() - table[x].min()
+    shifts = looks.places(min(0.45 * least_gap(table[x]), 0.012 * span * len(looks)))
     for key, points in table.groupby(line, sort=True):
         look = looks.of(*key)
         at = points[x] + shifts[key]

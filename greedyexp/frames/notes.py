@@ -8,6 +8,7 @@ import pandas as pd
 
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import FAILED, success_column
+from greedyexp.frames.labels import levels_text
 
 
 def origin(context: Context) -> str:
@@ -55,3 +56,12 @@ def judged_text(
         for label in sorted(frame["algorithm"].unique())
     ]
     return f"Success of {', '.join(judged)}"
+
+
+def group_text(values: Mapping, context: Context) -> str:
+    """An algorithm and the values of other columns as words."""
+    rest = levels_text({name: value for name, value in values.items() if name != "algorithm"})
+    if "algorithm" not in values:
+        return rest
+    name = context.titles.get(values["algorithm"], values["algorithm"])
+    return f"{name} at {rest}" if rest else name
