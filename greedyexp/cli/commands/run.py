@@ -137,7 +137,7 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
     done = runner.run(experiment, folder, progress=not quiet, **how)
     title = f"{experiment.name} ({experiment.profile})"
     say(
-        f"{title}: {done.done} of {plan.rows(experiment)} done, {done.failed} failed;"
+        f"{title}: {done.done} of {done.total} done, {done.failed} failed;"
         f" {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
     labels = {spec.label for spec in experiment.algorithms}
