@@ -161,6 +161,10 @@ def test_an_unbounded_interval_reaches_the_edge_with_an_arrow(frame):
     bars = {tuple(line.get_ydata()) for line in marked(figure, "interval")}
     assert (low, top) in bars
     assert np.isfinite(top)
+    unbounded = table[np.isinf(table["high"])]
+    arrows = marked(figure, "beyond")
+    assert len(arrows) == len(unbounded) > 0
+    assert {line.get_ydata()[0] for line in arrows} == {top}
 
 
 def test_predictions_are_drawn_where_they_are_stated(frame):

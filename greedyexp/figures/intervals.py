@@ -39,7 +39,8 @@ def draw_interval(axis: plt.Axes, x: float, low: float, high: float, colour) -> 
     axis.plot([x, x], bar, color=colour, linewidth=0.9, solid_capstyle="butt", gid="interval")
     for beyond, edge, marker in ((high > ceiling, ceiling, _UP), (low < floor, floor, _DOWN)):
         if beyond:
-            axis.plot(x, edge, marker=marker, color=colour, markersize=4, clip_on=False)
+            look = {"marker": marker, "color": colour, "markersize": 4, "clip_on": False}
+            axis.plot(x, edge, **look, gid="beyond")
 
 
 def draw_thresholds(axis: plt.Axes, at, points: pd.DataFrame, colour) -> None:
