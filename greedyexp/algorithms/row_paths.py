@@ -1,8 +1,8 @@
-"""What Lasso, group lasso and dirty model share: grids, warm starts and the certificate."""
+"""What Lasso, group lassos and dirty model share: grids, warm starts and the certificate."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -147,23 +147,46 @@ def follow(
     Path
         With grid ``lam``, and the points not reached left out.
     """
+    power, rank = float(data.power.sum()), int(data.rank.sum())
+
+    def solve(steps, accuracy, sweeps, limit):
+        prices = steps, ratio * steps
+        return row_path(data.gram, data.correlation, power, *prices, rank, accuracy, sweeps, limit)
+
+    largest = smallest_null_lam(data, ratio)
+    return follow_with(
+        solve, data, lam, largest, tol=tol, max_sweeps=max_sweeps, max_support=max_support
+    )
+
+
+def follow_with(
+    solve: Callable[[np.ndarray, float, int, np.ndarray], tuple],
+    data: Moments,
+    lam: np.ndarray,
+    largest: float,
+    *,
+    tol: float,
+    max_sweeps: int,
+    max_support: int | None = None,
+) -> Path:
+    """As ``follow``, with any kernel and penalty.
+
+    Parameters
+    ----------
+    solve : callable (lam, accuracy, max_sweeps, max_support)
+        The estimates (m, p, r) at decreasing lam, their objectives and duality gaps, and how many
+        of them were computed; it ends after a point with more nonzero entries than the array
+        ``max_support`` allows there.
+    largest : float
+        The smallest lam at which the estimate is zero.
+    """
     order = np.argsort(-lam, kind="stable")
-    steps, asked = _with_stepping_stones(lam[order], smallest_null_lam(data, ratio))
+    steps, asked = _with_stepping_stones(lam[order], largest)
     limit = np.full(len(steps), data.correlation.size)
     if max_support is not None:
         limit[asked] = max_support
     accuracy = 0.5 * tol * float(data.power.sum())
-    coef, objective, gap, done = row_path(
-        data.gram,
-        data.correlation,
-        float(data.power.sum()),
-        steps,
-        ratio * steps,
-        int(data.rank.sum()),
-        accuracy,
-        max_sweeps,
-        limit,
-    )
+    coef, objective, gap, done = solve(steps, accuracy, max_sweeps, limit)
     order = order[asked < done]
     at = asked[asked < done][np.argsort(order)]
     return Path(coef[at], {"lam": steps[at]}, objective[at], gap[at] <= accuracy)

@@ -61,6 +61,27 @@ def largest_row(
     return noise_std * column_norm * math.sqrt(2 * n_tasks * terms / n_samples)
 
 
+def largest_row_l2(
+    noise_std: float, n_samples: int, n_features: int, n_tasks: int, column_norm: float = 1.0
+) -> float:
+    """Bound on max_i (sum_j w_ij^2)^(1/2): noise_std c (sqrt(r) + sqrt(2 log p)) / sqrt(n).
+
+    In units of noise_std c / sqrt(n) the square of the norm is at most a chi-square variable of r
+    degrees of freedom, for which Chernoff's bound is P(chi^2 > r v) <= (v exp(1 - v))^(r / 2). At
+    v = (1 + a)^2 with a = sqrt(2 log(p) / r) that is ((1 + a) exp(-a))^r / p, so that the union
+    bound over p rows leaves a probability of at most ((1 + a) exp(-a))^r.
+
+    Parameters as for ``largest_entry``, with tasks whose noise is independent.
+
+    References
+    ----------
+    K. Lounici, M. Pontil, S. van de Geer, A. B. Tsybakov, Oracle inequalities and optimal inference
+    under group sparsity, 2011.
+    """
+    spread = math.sqrt(n_tasks) + math.sqrt(2 * math.log(n_features))
+    return noise_std * column_norm * spread / math.sqrt(n_samples)
+
+
 def entry_price(problem: Problem) -> float:
     """lam of the Lasso, lam_s of the dirty model: twice ``largest_entry``.
 
@@ -81,6 +102,17 @@ def row_price(problem: Problem) -> float:
         When the noise level is unknown or zero.
     """
     return 2 * largest_row(*_sizes(problem))
+
+
+def row_price_l2(problem: Problem) -> float:
+    """lam of the l1/l2 group lasso: twice ``largest_row_l2``.
+
+    Raises
+    ------
+    DataError
+        When the noise level is unknown or zero.
+    """
+    return 2 * largest_row_l2(*_sizes(problem))
 
 
 def _sizes(problem: Problem) -> tuple[float, int, int, int, float]:
