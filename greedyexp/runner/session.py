@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -106,6 +107,9 @@ def run(
     folder = Path(folder)
     chosen = _engine(engine, jobs, experiment.time_limit)
     plan, whole = Plan(experiment), Plan(_whole(experiment))
+    # The contents of data files are part of a key: what cannot be read is refused before a folder
+    # is made.
+    plan.key(0, 0, 0)
     make_folder(folder)
     with FolderLock(folder), Journal(folder) as journal, Interruption() as halt:
         record = Record(whole.experiment, folder, chosen)
@@ -174,13 +178,17 @@ def _compute(
     name, open_ended = plan.experiment.name, plan.experiment.adaptive is not None
     shown = progress_of(progress, name, len(plan), finished, open_ended=open_ended)
 
-    def grown() -> Iterator[Item]:
+    def grown() -> Iterable[Item]:
         keeper.write()
-        beyond = plan.wanted.copy()
-        if not plan.grow(journal):
-            return iter(())
-        shown.extend(len(plan))
-        return plan.missing(journal, beyond=beyond, force=force)
+        while True:
+            beyond = plan.wanted.copy()
+            if not plan.grow(journal):
+                return ()
+            shown.extend(len(plan))
+            items = plan.missing(journal, beyond=beyond, force=force, retry_failed=retry_failed)
+            # What was decided on may be finished already, from an earlier run.
+            for first in items:
+                return chain((first,), items)
 
     batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), grown)
     arriving = engine.results(
