@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from greedyexp import registry, shipped
-from greedyexp.errors import ConfigError, DataError, did_you_mean
+from greedyexp.errors import ConfigError, DataError
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_problem
 from greedyexp.protocols import tuning as tunings
@@ -27,7 +27,8 @@ class Solution:
     support : array
         Indices of nonzero coefficients: (k,) for one task, (k, 2) of feature and task for several.
     objective : float
-        What the algorithm minimises, at ``coef``.
+        What the algorithm minimises, at ``coef``; nan for an algorithm that returns one estimate
+        and so does not say.
     history : DataFrame
         One row for each point of the path: its tuning values, ``support_size``, ``objective``,
         ``converged``; ``chosen`` marks the point of ``coef``.
@@ -69,11 +70,12 @@ def solve(
     tuning : {"end", "cv", "theory"}
         Which point of the path is returned: its end (the point that the stopping parameters
         name), the least cross-validated prediction error, or the point that theory prescribes.
+        An algorithm that returns one estimate takes "end" only.
     folds : int, at least 2
         Folds of the cross-validation.
-    seed : int
+    seed : int, at least 0
         Shuffles the folds.
-    noise_std : float, optional
+    noise_std : float, at least 0, optional
         Standard deviation of the noise, which tuning by theory needs.
     **params
         The algorithm's own parameters: ``greedyexp show NAME``.
@@ -85,27 +87,49 @@ def solve(
     Raises
     ------
     ConfigError
-        Unknown algorithm, parameter or tuning, or a value out of range.
+        Unknown algorithm, parameter or tuning, a value out of range, or an algorithm that needs
+        to be told more than arrays and their noise level.
     DataError
         Arrays that do not fit together or that the algorithm cannot take.
     """
+    from greedyexp.experiment.parameters import Parameters
+
     part = registry.find("algorithm", name)
+    _refuse_settings(part, tuning, folds, seed, noise_std)
     problem = as_problem(X, y, noise_std=noise_std)
     _refuse_missing_traits(part, problem)
-    values = _validated(part, params)
+    values = Parameters(part).read_all({key: _plain(value) for key, value in params.items()})
     if tuning == "cv":
-        if folds < 2:
-            raise ConfigError(f"folds = {folds}: cross-validation needs at least 2.")
         rng = np.random.default_rng(seed)
         path, chosen = tunings.cross_validated(part, problem, values, folds=folds, rng=rng)
     elif tuning == "theory":
         path, chosen = tunings.theoretical(part, problem, values), 0
-    elif tuning == "end":
+    else:
         path = tunings.fit(part, problem, values)
         chosen = len(path) - 1
-    else:
-        raise ConfigError(f"tuning '{tuning}' is not one of end, cv, theory.")
     return _solution(path, chosen)
+
+
+def _refuse_settings(part: registry.Part, tuning, folds, seed, noise_std) -> None:
+    if tuning not in ("end", "cv", "theory"):
+        raise ConfigError(f"tuning must be one of end, cv, theory, but is {tuning!r}.")
+    if tuning != "end" and not part.takes_grid:
+        raise ConfigError(
+            f"algorithm '{part.name}' has no path to tune.", remedy="Use tuning='end'."
+        )
+    for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < least:
+            raise ConfigError(
+                f"{name} must be a whole number of at least {least}, but is {value!r}."
+            )
+    if noise_std is not None and not (_is_number(noise_std) and 0 <= noise_std < np.inf):
+        raise ConfigError(f"noise_std must be a number of at least 0, but is {noise_std!r}.")
+
+
+def _is_number(value) -> bool:
+    known = isinstance(value, (int, float, np.integer, np.floating))
+    return known and not isinstance(value, bool)
 
 
 def _refuse_missing_traits(part: registry.Part, problem: Problem) -> None:
@@ -114,23 +138,22 @@ def _refuse_missing_traits(part: registry.Part, problem: Problem) -> None:
             f"algorithm '{part.name}' needs several tasks but the data have one.",
             remedy="Give X and y as lists of arrays, or y as an (n, r) array.",
         )
-
-
-def _validated(part: registry.Part, params: dict) -> dict:
-    from pydantic import ValidationError
-
-    try:
-        model = part.parameters(**params)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(step) for step in first["loc"])
-        if first["type"] == "extra_forbidden":
+    if "noise_std" in part.requires and problem.noise_std is None:
+        raise ConfigError(
+            f"algorithm '{part.name}' needs the noise level.", remedy="Give noise_std."
+        )
+    for trait in part.requires:
+        if trait not in ("multi_task", "noise_std"):
             raise ConfigError(
-                f"algorithm '{part.name}' has no parameter '{key}'.",
-                remedy=did_you_mean(key, part.parameters.model_fields),
-            ) from None
-        raise ConfigError(f"{part.name}: {key}: {first['msg']}.") from None
-    return {key: getattr(model, key) for key in part.parameters.model_fields}
+                f"algorithm '{part.name}' needs data with the trait '{trait}', which solve cannot"
+                " be told of.",
+                remedy="Run an experiment on generated data.",
+            )
+
+
+def _plain(value):
+    """Arrays and scalars of NumPy as lists and numbers of Python."""
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _solution(path: Path, chosen: int) -> Solution:
@@ -191,6 +214,14 @@ def run(
     -------
     DataFrame
         One row per replicate and algorithm, as in the CSV.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When Ctrl-C ended the run. Everything finished is kept, in the CSV too; the same call goes
+        on.
+    ConfigError, DataError, PluginError, StorageError
+        When the experiment, its data, a plugin or the folder cannot be used.
     """
     from greedyexp import experiment, report, runner
 
@@ -201,4 +232,6 @@ def run(
     )
     folder = FilePath(out) / plan.name / plan.profile
     done = runner.run(plan, folder, engine=engine, jobs=jobs, force=force)
+    if done.interrupted:
+        raise KeyboardInterrupt("the run was interrupted; the same call goes on")
     return report.read_frame(done.csv)

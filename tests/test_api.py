@@ -5,7 +5,9 @@ import pytest
 from sklearn.linear_model import Lasso, orthogonal_mp
 
 import greedyexp
-from greedyexp.errors import ConfigError, DataError
+from greedyexp import algorithm
+from greedyexp.errors import ConfigError, DataError, PluginError
+from greedyexp.path import Path
 
 
 @pytest.fixture
@@ -70,9 +72,26 @@ def test_tasks_may_come_as_columns(tasks):
     [
         (lambda X, y: greedyexp.solve("laso", X, y), ConfigError, "Did you mean 'lasso'"),
         (lambda X, y: greedyexp.solve("lasso", X, y, lamb=1), ConfigError, "no parameter 'lamb'"),
-        (lambda X, y: greedyexp.solve("omp", X, y, n_atoms=-1), ConfigError, "omp: n_atoms"),
-        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="best"), ConfigError, "'best' is not"),
-        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=1), ConfigError, "folds"),
+        (
+            lambda X, y: greedyexp.solve("omp", X, y, n_atoms=-1),
+            ConfigError,
+            "^algorithm 'omp': n_atoms must be at least 1, but is -1.$",
+        ),
+        (
+            lambda X, y: greedyexp.solve("lasso", X, y, lam=0.0),
+            ConfigError,
+            "^algorithm 'lasso': lam must be more than 0, but is 0.",
+        ),
+        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="best"), ConfigError, "is 'best'"),
+        (
+            lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=1),
+            ConfigError,
+            "^folds must be a whole number of at least 2, but is 1.$",
+        ),
+        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=2.5), ConfigError, "folds"),
+        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", seed=-1), ConfigError, "seed"),
+        (lambda X, y: greedyexp.solve("lasso", X, y, seed=None), ConfigError, "seed"),
+        (lambda X, y: greedyexp.solve("lasso", X, y, noise_std=-1), ConfigError, "noise_std"),
         (lambda X, y: greedyexp.solve("greedy_dirty", X, y), DataError, "needs several tasks"),
         (lambda X, y: greedyexp.solve("lasso", X[:-1], y), DataError, "49 rows but y has 50"),
         (lambda X, y: greedyexp.solve("lasso", X, y * np.inf), DataError, "y holds"),
@@ -101,6 +120,102 @@ def test_run_returns_the_table_and_resumes(tmp_path):
     more = greedyexp.run(experiment, out=tmp_path, engine="serial", trials=5)
     assert more[more["replicate"] < 3].reset_index(drop=True).equals(table)
     assert (tmp_path / "tiny" / "quick" / "tiny.csv").is_file()
+
+
+@pytest.fixture
+def parts():
+    """Small algorithms."""
+
+    @algorithm("api_mean")
+    def mean(problem, *, scale: float = 1.0):
+        return np.full((problem.n_features, problem.n_tasks), scale * problem.y[0].mean())
+
+    @algorithm("api_path")
+    def path(problem, *, grid=None):
+        coef = np.zeros((1, problem.n_features, problem.n_tasks))
+        return Path(coef, {"lam": np.ones(1)}, np.zeros(1), np.ones(1, bool))
+
+    @algorithm("api_flat")
+    def flat(problem):
+        return np.zeros(3)
+
+    @algorithm("api_truth", requires=("truth",))
+    def known(problem):
+        return problem.truth
+
+    @algorithm("api_noise", requires=("noise_std",))
+    def noisy(problem):
+        return np.full((problem.n_features, problem.n_tasks), problem.noise_std)
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "words"),
+    [
+        ("api_mean", {"tuning": "cv"}, "^algorithm 'api_mean' has no path to tune. Use"),
+        ("api_mean", {"tuning": "theory"}, "^algorithm 'api_mean' has no path to tune. Use"),
+        ("api_mean", {"scale": "x"}, "^algorithm 'api_mean': scale must be a number"),
+        (
+            "api_path",
+            {"tuning": "theory"},
+            "^algorithm 'api_path' has no tuning rule from th",
+        ),
+        ("api_truth", {}, "^algorithm 'api_truth' needs data with the trait 'truth'"),
+        ("api_noise", {}, "^algorithm 'api_noise' needs the noise level. Give noise_std.$"),
+    ],
+)
+def test_algorithms_without_a_path_or_with_needs_get_a_sentence(tasks, parts, name, how, words):
+    X, y, _ = tasks
+    with pytest.raises(ConfigError, match=words):
+        greedyexp.solve(name, X[0], y[0], **how)
+
+
+def test_an_estimate_of_another_shape_is_a_mistake_of_the_plugin(tasks, parts):
+    X, y, _ = tasks
+    with pytest.raises(PluginError, match=r"'api_flat' returned an estimate of shape \(3,\)"):
+        greedyexp.solve("api_flat", X[0], y[0])
+
+
+def test_one_estimate_has_no_objective_and_takes_scalars_of_numpy(tasks, parts):
+    X, y, _ = tasks
+    fit = greedyexp.solve("api_mean", X[0], y[0], scale=np.float64(2.0))
+    assert np.allclose(fit.coef, 2 * y[0].mean())
+    assert np.isnan(fit.objective)
+    assert (greedyexp.solve("api_noise", X[0], y[0], noise_std=0.5).coef == 0.5).all()
+    three = greedyexp.solve("omp", X[0], y[0], n_atoms=np.int64(3))
+    assert len(three.support) == 3
+
+
+STOPPING = """
+import os
+import signal
+import numpy as np
+from greedyexp import algorithm
+
+@algorithm("stopping")
+def stopping(problem):
+    if not os.path.exists("STOPPED"):
+        open("STOPPED", "w").close()
+        os.kill(os.getpid(), signal.SIGINT)
+    return np.zeros((problem.n_features, problem.n_tasks))
+"""
+
+
+def test_ctrl_c_reaches_the_caller_of_run_and_the_same_call_goes_on(tmp_path):
+    plugin = tmp_path / "stopping.py"
+    plugin.write_text(STOPPING.replace("STOPPED", str(tmp_path / "pressed")))
+    experiment = {
+        "name": "stopped",
+        "data": {"generator": "gaussian", "n_samples": 20, "p": 10, "sparsity": 2},
+        "trials": 5,
+        "algorithms": ["stopping"],
+        "metrics": ["frobenius_error"],
+        "plugins": [str(plugin)],
+    }
+    with pytest.raises(KeyboardInterrupt):
+        greedyexp.run(experiment, out=tmp_path, engine="serial")
+    kept = (tmp_path / "stopped" / "quick" / "stopped.csv").read_text().splitlines()
+    assert len(kept) == 2
+    assert len(greedyexp.run(experiment, out=tmp_path, engine="serial")) == 5
 
 
 HOSTILE = """

@@ -5,7 +5,7 @@ from sklearn.linear_model import orthogonal_mp
 from greedyexp import registry
 from greedyexp.algorithms.omp import omp
 from greedyexp.algorithms.refit import squared_loss, stationarity
-from greedyexp.errors import DataError
+from greedyexp.errors import ConfigError, DataError
 from greedyexp.problem import as_problem
 
 
@@ -173,7 +173,7 @@ def test_zero_response_gives_the_zero_estimate_only():
 @pytest.mark.parametrize("values", [[-1], [1.5], [], [np.nan]])
 def test_impossible_numbers_of_atoms_are_refused(values):
     problem = as_problem(*sparse_data(0)[:2])
-    with pytest.raises(DataError, match="whole numbers"):
+    with pytest.raises(ConfigError, match="whole numbers"):
         omp(problem, grid={"n_atoms": values})
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import ConfigError, DataError, PluginError
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_problem
 from greedyexp.protocols import find, recovery
@@ -96,7 +96,7 @@ def test_metric_without_direction_alone_is_taken_at_the_end(problem):
 def test_one_estimate_of_a_user(problem):
     outcome = evaluate(problem, lambda p: p.truth, tuning="none")
     assert outcome.rows[0]["sign_support"] == 1
-    with pytest.raises(DataError, match=r"returned an estimate of shape \(3,\)"):
+    with pytest.raises(PluginError, match=r"returned an estimate of shape \(3,\)"):
         evaluate(problem, lambda p: np.zeros(3), tuning="none")
 
 
@@ -190,7 +190,7 @@ def test_theory_asks_for_one_point(problem):
     )
     direct = evaluate(problem, ridge, penalties=(2.0,))
     assert outcome.rows[0]["frobenius_error"] == direct.rows[0]["frobenius_error"]
-    with pytest.raises(DataError, match="no tuning rule from theory"):
+    with pytest.raises(ConfigError, match="no tuning rule from theory"):
         evaluate(problem, ridge, tuning="theory")
 
 
@@ -243,9 +243,9 @@ def test_paths_that_do_not_fit_together_are_refused(problem):
         (replace(good, coef=good.coef[:, :3]), "the problem needs real ones of shape"),
         (replace(good, grid={"k": np.zeros(3)}), "'k' has shape"),
     ):
-        with pytest.raises(DataError, match=words):
+        with pytest.raises(PluginError, match=words):
             evaluate(problem, lambda p, path=broken: path)
-    with pytest.raises(DataError, match="complex"):
+    with pytest.raises(PluginError, match="complex"):
         evaluate(problem, lambda p: p.truth * 1j)
 
 

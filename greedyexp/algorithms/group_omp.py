@@ -46,7 +46,7 @@ def group_omp(
 
     Raises
     ------
-    DataError
+    ConfigError
         When a number of rows is not a whole number >= 0.
 
     Notes

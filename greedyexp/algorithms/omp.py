@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms.refit import certify
-from greedyexp.errors import DataError
+from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import omp as kernel
 from greedyexp.path import Path
@@ -71,7 +71,7 @@ def omp(
 
     Raises
     ------
-    DataError
+    ConfigError
         When a number of atoms is not a whole number >= 0.
 
     Notes
@@ -136,5 +136,5 @@ def pursuit_path(
 def _whole_numbers(values, name: str) -> np.ndarray:
     values = np.atleast_1d(np.asarray(values, dtype=float))
     if values.size == 0 or not (np.isfinite(values) & (values >= 0) & (values % 1 == 0)).all():
-        raise DataError(f"the grid of {name} must hold whole numbers >= 0.")
+        raise ConfigError(f"the grid of {name} must hold whole numbers >= 0.")
     return values.astype(np.int64)

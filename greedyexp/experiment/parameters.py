@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from greedyexp.errors import PluginError
+from greedyexp.errors import ConfigError, PluginError, did_you_mean
 from greedyexp.experiment.mistakes import Keys
 from greedyexp.experiment.sentences import sentences, show, subject_of
 from greedyexp.registry import Part
@@ -62,6 +63,31 @@ class Parameters:
         except BadValue:
             return False
         return True
+
+    def read_all(self, given: Mapping) -> dict:
+        """Every parameter: the values given, and the defaults of those that are not.
+
+        Raises
+        ------
+        ConfigError
+            When a name is unknown, a value is refused, or one without a default is not given.
+        """
+        who = f"{self.part.kind} '{self.part.name}'"
+        for name in given:
+            if name not in self.fields:
+                raise ConfigError(
+                    f"{who} has no parameter '{name}'.", remedy=did_you_mean(name, self.names)
+                )
+        for name in self.required():
+            if name not in given:
+                raise ConfigError(f"{who} needs a value for '{name}'.")
+        try:
+            read = {name: self.read(name, value) for name, value in given.items()}
+        except BadValue as error:
+            _, message, remedy = error.found[0]
+            raise ConfigError(message, place=who, remedy=remedy) from None
+        values = {**self.defaults, **read}
+        return {name: values[name] for name in self.names}
 
     def required(self) -> list[str]:
         """Names without a default."""

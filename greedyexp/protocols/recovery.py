@@ -44,7 +44,8 @@ def evaluate(
     Returns
     -------
     Outcome
-        Status ``not_converged`` when an estimate that counted lacks its certificate,
+        Status ``not_converged`` when a point of the path lacks its certificate (with ``cv`` and
+        ``theory`` there is the chosen one only; with ``oracle`` any may have counted),
         ``nonfinite`` when an estimate or a metric is not finite.
     """
     if tuning == "cv":

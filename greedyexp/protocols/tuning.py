@@ -1,4 +1,4 @@
-"""Which point of a path counts: judged by the truth, by held-out data, or by theory."""
+"""Paths of an algorithm, tuned by held-out data or by theory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.errors import ConfigError, DataError, PluginError
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import Part
@@ -18,8 +18,8 @@ def fit(part: Part, problem: Problem, params: dict, **grid) -> Path:
 
     Raises
     ------
-    DataError
-        When the algorithm returns an array of another shape.
+    PluginError
+        When the algorithm returns complex numbers or an array of another shape.
     """
     result = part.function(problem, **params, **grid)
     expected = (problem.n_features, problem.n_tasks)
@@ -27,12 +27,12 @@ def fit(part: Part, problem: Problem, params: dict, **grid) -> Path:
         _check_path(part, result, expected)
         return result
     if np.iscomplexobj(result):
-        raise DataError(f"algorithm '{part.name}' returned complex numbers.")
+        raise PluginError(f"algorithm '{part.name}' returned complex numbers.")
     coef = np.asarray(result, dtype=float)
     if coef.ndim == 1:
         coef = coef[:, None]
     if coef.shape != expected:
-        raise DataError(
+        raise PluginError(
             f"algorithm '{part.name}' returned an estimate of shape {np.shape(result)};"
             f" the problem needs {expected}."
         )
@@ -41,14 +41,14 @@ def fit(part: Part, problem: Problem, params: dict, **grid) -> Path:
 
 def _check_path(part: Part, path: Path, expected: tuple[int, int]) -> None:
     if np.iscomplexobj(path.coef) or np.shape(path.coef)[1:] != expected:
-        raise DataError(
+        raise PluginError(
             f"algorithm '{part.name}' returned a path of estimates of shape"
             f" {np.shape(path.coef)[1:]}; the problem needs real ones of shape {expected}."
         )
     columns = {**path.grid, "objective": path.objective, "converged": path.converged}
     for name, values in columns.items():
         if np.shape(values) != (len(path),):
-            raise DataError(
+            raise PluginError(
                 f"algorithm '{part.name}' returned a path of {len(path)} estimates whose"
                 f" '{name}' has shape {np.shape(values)}."
             )
@@ -119,10 +119,10 @@ def theoretical(part: Part, problem: Problem, params: dict) -> Path:
 
     Raises
     ------
-    DataError
+    ConfigError
         When the algorithm has no such rule.
     """
     rule: Callable | None = part.extra.get("theory")
     if rule is None:
-        raise DataError(f"algorithm '{part.name}' has no tuning rule from theory.")
+        raise ConfigError(f"algorithm '{part.name}' has no tuning rule from theory.")
     return fit(part, problem, params, grid=rule(problem, **params))
