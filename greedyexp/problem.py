@@ -111,7 +111,7 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
     DataError
         When shapes disagree, a value is not finite, or there are fewer than two rows.
     """
-    responses = _responses(X, y)
+    responses = _responses(y)
     if isinstance(X, (list, tuple)):
         designs = tuple(_matrix(Xj, f"X[{j}]") for j, Xj in enumerate(X))
         if len(designs) != len(responses):
@@ -138,7 +138,7 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
     return Problem(designs, responses, truth, noise_std, sparsity)
 
 
-def _responses(X, y) -> tuple[np.ndarray, ...]:
+def _responses(y) -> tuple[np.ndarray, ...]:
     if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
         return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))
     array = np.asarray(y)

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
-
-def noise_correlation(noise_std: float, n_samples: int, n_features: int, n_tasks: int) -> float:
-    """lambda = sigma sqrt(2 log(p r) / n), the level of max_ij |x_i^T z_j| / n for unit columns.
-
-    Jalali & Sanghavi (2012), Corollary 1 (C1), with the constant that Gaussian noise and columns of
-    squared norm n give: each x_i^T z_j / n is N(0, sigma^2 / n), and the largest of p r of them is
-    at most lambda but for a factor that tends to one.
-
-    Parameters
-    ----------
-    noise_std : float
-        sigma > 0.
-    n_samples : int
-        Rows per task, the smallest if they differ.
-    n_features, n_tasks : int
-        p and r.
-    """
-    return noise_std * math.sqrt(2.0 * math.log(n_features * n_tasks) / n_samples)
+from greedyexp.theory.noise import largest_entry
 
 
 def stopping_threshold(noise_std: float, n_samples: int, n_features: int, n_tasks: int) -> float:
     """epsilon = lambda^2 = 2 sigma^2 log(p r) / n, above every reward that noise alone earns.
+
+    lambda = ``noise.largest_entry`` is the level of max_ij |x_i^T z_j| / n for columns of squared
+    norm n; Jalali & Sanghavi (2012), Corollary 1 (C1), with the constant of Gaussian noise.
 
     Theorem 1 asks for epsilon >= C lambda^2 with a constant that is far too large in practice; the
     constant one has a meaning of its own. When the true support is fitted, the reward of a null
@@ -38,8 +22,17 @@ def stopping_threshold(noise_std: float, n_samples: int, n_features: int, n_task
 
     A factor one half (epsilon = lambda^2 / 2) is the level the largest null reward tends to; it is
     exceeded with a probability that vanishes like 1 / sqrt(log(p r)) only.
+
+    Parameters
+    ----------
+    noise_std : float
+        sigma > 0.
+    n_samples : int
+        Rows per task, the smallest if they differ.
+    n_features, n_tasks : int
+        p and r.
     """
-    return noise_correlation(noise_std, n_samples, n_features, n_tasks) ** 2
+    return largest_entry(noise_std, n_samples, n_features, n_tasks) ** 2
 
 
 def sharing_weight(n_tasks: int) -> float:

@@ -21,10 +21,6 @@ class Threshold:
     ----------
     theta : callable
         kappa in [0, 1] to the predicted theta.
-    formula : str
-        How a legend writes it.
-    reference : str
-        Who states it.
     proved : bool
         False for a conjecture.
     even_values : bool
@@ -32,30 +28,17 @@ class Threshold:
     """
 
     theta: Callable[[float], float]
-    formula: str
-    reference: str
     proved: bool = True
     even_values: bool = False
 
 
 TWO_TASKS = {
-    "lasso": Threshold(lambda kappa: 2.0, "2", "Wainwright 2009"),
-    "group_lasso": Threshold(
-        lambda kappa: 4.0 - 3.0 * kappa,
-        "4 - 3 kappa",
-        "Negahban & Wainwright 2008",
-        even_values=True,
-    ),
-    "dirty_lasso": Threshold(
-        lambda kappa: 2.0 - kappa,
-        "2 - kappa",
-        "Jalali, Ravikumar, Sanghavi & Ruan 2010",
-        even_values=True,
-    ),
-    "greedy_dirty": Threshold(
-        lambda kappa: 1.0 - kappa / 2.0,
-        "1 - kappa/2",
-        "Jalali & Sanghavi 2012, Conjecture 1",
-        proved=False,
-    ),
+    # Wainwright (2009).
+    "lasso": Threshold(lambda kappa: 2.0),
+    # Negahban & Wainwright (2008).
+    "group_lasso": Threshold(lambda kappa: 4.0 - 3.0 * kappa, even_values=True),
+    # Jalali, Ravikumar, Sanghavi & Ruan (2010).
+    "dirty_lasso": Threshold(lambda kappa: 2.0 - kappa, even_values=True),
+    # Jalali & Sanghavi (2012), Conjecture 1.
+    "greedy_dirty": Threshold(lambda kappa: 1.0 - kappa / 2.0, proved=False),
 }
