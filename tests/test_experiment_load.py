@@ -12,7 +12,7 @@ import yaml
 from experiment_parts import BASE, base, message, registered  # noqa: F401 (an autouse fixture)
 
 from greedyexp import registry
-from greedyexp.experiment import AlgorithmSpec, FigureSpec, MetricSpec, PaperReference, load
+from greedyexp.experiment import AlgorithmSpec, FigureSpec, PaperReference, load
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_the_whole_experiment(path):
     assert experiment.paper == PaperReference(key="jalali2012", figure="Figure 1")
     assert (experiment.protocol, experiment.generator) == ("recovery", "t_overlap")
     assert experiment.swept == ["p", "kappa", "theta"]
-    assert experiment.metrics == [MetricSpec("t_signs"), MetricSpec("t_size")]
+    assert experiment.metrics == ["t_signs", "t_size"]
     assert experiment.figures == [
         FigureSpec("t_curve", {"x": "theta", "logx": False, "line": ["algorithm", "p"]})
     ]

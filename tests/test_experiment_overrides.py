@@ -105,7 +105,7 @@ def test_algorithms_are_addressed_by_label_before_name():
 
 def test_lists_of_parts_and_figure_parameters():
     experiment = put("metrics=[t_size]", "algorithms=[t_lasso]", "figures.t_curve.x=p")
-    assert [metric.name for metric in experiment.metrics] == ["t_size"]
+    assert experiment.metrics == ["t_size"]
     assert [spec.name for spec in experiment.algorithms] == ["t_lasso"]
     assert experiment.figures[0].params["x"] == "p"
 

@@ -84,6 +84,12 @@ def test_the_versions_of_the_numerical_libraries_are_in_the_key(lab, monkeypatch
     assert key(experiment) == before
 
 
+def test_the_version_of_python_is_in_the_key(lab, monkeypatch):
+    before = key(lab.experiment())
+    monkeypatch.setattr(fingerprint.platform, "python_version_tuple", lambda: ("3", "9", "1"))
+    assert key(lab.experiment()) != before
+
+
 def test_the_contents_of_a_file_that_is_read_are_in_the_key(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a,y\n" + "".join(f"{i % 5},{i}\n" for i in range(20)))

@@ -34,7 +34,7 @@ def words(experiment: Experiment) -> str:
         f"{experiment.name} ({experiment.profile}): {size_words(experiment)}",
         f"  data: {experiment.generator}" + (f", sweeping {swept}" if swept else ""),
         f"  algorithms: {', '.join(tuned)}",
-        f"  metrics: {', '.join(spec.name for spec in experiment.metrics)}",
+        f"  metrics: {', '.join(experiment.metrics)}",
         f"  figures: {', '.join(spec.name for spec in experiment.figures) or 'none'}",
     ]
     return "\n".join(lines)

@@ -6,7 +6,6 @@ from greedyexp.experiment.model import (
     AlgorithmSpec,
     Experiment,
     FigureSpec,
-    MetricSpec,
     PaperReference,
 )
 from greedyexp.experiment.schema import json_schema
@@ -16,7 +15,6 @@ __all__ = [
     "AlgorithmSpec",
     "Experiment",
     "FigureSpec",
-    "MetricSpec",
     "PaperReference",
     "json_schema",
     "load",

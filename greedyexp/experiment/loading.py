@@ -16,7 +16,7 @@ from greedyexp.experiment.data import Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
 from greedyexp.experiment.entries import read_entries
 from greedyexp.experiment.mistakes import Keys, Mistakes, Place
-from greedyexp.experiment.model import Experiment, FigureSpec, MetricSpec, Settings
+from greedyexp.experiment.model import Experiment, FigureSpec, Settings
 from greedyexp.experiment.only import keep_only
 from greedyexp.experiment.overrides import Override, apply_override, parse_override
 from greedyexp.experiment.parameters import Parameters
@@ -105,7 +105,7 @@ def load(
         points=data.points,
         swept=data.swept,
         algorithms=algorithms.specs,
-        metrics=[MetricSpec(part.name) for part in metric_parts],
+        metrics=[part.name for part in metric_parts],
         figures=[spec for _, _, spec in figures],
         tables=[spec for _, _, spec in tables],
         claims=claims,

@@ -109,13 +109,6 @@ class AlgorithmSpec:
 
 
 @dataclass(frozen=True)
-class MetricSpec:
-    """One metric, a column of the CSV."""
-
-    name: str
-
-
-@dataclass(frozen=True)
 class FigureSpec:
     """One figure or table with all its parameters."""
 
@@ -150,8 +143,8 @@ class Experiment:
         The data parameters that take more than one value, in signature order.
     algorithms : list of AlgorithmSpec
         Sorted by label.
-    metrics : list of MetricSpec
-        As written.
+    metrics : list of str
+        Registered names as written, a column of the CSV each.
     figures, tables : list of FigureSpec
         As written.
     claims : list of Claim
@@ -176,7 +169,7 @@ class Experiment:
     points: list[dict]
     swept: list[str]
     algorithms: list[AlgorithmSpec]
-    metrics: list[MetricSpec]
+    metrics: list[str]
     figures: list[FigureSpec]
     tables: list[FigureSpec]
     claims: list[Claim]

@@ -58,7 +58,7 @@ def columns_of(experiment) -> Columns:
         When two things would share a column.
     """
     generator = registry.find("generator", experiment.generator)
-    metrics = [registry.find("metric", metric.name) for metric in experiment.metrics]
+    metrics = [registry.find("metric", name) for name in experiment.metrics]
     columns = Columns(
         data=tuple(generator.parameters.model_fields),
         swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),

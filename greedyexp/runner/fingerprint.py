@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -57,7 +58,7 @@ class Fingerprints:
         experiment = self._experiment
         part = registry.find("algorithm", spec.name)
         protocol = protocols.find(experiment.protocol)
-        metrics = [registry.find("metric", metric.name) for metric in experiment.metrics]
+        metrics = [registry.find("metric", name) for name in experiment.metrics]
         return digest(
             {
                 "generator_code": code_version.of_function(self._generator.function),
@@ -73,8 +74,14 @@ class Fingerprints:
                 ],
                 "runner_code": [code_version.of_module(name) for name in RUNNER_MODULES],
                 "libraries": {name: version(name) for name in NUMERICAL_LIBRARIES},
+                "python": _python(),
             }
         )
+
+
+def _python() -> str:
+    """Such as 3.12: the syntax that code versions hash is written out in its own way by each."""
+    return ".".join(platform.python_version_tuple()[:2])
 
 
 def _contents(generator: Part, params: dict) -> list[str]:

@@ -59,7 +59,7 @@ def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
         seed=experiment.seed,
         generator=experiment.generator,
         protocol=experiment.protocol,
-        metrics=tuple(metric.name for metric in experiment.metrics),
+        metrics=tuple(experiment.metrics),
         algorithms=tuple(
             AlgorithmTask(spec.label, spec.name, spec.params, spec.tuning, spec.folds)
             for spec in experiment.algorithms
