@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,26 @@ class Path:
     def __len__(self) -> int:
         return len(self.coef)
 
-    def point(self, index: int) -> dict[str, float]:
-        """The tuning parameters of one estimate."""
-        return {name: float(values[index]) for name, values in self.grid.items()}
+    def take(self, index: Sequence[int] | np.ndarray) -> Path:
+        """The estimates at these places, in this order, with what is known of them."""
+        index = np.asarray(index)
+        return Path(
+            self.coef[index],
+            {name: values[index] for name, values in self.grid.items()},
+            self.objective[index],
+            self.converged[index],
+            self.message,
+        )
+
+
+def join(paths: Sequence[Path]) -> Path:
+    """One path after the other; all must have the same tuning parameters."""
+    if len(paths) == 1:
+        return paths[0]
+    return Path(
+        np.concatenate([path.coef for path in paths]),
+        {name: np.concatenate([path.grid[name] for path in paths]) for name in paths[0].grid},
+        np.concatenate([path.objective for path in paths]),
+        np.concatenate([path.converged for path in paths]),
+        " ".join(path.message for path in paths if path.message),
+    )

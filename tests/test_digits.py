@@ -112,7 +112,8 @@ def test_nothing_that_is_fitted_depends_on_the_rows_held_out(monkeypatch, name, 
     for problem in (honest, spoilt):
         rng = np.random.default_rng(3)
         path, chosen = tuning.cross_validated(part, problem, params, folds=4, rng=rng)
-        seen.append((chosen, path.point(chosen), path.coef[chosen].tobytes()))
+        point = {name: values[chosen] for name, values in path.grid.items()}
+        seen.append((chosen, point, path.coef[chosen].tobytes()))
         outcome = recovery.evaluate(
             problem,
             part,

@@ -8,7 +8,7 @@ from slow_greedy_dirty import SlowGreedyDirty
 from greedyexp import registry
 from greedyexp.algorithms.greedy_dirty import greedy_dirty
 from greedyexp.algorithms.refit import squared_loss, stationarity
-from greedyexp.errors import DataError
+from greedyexp.errors import ConfigError, DataError
 from greedyexp.generators.multitask_overlap import multitask_overlap
 from greedyexp.problem import Problem, as_problem
 from greedyexp.theory import greedy as theory
@@ -410,11 +410,11 @@ def test_zero_responses_and_zero_columns_give_the_zero_estimate():
 
 
 def test_weights_outside_the_interval_are_refused():
-    with pytest.raises(DataError, match=r"w = 2\.5 lies outside the interval from 1 to .* 2"):
+    with pytest.raises(ConfigError, match=r"w = 2\.5 lies outside the interval from 1 to .* 2"):
         greedy_dirty(two_tasks(0), w=[1.5, 2.5])
-    with pytest.raises(DataError, match=r"w = 0\.9 lies outside"):
+    with pytest.raises(ConfigError, match=r"w = 0\.9 lies outside"):
         greedy_dirty(two_tasks(0), w=0.9)
-    with pytest.raises(DataError, match="empty"):
+    with pytest.raises(ConfigError, match="empty"):
         greedy_dirty(two_tasks(0), w=[])
     assert set(greedy_dirty(two_tasks(0), w=[1.0, 2.0]).grid["w"]) == {1.0, 2.0}
 
@@ -430,7 +430,7 @@ def test_weights_outside_the_interval_are_refused():
     ],
 )
 def test_impossible_thresholds_are_refused(arguments, words):
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(ConfigError, match=words):
         greedy_dirty(two_tasks(0), **arguments)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms.refit import certify
-from greedyexp.errors import DataError
+from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import greedy_dirty as kernel
-from greedyexp.path import Path
+from greedyexp.path import Path, join
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
 from greedyexp.theory import greedy as theory
@@ -116,7 +116,7 @@ def greedy_dirty(
 
     Raises
     ------
-    DataError
+    ConfigError
         When w lies outside [1, r] or a threshold is negative.
 
     Notes
@@ -151,7 +151,8 @@ def greedy_dirty(
     runs = _runs(problem, w, c, epsilon, relative_floor, grid)
     pieces = [_one_weight(problem, run, nu, stack == "per_class", max_support) for run in runs]
     order = np.concatenate([run.order for run in runs]) if runs[0].asked is not None else None
-    return _join(pieces, order)
+    path = join(pieces)
+    return path if order is None else path.take(np.argsort(order))
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,9 @@ def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
         if problem.sparsity is None:
             return [_Run(weight, 0.0, relative_floor=relative_floor) for weight in weights]
         if not 0 <= c[0] < c[1]:
-            raise DataError(f"c = ({c[0]:g}, {c[1]:g}) is not an increasing pair of numbers >= 0.")
+            raise ConfigError(
+                f"c = ({c[0]:g}, {c[1]:g}) is not an increasing pair of numbers >= 0."
+            )
         unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
         return [_Run(weight, c[0] * unit, c[1] * unit) for weight in weights]
     if grid is None:
@@ -189,9 +192,9 @@ def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
         }
     pairs_w, pairs_epsilon = (np.asarray(grid[name], dtype=float) for name in ("w", "epsilon"))
     if len(pairs_w) == 0 or len(pairs_w) != len(pairs_epsilon):
-        raise DataError("the grid needs equally many values of w and epsilon, at least one.")
+        raise ConfigError("the grid needs equally many values of w and epsilon, at least one.")
     if not (np.isfinite(pairs_epsilon) & (pairs_epsilon >= 0)).all():
-        raise DataError("a stopping threshold epsilon must be a number >= 0.")
+        raise ConfigError("a stopping threshold epsilon must be a number >= 0.")
     runs = []
     for weight in dict.fromkeys(_weights(pairs_w, r)):
         order = np.flatnonzero(pairs_w == weight)
@@ -205,10 +208,10 @@ def _weights(w, r: int) -> np.ndarray:
         return 1.0 + (r - 1) * np.array(DEFAULT_FRACTIONS)
     weights = np.atleast_1d(np.asarray(w, dtype=float))
     if weights.size == 0:
-        raise DataError("w is an empty list.", remedy=f"Give values from 1 to r = {r}.")
+        raise ConfigError("w is an empty list.", remedy=f"Give values from 1 to r = {r}.")
     outside = weights[~((weights >= 1) & (weights <= r))]
     if outside.size:
-        raise DataError(
+        raise ConfigError(
             f"w = {outside[0]:g} lies outside the interval from 1 to the number of tasks, {r}.",
             remedy="Beyond it only entries, or only rows, would ever be chosen.",
         )
@@ -266,20 +269,3 @@ def _message(weight, status, skipped, epsilon, redone) -> str:
         reached = epsilon[-2] if len(epsilon) > 1 else np.inf
         parts.append(f"the run goes round in a circle: no answer below epsilon = {reached:.3g}.")
     return f"w = {weight:g}: {' '.join(parts)}" if parts else ""
-
-
-def _join(pieces: list[Path], order: np.ndarray | None) -> Path:
-    if len(pieces) == 1 and order is None:
-        return pieces[0]
-    coef = np.concatenate([piece.coef for piece in pieces])
-    grid = {
-        name: np.concatenate([piece.grid[name] for piece in pieces]) for name in ("w", "epsilon")
-    }
-    objective = np.concatenate([piece.objective for piece in pieces])
-    converged = np.concatenate([piece.converged for piece in pieces])
-    message = " ".join(piece.message for piece in pieces if piece.message)
-    if order is None:
-        return Path(coef, grid, objective, converged, message)
-    place = np.argsort(order)
-    grid = {name: values[place] for name, values in grid.items()}
-    return Path(coef[place], grid, objective[place], converged[place], message)

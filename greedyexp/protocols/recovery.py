@@ -50,7 +50,7 @@ def evaluate(
     """
     if tuning == "cv":
         path, chosen = tunings.cross_validated(part, problem, params, folds=folds, rng=rng)
-        path = _only(path, chosen)
+        path = path.take([chosen])
     elif tuning == "theory":
         path = tunings.theoretical(part, problem, params)
     else:
@@ -67,12 +67,6 @@ def evaluate(
         message = f"{short} of {len(path)} path points lack their certificate"
         return Outcome(Status.NOT_CONVERGED, f"{message}: {path.message}".rstrip(": "), [row])
     return Outcome(Status.OK, path.message, [row])
-
-
-def _only(path: Path, index: int) -> Path:
-    keep = slice(index, index + 1)
-    grid = {name: values[keep] for name, values in path.grid.items()}
-    return Path(path.coef[keep], grid, path.objective[keep], path.converged[keep], path.message)
 
 
 def _best(problem: Problem, path: Path, metrics: list[Part]) -> dict:
