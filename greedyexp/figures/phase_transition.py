@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,9 @@ def phase_transition(
     success: Annotated[
         dict[str, str], Field(description="success metric by algorithm; 'default' for the others")
     ] = {"default": "sign_support"},  # noqa: B006
+    scale: Annotated[
+        Literal["linear", "log"], Field(description="scale of the horizontal axis")
+    ] = "linear",
     second_axis: Annotated[
         str | None, Field(description="column that grows with x, written along the top")
     ] = "n_samples",
@@ -72,6 +75,7 @@ def phase_transition(
         _draw_lines(axis, inside(table, values), x, line, looks, intervals)
         if ceiling:
             ceilings.draw_ceilings(axis, rows, x, line, looks)
+        axis.set_xscale(scale)
         axis.set_ylim(-0.03, 1.03)
         title(axis, values, context)
         if theory and (x, panel) == ("theta", "kappa"):

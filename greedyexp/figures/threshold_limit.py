@@ -21,7 +21,7 @@ from greedyexp.frames.context import Context
 from greedyexp.frames.counts import require_columns, require_numbers
 from greedyexp.frames.labels import letter, number
 from greedyexp.frames.limits import Limit, limit_at_zero
-from greedyexp.frames.thresholds import thresholds
+from greedyexp.frames.thresholds import nominal, thresholds
 from greedyexp.registry import figure
 from greedyexp.theory.thresholds import Threshold
 
@@ -78,7 +78,7 @@ def threshold_limit(
     table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
     looks = Looks(table, line)
     panels = Panels(grid(table, row=row, panel=panel), width=3.8, height=3.4)
-    groups = _groups(table, panels, line)
+    groups = _groups(table, panels, line, nominal(context, 0.95))
     stated = _stated(frame, context, groups) if theory and of == "theta" else {}
     heights = _heights(table, groups, stated, (frame[of].min(), frame[of].max()))
     widest = table["place"].max()
@@ -104,12 +104,13 @@ def threshold_limit(
     return panels.figure
 
 
-def _groups(table: pd.DataFrame, panels: Panels, line: list[str]) -> dict:
+def _groups(table: pd.DataFrame, panels: Panels, line: list[str], confidence: float) -> dict:
     """For each panel and line: the values that name it, its thresholds, the limit of its fit."""
     found = {}
     for axis, values in panels:
         for key, points in inside(table, values).groupby(line, sort=True):
-            fit = limit_at_zero(*(points[c] for c in ("place", "estimate", "low", "high")))
+            known = (points[column] for column in ("place", "estimate", "low", "high"))
+            fit = limit_at_zero(*known, confidence=confidence)
             found[axis, key] = (dict(zip(line, key, strict=True)) | values, points, fit)
     return found
 

@@ -34,8 +34,11 @@ def threshold_note(
         Columns that tell the points of all fits apart.
     """
     trials = notes.trials_text(table["fewest"].min(), table["most"].max(), table["trials"].sum())
+    intervals = "95% likelihood-ratio intervals of a logistic fit"
+    if context.adaptive:
+        intervals += ", valid at any stopping time"
     return [
-        f"{notes.origin(context)}: {trials}, 95% likelihood-ratio intervals of a logistic fit",
+        f"{notes.origin(context)}: {trials}, {intervals}",
         notes.failures_text(frame, "counted as no success"),
         notes.pooled_text(frame, keys),
         _unreached_text(table, context),

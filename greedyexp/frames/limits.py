@@ -34,7 +34,7 @@ class Limit(NamedTuple):
     points: int
 
 
-def limit_at_zero(place, estimate, low, high) -> Limit:
+def limit_at_zero(place, estimate, low, high, *, confidence: float = 0.95) -> Limit:
     """Weighted least squares of independent estimates against ``place``, extrapolated to 0.
 
     An estimate weighs by the square of the inverse of its interval's length; those with an
@@ -46,7 +46,9 @@ def limit_at_zero(place, estimate, low, high) -> Limit:
     place : array_like, shape (k,)
         Where the estimates were made.
     estimate, low, high : array_like, shape (k,)
-        Estimates and their 95% intervals.
+        Estimates and their intervals.
+    confidence : float in (0, 1)
+        Of the likelihood-ratio intervals, from which standard errors follow.
     """
     place, estimate, low, high = (np.asarray(v, dtype=float) for v in (place, estimate, low, high))
     bounded = np.isfinite(estimate) & np.isfinite(low) & np.isfinite(high)
@@ -54,7 +56,9 @@ def limit_at_zero(place, estimate, low, high) -> Limit:
     k = len(place)
     if len(np.unique(place)) < 2:
         return Limit(np.nan, -np.inf, np.inf, np.nan, np.nan, k)
-    error = np.maximum((high - low) / (2 * ndtri(0.975)), np.finfo(float).tiny ** 0.25)
+    error = np.maximum(
+        (high - low) / (2 * ndtri(0.5 + confidence / 2)), np.finfo(float).tiny ** 0.25
+    )
     design = np.column_stack([np.ones(k), place]) / error[:, None]
     # Rows: how intercept and slope are made of the estimates.
     intercept, slope = np.linalg.pinv(design) / error

@@ -9,6 +9,12 @@ import pandas as pd
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import count_successes, require_columns, require_numbers, succeeded
 from greedyexp.stats.crossing import crossing
+from greedyexp.stats.sequential import anytime_confidence
+
+
+def nominal(context: Context, confidence: float) -> float:
+    """The confidence to ask of a likelihood-ratio interval that should hold with the one given."""
+    return anytime_confidence(confidence) if context.adaptive else confidence
 
 
 def thresholds(
@@ -24,7 +30,8 @@ def thresholds(
     """The value of ``of`` at which success crosses ``level``, with its interval.
 
     Groups and points of a group may have different numbers of replicates. A replicate that failed
-    is a trial without success.
+    is a trial without success. Where results decided how many trials a point got, intervals are
+    widened to hold at any stopping time (``nominal``).
 
     Parameters
     ----------
@@ -50,6 +57,7 @@ def thresholds(
     """
     require_columns(frame, [*by, of])
     require_numbers(frame, of)
+    confidence = nominal(context, confidence)
     counts = count_successes(succeeded(frame, success, context), frame, [*by, of])
     rows = []
     for key, points in counts.groupby(list(by), sort=True, dropna=False):

@@ -51,7 +51,8 @@ def read_source(folder: Path) -> Source:
     if table is None:
         raise StorageError("there is no table to read.", place=str(folder))
     registry.load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
-    return Source(folder, text, config, read_frame(table), _context(folder, config))
+    frame = read_frame(table)
+    return Source(folder, text, config, frame, _context(folder, config, frame))
 
 
 def entries(config: dict, section: str) -> list[tuple[str, dict]]:
@@ -73,13 +74,18 @@ def _read_config(path: Path) -> tuple[str, dict]:
     return text, config
 
 
-def _context(folder: Path, config: dict) -> Context:
+def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
     known = registry.parts("algorithm")
+    named = {params.get("label", name): name for name, params in entries(config, "algorithms")}
     algorithms, titles = {}, {}
-    for name, params in entries(config, "algorithms"):
-        label = params.get("label", name)
-        algorithms[label] = name
-        titles[label] = known[name].title if name in known and label == name else label
+    for label in {*named, *frame["algorithm"].unique()}:
+        # An entry with a sweep gives one label for each value: "lasso (tol=0.1)".
+        whole = [entry for entry in named if label == entry or label.startswith(f"{entry} (")]
+        if whole:
+            entry = max(whole, key=len)
+            name = algorithms[label] = named[entry]
+            titled = known[name].title if name in known and entry == name else entry
+            titles[label] = titled + label[len(entry) :]
     paper = config.get("paper") or {}
     trials = config["trials"]
     adaptive = isinstance(trials, dict)
