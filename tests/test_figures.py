@@ -13,6 +13,7 @@ from greedyexp.errors import ConfigError, StorageError
 from greedyexp.figures.phase_transition import phase_transition
 from greedyexp.figures.style import COLOURS, use_style
 from greedyexp.frames.context import Context
+from greedyexp.report.source import read_source
 from greedyexp.stats.proportions import wilson
 
 CONTEXT = Context(
@@ -183,3 +184,21 @@ def test_panels_of_algorithms_carry_their_titles(frame):
     figure = phase_transition(frame, CONTEXT, panel="algorithm", line=["p"])
     assert figure.axes[0].get_title() == "Ours"
     assert "Success of Ours (sign support)" in figure.get_supxlabel()
+
+
+def test_the_horizontal_axis_can_be_logarithmic(frame):
+    assert phase_transition(frame, CONTEXT).axes[0].get_xscale() == "linear"
+    assert phase_transition(frame, CONTEXT, scale="log").axes[0].get_xscale() == "log"
+
+
+def test_an_algorithm_that_is_swept_keeps_its_name_title_and_metric(frame, folder):
+    labels = {"ours": "greedy_dirty (nu=0.5)", "lasso": "lasso"}
+    settings = yaml.safe_load((folder / "config.yaml").read_text())
+    settings["algorithms"] = [{"greedy_dirty": {"sweep": {"nu": [0.5]}}}, "lasso"]
+    (folder / "config.yaml").write_text(yaml.safe_dump(settings))
+    table = next(folder.glob("*.csv"))
+    frame.assign(algorithm=frame["algorithm"].map(labels)).to_csv(table, index=False)
+    context = read_source(folder).context
+    assert context.algorithms["greedy_dirty (nu=0.5)"] == "greedy_dirty"
+    assert context.titles["greedy_dirty (nu=0.5)"] == "Greedy dirty model (nu=0.5)"
+    assert context.titles["lasso"] == "Lasso"

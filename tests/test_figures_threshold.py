@@ -1,5 +1,7 @@
 """Threshold figures show fitted crossings, their intervals, and what could not be fitted."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -219,3 +221,17 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
         transition_threshold(frame.assign(theta=np.nan), CONTEXT)
     with pytest.raises(ConfigError, match="'p' is not a success"):
         transition_threshold(frame, CONTEXT, success={"default": "p"})
+
+
+def test_thresholds_that_results_located_get_wider_intervals_and_say_so(frame):
+    plain = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    context = replace(CONTEXT, adaptive=True)
+    wide = thresholds(frame, context, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    finite = np.isfinite(plain["low"]) & np.isfinite(plain["high"])
+    # sqrt(2 log 20) standard errors instead of 1.96, but for the likelihood's curvature.
+    growth = (wide["high"] - wide["low"])[finite] / (plain["high"] - plain["low"])[finite]
+    assert growth.between(1.2, 1.35).all()
+    assert (wide["estimate"] == plain["estimate"]).all()
+    words = "valid at any stopping time"
+    notes = [transition_threshold(frame, one).get_supxlabel() for one in (context, CONTEXT)]
+    assert [words in " ".join(note.split()) for note in notes] == [True, False]
