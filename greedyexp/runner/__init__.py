@@ -9,6 +9,7 @@ _LAZY = {
     "ENGINES": "greedyexp.runner.session",
     "FolderStatus": "greedyexp.runner.folder_status",
     "Report": "greedyexp.runner.session",
+    "folders_below": "greedyexp.runner.folder_status",
     "rehearse": "greedyexp.runner.rehearsal",
     "run": "greedyexp.runner.session",
     "status": "greedyexp.runner.folder_status",

@@ -48,6 +48,18 @@ class FolderStatus:
     bytes_on_disk: int
 
 
+def folders_below(path: Path) -> list[Path]:
+    """Folders at or below a path whose ``status`` can be told, sorted.
+
+    Those of runs that were interrupted before their first table are among them.
+    """
+    return sorted(
+        config.parent
+        for config in Path(path).rglob("config.yaml")
+        if any((config.parent / name).is_file() for name in (journals.NAME, manifest.NAME))
+    )
+
+
 def status(folder: Path) -> FolderStatus:
     """How far the run of a folder has come.
 

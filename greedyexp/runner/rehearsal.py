@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 from threadpoolctl import threadpool_limits
 
 from greedyexp.protocols.outcome import Outcome
 from greedyexp.runner.columns import columns_of
-from greedyexp.runner.work import Bench, data_failure, describe
+from greedyexp.runner.engines.base import Item
+from greedyexp.runner.engines.serial import run_item
+from greedyexp.runner.work import Bench, describe
 
 
 def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
@@ -27,17 +27,9 @@ def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
         When a part or a plugin cannot be used.
     """
     work = describe(experiment, columns_of(experiment).not_for_facts)
-    params = experiment.points[0]
+    item = Item(0, experiment.points[0], 0, tuple(range(len(work.algorithms))))
     with threadpool_limits(limits=1):
-        bench = Bench(work)
-        try:
-            problem = bench.problem(params, 0)
-        except Exception as error:
-            failure = data_failure(error)
-            return [(task.label, failure, 0.0) for task in work.algorithms]
-        found = []
-        for index, task in enumerate(work.algorithms):
-            start = time.perf_counter()
-            outcome = bench.outcome(problem, params, 0, index)
-            found.append((task.label, outcome, time.perf_counter() - start))
-        return found
+        return [
+            (work.algorithms[result.algorithm].label, result.outcome, result.seconds)
+            for result in run_item(Bench(work), item)
+        ]

@@ -20,7 +20,7 @@ def command(ctx: click.Context, path: Path) -> None:
     from greedyexp import runner
     from greedyexp.errors import StorageError, UserError
 
-    folders = folders_below(path)
+    folders = runner.folders_below(path)
     if not folders:
         raise StorageError(
             "there is no run here.", place=str(path), remedy="`greedyexp run` makes one."
@@ -34,16 +34,6 @@ def command(ctx: click.Context, path: Path) -> None:
             code = failures.tell(error, ctx)
     click.echo(text.table(rows, right=range(1, 7)))
     ctx.exit(code)
-
-
-def folders_below(path: Path) -> list[Path]:
-    """Folders of runs, those that were interrupted before their first table included."""
-    return sorted(
-        config.parent
-        for config in path.rglob("config.yaml")
-        if any((config.parent / name).exists() for name in ("journal.sqlite", "manifest.json"))
-        or any(config.parent.glob("*.csv*"))
-    )
 
 
 def row(state) -> tuple[str, ...]:
