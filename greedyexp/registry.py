@@ -30,9 +30,9 @@ PACKAGES = {
 }
 
 # Keys that an entry of a YAML file has beside the part's own parameters.
-RESERVED = {
-    "generator": {"generator", "sweep", "zip"},
-    "algorithm": {"label", "tuning", "folds", "sweep"},
+RESERVED: dict[str, tuple[str, ...]] = {
+    "generator": ("generator", "sweep"),
+    "algorithm": ("label", "tuning", "folds", "sweep"),
 }
 
 
@@ -104,8 +104,10 @@ _PARTS: dict[str, dict[str, Part]] = {kind: {} for kind in PACKAGES}
 
 
 def _register(part: Part) -> None:
-    taken = RESERVED.get(part.kind, set()) & set(inspect.signature(part.function).parameters)
-    if taken:
+    reserved = RESERVED.get(part.kind, ())
+    # Inside ``sweep``, zip stands beside parameters.
+    taken = {*reserved, "zip"} & set(inspect.signature(part.function).parameters)
+    if reserved and taken:
         raise PluginError(
             f"{part.kind} '{part.name}' has a parameter '{min(taken)}', which an experiment file"
             " uses for something else.",
@@ -204,9 +206,10 @@ def metric(
     title: str | None = None,
     requires: Iterable[str] = (),
 ):
-    """Register ``function(problem, coef, *, parameters) -> array (...)`` as a metric.
+    """Register ``function(problem, coef) -> array (...)`` as a metric.
 
-    ``coef`` has shape (..., p, r): the metric is computed for every estimate of a path at once.
+    ``coef`` has shape (..., p, r): the metric is computed for every estimate of a path at once. A
+    metric is listed by its name alone, so keyword-only arguments need a default, which stands.
 
     Parameters
     ----------
@@ -221,6 +224,14 @@ def metric(
         raise PluginError(f"metric '{name}': better must be 'higher', 'lower' or None.")
 
     def decorate(function):
+        for argument in inspect.signature(function).parameters.values():
+            if argument.kind is argument.KEYWORD_ONLY and argument.default is argument.empty:
+                raise PluginError(
+                    f"metric '{name}' needs a value for '{argument.name}', which an experiment"
+                    " file has no place for.",
+                    place=inspect.getsourcefile(function),
+                    remedy="Give it a default.",
+                )
         extra = {"better": better, "binary": binary}
         _register(Part("metric", name, function, title or name, "", tuple(requires), extra))
         return function

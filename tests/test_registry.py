@@ -17,6 +17,14 @@ def fit(problem, *, k: int = {k}):
     '''First line.'''
 """
 
+METRIC = """
+from greedyexp import metric
+
+@metric("y", better="lower")
+def y(problem, coef, *, {argument}):
+    return coef.sum(axis=(-2, -1))
+"""
+
 
 @pytest.fixture(autouse=True)
 def _restored():
@@ -59,6 +67,11 @@ def test_two_parts_of_one_name_are_refused(tmp_path):
         ("def broken(:", "raised SyntaxError on import"),
         ("import no_such_module", "raised ModuleNotFoundError"),
         (PLUGIN.format(name="x", k=1).replace("k:", "tuning:"), "has a parameter 'tuning'"),
+        (PLUGIN.format(name="x", k=1).replace("k:", "zip:"), "has a parameter 'zip'"),
+        (
+            METRIC.format(argument="order: int"),
+            "metric 'y' needs a value for 'order', which an experiment file has no place for",
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_imported_says_why(tmp_path, text, words):
@@ -66,6 +79,11 @@ def test_a_plugin_that_cannot_be_imported_says_why(tmp_path, text, words):
     with pytest.raises(PluginError, match=words) as caught:
         registry.load_plugins([file])
     assert "bad.py" in str(caught.value)
+
+
+def test_a_metric_may_have_arguments_with_defaults(tmp_path):
+    registry.load_plugins([write(tmp_path / "m.py", METRIC.format(argument="order: int = 2"))])
+    assert registry.find("metric", "y").name == "y"
 
 
 def test_missing_plugins_and_unknown_names(tmp_path):

@@ -18,9 +18,8 @@ from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.settings import find_part, read_fixed, refuse_both, refuse_incomplete
 from greedyexp.experiment.sweep import combinations, read_axes, size
-from greedyexp.registry import Part
+from greedyexp.registry import RESERVED, Part
 
-RESERVED = ("label", "tuning", "folds", "sweep")
 DEFAULT_FOLDS = 5
 
 
@@ -98,7 +97,7 @@ def _read_entry(
         return [], {}
     parameters = Parameters(part)
     written, keys = entry.settings, entry.keys
-    fixed = read_fixed(written, keys, parameters, doc, mistakes, reserved=RESERVED)
+    fixed = read_fixed(written, keys, parameters, doc, mistakes, reserved=RESERVED["algorithm"])
     axes = read_axes(written.get("sweep"), (*keys, "sweep"), parameters, doc, mistakes)
     names = {name for axis in axes for name in axis.names}
     refuse_both(written, names, keys, doc, mistakes)

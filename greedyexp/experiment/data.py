@@ -14,11 +14,10 @@ from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.settings import find_part, read_fixed, refuse_both, refuse_incomplete
 from greedyexp.experiment.sweep import combinations, read_axes, size, sort_key
-from greedyexp.registry import Part
+from greedyexp.registry import RESERVED, Part
 
 MAX_ROWS = 10_000_000
 _KEYS = ("data",)
-_RESERVED = ("generator", "sweep")
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def read_data(doc: Document, trials: int, mistakes: Mistakes) -> Data | None:
     if generator is None:
         return None
     parameters = Parameters(generator)
-    fixed = read_fixed(written, _KEYS, parameters, doc, mistakes, reserved=_RESERVED)
+    fixed = read_fixed(written, _KEYS, parameters, doc, mistakes, reserved=RESERVED["generator"])
     axes = read_axes(written.get("sweep"), (*_KEYS, "sweep"), parameters, doc, mistakes)
     names = {name for axis in axes for name in axis.names}
     refuse_both(written, names, _KEYS, doc, mistakes)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from greedyexp.errors import ConfigError, did_you_mean
-from greedyexp.experiment.algorithms import RESERVED
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.entries import Entry, label_of, read_entries
 from greedyexp.experiment.mistakes import Keys, Mistakes
@@ -15,7 +14,7 @@ from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.placement import displace, mentioned
 from greedyexp.experiment.ranges import is_range
 from greedyexp.experiment.yaml_source import read_text
-from greedyexp.registry import find
+from greedyexp.registry import RESERVED, find
 
 SETTABLE = tuple(key for key in Settings.model_fields if key != "profiles")
 
@@ -135,7 +134,7 @@ def _set_entries(doc: Document, section: str, rest: str, value: Document) -> boo
 def _set_entry(doc: Document, section: str, entry: Entry, key: str, value: Document) -> bool:
     keys = _open_entry(doc, entry)
     parameters = _part_parameters(section, entry)
-    if section == "algorithms" and key in RESERVED and key != "sweep":
+    if section == "algorithms" and key in RESERVED["algorithm"] and key != "sweep":
         doc.graft((*keys, key), value)
         return True
     if section == "figures":
@@ -187,5 +186,5 @@ def _known_keys(doc: Document) -> Iterator[str]:
         for entry in read_entries(doc, section, Mistakes()):
             parameters = _part_parameters(section, entry)
             keys = [*(parameters.names if parameters else ())]
-            keys += RESERVED if section == "algorithms" else ()
+            keys += RESERVED["algorithm"] if section == "algorithms" else ()
             yield from (f"{section}.{label_of(entry)}.{key}" for key in keys)

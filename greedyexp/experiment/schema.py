@@ -5,11 +5,10 @@ from __future__ import annotations
 from pydantic.errors import PydanticInvalidForJsonSchema
 
 from greedyexp import protocols
-from greedyexp.experiment.algorithms import RESERVED
 from greedyexp.experiment.claims import ClaimEntry, Reading
 from greedyexp.experiment.model import PROFILES, TUNINGS, Settings
 from greedyexp.experiment.profiles import CHANGEABLE
-from greedyexp.registry import Part, parts
+from greedyexp.registry import RESERVED, Part, parts
 
 _RANGE = {
     "type": "object",
@@ -92,7 +91,7 @@ def _choice(kind: str) -> dict:
 def _when(name: str, part: Part, defs: dict) -> dict:
     """If the generator is this one, then data and the data of profiles have its parameters."""
     key = f"generator.{name}"
-    defs[key] = _settings_of(part, ("generator", "sweep"), defs)
+    defs[key] = _settings_of(part, defs)
     defs[key]["properties"]["generator"] = {"const": name, "description": part.summary}
     data = {"$ref": f"#/$defs/{key}"}
     return {
@@ -113,7 +112,7 @@ def _entries(kind: str, defs: dict) -> dict:
     """The items of ``algorithms``, ``figures`` or ``tables``: a name, or a name with settings."""
     properties = {}
     for name, part in parts(kind).items():
-        defs[f"{kind}.{name}"] = _settings_of(part, RESERVED if kind == "algorithm" else (), defs)
+        defs[f"{kind}.{name}"] = _settings_of(part, defs)
         properties[name] = {
             "description": part.summary,
             "anyOf": [{"$ref": f"#/$defs/{kind}.{name}"}, {"type": "null"}],
@@ -132,9 +131,10 @@ def _entries(kind: str, defs: dict) -> dict:
     }
 
 
-def _settings_of(part: Part, reserved: tuple[str, ...], defs: dict) -> dict:
+def _settings_of(part: Part, defs: dict) -> dict:
     """The mapping of a part's parameters, with its reserved keys."""
     parameters = _parameters(part, defs)
+    reserved = RESERVED.get(part.kind, ())
     properties = dict(parameters)
     if "label" in reserved:
         properties["label"] = {"type": "string", "description": "How rows and figures call it."}

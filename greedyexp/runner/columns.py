@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from greedyexp import protocols, registry
-from greedyexp.errors import ConfigError
+from greedyexp.experiment.compatibility import RESERVED_COLUMNS
 from greedyexp.runner.canonical import plain_data
-
-OWN = ("replicate", "algorithm", "status", "message")
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class Columns:
     @cached_property
     def not_for_facts(self) -> tuple[str, ...]:
         """Names that a fact of a problem must not have."""
-        return (*OWN, *self.swept, *self.measured)
+        return (*RESERVED_COLUMNS, *self.swept, *self.measured)
 
     def of_table(self, facts: tuple[str, ...]) -> list[str]:
         """The header of ``<name>.csv``."""
@@ -50,30 +48,14 @@ class Columns:
 
 
 def columns_of(experiment) -> Columns:
-    """The columns of an experiment.
-
-    Raises
-    ------
-    ConfigError
-        When two things would share a column.
-    """
+    """The columns of an experiment, which are distinct: loading it refuses others."""
     generator = registry.find("generator", experiment.generator)
     metrics = [registry.find("metric", name) for name in experiment.metrics]
-    columns = Columns(
+    return Columns(
         data=tuple(generator.parameters.model_fields),
         swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),
         measured=tuple(protocols.find(experiment.protocol).columns(metrics)),
     )
-    names = columns.of_table(())
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ConfigError(
-            f"two columns of the table would be named '{twice[0]}'.",
-            remedy="Parameters of the data, parameters swept inside an algorithm, metrics and"
-            f" {', '.join(OWN)} share the table: rename one, or sweep the algorithm's parameter as"
-            " separate entries with a label each.",
-        )
-    return columns
 
 
 def cell(value) -> str:
