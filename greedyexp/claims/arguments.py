@@ -17,6 +17,16 @@ def mistake(message: str, remedy: str = "") -> ConfigError:
     return ConfigError(message, remedy=remedy or None)
 
 
+def shortened(text: str) -> str:
+    """A piece of a test, short enough for a sentence."""
+    return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
+def written(node: ast.expr) -> str:
+    """What a node of a test reads like."""
+    return shortened(ast.unparse(node))
+
+
 def function_name(node: ast.Call, known: Iterable[str]) -> str:
     """The function that is called.
 
@@ -26,7 +36,7 @@ def function_name(node: ast.Call, known: Iterable[str]) -> str:
         When the language has no such function.
     """
     if not isinstance(node.func, ast.Name):
-        raise mistake(f"'{ast.unparse(node)}' has no meaning in a claim.")
+        raise mistake(f"'{written(node)}' has no meaning in a claim.")
     if node.func.id not in known:
         raise mistake(
             f"there is no function '{node.func.id}' in claims.", did_you_mean(node.func.id, known)
@@ -74,7 +84,7 @@ def check_swept(column: str, form: Form, name: str, setting: Setting) -> None:
     if not is_swept(column, form, setting):
         known = (*setting.swept, *setting.swept_by(algorithms_of(form)))
         raise mistake(
-            f"'{column}' is not swept, so that there is no {name} along it.",
+            f"{name} runs along a swept column, and '{column}' is not swept.",
             did_you_mean(column, known),
         )
 
@@ -143,7 +153,7 @@ def _word(node: ast.expr, what: str) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     raise mistake(
-        f"{what} must be a name, but is '{ast.unparse(node)}'.",
+        f"{what} must be a name, but is '{written(node)}'.",
         "Put a label that is not a plain word in quotes.",
     )
 
@@ -175,5 +185,5 @@ def _level(node: ast.expr | None) -> float:
         return 0.5
     value = node.value if isinstance(node, ast.Constant) else None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-        raise mistake(f"level must be a number between 0 and 1, but is '{ast.unparse(node)}'.")
+        raise mistake(f"level must be a number between 0 and 1, but is '{written(node)}'.")
     return float(value)

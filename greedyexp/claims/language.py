@@ -7,9 +7,10 @@ of it is executed.
 from __future__ import annotations
 
 import ast
+import math
 
 from greedyexp.claims import arguments
-from greedyexp.claims.arguments import mistake
+from greedyexp.claims.arguments import mistake, shortened, written
 from greedyexp.claims.expressions import (
     FUNCTIONS,
     OPERATORS,
@@ -61,7 +62,7 @@ def parse(text: str, setting: Setting) -> Test:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise mistake(
-            f"the test '{text}' cannot be read.",
+            f"the test '{shortened(text)}' cannot be read.",
             "Write a comparison, such as threshold(a) < threshold(b).",
         ) from None
     try:
@@ -91,7 +92,7 @@ class _Reader:
                     f"there is no function '{name}' in claims.", did_you_mean(name, WORDS)
                 )
         raise mistake(
-            f"'{self.text}' is no test: it compares nothing.",
+            f"'{shortened(self.text)}' is no test: it compares nothing.",
             "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
         )
 
@@ -100,12 +101,14 @@ class _Reader:
         one, two = self.form(left), self.form(right)
         if not one.terms:
             one, two, relation = two, one, MIRRORED[relation]
-        whole = one.plus(two, "-")
-        if not whole.terms:
+        if not one.terms:
             raise mistake(
-                f"'{self.text}' compares no threshold, proportion or mean.",
+                f"'{shortened(self.text)}' compares no threshold, proportion or mean.",
                 "A relation between columns of every row is always(...).",
             )
+        whole = one.plus(two, "-")
+        if not whole.terms:
+            raise mistake(f"'{shortened(self.text)}' has the same quantities on both sides.")
         form = Form(whole.terms)
         boundary = Form(constant=whole.constant).times(NEGATIVE).constant
         check_kinds(form)
@@ -148,13 +151,18 @@ class _Reader:
         form = self.form(node)
         if not form.terms:
             raise mistake(
-                f"{caller} needs a quantity, but '{ast.unparse(node)}' is a number.",
+                f"{caller} needs a quantity, but '{written(node)}' is a number.",
                 "Quantities are threshold(...), proportion(...) and mean(...).",
             )
         return form
 
     def form(self, node: ast.expr) -> Form:
         """The linear form that a side of a comparison is."""
+        form = self.sum(node)
+        finite(form.constant, node)
+        return form
+
+    def sum(self, node: ast.expr) -> Form:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             form = self.form(node.operand)
             return form.times(NEGATIVE) if isinstance(node.op, ast.USub) else form
@@ -178,7 +186,7 @@ class _Reader:
             left, right = right, left
         if right.terms or (symbol == "**" and left.terms):
             raise mistake(
-                f"'{ast.unparse(node)}' is not linear in its quantities.",
+                f"'{written(node)}' is not linear in its quantities.",
                 "Write a / b < c as a < c * b, or use ratio(mean(...), mean(...)).",
             )
         if symbol == "**":
@@ -188,7 +196,7 @@ class _Reader:
     def symbol(self, node: ast.BinOp) -> str:
         symbol = SYMBOLS.get(type(node.op))
         if symbol is None:
-            raise mistake(f"'{ast.unparse(node)}' uses an operator other than + - * / **.")
+            raise mistake(f"'{written(node)}' uses an operator other than + - * / **.")
         return symbol
 
     def quantity(self, node: ast.Call, name: str):
@@ -211,7 +219,7 @@ class _Reader:
         )
         if not swept:
             raise mistake(
-                f"'{ast.unparse(along)}' names no swept column, so that there is no {name}.",
+                f"'{written(along)}' names no swept column, as {name} needs.",
                 f"Swept: {', '.join(self.setting.swept)}." if self.setting.swept else "",
             )
         check_columns(form, columns_of(expression), (), self.setting)
@@ -219,9 +227,12 @@ class _Reader:
 
     def expression(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
         """Arithmetic on numbers and columns."""
+        return finite(self.arithmetic(node, known), node)
+
+    def arithmetic(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
         match node:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-                return Number(float(value))
+                return Number(float(value) if abs(value) < 1e300 else math.inf)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return combined("*", NEGATIVE, self.expression(operand, known))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -237,4 +248,11 @@ class _Reader:
                 return Function(name, self.expression(argument, known))
             case ast.Name(id=name):
                 return Column(arguments.known_column(name, known, self.setting))
-        raise mistake(f"'{ast.unparse(node)}' has no meaning in a claim.")
+        raise mistake(f"'{written(node)}' has no meaning in a claim.")
+
+
+def finite(expression: Expression, node: ast.expr) -> Expression:
+    """The expression, unless it is a number beyond all others."""
+    if isinstance(expression, Number) and not math.isfinite(expression.value):
+        raise mistake(f"'{written(node)}' is not a finite number.")
+    return expression

@@ -15,11 +15,8 @@ def sentence(test: Tested) -> str:
     if test.p is None:
         return f"{head}{test.reason}."
     parts = [f"{head}{estimate_words(test)}: {test.verdict}."]
-    lost = [f"{test.failed} failed"] if test.failed else []
-    if test.unconverged:
-        lost.append(f"{test.unconverged} not converged")
-    if lost:
-        parts.append(f"{' and '.join(lost).capitalize()} among its rows.")
+    if lost_words(test):
+        parts.append(f"Among its rows: {lost_words(test)}.")
     wanted = decider(test)
     return " ".join([*parts, wanted] if wanted else parts)
 
@@ -44,6 +41,12 @@ def estimate_words(test: Tested) -> str:
         f"{number_words(test.estimate)} {interval_words(test)} at {level}, against"
         f" {number_words(test.boundary)}, {trials_words(test)}"
     )
+
+
+def lost_words(test: Tested) -> str:
+    """``2 failed, 1 not converged``; empty when there are none."""
+    counts = ((test.failed, "failed"), (test.unconverged, "not converged"))
+    return ", ".join(f"{number} {words}" for number, words in counts if number)
 
 
 def trials_words(test: Tested) -> str:

@@ -62,7 +62,8 @@ def report(judged: Judged) -> str:
             level = sentences.confidence_words(test.confidence)
             rows.append(("estimate", _against_boundary(test)))
             rows.append(("interval", f"{sentences.interval_words(test)} at {level}"))
-            rows.append(("trials", f"{test.trials} per point"))
+            lost = sentences.lost_words(test)
+            rows.append(("trials", f"{test.trials} per point{f' ({lost})' if lost else ''}"))
             rows += [("decided by", sentences.decider(test))] if sentences.decider(test) else []
     quote = textwrap.wrap(f'"{claim.quote}"', _WIDTH - 16) or [""]
     rows += [("quote" if not index else "", line) for index, line in enumerate(quote)]

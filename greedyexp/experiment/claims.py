@@ -92,6 +92,11 @@ def read_readings(doc: Document, mistakes: Mistakes) -> list[dict]:
     return [entry for _, entry in _read(doc, "readings", Reading, mistakes)]
 
 
+def texts_of(data: Data) -> set[str]:
+    """The parameters of the data that are texts, with which a test cannot count."""
+    return {name for point in data.points for name in point if isinstance(point[name], str)}
+
+
 def _read(
     doc: Document, section: str, model: type[BaseModel], mistakes: Mistakes
 ) -> list[tuple[Keys, dict]]:
@@ -131,7 +136,7 @@ def _check_where(
     A value that is merely absent may belong to another profile; its claim is inconclusive here.
     """
     parameters = Parameters(data.generator)
-    known = ("algorithm", *setting.columns)
+    known = ("algorithm", *parameters.names, *setting.columns)
     for name, wanted in where.items():
         here = (*keys, name)
         for value in wanted if isinstance(wanted, list) else [wanted]:

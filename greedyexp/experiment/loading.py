@@ -10,7 +10,7 @@ from greedyexp.claims.model import family_of
 from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
-from greedyexp.experiment.claims import read_claims, read_readings
+from greedyexp.experiment.claims import read_claims, read_readings, texts_of
 from greedyexp.experiment.compatibility import refuse_columns, refuse_figure, refuse_part
 from greedyexp.experiment.data import Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
@@ -92,7 +92,7 @@ def load(
     for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
     resolved = _resolved(settings, plugins, data, algorithms, doc)
-    words = setting_of(resolved, metric_parts, columns)
+    words = setting_of(resolved, metric_parts, columns - texts_of(data))
     claims = read_claims(doc, data, words, family_of(resolved), mistakes)
     read_readings(doc, mistakes)
     mistakes.stop_if_any()

@@ -1,0 +1,67 @@
+"""Small tidy tables for the tests of claims, and what a claim comes to on them."""
+
+from __future__ import annotations
+
+import itertools
+
+import pandas as pd
+
+from greedyexp import registry
+from greedyexp.claims.evaluation import Judged, evaluate_claims
+from greedyexp.claims.model import compile_claim
+from greedyexp.claims.setting import Setting, setting_of
+
+METRICS = ("support", "frobenius_error")
+
+
+def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool = False) -> Setting:
+    """An experiment with the metrics ``support`` (0 or 1) and ``frobenius_error``."""
+    config = {
+        "data": {"generator": "g", "sweep": sweep or {}},
+        "algorithms": list(algorithms),
+        "trials": {"until": {"half_width": 0.1}} if adaptive else 10,
+    }
+    known = ("p", "kappa", "theta", "s", "n_samples", "status", "replicate", "nu")
+    return setting_of(config, [registry.find("metric", name) for name in METRICS], known)
+
+
+def table(sweep: dict, outcomes: dict, **more) -> pd.DataFrame:
+    """One row for each point, replicate and algorithm.
+
+    Parameters
+    ----------
+    sweep : dict of column to list
+        Every combination is a point.
+    outcomes : dict of label to callable of the point
+        Gives the metrics of its replicates: a list of numbers for ``support``, or a dict of metric
+        to list.
+    more : columns of one value
+    """
+    rows = []
+    for values in itertools.product(*sweep.values()):
+        point = dict(zip(sweep, values, strict=True))
+        for label, outcome in outcomes.items():
+            given = outcome(point)
+            given = given if isinstance(given, dict) else {"support": given}
+            for replicate in range(len(next(iter(given.values())))):
+                row = {name: column[replicate] for name, column in given.items()}
+                rows.append({**more, **point, "replicate": replicate, "algorithm": label, **row})
+    return pd.DataFrame(rows).assign(status="ok", message="")
+
+
+def judge(frame, test, *, words: Setting | None = None, sweep=None, **claim) -> Judged:
+    """One claim judged alone; the sweep is that of the words, or the one given."""
+    words = words or setting(sweep=sweep)
+    entry = {"id": "one", "quote": "It is so.", "test": test, **claim}
+    return evaluate_claims([compile_claim(entry, words, "Figure 1")], frame, words)[0]
+
+
+def only(judged: Judged):
+    """The one test of a claim."""
+    (test,) = judged.tests
+    return test
+
+
+def wins(count: int, trials: int) -> list[int]:
+    """Ones, then zeros."""
+    return [1] * count + [0] * (trials - count)

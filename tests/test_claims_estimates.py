@@ -1,0 +1,313 @@
+"""Each form of the vocabulary against numbers that other code or a formula gives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from claims_tables import judge, only, setting, table, wins
+from scipy import optimize, stats
+from scipy.special import expit, log_expit
+
+Z95 = stats.norm.ppf(0.975)
+
+
+def score_limits(successes, trials, z=Z95):
+    """Wilson's limits as roots of the score equation."""
+    p = successes / trials
+    roots = np.roots([1 + z**2 / trials, -(2 * p + z**2 / trials), p**2])
+    return min(roots), max(roots)
+
+
+def draws(seed, shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def test_a_proportion_has_the_score_test_and_wilsons_interval():
+    frame = table({}, {"a": lambda _: wins(9, 12)})
+    test = only(judge(frame, "proportion(a) > 0.5"))
+    z = (0.75 - 0.5) / math.sqrt(0.25 / 12)
+    assert test.estimate == 0.75
+    assert test.p == pytest.approx(2 * stats.norm.sf(z), rel=2e-3)
+    assert (test.low, test.high) == pytest.approx(score_limits(9, 12))
+    assert (test.trials, test.verdict) == (12, "inconclusive")
+
+
+def test_a_number_on_the_left_is_the_same_test():
+    frame = table({}, {"a": lambda _: wins(9, 12)})
+    one, two = (only(judge(frame, text)) for text in ("0.5 <= proportion(a)", "proportion(a)>=0.5"))
+    assert (one.relation, one.estimate, one.p, one.low) == (">=", two.estimate, two.p, two.low)
+
+
+def test_a_difference_of_paired_proportions_has_newcombes_interval_and_mcnemars_test():
+    both, first, second, neither = 20, 12, 2, 6
+    frame = table(
+        {},
+        {
+            "a": lambda _: [1] * (both + first) + [0] * (second + neither),
+            "b": lambda _: [1] * both + [0] * first + [1] * second + [0] * neither,
+        },
+    )
+    test = only(judge(frame, "proportion(a) > proportion(b)"))
+    n = both + first + second + neither
+    p1, p2 = (both + first) / n, (both + second) / n
+    l1, u1 = score_limits(both + first, n)
+    l2, u2 = score_limits(both + second, n)
+    margins = (both + first) * (second + neither) * (both + second) * (first + neither)
+    phi = max(both * neither - first * second - n / 2, 0) / math.sqrt(margins)
+    low = p1 - p2 - math.sqrt((p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2)
+    high = p1 - p2 + math.sqrt((u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2)
+    assert phi > 0
+    assert (test.low, test.high) == pytest.approx((low, high))
+    exact = stats.binomtest(first, first + second).pvalue
+    assert test.p == pytest.approx(exact, rel=1e-6)
+    assert test.verdict == "supported"
+
+
+def test_the_exact_test_is_for_the_same_data_only():
+    # Steps between values of p compare different data sets, where nothing is paired.
+    sweep = {"p": [1, 2]}
+    frame = table(sweep, {"a": lambda point: wins(5 if point["p"] == 1 else 35, 40)})
+    test = only(judge(frame, "increasing(proportion(a), p)", sweep=sweep))
+    assert test.verdict == "supported"
+    (l1, u1), (l2, u2) = score_limits(35, 40), score_limits(5, 40)
+    low = 0.75 - math.hypot(35 / 40 - l1, u2 - 5 / 40)
+    high = 0.75 + math.hypot(u1 - 35 / 40, 5 / 40 - l2)
+    assert (test.low, test.high) == pytest.approx((low, high))
+
+
+def test_means_have_the_t_test():
+    values = draws(1, 15) + 0.6
+    frame = table({}, {"a": lambda _: {"frobenius_error": values}})
+    test = only(judge(frame, "mean(a, frobenius_error) > 0"))
+    reference = stats.ttest_1samp(values, 0)
+    assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
+    interval = reference.confidence_interval(0.95)
+    assert (test.low, test.high) == pytest.approx(interval)
+
+
+def test_a_difference_of_means_has_the_paired_t_test():
+    common, own = draws(2, 12), draws(3, (2, 12)) / 4
+    frame = table(
+        {},
+        {
+            "a": lambda _: {"frobenius_error": common + own[0] + 0.2},
+            "b": lambda _: {"frobenius_error": common + own[1]},
+        },
+    )
+    test = only(judge(frame, "mean(a, frobenius_error) >= mean(b, frobenius_error)"))
+    reference = stats.ttest_rel(common + own[0] + 0.2, common + own[1])
+    assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
+    assert (test.low, test.high) == pytest.approx(reference.confidence_interval(0.95))
+
+
+def test_coefficients_may_hold_columns():
+    values = draws(4, (2, 9)) + 3
+    frame = table(
+        {"kappa": [0.25]},
+        {
+            "a": lambda _: {"frobenius_error": values[0]},
+            "b": lambda _: {"frobenius_error": values[1]},
+        },
+        s=4,
+    )
+    text = "(1 - kappa) * mean(a, frobenius_error) - 1 < sqrt(s) * mean(b, frobenius_error) / 4"
+    test = only(judge(frame, text, sweep={"kappa": [0.25]}))
+    reference = stats.ttest_1samp(0.75 * values[0] - 0.5 * values[1], 1)
+    assert test.boundary == 1
+    assert test.estimate == pytest.approx(np.mean(0.75 * values[0] - 0.5 * values[1]))
+    assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
+
+
+def test_means_over_partly_common_replicates_are_partly_correlated():
+    values = draws(5, (2, 30))
+    values[1] += 2 * values[0]
+    frame = table(
+        {},
+        {
+            "a": lambda _: {"frobenius_error": values[0]},
+            "b": lambda _: {"frobenius_error": values[1, :20]},
+        },
+    )
+    test = only(judge(frame, "mean(a, frobenius_error) < mean(b, frobenius_error)"))
+    a, b = values[0], values[1, :20]
+    t_a, t_b = stats.t.ppf(0.975, 29), stats.t.ppf(0.975, 19)
+    e_a, e_b = t_a * stats.sem(a), t_b * stats.sem(b)
+    # Cov(mean a, mean b) = cov * 20 / (30 * 20).
+    r = np.corrcoef(a[:20], b)[0, 1] * 20 / math.sqrt(30 * 20)
+    half = math.sqrt(e_a**2 + e_b**2 - 2 * r * e_a * e_b)
+    assert test.high - test.estimate == pytest.approx(half)
+    assert test.trials == 25
+
+
+def test_a_ratio_has_fiellers_test():
+    values = np.abs(draws(6, (2, 14))) / 3 + [[1.0], [2.0]]
+    frame = table(
+        {},
+        {
+            "a": lambda _: {"frobenius_error": values[0]},
+            "b": lambda _: {"frobenius_error": values[1]},
+        },
+    )
+    text = "ratio(mean(a, frobenius_error), mean(b, frobenius_error)) < 0.6"
+    test = only(judge(frame, text))
+    assert test.estimate == pytest.approx(values[0].mean() / values[1].mean())
+    # A ratio r is left out exactly when the paired t-test rejects mean(a) = r mean(b).
+    reference = stats.ttest_1samp(values[0] - 0.6 * values[1], 0)
+    assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
+
+
+THETA = np.round(np.arange(0.4, 1.61, 0.2), 10).tolist()
+COUNTS = [1, 3, 6, 12, 16, 19, 20]
+
+
+def logistic_loss(tau, b, counts=COUNTS, trials=20):
+    logits = b * (np.array(THETA) - tau)
+    counts = np.array(counts)
+    return -np.sum(counts * log_expit(logits) + (trials - counts) * log_expit(-logits))
+
+
+def at_theta(counts):
+    return lambda point: wins(counts[THETA.index(point["theta"])], 20)
+
+
+def test_a_threshold_has_the_likelihood_ratio_and_score_tests():
+    sweep = {"theta": THETA}
+    frame = table(sweep, {"a": at_theta(COUNTS)})
+    test = only(judge(frame, "threshold(a) < 1.1", sweep=sweep))
+    best = optimize.minimize(lambda t: logistic_loss(*t), [1, 5], method="Nelder-Mead",
+                             options={"xatol": 1e-10, "fatol": 1e-12})  # fmt: skip
+    assert test.estimate == pytest.approx(best.x[0], abs=1e-5)
+    profile = optimize.minimize_scalar(lambda b: logistic_loss(1.1, b), bounds=(0, 100),
+                                       method="bounded", options={"xatol": 1e-10})  # fmt: skip
+    ratio = 2 * (profile.fun - best.fun)
+    x, share = np.array(THETA), expit(profile.x * (np.array(THETA) - 1.1))
+    design, weight = np.stack([np.ones_like(x), x]), 20 * share * (1 - share)
+    score = design @ (COUNTS - 20 * share)
+    rao = score @ np.linalg.solve(design * weight @ design.T, score)
+    # A value is left out when the likelihood ratio and the score reject it.
+    assert test.p == pytest.approx(stats.chi2.sf(min(ratio, rao), 1), rel=2e-3)
+
+
+def test_a_threshold_at_another_level_and_along_another_column():
+    frame = table({"p": THETA}, {"a": lambda point: at_theta(COUNTS)({"theta": point["p"]})})
+    sweep = {"p": THETA}
+    tests = [
+        only(judge(frame, f"threshold(a, support, of=p, level={level}) < 9", sweep=sweep))
+        for level in (0.3, 0.8)
+    ]
+    fit = optimize.minimize(lambda t: logistic_loss(*t), [1, 5], method="Nelder-Mead",
+                            options={"xatol": 1e-10, "fatol": 1e-12})  # fmt: skip
+    tau, b = fit.x
+    expected = [tau + math.log(level / (1 - level)) / b for level in (0.3, 0.8)]
+    assert [test.estimate for test in tests] == pytest.approx(expected, abs=1e-4)
+
+
+def test_slope_and_limit_are_least_squares_over_groups():
+    p = [64, 128, 512]
+    means = {64: 3.0, 128: 2.2, 512: 1.9}
+    noise = draws(7, 10)
+    frame = table(
+        {"p": p, "kappa": [0.1, 0.2]},
+        {"a": lambda point: {"frobenius_error": means[point["p"]] + noise * point["p"] / 99}},
+    )
+    sweep = {"p": p, "kappa": [0.1, 0.2]}
+    x = 1 / np.log(p)
+    y = [frame[frame.p == value].frobenius_error.mean() for value in p]
+    slope, intercept = np.polyfit(x, y, 1)
+    half = stats.t.ppf(0.975, 9) * np.array([stats.sem(noise * value / 99) for value in p])
+    centred = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
+    for name, expected, weights in (
+        ("slope", slope, centred),
+        ("limit", intercept, 1 / 3 - x.mean() * centred),
+    ):
+        judged = judge(frame, f"{name}(mean(a, frobenius_error), 1/log(p)) < 99", sweep=sweep)
+        assert [test.group for test in judged.tests] == [{"kappa": 0.1}, {"kappa": 0.2}]
+        for test in judged.tests:
+            assert test.estimate == pytest.approx(expected)
+            low, high = test.contrast.interval(0.95)
+            # Different data are independent, so that the squares of the distances add up.
+            assert high - test.estimate == pytest.approx(np.linalg.norm(weights * half))
+            assert test.estimate - low == pytest.approx(np.linalg.norm(weights * half))
+
+
+def test_trends_of_differences_keep_the_pairing():
+    p = [10, 20, 40]
+    shared = draws(8, (3, 8)) * 5
+    own = draws(9, (2, 3, 8))
+    frame = table(
+        {"p": p},
+        {
+            "a": lambda point: {"frobenius_error": shared[p.index(point["p"])]
+                                + own[0][p.index(point["p"])]},
+            "b": lambda point: {"frobenius_error": shared[p.index(point["p"])]
+                                + own[1][p.index(point["p"])]},
+        },
+    )  # fmt: skip
+    text = "slope(mean(a, frobenius_error) - mean(b, frobenius_error), p) < 0"
+    test = only(judge(frame, text, sweep={"p": p}))
+    difference = own[0] - own[1]
+    weights = (np.array(p) - np.mean(p)) / np.sum((np.array(p) - np.mean(p)) ** 2)
+    assert test.estimate == pytest.approx(weights @ difference.mean(axis=1))
+    half = stats.t.ppf(0.975, 7) * stats.sem(difference, axis=1)
+    assert test.high - test.estimate == pytest.approx(np.linalg.norm(weights * half))
+    # The same trend as a difference of trends.
+    parts = [f"slope(mean({label}, frobenius_error), p)" for label in "ab"]
+    again = only(judge(frame, f"{parts[0]} < {parts[1]}", sweep={"p": p}))
+    assert (again.estimate, again.low, again.p) == pytest.approx((test.estimate, test.low, test.p))
+
+
+def test_a_trend_along_a_parameter_of_an_algorithm_is_paired_across_its_values():
+    nu, n = [0.1, 0.5], 10
+    shared, own = draws(10, n) * 9, draws(11, (2, n))
+    rows = table({}, {f"a (nu={v})": lambda _, i=i: {"frobenius_error": shared + own[i]}
+                      for i, v in enumerate(nu)})  # fmt: skip
+    rows["nu"] = rows["algorithm"].map({"a (nu=0.1)": 0.1, "a (nu=0.5)": 0.5})
+    words = setting(algorithms=[{"a": {"sweep": {"nu": nu}}}, "b"])
+    test = only(judge(rows, "increasing(mean(a, frobenius_error), nu)", words=words))
+    reference = stats.ttest_rel(shared + own[1], shared + own[0])
+    assert test.group == {"nu": [0.1, 0.5]}
+    assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
+    # Without a trend each value is a group of its own.
+    assert [test.group for test in judge(rows, "mean(a, frobenius_error) < 0", words=words).tests] \
+        == [{"nu": 0.1}, {"nu": 0.5}]  # fmt: skip
+
+
+def test_always_counts_replicates_and_one_violation_refutes():
+    error = np.linspace(0, 1, 100)
+    frame = table({}, {"a": lambda _: {"frobenius_error": error}}, s=4)
+    words = setting(algorithms=["a"])
+    held = only(judge(frame, "always(frobenius_error <= sqrt(s) / 2)", words=words))
+    assert held.verdict == "supported"
+    assert held.p == pytest.approx(0.95**100)
+    assert held.high == pytest.approx(1 - 0.05 ** (1 / 100))
+    broken = only(judge(frame, "always(frobenius_error < 1)", words=words))
+    assert (broken.verdict, broken.estimate, broken.p) == ("refuted", 0.01, 0)
+    few = only(judge(frame[:20], "always(frobenius_error <= 1)", words=words))
+    # 0.95^59 is the first power below 5%.
+    assert (few.verdict, few.needed_trials) == ("inconclusive", 59)
+
+
+def test_adaptive_trials_get_intervals_that_hold_at_any_stopping_time():
+    frame = table({}, {"a": lambda _: wins(9, 12)})
+    fixed, adaptive = (
+        only(judge(frame, "proportion(a) > 0.5", words=setting(adaptive=flag)))
+        for flag in (False, True)
+    )
+    assert adaptive.low < fixed.low < fixed.high < adaptive.high
+    # Robbins' mixture: B(1 + s, 1 + f) / (p^s (1 - p)^f) reaches 1 / alpha at the ends.
+    mixture = math.gamma(10) * math.gamma(4) / math.gamma(14)
+    for end in (adaptive.low, adaptive.high):
+        assert mixture / (end**9 * (1 - end) ** 3) == pytest.approx(20, rel=1e-6)
+
+
+def test_adaptive_thresholds_are_wider_too():
+    sweep = {"theta": THETA}
+    frame = table(sweep, {"a": at_theta(COUNTS)})
+    fixed, adaptive = (
+        only(judge(frame, "threshold(a) < 1.1", words=setting(sweep=sweep, adaptive=flag)))
+        for flag in (False, True)
+    )
+    assert adaptive.low < fixed.low
+    assert adaptive.p > fixed.p

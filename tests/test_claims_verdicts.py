@@ -1,0 +1,355 @@
+"""Verdicts: what decides, what does not, and what would."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from claims_tables import judge, only, setting, table, wins
+from scipy import stats
+
+from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.model import compile_claim
+from greedyexp.claims.record import as_json, record
+from greedyexp.claims.sentences import reason, sentence, weakest
+
+THETA = np.round(np.arange(0.4, 1.61, 0.1), 10).tolist()
+SWEEP = {"theta": THETA}
+
+
+def latent(seed: int, trials: int) -> dict:
+    """A uniform number for every data set: what makes it hard for all algorithms alike."""
+    rng = np.random.default_rng(seed)
+    return {theta: rng.uniform(size=trials) for theta in THETA}
+
+
+def curve(tau: float, uniform: dict, width: float = 0.1):
+    """Outcomes of an algorithm whose transition lies at tau."""
+
+    def outcomes(point):
+        p = 1 / (1 + math.exp(-(point["theta"] - tau) / width))
+        return (uniform[point["theta"]] < p).astype(int).tolist()
+
+    return outcomes
+
+
+def repeated(frame: pd.DataFrame, times: int) -> pd.DataFrame:
+    """The same outcomes again on more replicates, so that every estimate stays."""
+    step = frame["replicate"].max() + 1
+    copies = [frame.assign(replicate=frame["replicate"] + step * index) for index in range(times)]
+    return pd.concat(copies, ignore_index=True)
+
+
+def test_a_true_claim_is_supported_and_its_opposite_refuted():
+    uniform = latent(1, 60)
+    frame = table(SWEEP, {"a": curve(0.8, uniform), "b": curve(1.1, uniform)})
+    for text, verdict in (
+        ("threshold(a) < threshold(b)", "supported"),
+        ("threshold(b) <= threshold(a)", "refuted"),
+        ("threshold(a) > threshold(b)", "refuted"),
+        ("threshold(b) - threshold(a) >= 0.1", "supported"),
+        ("2 * threshold(a) < threshold(b)", "refuted"),
+    ):
+        assert judge(frame, text, sweep=SWEEP).verdict == verdict, text
+
+
+@pytest.mark.parametrize(
+    ("centre", "margin", "verdict"),
+    [(0.8, 0.1, "supported"), (1.1, 0.1, "refuted"), (0.8, 0.01, "inconclusive")],
+)
+def test_equality_needs_the_interval_inside_or_outside_the_margin(centre, margin, verdict):
+    frame = table(SWEEP, {"a": curve(0.8, latent(2, 100))})
+    test = only(judge(frame, f"threshold(a) == {centre}", sweep=SWEEP, margin=margin))
+    assert test.verdict == verdict
+    inside = centre - margin < test.low and test.high < centre + margin
+    outside = test.high < centre - margin or test.low > centre + margin
+    assert (inside, outside) == (verdict == "supported", verdict == "refuted")
+
+
+def test_the_p_value_of_equality_is_that_of_the_nearest_edge():
+    values = np.random.default_rng(3).standard_normal(40) / 10
+    frame = table({}, {"a": lambda _: {"frobenius_error": values}})
+    for centre in (0.02, 0.2):
+        test = only(judge(frame, f"mean(a, frobenius_error) == {centre}", margin=0.1))
+        edges = [stats.ttest_1samp(values, centre + side * 0.1).pvalue for side in (-1, 1)]
+        assert test.p == pytest.approx(max(edges), rel=2e-3)
+
+
+def test_pairing_decides_what_unpaired_samples_leave_open():
+    uniform, other = latent(0, 30), latent(5, 30)
+    paired = table(SWEEP, {"a": curve(0.9, uniform), "b": curve(0.95, uniform)})
+    text = "threshold(a) < threshold(b)"
+    together = only(judge(paired, text, sweep=SWEEP))
+    # The same outcomes, but each algorithm has data sets of its own.
+    apart = paired.assign(replicate=paired["replicate"] + 1000 * (paired["algorithm"] == "b"))
+    separate = only(judge(apart, text, sweep=SWEEP))
+    assert separate.estimate == together.estimate
+    assert (together.verdict, separate.verdict) == ("supported", "inconclusive")
+    unpaired = table(SWEEP, {"a": curve(0.9, uniform), "b": curve(0.95, other)})
+    independent = only(judge(unpaired, text, sweep=SWEEP))
+    width = independent.high - independent.low
+    assert separate.high - separate.low == pytest.approx(width, rel=0.15)
+    assert together.high - together.low < 0.6 * width
+
+
+@pytest.mark.parametrize(
+    ("test", "extra"),
+    [
+        ("threshold(a) < threshold(b)", {}),
+        ("threshold(a) < 0.97", {}),
+        ("threshold(a) == 0.93", {"margin": 0.04}),
+        ("proportion(a) > proportion(b)", {"where": {"theta": 1.0}}),
+        ("proportion(a) > 0.5", {"where": {"theta": 1.0}}),
+    ],
+)
+def test_the_number_of_trials_that_would_decide_decides(test, extra):
+    frame = table(SWEEP, {"a": curve(0.9, latent(6, 16)), "b": curve(0.97, latent(7, 16))})
+    found = only(judge(frame, test, sweep=SWEEP, **extra))
+    assert found.verdict == "inconclusive"
+    assert 16 < found.needed_trials < 16 * 60
+    times = found.needed_trials / 16
+    enough = only(judge(repeated(frame, math.ceil(1.2 * times)), test, sweep=SWEEP, **extra))
+    assert enough.estimate == pytest.approx(found.estimate, abs=1e-6)
+    assert enough.verdict != "inconclusive"
+    if times > 3:
+        less = only(judge(repeated(frame, int(0.6 * times)), test, sweep=SWEEP, **extra))
+        assert less.verdict == "inconclusive"
+
+
+def test_no_number_of_trials_decides_at_the_boundary_or_at_infinity():
+    frame = table({}, {"a": lambda _: wins(5, 10), "b": lambda _: wins(5, 10)})
+    tied = only(judge(frame, "proportion(a) > proportion(b)"))
+    assert (tied.needed_trials, tied.p) == (None, 1)
+    assert "boundary" in tied.obstacle
+    never = table(SWEEP, {"a": lambda _: wins(0, 5)})
+    open_ended = only(judge(never, "threshold(a) < 9", sweep=SWEEP))
+    assert open_ended.estimate == math.inf
+    assert (open_ended.verdict, open_ended.needed_trials) == ("inconclusive", None)
+    assert "not finite" in open_ended.obstacle
+    far = only(judge(table({}, {"a": lambda _: wins(50001, 100000)}), "proportion(a) > 0.5"))
+    assert far.needed_trials is None
+    assert "1000000" in far.obstacle
+
+
+def test_holm_corrects_all_tests_of_a_figure_and_no_others():
+    # Score tests with p = 0.0104, 0.0152 and 0.225.
+    counts = {"a": 129, "b": 128, "c": 119}
+    frame = table({}, {label: (lambda _, c=c: wins(c, 220)) for label, c in counts.items()})
+    words = setting(algorithms=list(counts))
+
+    def claims(figures):
+        entries = [
+            {"id": label, "quote": "q", "test": f"proportion({label}) > 0.5", "figure": figure}
+            for label, figure in zip(counts, figures, strict=True)
+        ]
+        return [compile_claim(entry, words, "other") for entry in entries]
+
+    together = evaluate_claims(claims("111"), frame, words)
+    p = [only(one).p for one in together]
+    z = [(c / 220 - 0.5) / math.sqrt(0.25 / 220) for c in counts.values()]
+    assert p == pytest.approx(2 * stats.norm.sf(z), rel=2e-3)
+    adjusted = [3 * p[0], max(3 * p[0], 2 * p[1]), max(3 * p[0], 2 * p[1], p[2])]
+    assert [only(one).p_adjusted for one in together] == pytest.approx(adjusted)
+    levels = [only(one).confidence for one in together]
+    assert levels == pytest.approx([1 - 0.05 / 3, 1 - 0.05 / 2, 0.95])
+    assert [str(one.verdict) for one in together] == ["supported", "supported", "inconclusive"]
+    apart = evaluate_claims(claims("123"), frame, words)
+    assert [only(one).p_adjusted for one in apart] == pytest.approx(p)
+    assert [only(one).confidence for one in apart] == [0.95] * 3
+
+
+def test_many_tests_leave_a_lucky_one_undecided():
+    sweep = {"p": list(range(20))}
+    # One point of twenty has p about .03, the others none.
+    frame = table(sweep, {"a": lambda point: wins(61 if point["p"] == 3 else 50, 100)})
+    alone = judge(frame, "proportion(a) > 0.5", sweep=sweep, where={"p": 3})
+    among = judge(frame, "proportion(a) > 0.5", sweep=sweep)
+    assert (alone.verdict, among.verdict) == ("supported", "inconclusive")
+    lucky = among.tests[3]
+    assert (lucky.group, lucky.verdict) == ({"p": 3}, "inconclusive")
+    assert lucky.confidence == pytest.approx(1 - 0.05 / 20)
+    assert lucky.low < 0.5 < lucky.high
+
+
+def test_one_refuted_test_refutes_and_one_open_test_leaves_open():
+    sweep = {"p": [1, 2, 3]}
+    counts = {1: 90, 2: 50, 3: 95}
+    frame = table(sweep, {"a": lambda point: wins(counts[point["p"]], 100)})
+    assert judge(frame, "proportion(a) > 0.7", sweep=sweep).verdict == "refuted"
+    open_one = judge(frame, "proportion(a) > 0.48", sweep=sweep)
+    assert [str(test.verdict) for test in open_one.tests] == [
+        "supported", "inconclusive", "supported",
+    ]  # fmt: skip
+    assert open_one.verdict == "inconclusive"
+    assert weakest(open_one).group == {"p": 2}
+    assert reason(open_one).startswith("1 of 3 tests is undecided; p = 2: 0.5 [")
+    assert judge(frame, "proportion(a) > 0.7", sweep=sweep, where={"p": [1, 3]}).verdict \
+        == "supported"  # fmt: skip
+    several = judge(frame, ["proportion(a) > 0.1", "proportion(a) < 0.7"], sweep=sweep)
+    assert (several.verdict, len(several.tests)) == ("refuted", 6)
+
+
+def test_failed_replicates_stay_in_the_denominator_and_take_means_away():
+    frame = table(
+        {}, {"a": lambda _: {"support": wins(15, 20), "frobenius_error": np.arange(20.0)}}
+    )
+    lost = frame.index[:5]
+    frame["support"] = frame["support"].astype(float)
+    frame.loc[lost, ["support", "frobenius_error"]] = np.nan
+    frame.loc[lost, "status"] = "timeout"
+    frame.loc[19, "status"] = "not_converged"
+    share = only(judge(frame, "proportion(a) > 0.9"))
+    assert (share.estimate, share.trials) == (0.5, 20)
+    assert (share.failed, share.unconverged) == (5, 1)
+    assert share.verdict == "refuted"
+    assert "Among its rows: 5 failed, 1 not converged." in sentence(share)
+    mean = only(judge(frame, "mean(a, frobenius_error) > 0"))
+    assert (mean.verdict, mean.p) == ("inconclusive", None)
+    assert "5 of 20 replicates of a have no frobenius_error" in mean.reason
+    words = setting(algorithms=["a"])
+    bound = only(judge(frame, "always(frobenius_error <= 17)", words=words))
+    assert (bound.failed, bound.estimate, bound.verdict) == (5, 2 / 15, "refuted")
+
+
+def test_thresholds_count_failures_as_no_success():
+    uniform = latent(7, 20)
+    frame = table(SWEEP, {"a": curve(0.8, uniform)})
+    zero, lost = frame.copy(), frame.copy()
+    zero.loc[frame.index % 3 == 0, "support"] = 0
+    lost["support"] = lost["support"].astype(float)
+    lost.loc[frame.index % 3 == 0, "support"] = np.nan
+    lost.loc[frame.index % 3 == 0, "status"] = "error"
+    expected, found = (only(judge(f, "threshold(a) < 9", sweep=SWEEP)) for f in (zero, lost))
+    assert (found.estimate, found.low, found.high) == (
+        expected.estimate, expected.low, expected.high,
+    )  # fmt: skip
+    assert found.estimate > only(judge(frame, "threshold(a) < 9", sweep=SWEEP)).estimate
+
+
+def test_what_the_table_lacks_is_inconclusive_with_the_reason():
+    sweep = {"p": [1, 2], "theta": THETA}
+    uniform = latent(8, 20)
+    frame = table(sweep, {"a": curve(0.8, uniform), "b": curve(1.4, uniform)})
+    frame = frame[(frame.algorithm == "a") | (frame.p == 1)]
+    judged = judge(frame, "threshold(a) < threshold(b)", sweep=sweep)
+    assert [str(test.verdict) for test in judged.tests] == ["supported", "inconclusive"]
+    assert judged.tests[1].reason == "the table has no rows of b at p = 2"
+    assert judged.verdict == "inconclusive"
+    gone = frame[frame.algorithm == "a"]
+    for text in (
+        "threshold(b) < 1",
+        "mean(b, frobenius_error) < 1",
+        "ratio(mean(a, support), mean(b, support)) < 1",
+        "slope(threshold(b), p) < 1",
+        "increasing(threshold(b), p)",
+        "always(support <= 1)",
+    ):
+        assert judge(gone, text, sweep=sweep).verdict == "inconclusive", text
+    for text in ("threshold(a) < n_samples", "mean(a, frobenius_error) < 1", "threshold(a) < s"):
+        assert judge(gone, text, sweep=sweep).verdict == "inconclusive", text
+    nowhere = judge(frame, "threshold(a) < 1", sweep=sweep, where={"p": 99})
+    assert reason(nowhere) == "the table has no rows with p = 99."
+    empty = judge(frame[:0], "threshold(a) < 1", sweep=sweep)
+    assert reason(empty) == "the table has no rows."
+    assert judge(frame[:0], "always(support <= 1)", sweep=sweep).verdict == "inconclusive"
+
+
+def test_numbers_must_have_one_finite_value_in_a_group():
+    sweep = {"p": [0, 3]}
+    frame = table(sweep, {"a": lambda _: wins(9, 10)})
+    frame["n_samples"] = np.arange(len(frame))
+    frame["s"] = 2
+    judged = judge(frame, "proportion(a) > 1 / p", sweep=sweep)
+    assert judged.tests[0].reason == "a number in the test is not finite at p = 0"
+    assert judged.tests[1].boundary == pytest.approx(1 / 3)
+    many = judge(frame, "proportion(a) < n_samples", sweep=sweep)
+    assert many.tests[0].reason == "n_samples takes several values at p = 0"
+    assert judge(frame, "proportion(a) < s / 2 + 1", sweep=sweep).verdict == "supported"
+
+
+def test_several_rows_for_one_replicate_are_not_trials():
+    frame = table({}, {"a": lambda _: wins(9, 10)})
+    twice = pd.concat([frame, frame], ignore_index=True)
+    assert "several rows for one replicate" in only(judge(twice, "proportion(a) > 0.1")).reason
+
+
+def test_equal_values_need_many_replicates():
+    # A t interval of equal values is a point, however few there are.
+    def one(trials):
+        frame = table({}, {"a": lambda _: {"frobenius_error": [2.0] * trials}})
+        return only(judge(frame, "mean(a, frobenius_error) < 3"))
+
+    assert (one(4).verdict, one(4).needed_trials is None) == ("inconclusive", False)
+    assert one(4).p == pytest.approx(0.95**4)
+    assert one(100).verdict == "supported"
+    assert one(1).verdict == "inconclusive"
+
+
+def test_tables_with_different_numbers_of_replicates():
+    uniform = latent(9, 60)
+    frame = table(SWEEP, {"a": curve(0.8, uniform), "b": curve(1.1, uniform)})
+    near = (frame.theta - 0.95).abs() < 0.3
+    frame = frame[(frame.replicate < 20) | near | ((frame.algorithm == "a") & (frame.theta > 1))]
+    judged = judge(frame, "threshold(a) < threshold(b)", words=setting(sweep=SWEEP, adaptive=True))
+    test = only(judged)
+    assert test.verdict == "supported"
+    points = frame.groupby(["algorithm", "theta"]).ngroups
+    assert test.trials == math.ceil(len(frame) / points)
+
+
+def test_zipped_columns_are_used_up_together():
+    frame = table({"p": [10, 20, 30]}, {"a": lambda point: wins(point["p"], 40)})
+    frame["s"] = frame["p"] // 10
+    words = setting(sweep={"zip": {"p": [10, 20, 30], "s": [1, 2, 3]}})
+    judged = judge(frame, "slope(proportion(a), log(p)) > 0", words=words)
+    assert only(judged).group == {}
+    steps = judge(frame, "increasing(proportion(a), p)", words=words)
+    assert [test.group for test in steps.tests] == [{"p": [10, 20]}, {"p": [20, 30]}]
+    each = judge(frame, "proportion(a) > s / 100", words=words)
+    assert [test.group for test in each.tests] == [{"p": 10 * i, "s": i} for i in (1, 2, 3)]
+
+
+def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
+    sweep = {"p": [1, 2], "theta": THETA}
+    uniform = latent(10, 12)
+    frame = table(
+        sweep,
+        {"a": curve(0.8, uniform), "b": lambda _: wins(0, 12), "c": lambda _: wins(12, 12)},
+    )
+    frame["frobenius_error"] = np.inf
+    words = setting(sweep=sweep, algorithms=["a", "b", "c"])
+    texts = ["threshold(a) < 1", "threshold(b) > threshold(c)", "threshold(b) < 1",
+             "threshold(b) - threshold(b, level=0.9) < 0", "mean(a, frobenius_error) < 1",
+             "always(frobenius_error < 1)", "threshold(c) == 0"]  # fmt: skip
+    entries = [
+        {"id": f"c{index}", "quote": "q", "test": text} | ({"margin": 0.1} if "==" in text else {})
+        for index, text in enumerate(texts)
+    ]
+    claims = [compile_claim(entry, words, "f") for entry in entries]
+    config = {"name": "e", "trials": 12, "paper": None}
+
+    def written(rows):
+        return as_json(record(config, "quick", evaluate_claims(claims, rows, words)))
+
+    text = written(frame)
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    contents = json.loads(text, parse_constant=refuse)
+    tests = [test for claim in contents["claims"] for test in claim["tests"]]
+    infinite = [test for test in tests if test["not_finite"]]
+    assert {"low", "high", "estimate"} <= {key for test in infinite for key in test["not_finite"]}
+    for test in infinite:
+        for key, value in test["not_finite"].items():
+            assert test[key] is None
+            assert not math.isfinite(float(value))
+    assert "no upper limit" in text
+    assert written(frame.sample(frac=1, random_state=1).reset_index(drop=True)) == text
+    assert list(contents) == ["experiment", "profile", "paper", "trials", "claims", "readings"]
+    keys = {"group", "test", "estimate", "low", "high", "confidence", "p", "p_adjusted", "verdict",
+            "trials", "needed_trials", "sentence"}  # fmt: skip
+    assert all(keys <= test.keys() for test in tests)

@@ -1,0 +1,171 @@
+"""``greedyexp verify`` and the claims of ``greedyexp run``, as processes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from cli_process import greedyexp, refused, write_toy
+
+CLAIMS = {
+    "good": "proportion(toy_exact) > 0.5",
+    "open": "proportion(toy_exact) > 0.99",
+    "bad": "proportion(toy_broken) >= 0.5",
+}
+
+
+def add_claims(config: Path, *names: str) -> None:
+    lines = ["claims:"]
+    for name in names:
+        lines += [
+            f"  - id: {name}",
+            f'    quote: "The paper says {name}."',
+            '    place: "Section 3"',
+            f"    test: {CLAIMS[name]}",
+        ]
+    config.write_text(config.read_text().replace("trials: 3", "trials: 40") + "\n".join(lines))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> Path:
+    """Three experiments that ran: one claim each that holds, is open, is refuted."""
+    folder = tmp_path_factory.mktemp("verify")
+    for name in CLAIMS:
+        config = write_toy(folder, name, "[toy_exact, toy_broken]")
+        add_claims(config, name)
+        run = greedyexp("run", config, "--engine", "serial", "--set", "time_limit=null", cwd=folder)
+        # Replicates of the broken algorithm failed; that a claim is refuted is a result.
+        assert run.returncode == 1, run.stderr
+        word = {"good": "supported", "open": "inconclusive", "bad": "refuted"}[name]
+        assert f"{name}  {word}" in run.stdout
+    return folder
+
+
+@pytest.fixture
+def results(runs, tmp_path) -> Path:
+    shutil.copytree(runs / "results", tmp_path / "results")
+    shutil.copy(runs / "toy_plugin.py", tmp_path)
+    return tmp_path / "results"
+
+
+def test_run_and_verify_write_the_same_bytes(results):
+    before = {path: path.read_bytes() for path in results.rglob("claims.json")}
+    assert len(before) == 3
+    done = greedyexp("verify", cwd=results.parent)
+    assert done.returncode == 4
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "code"),
+    [
+        ("good", ("--strict",), 0),
+        ("open", (), 0),
+        ("open", ("--strict",), 5),
+        ("", ("--strict",), 4),
+    ],
+)
+def test_exit_codes(results, name, options, code):
+    done = greedyexp("verify", results / name, *options, cwd=results)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_what_is_said_of_a_claim(results):
+    said = greedyexp("verify", results / "open", cwd=results).stdout
+    assert "open (quick): 1 claim, 1 inconclusive" in said
+    assert "open: inconclusive (2 of 2 tests)" in said
+    for words in (
+        "proportion(toy_exact) > 0.99",
+        "n_samples = 6",
+        "1 against 0.99",
+        "40 per point",
+        "trials per point would decide it.",
+        '"The paper says open."',
+        "Section 3",
+    ):
+        assert words in said
+    assert "40 per point (40 failed)" in greedyexp("verify", results / "bad", cwd=results).stdout
+
+
+def test_quiet_tells_what_is_not_supported_and_nothing_else(results):
+    said = greedyexp("verify", results, "-q", cwd=results).stdout
+    assert "bad: refuted" in said
+    assert "open: inconclusive" in said
+    assert "good" not in said
+    assert greedyexp("verify", results / "good", "-q", cwd=results).stdout == ""
+
+
+def test_json_is_what_the_files_hold(results):
+    done = greedyexp("verify", results, "--json", cwd=results)
+    contents = json.loads(done.stdout)
+    files = sorted(results.rglob("claims.json"))
+    assert contents == [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    assert [one["claims"][0]["verdict"] for one in contents] == [
+        "refuted", "supported", "inconclusive",
+    ]  # fmt: skip
+    assert done.returncode == 4
+
+
+def test_one_damaged_folder_does_not_hide_the_others(results):
+    (results / "good" / "quick" / "config.yaml").write_text("name: [")
+    done = greedyexp("verify", results, cwd=results)
+    assert "bad: refuted" in done.stdout
+    assert "open: inconclusive" in done.stdout
+    refused(done, "config.yaml", "not a readable configuration")
+
+
+def test_a_claim_that_cannot_be_read_is_one_sentence(results):
+    config = results / "good" / "quick" / "config.yaml"
+    config.write_text(config.read_text().replace("proportion(toy_exact)", "proportion(toy_exct)"))
+    refused(greedyexp("verify", config.parent, cwd=results), str(config), "'toy_exct'")
+    config.write_text("name: good\ntrials: 3\ndata: {}\nalgorithms: []\nmetrics: []\nclaims: [1]\n")
+    refused(greedyexp("verify", config.parent, cwd=results), str(config), "a claim lacks its id")
+
+
+def test_a_folder_without_claims_says_so(results):
+    config = results / "good" / "quick" / "config.yaml"
+    config.write_text(config.read_text().partition("claims:")[0])
+    done = greedyexp("verify", config.parent, "--strict", cwd=results)
+    assert done.returncode == 0
+    assert "good (quick): the experiment makes no claims" in done.stdout
+    # Verdicts of an earlier configuration must not outlive it.
+    assert not (config.parent / "claims.json").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused(results):
+    target = results / "good" / "quick" / "claims.json"
+    target.unlink()
+    target.mkdir()
+    refused(greedyexp("verify", results / "good", cwd=results), "claims.json")
+
+
+def test_nothing_to_verify_is_refused(tmp_path):
+    refused(greedyexp("verify", cwd=tmp_path), "no finished run", "results")
+
+
+def test_a_narrowed_run_leaves_its_claims_open(tmp_path):
+    config = write_toy(tmp_path, "toy", "[toy_exact, toy_broken]")
+    add_claims(config, "good", "bad")
+    run = greedyexp("run", config, "--only", "algorithm=toy_exact", "-j", "1", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "bad   inconclusive" in run.stdout
+    found = json.loads((tmp_path / "results/toy/quick/claims.json").read_text(encoding="utf-8"))
+    assert [one["verdict"] for one in found["claims"]] == ["supported", "inconclusive"]
+    assert "no rows of toy_broken" in found["claims"][1]["reason"]
+
+
+def test_check_refuses_what_a_claim_cannot_mean(tmp_path):
+    config = write_toy(tmp_path)
+    add_claims(config, "good")
+    config.write_text(config.read_text().replace("> 0.5", "> 0.5 * n_sampels"))
+    line = len(config.read_text().splitlines())
+    refused(
+        greedyexp("check", config, cwd=tmp_path),
+        f"toy.yaml:{line}",
+        "no column 'n_sampels'",
+        "Did you mean 'n_samples'?",
+    )
+    allowed = greedyexp("check", config, "--set", "claims=[]", cwd=tmp_path)
+    assert allowed.returncode == 0
