@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: figure figures test test-deep lint bench wheel clean
+.PHONY: figure figures data test test-deep lint bench wheel clean
 
 figure: $(READY)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
 
-figures: $(READY)  ## every experiment in configs/, in the profile PROFILE
+figures: $(READY) data  ## every experiment in configs/, in the profile PROFILE
 	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going
+
+data: $(READY)  ## the public data sets that experiments read
+	$(BIN)/greedyexp data where digits_mfeat > /dev/null 2>&1 || $(BIN)/greedyexp data fetch digits_mfeat
 
 test: $(READY)  ## the tests, in parallel
 	$(BIN)/python -m pytest -n 2

@@ -10,6 +10,10 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet "$wheel"
 cp -r configs "$work/configs"
 cd "$work"
+if ! venv/bin/greedyexp data where digits_mfeat && ! venv/bin/greedyexp data fetch digits_mfeat; then
+    echo "LEFT OUT: handwritten_digits, whose data are neither here nor to be fetched"
+    rm configs/handwritten_digits.yaml
+fi
 venv/bin/greedyexp run configs/*.yaml --profile smoke --out "$work/results"
 for config in configs/*.yaml; do
     name=$(basename "$config" .yaml)
