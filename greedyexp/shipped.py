@@ -7,6 +7,8 @@ from pathlib import Path
 from greedyexp.errors import ConfigError, did_you_mean
 
 PACKAGE = Path(__file__).resolve().parent
+# More files than this in a folder are not looked through for the one that was meant.
+MOST_FILES = 50
 
 
 def configs() -> dict[str, Path]:
@@ -38,8 +40,17 @@ def locate(source: str) -> Path:
     raise ConfigError(
         "there is no such file and no shipped config of that name.",
         place=source,
-        remedy=did_you_mean(path.stem, known),
+        remedy=did_you_mean(path.name, [*known, *_beside(path)]),
     )
+
+
+def _beside(path: Path) -> list[str]:
+    """Names of the YAML files in the folder of an absent one; none of them when it is crowded."""
+    try:
+        names = [item.name for item in path.parent.iterdir() if item.suffix in (".yaml", ".yml")]
+    except OSError:
+        return []
+    return names if len(names) <= MOST_FILES else []
 
 
 def description(path: Path) -> str:

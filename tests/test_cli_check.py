@@ -119,6 +119,15 @@ def test_an_absent_config_names_the_nearest_shipped_one(tmp_path):
     refused(greedyexp("check", ".", cwd=tmp_path), "folder")
 
 
+def test_an_absent_file_names_the_nearest_one_beside_it(tmp_path):
+    write_toy(tmp_path)
+    (tmp_path / "toys").mkdir()
+    (tmp_path / "toy.yaml").rename(tmp_path / "toys" / "threshold.yaml")
+    result = greedyexp("check", "toys/treshold.yaml", cwd=tmp_path)
+    refused(result, "toys/treshold.yaml", "no such file", "Did you mean 'threshold.yaml'?")
+    refused(greedyexp("check", "absent/toy.yaml", cwd=tmp_path), "no such file")
+
+
 def test_options_beat_the_file_and_resolved_config_gives_the_same_experiment(tmp_path):
     write_toy(tmp_path)
     changes = ["--set", "data.sweep.n_samples=[5, 6, 7]", "--set", "data.p=3"]

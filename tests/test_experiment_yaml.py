@@ -140,11 +140,8 @@ def test_deep_nesting_is_refused():
 
 
 def test_files_that_cannot_be_read(tmp_path, monkeypatch):
-    (tmp_path / "transition.yaml").write_text("name: a")
-    told = message(tmp_path / "transitions.yaml")
-    assert "there is no such file" in told
-    assert "Did you mean 'transition.yaml'?" in told
-    assert "this is a folder" in message(tmp_path)
+    assert "no such file" in message(tmp_path / "transitions.yaml")
+    assert "cannot be read" in message(tmp_path)
     latin = tmp_path / "latin.yaml"
     latin.write_bytes("name: a\ndescription: café\n".encode("latin-1"))
     assert message(latin).startswith(f"{latin}:2: the file is not UTF-8")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from pathlib import Path
 
 import click
+
+from greedyexp.errors import did_you_mean
 
 PROFILES = ("smoke", "quick", "paper", "deep")
 ENGINES = ("processes", "serial")
@@ -17,9 +18,7 @@ class Choice(click.Choice):
 
     def convert(self, value, param, ctx):
         if value not in self.choices:
-            near = difflib.get_close_matches(value, self.choices, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            self.fail(f"'{value}' is not one of {', '.join(self.choices)}.{hint}", param, ctx)
+            self.fail(f"there is no '{value}'. {did_you_mean(value, self.choices)}", param, ctx)
         return super().convert(value, param, ctx)
 
 

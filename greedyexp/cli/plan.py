@@ -38,10 +38,3 @@ def words(experiment: Experiment) -> str:
         f"  figures: {', '.join(spec.name for spec in experiment.figures) or 'none'}",
     ]
     return "\n".join(lines)
-
-
-def as_yaml(experiment: Experiment) -> str:
-    """The full config after profile and options, as YAML."""
-    import yaml
-
-    return yaml.safe_dump(experiment.resolved, sort_keys=False, allow_unicode=True)

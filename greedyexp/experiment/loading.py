@@ -112,7 +112,7 @@ def load(
         plugins=plugins,
         resolved=resolved,
     )
-    return keep_only(experiment, data, algorithms.families, tuple(only)) if only else experiment
+    return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
 
 
 def _open(source: str | Path | dict) -> tuple[Document, Path]:

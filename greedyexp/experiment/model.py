@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from greedyexp.claims.model import Claim
@@ -175,3 +176,7 @@ class Experiment:
     claims: list[Claim]
     plugins: list[str]
     resolved: dict
+
+    def as_yaml(self) -> str:
+        """The settings of ``resolved`` as a file has them."""
+        return yaml.safe_dump(self.resolved, sort_keys=False, allow_unicode=True)

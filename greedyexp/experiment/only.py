@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 
 from greedyexp.errors import ConfigError, did_you_mean
-from greedyexp.experiment.data import Data
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.yaml_source import read_text
@@ -17,7 +16,7 @@ _COMMA = re.compile(r",(?![^(\[]*[)\]])")
 
 
 def keep_only(
-    experiment: Experiment, data: Data, families: dict[str, str], only: tuple[str, ...]
+    experiment: Experiment, families: dict[str, str], only: tuple[str, ...]
 ) -> Experiment:
     """The experiment with the matching points and algorithms.
 
@@ -25,8 +24,6 @@ def keep_only(
     ----------
     experiment : Experiment
         All of it.
-    data : Data
-        Where its points came from.
     families : dict of label to str
         The entry label of each algorithm.
     only : tuple of str
@@ -43,7 +40,7 @@ def keep_only(
     wanted: dict[str, set] = {}
     for text in only:
         column, words = _split(text)
-        columns = ["algorithm", *data.points[0]]
+        columns = ["algorithm", *experiment.points[0]]
         if column not in columns:
             raise ConfigError(
                 f"there is no column '{column}' to choose by.",

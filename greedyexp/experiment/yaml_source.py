@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.errors import ConfigError
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Place
 
@@ -50,20 +50,12 @@ def read_file(path: str | Path) -> Document:
     Raises
     ------
     ConfigError
-        When there is no such file, it cannot be read, is not UTF-8 or is not YAML.
+        When the file cannot be read, is not UTF-8 or is not YAML.
     """
     path = Path(path)
     place = str(path)
     try:
         raw = path.read_bytes()
-    except FileNotFoundError:
-        raise ConfigError(
-            "there is no such file.", place=place, remedy=_nearest_file(path) or None
-        ) from None
-    except IsADirectoryError:
-        raise ConfigError(
-            "this is a folder, not a YAML file.", place=place, remedy=f"Name a file: {path}/*.yaml."
-        ) from None
     except OSError as error:
         raise ConfigError(
             f"the file cannot be read: {(error.strerror or str(error)).lower()}.", place=place
@@ -231,11 +223,3 @@ def _not_yaml(problem: str | None, source: str, line: int | None) -> ConfigError
 def _tab_before(text: str, mark: yaml.Mark) -> bool:
     lines = text.split("\n")
     return mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]
-
-
-def _nearest_file(path: Path) -> str:
-    try:
-        neighbours = [item.name for item in path.parent.iterdir() if item.suffix in path.suffixes]
-    except OSError:
-        return ""
-    return did_you_mean(path.name, neighbours) if len(neighbours) <= 50 else ""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import yaml
-
 from greedyexp import experiment as experiments
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.runner.columns import columns_of
@@ -50,8 +48,6 @@ class Report:
         The tidy table.
     interrupted : bool
         Whether Ctrl-C ended it early.
-    message : str
-        One sentence on the above.
     """
 
     total: int
@@ -61,7 +57,6 @@ class Report:
     wall_seconds: float
     csv: Path
     interrupted: bool
-    message: str
 
 
 def run(
@@ -113,7 +108,7 @@ def run(
     make_folder(folder)
     with FolderLock(folder), Journal(folder) as journal, Interruption() as halt:
         record = Record(whole.experiment, folder, chosen)
-        write_text(folder / "config.yaml", _as_yaml(experiment.resolved))
+        write_text(folder / "config.yaml", experiment.as_yaml())
         computed = _compute(
             plan, journal, chosen, halt, force=force, retry_failed=retry_failed, progress=progress
         )
@@ -123,13 +118,8 @@ def run(
         everything = after if len(whole) == len(plan) else whole.census(journal)
         record.close(everything, computed, interrupted=halt.soon)
     failed = sum(after.failed.values())
-    message = f"{after.done} of {after.total} replicates done, {failed} failed"
-    if halt.soon:
-        message += "; interrupted, the same command goes on"
     seconds = time.monotonic() - start
-    return Report(
-        after.total, after.done, failed, computed, seconds, table, halt.soon, f"{message}."
-    )
+    return Report(after.total, after.done, failed, computed, seconds, table, halt.soon)
 
 
 def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
@@ -216,7 +206,3 @@ def _gather(
             failed = sum(result.outcome.status.failed for result in results)
             shown.advance(len(results), failed, engine.compiling)
     return keeper.kept
-
-
-def _as_yaml(resolved: dict) -> str:
-    return yaml.safe_dump(resolved, sort_keys=False, allow_unicode=True)

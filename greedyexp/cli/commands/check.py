@@ -28,7 +28,7 @@ def command(ctx: click.Context, configs: tuple[str, ...], resolved: bool, **choi
             code = failures.tell(error, ctx)
             continue
         if resolved:
-            click.echo("---\n" * bool(index) + plan.as_yaml(loaded), nl=False)
+            click.echo("---\n" * bool(index) + loaded.as_yaml(), nl=False)
         else:
             place = f"{source}: " if len(configs) > 1 else ""
             click.echo(f"{place}ok: {plan.size_words(loaded)}")
