@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
+from cli_process import environment
 
 from greedyexp import registry
 from greedyexp.cli import main
@@ -41,3 +46,28 @@ def test_traceback_is_shown_when_asked_for(monkeypatch, capsys, arguments):
     lines = capsys.readouterr().err.strip().splitlines()
     assert lines[0] == "Traceback (most recent call last):"
     assert lines[-1] == "Internal error: ValueError: boom; please report it."
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["--help"], ["show", "lasso"], ["check", "absent.yaml"], ["--nothing"]]
+)
+@pytest.mark.parametrize("closed", ["stdout", "both"])
+def test_a_reader_that_has_left_is_no_failure(tmp_path, arguments, closed):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
+        [sys.executable, "-m", "greedyexp", *arguments],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=writer,
+        stderr=writer if closed == "both" else subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    refused = arguments[0] in ("check", "--nothing")
+    if closed == "both" or not refused:
+        assert process.returncode == 141
+        assert not process.stderr
+    else:
+        assert process.returncode == 2
+        assert process.stderr.count("Error: ") == 1

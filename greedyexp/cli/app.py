@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -34,6 +35,7 @@ Exit codes:
   5    a claim is inconclusive (verify --strict)
   70   internal error
   130  interrupted (everything finished is kept; the same command goes on)
+  141  the reader of the output has left
 """
 
 
@@ -62,8 +64,18 @@ def main(args: Sequence[str] | None = None) -> int:
     -------
     int
         0 done, 1 some replicates failed, 2 user error, 4 a claim refuted, 5 inconclusive, 70
-        internal error, 130 interrupted.
+        internal error, 130 interrupted, 141 the reader of the output has left.
     """
+    try:
+        code = _answer(args)
+    except BrokenPipeError:
+        code = failures.READER_GONE
+    if code == failures.READER_GONE:
+        _drop_unread()
+    return code
+
+
+def _answer(args: Sequence[str] | None) -> int:
     settings = {"traceback": False}
     for stream in (sys.stdout, sys.stderr):
         # A terminal without some character shows its code; that is no reason to stop.
@@ -80,3 +92,12 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:
         return failures.tell(error, with_traceback=settings["traceback"])
     return code or 0
+
+
+def _drop_unread() -> None:
+    """Send what nobody reads nowhere, or Python would try once more at its exit and complain."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

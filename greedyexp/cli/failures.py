@@ -18,6 +18,8 @@ CLAIM_INCONCLUSIVE = 5
 INTERNAL_ERROR = 70
 # 128 + SIGINT, as shells report it.
 INTERRUPTED = 130
+# 128 + SIGPIPE: who read the output, such as `head`, has left.
+READER_GONE = 141
 
 
 def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=False) -> int:
@@ -36,7 +38,14 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     -------
     int
         The exit code the error stands for.
+
+    Raises
+    ------
+    BrokenPipeError
+        When the error is that one: there is nobody to tell.
     """
+    if isinstance(error, BrokenPipeError):
+        raise error
     shown = with_traceback or bool(ctx and ctx.obj and ctx.obj.get("traceback"))
     if shown:
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)

@@ -6,6 +6,7 @@ import importlib
 
 import click
 
+from greedyexp.cli.failures import READER_GONE
 from greedyexp.errors import did_you_mean
 
 
@@ -22,6 +23,19 @@ class LazyGroup(click.Group):
     def __init__(self, *args, modules: dict[str, str] | None = None, **kwargs):
         super().__init__(*args, **kwargs)
         self.modules = modules or {}
+
+    def make_context(self, *args, **kwargs) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(READER_GONE) from None
+
+    def invoke(self, ctx: click.Context):
+        # Click itself would answer with 1, which means here that replicates failed.
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(READER_GONE) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.modules)
