@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from pydantic import Field
 
 from greedyexp.figures import ceilings, predictions
@@ -75,7 +76,8 @@ def phase_transition(
         _draw_lines(axis, inside(table, values), x, line, looks, intervals)
         if ceiling:
             ceilings.draw_ceilings(axis, rows, x, line, looks)
-        axis.set_xscale(scale)
+        if scale == "log":
+            _make_logarithmic(axis)
         axis.set_ylim(-0.03, 1.03)
         title(axis, values, context)
         if theory and (x, panel) == ("theta", "kappa"):
@@ -108,6 +110,13 @@ def _draw_lines(
         axis.plot(points[x], rate, **look, markevery=every, clip_on=False)
 
 
+def _make_logarithmic(axis) -> None:
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
 def _draw_predictions(axis, stated: dict[str, Threshold], kappa: float, looks: Looks) -> None:
     """Vertical lines at the predicted transitions."""
     for label, prediction in stated.items():
@@ -134,6 +143,7 @@ def _draw_second_axis(axis, frame: pd.DataFrame, x: str, name: str, line: list[s
         labels = [f"{np.interp(t, known.index, known):.0f}" for t in ticks]
         top = axis.secondary_xaxis(1.0 + 0.075 * level)
         top.set_xticks(ticks, labels, fontsize=7)
+        top.xaxis.set_minor_locator(NullLocator())
         top.tick_params(length=2 if level == 0 else 0, pad=1)
         top.spines["top"].set_visible(level == 0)
         text = letter(name) if key is None else f"{letter(name)}, {letter(key_column)}={key}"
