@@ -10,6 +10,8 @@ from claims_tables import judge, only, setting, table, wins
 from scipy import optimize, stats
 from scipy.special import expit, log_expit
 
+from greedyexp.stats.crossing import crossing
+
 Z95 = stats.norm.ppf(0.975)
 
 
@@ -202,6 +204,9 @@ def test_a_threshold_at_another_level_and_along_another_column():
     tau, b = fit.x
     expected = [tau + math.log(level / (1 - level)) / b for level in (0.3, 0.8)]
     assert [test.estimate for test in tests] == pytest.approx(expected, abs=1e-4)
+    for test, level in zip(tests, (0.3, 0.8), strict=True):
+        fit = crossing(THETA, COUNTS, [20] * len(THETA), level=level)
+        assert (test.low, test.high) == pytest.approx((fit.low, fit.high))
 
 
 def test_slope_and_limit_are_least_squares_over_groups():

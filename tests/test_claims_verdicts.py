@@ -237,6 +237,9 @@ def test_what_the_table_lacks_is_inconclusive_with_the_reason():
     judged = judge(frame, "threshold(a) < threshold(b)", sweep=sweep)
     assert [str(test.verdict) for test in judged.tests] == ["supported", "inconclusive"]
     assert judged.tests[1].reason == "the table has no rows of b at p = 2"
+    # It is one of the tests that Holm's method allows for all the same.
+    assert judged.tests[0].confidence == pytest.approx(1 - 0.05 / 2)
+    assert judged.tests[0].p_adjusted == pytest.approx(2 * judged.tests[0].p)
     assert judged.verdict == "inconclusive"
     gone = frame[frame.algorithm == "a"]
     for text in (
@@ -308,8 +311,39 @@ def test_zipped_columns_are_used_up_together():
     assert only(judged).group == {}
     steps = judge(frame, "increasing(proportion(a), p)", words=words)
     assert [test.group for test in steps.tests] == [{"p": [10, 20]}, {"p": [20, 30]}]
+    uneven = setting(sweep={"zip": {"p": [10, 10, 20, 30], "s": [1, 2, 1, 1]}})
+    three = pd.concat(
+        [table({"p": [p]}, {"a": lambda _, n=n: wins(n, 40)}, s=s)
+         for p, s, n in ((10, 1, 10), (10, 2, 20), (20, 1, 40), (30, 1, 30))]
+    )  # fmt: skip
+    found = only(judge(three.reset_index(drop=True), "limit(proportion(a), p) > 0", words=uneven))
+    assert found.estimate == pytest.approx(
+        np.polyfit([10, 10, 20, 30], [0.25, 0.5, 1.0, 0.75], 1)[1]
+    )
     each = judge(frame, "proportion(a) > s / 100", words=words)
     assert [test.group for test in each.tests] == [{"p": 10 * i, "s": i} for i in (1, 2, 3)]
+
+
+def test_where_on_a_parameter_of_an_algorithm_leaves_the_others_alone():
+    outcomes = {"a (nu=0.1)": lambda _: wins(5, 40), "a (nu=0.5)": lambda _: wins(35, 40),
+                "b": lambda _: wins(20, 40)}  # fmt: skip
+    frame = table({}, outcomes)
+    frame["nu"] = frame["algorithm"].map({"a (nu=0.1)": 0.1, "a (nu=0.5)": 0.5})
+    words = setting(algorithms=[{"a": {"sweep": {"nu": [0.1, 0.5]}}}, "b"])
+    test = only(judge(frame, "proportion(a) > proportion(b)", words=words, where={"nu": 0.5}))
+    assert (test.group, test.estimate) == ({"nu": 0.5}, 0.375)
+    both = judge(frame, "proportion(a) > proportion(b)", words=words)
+    assert [one.estimate for one in both.tests] == [-0.375, 0.375]
+
+
+def test_the_open_test_that_needs_most_trials_is_told():
+    sweep = {"p": [1, 2, 3]}
+    counts = {1: 55, 2: 51, 3: 57}
+    frame = table(sweep, {"a": lambda point: wins(counts[point["p"]], 100)})
+    judged = judge(frame, "proportion(a) > 0.5", sweep=sweep)
+    needed = [test.needed_trials for test in judged.tests]
+    assert max(needed) == needed[1] > needed[0] > needed[2] > 100
+    assert weakest(judged).group == {"p": 2}
 
 
 def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
@@ -348,6 +382,7 @@ def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
             assert test[key] is None
             assert not math.isfinite(float(value))
     assert "no upper limit" in text
+    assert '"boundary": -0.0' not in text
     assert written(frame.sample(frac=1, random_state=1).reset_index(drop=True)) == text
     assert list(contents) == ["experiment", "profile", "paper", "trials", "claims", "readings"]
     keys = {"group", "test", "estimate", "low", "high", "confidence", "p", "p_adjusted", "verdict",
