@@ -59,6 +59,16 @@ class Problem:
     def shared_design(self) -> bool:
         return all(X is self.X[0] for X in self.X)
 
+    @property
+    def shape(self) -> dict:
+        """``n_tasks``, ``n_samples`` (the fewest of a task), ``n_features``, ``shared_design``."""
+        return {
+            "n_tasks": self.n_tasks,
+            "n_samples": int(self.n_samples.min()),
+            "n_features": self.n_features,
+            "shared_design": self.shared_design,
+        }
+
     @cached_property
     def gram(self) -> np.ndarray:
         """G_j = X_j^T X_j / n_j, shape (r, p, p); a shared design is stored once and broadcast.

@@ -55,8 +55,9 @@ class Part:
     requires : tuple of str
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
     extra : dict
-        What only this kind has: ``provides``, ``check``, ``reads`` and ``facts`` (generators),
-        ``theory`` (algorithms), ``better`` and ``binary`` (metrics), ``columns`` (figures, tables).
+        What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
+        (generators), ``check`` and ``theory`` (algorithms), ``better`` and ``binary`` (metrics),
+        ``columns`` (figures, tables).
     """
 
     kind: str
@@ -138,6 +139,7 @@ def generator(
     paper: str = "",
     provides: Iterable[str] | Callable[..., Iterable[str]] = (),
     check: Callable[..., None] | None = None,
+    shape: Callable[..., dict] | None = None,
     reads: Callable[..., Iterable[str]] | None = None,
     facts: Iterable[str] = (),
 ):
@@ -152,6 +154,9 @@ def generator(
     check : callable of the parameters, optional
         Raises ``ValueError`` with a sentence when values are impossible together; called for every
         point of a sweep before any work starts.
+    shape : callable of the parameters, optional
+        What is known of the problems before they are drawn, any of ``Problem.shape``; algorithms
+        are checked against it before any work starts.
     reads : callable of the parameters, optional
         Files the data come from; their contents count among what determines a result.
     facts : iterable of str
@@ -159,7 +164,13 @@ def generator(
     """
 
     def decorate(function):
-        extra = {"provides": provides, "check": check, "reads": reads, "facts": tuple(facts)}
+        extra = {
+            "provides": provides,
+            "check": check,
+            "shape": shape,
+            "reads": reads,
+            "facts": tuple(facts),
+        }
         _register(Part("generator", name, function, title or name, paper, (), extra))
         return function
 
@@ -172,6 +183,7 @@ def algorithm(
     title: str | None = None,
     paper: str = "",
     requires: Iterable[str] = (),
+    check: Callable[..., None] | None = None,
     theory: Callable | None = None,
 ):
     """Register ``function(problem, *, parameters)`` as an algorithm.
@@ -186,12 +198,17 @@ def algorithm(
         What a YAML file calls it.
     requires : iterable of str
         Traits a problem must have.
+    check : callable, optional
+        ``check(shape, **parameters)`` raises ``ValueError`` with a sentence when a problem of that
+        shape (the dict ``Problem.shape``) makes the parameters impossible. Called before any work
+        starts for every shape that the generator tells; where the generator does not tell what
+        the check reads by ``shape[...]``, the check ends there.
     theory : callable, optional
         ``theory(problem, **parameters) -> grid`` of one point, the tuning that theory prescribes.
     """
 
     def decorate(function):
-        extra = {"theory": theory}
+        extra = {"check": check, "theory": theory}
         _register(Part("algorithm", name, function, title or name, paper, tuple(requires), extra))
         return function
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms.limits import check_max_support, enforce
 from greedyexp.algorithms.row_paths import (
     LamMinRatio,
     Lams,
@@ -32,6 +33,27 @@ DEFAULT_FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 Ratio = Annotated[float, Field(ge=1)]
 
 
+def check(shape: dict, *, ratio, max_support: int | None, **_) -> None:
+    """Refuse a ratio outside [1, r] and a limit beyond the number of coefficients.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if ratio is not None:
+        r = shape["n_tasks"]
+        values = _as_array(ratio)
+        outside = values[~((values >= 1) & (values <= r))]
+        if outside.size or not values.size:
+            given = f"{outside[0]:.10g}" if outside.size else "an empty list"
+            raise ValueError(
+                f"ratio must lie between 1 and the number of tasks, {r}, but is {given}; outside,"
+                " the model is the l1/linf group lasso or the Lasso at another lam."
+            )
+    check_max_support(shape, max_support=max_support)
+
+
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     """Both prices at twice the noise in the gradient, their ratio cut to [1, r]."""
     lam = entry_price(problem)
@@ -44,6 +66,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     title="Dirty model",
     paper="Jalali, Ravikumar, Sanghavi & Ruan (2010)",
     requires=("multi_task",),
+    check=check,
     theory=theory_grid,
 )
 def dirty_lasso(
@@ -102,7 +125,8 @@ def dirty_lasso(
     Raises
     ------
     ConfigError
-        When a ratio lies outside [1, r] or a value of lam is not positive and finite.
+        When a ratio lies outside [1, r], a value of lam is not positive and finite, or max_support
+        is more than p r.
     DataError
         When the data are not finite.
 
@@ -110,6 +134,8 @@ def dirty_lasso(
     ----------
     A. Jalali, P. Ravikumar, S. Sanghavi, C. Ruan, A dirty model for multi-task learning, 2010.
     """
+    asked = ratio if grid is None else grid["ratio"]
+    enforce(check, problem, ratio=asked, max_support=max_support)
     data = moments(problem)
     groups = _groups(data, ratio, lam, n_lams, lam_min_ratio, grid)
     if grid is not None or lam is not None:
@@ -137,10 +163,9 @@ def dirty_lasso(
 
 def _groups(data, ratio, lam, n_lams, lam_min_ratio, grid):
     """For each ratio its values of lam and their places in the result."""
-    r = len(data.correlation)
     groups = []
     if grid is not None:
-        pairs_lam, pairs_ratio = checked_lam(grid["lam"]), _checked_ratio(grid["ratio"], r)
+        pairs_lam, pairs_ratio = checked_lam(grid["lam"]), _as_array(grid["ratio"])
         if len(pairs_lam) != len(pairs_ratio):
             raise ConfigError("the grid needs equally many values of lam and ratio.")
         for value in dict.fromkeys(pairs_ratio.tolist()):
@@ -148,9 +173,9 @@ def _groups(data, ratio, lam, n_lams, lam_min_ratio, grid):
             groups.append((value, pairs_lam[place], place))
         return groups
     if ratio is None:
-        ratio = 1.0 + (r - 1) * np.array(DEFAULT_FRACTIONS)
+        ratio = 1.0 + (len(data.correlation) - 1) * np.array(DEFAULT_FRACTIONS)
     start = 0
-    for value in _checked_ratio(ratio, r).tolist():
+    for value in _as_array(ratio).tolist():
         if lam is None:
             lams = lam_values(smallest_null_lam(data, value), n_lams, lam_min_ratio)
         else:
@@ -160,14 +185,8 @@ def _groups(data, ratio, lam, n_lams, lam_min_ratio, grid):
     return groups
 
 
-def _checked_ratio(ratio, r: int) -> np.ndarray:
-    values = np.atleast_1d(np.asarray(ratio, dtype=float))
-    if values.size == 0 or not np.all((values >= 1) & (values <= r)):
-        raise ConfigError(
-            f"ratio must lie between 1 and the number of tasks, {r}; it is {ratio}.",
-            remedy="Outside, the model is the l1/linf group lasso or the Lasso at another lam.",
-        )
-    return values
+def _as_array(ratio) -> np.ndarray:
+    return np.atleast_1d(np.asarray(ratio, dtype=float))
 
 
 def split(coef: np.ndarray, ratio: float) -> tuple[np.ndarray, np.ndarray]:

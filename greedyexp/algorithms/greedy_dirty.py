@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms.limits import check_max_support, enforce
 from greedyexp.algorithms.refit import certify
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels import gram_fit
@@ -21,6 +22,29 @@ DEFAULT_FRACTIONS = (0.05, 0.25, 0.5, 0.75, 0.95)
 Weight = Annotated[float, Field(ge=1)]
 Threshold = Annotated[float, Field(ge=0)]
 UNLIMITED = np.iinfo(np.int64).max
+
+
+def check(shape: dict, *, w, c, max_support: int | None, **_) -> None:
+    """Refuse w outside [1, r], c that does not increase, a limit beyond the number of coefficients.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if not 0 <= c[0] < c[1]:
+        raise ValueError(f"c = ({c[0]:g}, {c[1]:g}) is not an increasing pair of numbers >= 0.")
+    if w is not None:
+        r, weights = shape["n_tasks"], _as_array(w)
+        if not weights.size:
+            raise ValueError(f"w is an empty list; give values from 1 to r = {r}.")
+        outside = weights[~((weights >= 1) & (weights <= r))]
+        if outside.size:
+            raise ValueError(
+                f"w = {outside[0]:.10g} lies outside the interval from 1 to the number of tasks,"
+                f" {r}, beyond which only entries, or only rows, would ever be chosen."
+            )
+    check_max_support(shape, max_support=max_support)
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
@@ -42,6 +66,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     title="Greedy dirty model",
     paper="Jalali & Sanghavi (2012), Algorithm 1",
     requires=("multi_task",),
+    check=check,
     theory=theory_grid,
 )
 def greedy_dirty(
@@ -117,7 +142,8 @@ def greedy_dirty(
     Raises
     ------
     ConfigError
-        When w lies outside [1, r] or a threshold is negative.
+        When w lies outside [1, r], a threshold is negative, c does not increase, or max_support is
+        more than p r.
 
     Notes
     -----
@@ -148,6 +174,8 @@ def greedy_dirty(
     ----------
     A. Jalali, S. Sanghavi, A new greedy algorithm for multiple sparse regression, 2012.
     """
+    asked = w if grid is None else grid["w"]
+    enforce(check, problem, w=asked, c=c, max_support=max_support)
     runs = _runs(problem, w, c, epsilon, relative_floor, grid)
     pieces = [_one_weight(problem, run, nu, stack == "per_class", max_support) for run in runs]
     order = np.concatenate([run.order for run in runs]) if runs[0].asked is not None else None
@@ -172,20 +200,15 @@ class _Run:
 
 
 def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
-    r = problem.n_tasks
     if grid is None and epsilon is None:
-        weights = _weights(w, r)
+        weights = _weights(w, problem.n_tasks)
         if problem.sparsity is None:
             return [_Run(weight, 0.0, relative_floor=relative_floor) for weight in weights]
-        if not 0 <= c[0] < c[1]:
-            raise ConfigError(
-                f"c = ({c[0]:g}, {c[1]:g}) is not an increasing pair of numbers >= 0."
-            )
         unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
         return [_Run(weight, c[0] * unit, c[1] * unit) for weight in weights]
     if grid is None:
         thresholds = np.atleast_1d(np.asarray(epsilon, dtype=float))
-        weights = _weights(w, r)
+        weights = _weights(w, problem.n_tasks)
         grid = {
             "w": np.repeat(weights, len(thresholds)),
             "epsilon": np.tile(thresholds, len(weights)),
@@ -196,7 +219,7 @@ def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
     if not (np.isfinite(pairs_epsilon) & (pairs_epsilon >= 0)).all():
         raise ConfigError("a stopping threshold epsilon must be a number >= 0.")
     runs = []
-    for weight in dict.fromkeys(_weights(pairs_w, r)):
+    for weight in dict.fromkeys(pairs_w):
         order = np.flatnonzero(pairs_w == weight)
         asked = pairs_epsilon[order]
         runs.append(_Run(weight, asked.min(), asked=asked, order=order))
@@ -206,16 +229,11 @@ def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
 def _weights(w, r: int) -> np.ndarray:
     if w is None:
         return 1.0 + (r - 1) * np.array(DEFAULT_FRACTIONS)
-    weights = np.atleast_1d(np.asarray(w, dtype=float))
-    if weights.size == 0:
-        raise ConfigError("w is an empty list.", remedy=f"Give values from 1 to r = {r}.")
-    outside = weights[~((weights >= 1) & (weights <= r))]
-    if outside.size:
-        raise ConfigError(
-            f"w = {outside[0]:g} lies outside the interval from 1 to the number of tasks, {r}.",
-            remedy="Beyond it only entries, or only rows, would ever be chosen.",
-        )
-    return weights
+    return _as_array(w)
+
+
+def _as_array(w) -> np.ndarray:
+    return np.atleast_1d(np.asarray(w, dtype=float))
 
 
 def _one_weight(problem: Problem, run: _Run, nu, per_class, max_support) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.algorithms.limits import check_max_support, enforce
 from greedyexp.algorithms.row_paths import (
     LamMinRatio,
     Lams,
@@ -33,6 +34,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     "group_lasso",
     title="Group lasso (l1/linf)",
     paper="Turlach, Venables & Wright (2005); Negahban & Wainwright (2008)",
+    check=check_max_support,
     theory=theory_grid,
 )
 def group_lasso(
@@ -81,7 +83,7 @@ def group_lasso(
     Raises
     ------
     ConfigError
-        When a value of lam is not positive and finite.
+        When a value of lam is not positive and finite, or max_support is more than p r.
     DataError
         When the data are not finite.
 
@@ -91,6 +93,7 @@ def group_lasso(
     S. Negahban, M. J. Wainwright, Joint support recovery under high-dimensional scaling: benefits
     and perils of l1,inf-regularization, 2008.
     """
+    enforce(check_max_support, problem, max_support=max_support)
     data = moments(problem)
     if grid is not None:
         lam = grid["lam"]

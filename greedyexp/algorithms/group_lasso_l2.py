@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.algorithms.limits import check_max_support, enforce
 from greedyexp.algorithms.row_paths import (
     LamMinRatio,
     Lams,
@@ -33,6 +34,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     "group_lasso_l2",
     title="Group lasso (l1/l2)",
     paper="Yuan & Lin (2006); Obozinski, Wainwright & Jordan (2011)",
+    check=check_max_support,
     theory=theory_grid,
 )
 def group_lasso_l2(
@@ -81,7 +83,7 @@ def group_lasso_l2(
     Raises
     ------
     ConfigError
-        When a value of lam is not positive and finite.
+        When a value of lam is not positive and finite, or max_support is more than p r.
     DataError
         When the data are not finite.
 
@@ -91,6 +93,7 @@ def group_lasso_l2(
     G. Obozinski, M. J. Wainwright, M. I. Jordan, Support union recovery in high-dimensional
     multivariate regression, 2011.
     """
+    enforce(check_max_support, problem, max_support=max_support)
     data = moments(problem)
     power = float(data.power.sum())
     largest = float(np.linalg.norm(data.correlation, axis=0).max())

@@ -7,10 +7,22 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms.omp import pursuit_path
+from greedyexp.algorithms.limits import enforce
+from greedyexp.algorithms.omp import pursuit_path, refuse_more_than_features
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+
+
+def check(shape: dict, *, n_rows: int | None, **_) -> None:
+    """Refuse more rows than features.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    refuse_more_than_features(shape, "n_rows", n_rows)
 
 
 @algorithm(
@@ -18,6 +30,7 @@ from greedyexp.registry import algorithm
     title="Group OMP",
     paper="Tropp, Gilbert & Strauss (2006), Algorithm 3.1",
     requires=("multi_task",),
+    check=check,
 )
 def group_omp(
     problem: Problem,
@@ -47,7 +60,7 @@ def group_omp(
     Raises
     ------
     ConfigError
-        When a number of rows is not a whole number >= 0.
+        When a number of rows is not a whole number >= 0, or n_rows is more than p.
 
     Notes
     -----
@@ -62,4 +75,5 @@ def group_omp(
     J. A. Tropp, A. C. Gilbert, M. J. Strauss, Algorithms for simultaneous sparse approximation.
     Part I: Greedy pursuit, 2006.
     """
+    enforce(check, problem, n_rows=n_rows)
     return pursuit_path(problem, "n_rows", n_rows, grid, together=True, normalize=True)

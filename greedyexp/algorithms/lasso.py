@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.algorithms.limits import check_max_support, enforce
 from greedyexp.algorithms.row_paths import (
     LamMinRatio,
     Lams,
@@ -33,6 +34,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     "lasso",
     title="Lasso",
     paper="Wainwright (2009); baseline of Jalali & Sanghavi (2012)",
+    check=check_max_support,
     theory=theory_grid,
 )
 def lasso(
@@ -80,7 +82,7 @@ def lasso(
     Raises
     ------
     ConfigError
-        When a value of lam is not positive and finite.
+        When a value of lam is not positive and finite, or max_support is more than p r.
     DataError
         When the data are not finite.
 
@@ -89,6 +91,7 @@ def lasso(
     M. J. Wainwright, Sharp thresholds for high-dimensional and noisy sparsity recovery using
     l1-constrained quadratic programming (Lasso), 2009.
     """
+    enforce(check_max_support, problem, max_support=max_support)
     data = moments(problem)
     if grid is not None:
         lam = grid["lam"]

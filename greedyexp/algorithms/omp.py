@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.refit import certify
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels import gram_fit
@@ -14,6 +15,17 @@ from greedyexp.kernels import omp as kernel
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+
+
+def check(shape: dict, *, n_atoms: int | None, **_) -> None:
+    """Refuse more atoms than features.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    refuse_more_than_features(shape, "n_atoms", n_atoms)
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
@@ -30,6 +42,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     "omp",
     title="OMP",
     paper="Pati, Rezaiifar & Krishnaprasad (1993); Tropp & Gilbert (2007), Algorithm 3",
+    check=check,
     theory=theory_grid,
 )
 def omp(
@@ -72,7 +85,7 @@ def omp(
     Raises
     ------
     ConfigError
-        When a number of atoms is not a whole number >= 0.
+        When a number of atoms is not a whole number >= 0, or n_atoms is more than p.
 
     Notes
     -----
@@ -85,7 +98,20 @@ def omp(
     J. A. Tropp, A. C. Gilbert, Signal recovery from random measurements via orthogonal matching
     pursuit, 2007.
     """
+    enforce(check, problem, n_atoms=n_atoms)
     return pursuit_path(problem, "n_atoms", n_atoms, grid, together=False, normalize=normalize)
+
+
+def refuse_more_than_features(shape: dict, name: str, most: int | None) -> None:
+    """Refuse a pursuit of more steps than there are features.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if most is not None and most > shape["n_features"]:
+        raise ValueError(f"{name} = {most} is more than the {shape['n_features']} features.")
 
 
 def pursuit_path(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic_core import to_jsonable_python
 
 from greedyexp.errors import did_you_mean
-from greedyexp.experiment.compatibility import refuse_part, refuse_tuning
+from greedyexp.experiment.compatibility import refuse_parameters, refuse_part, refuse_tuning
 from greedyexp.experiment.data import MAX_ROWS, Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.entries import Entry, label_of, read_entries
@@ -117,6 +117,8 @@ def _read_entry(
     constant = {**parameters.defaults, **fixed}
     spec = AlgorithmSpec(part.name, label_of(entry), constant, {}, tuning, folds)
     specs = [_vary(spec, combo, parameters.names) for combo in combinations(axes, rows)]
+    if data is not None:
+        refuse_parameters(part, specs, data, keys, doc, mistakes)
     shown = {k: to_jsonable_python(v) for k, v in constant.items() if k not in names}
     if part.takes_grid:
         shown |= {"tuning": tuning, "folds": folds}

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from greedyexp.errors import did_you_mean
-from greedyexp.experiment.data import Data, describe
+from greedyexp.experiment.asking import describe, guarded, refusal
+from greedyexp.experiment.data import Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import AlgorithmSpec
+from greedyexp.experiment.shapes import Shape, Untold
+from greedyexp.protocols.tuning import check_folds
 from greedyexp.registry import Part
 
 RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
@@ -65,6 +70,45 @@ def refuse_tuning(
             )
         else:
             _refuse("tuning 'theory'", "noise_std", data, keys, doc, mistakes)
+
+
+def refuse_parameters(
+    part: Part,
+    specs: list[AlgorithmSpec],
+    data: Data,
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+) -> None:
+    """Note the first algorithm of an entry that the shape of some data makes impossible."""
+    place = doc.place(keys)
+    for spec in specs:
+        what = f"impossible parameters of algorithm '{spec.label}'"
+        for rule in _rules(part, spec):
+            cases = ((group.point, group.count, group.shape) for group in data.shapes)
+            with guarded("check", part, place):
+                refused = refusal(what, rule, cases, data.swept, len(data.points))
+            if refused is not None:
+                mistakes.add(place, refused)
+                return
+
+
+def _rules(part: Part, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]:
+    """What refuses a shape, each silent on shapes that do not tell what it reads."""
+    check = part.extra.get("check")
+
+    def of_algorithm(shape: Shape) -> None:
+        with suppress(Untold):
+            check(shape, **spec.params)
+
+    def of_folds(shape: Shape) -> None:
+        with suppress(Untold):
+            check_folds(shape["n_samples"], spec.folds)
+
+    if check is not None:
+        yield of_algorithm
+    if spec.tuning == "cv":
+        yield of_folds
 
 
 def refuse_figure(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic_core import to_jsonable_python
 
-from greedyexp.errors import PluginError, UserError
+from greedyexp.errors import PluginError
+from greedyexp.experiment.asking import guarded, refusal
 from greedyexp.experiment.document import Document
-from greedyexp.experiment.mistakes import Mistakes
+from greedyexp.experiment.mistakes import Mistakes, Place
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.settings import find_part, read_fixed, refuse_both, refuse_incomplete
+from greedyexp.experiment.shapes import Group, check_memory, read_shapes
 from greedyexp.experiment.sweep import combinations, read_axes, size, sort_key
 from greedyexp.registry import RESERVED, Part
 
@@ -34,6 +35,8 @@ class Data:
         Parameters with more than one value, in signature order.
     traits : list of frozenset of str
         What the problems of each point provide.
+    shapes : list of Group
+        The points by the shape of their problems; empty when the generator tells none.
     resolved : dict
         The section with defaults filled in.
     """
@@ -42,6 +45,7 @@ class Data:
     points: list[dict]
     swept: list[str]
     traits: list[frozenset[str]]
+    shapes: list[Group]
     resolved: dict
 
 
@@ -86,14 +90,20 @@ def read_data(doc: Document, trials: int, mistakes: Mistakes) -> Data | None:
     order = [name for name in parameters.names if name in names]
     points.sort(key=lambda point: tuple(sort_key(point[name]) for name in order))
     swept = [name for name in order if len({sort_key(point[name]) for point in points}) > 1]
-    _check(generator, points, order, doc, mistakes)
-    if len(mistakes.found) > before:
+    place = doc.place((*_KEYS, "sweep") if order else _KEYS)
+    impossible = _check(generator, points, order, place)
+    if impossible is not None:
+        mistakes.add(place, impossible)
         return None
+    shapes = read_shapes(generator, points, place)
+    impossible = _check_memory(shapes, order, len(points))
+    if impossible is not None:
+        mistakes.add(place, impossible)
     resolved = {"generator": generator.name}
     resolved |= {k: to_jsonable_python(v) for k, v in constant.items() if k not in names}
     if axes:
         resolved["sweep"] = written["sweep"]
-    return Data(generator, points, swept, _traits(generator, points, doc), resolved)
+    return Data(generator, points, swept, _traits(generator, points, doc), shapes, resolved)
 
 
 def _generator(written: dict, doc: Document, mistakes: Mistakes) -> Part | None:
@@ -109,39 +119,18 @@ def _generator(written: dict, doc: Document, mistakes: Mistakes) -> Part | None:
     return find_part("generator", name, (*_KEYS, "generator"), doc, mistakes)
 
 
-def describe(point: dict, names: Iterable[str]) -> str:
-    """``p = 64, s = 6``: the point by the parameters that tell it from others."""
-    return ", ".join(f"{name} = {show(point[name])}" for name in names)
-
-
-def _check(
-    generator: Part, points: list[dict], order: list[str], doc: Document, mistakes: Mistakes
-) -> None:
+def _check(generator: Part, points: list[dict], order: list[str], place: Place) -> str | None:
     check = generator.extra.get("check")
     if check is None:
-        return
-    place = doc.place((*_KEYS, "sweep") if order else _KEYS)
-    refused = []
-    for point in points:
-        try:
-            check(**point)
-        except ValueError as error:
-            refused.append((point, str(error)))
-        except UserError as error:
-            error.place = error.place or str(place)
-            raise
-        except Exception as error:
-            raise PluginError(
-                f"the check of generator '{generator.name}' raised"
-                f" {type(error).__name__}: {error}.",
-                place=str(place),
-            ) from error
-    if refused:
-        point, text = refused[0]
-        where = f" at {describe(point, order)}" if order else ""
-        count = len(refused) - 1
-        others = f" ({count} more of the {len(points)} points are impossible.)" if count else ""
-        mistakes.add(place, f"impossible data{where}: {text.rstrip('.')}.{others}")
+        return None
+    cases = ((point, 1, point) for point in points)
+    with guarded("check", generator, place):
+        return refusal("impossible data", lambda p: check(**p), cases, order, len(points))
+
+
+def _check_memory(shapes: list[Group], order: list[str], total: int) -> str | None:
+    cases = ((group.point, group.count, group.shape) for group in shapes)
+    return refusal("impossible data", check_memory, cases, order, total)
 
 
 def _traits(generator: Part, points: list[dict], doc: Document) -> list[frozenset[str]]:

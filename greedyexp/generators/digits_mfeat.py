@@ -17,11 +17,21 @@ def _reads(**_) -> list[str]:
     return [str(path) for path in places.files(DATASET, places.located(DATASET))]
 
 
+def _shape(*, samples_per_digit) -> dict:
+    return {
+        "n_tasks": N_DIGITS,
+        "n_samples": N_DIGITS * samples_per_digit,
+        "n_features": sum(member.shape[1] for member in DATASET.members),
+        "shared_design": True,
+    }
+
+
 @generator(
     "digits_mfeat",
     title="Handwritten digits",
     paper="Jalali & Sanghavi 2012, section 4.2",
     provides=("multi_task", "test_rows", "labels"),
+    shape=_shape,
     reads=_reads,
     facts=("n_samples", "n_test", "constant_features"),
 )

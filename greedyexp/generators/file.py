@@ -29,11 +29,22 @@ def _read(path, response, truth) -> Problem:
     return _cached(path, tuple(response) if response else None, truth, tuple(stamps))
 
 
+def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
+    """Rows of each task that are not held out."""
+    return [int(n) - round(test_fraction * n) for n in problem.n_samples]
+
+
 def _check(*, path, response, truth, test_fraction, **_):
     problem = _read(path, response, truth)
-    for j, n in enumerate(problem.n_samples):
-        if n - round(test_fraction * n) < 2:
+    for j, fitted in enumerate(_fitted_rows(problem, test_fraction)):
+        if fitted < 2:
+            n = problem.n_samples[j]
             raise ValueError(f"task {j} has {n} rows: test_fraction leaves fewer than 2 to fit.")
+
+
+def _shape(*, path, response, truth, test_fraction, **_):
+    problem = _read(path, response, truth)
+    return {**problem.shape, "n_samples": min(_fitted_rows(problem, test_fraction))}
 
 
 def _provides(*, path, response, truth, test_fraction, **_):
@@ -51,6 +62,7 @@ def _provides(*, path, response, truth, test_fraction, **_):
     title="Your own data",
     provides=_provides,
     check=_check,
+    shape=_shape,
     facts=("n_samples", "n_features"),
     reads=lambda path, truth, **_: [name for name in (path, truth) if name],
 )

@@ -23,6 +23,7 @@ def _check(*, p, sparsity, **_):
     paper="Wainwright 2009",
     provides=("truth", "noise_std"),
     check=_check,
+    shape=lambda n_samples, p, **_: {"n_tasks": 1, "n_samples": n_samples, "n_features": p},
 )
 def gaussian(
     rng: np.random.Generator,

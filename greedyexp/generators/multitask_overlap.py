@@ -31,6 +31,16 @@ def rescaling(p: int, n_tasks: int, s: int, kappa: float) -> float:
     return s * math.log(outside) if outside > 0 else -math.inf
 
 
+def _n_samples(p: int, n_tasks: int, s: int, kappa: float, theta: float) -> int:
+    rate = rescaling(p, n_tasks, s, kappa)
+    return math.ceil(theta * rate) if rate > 0 else 0
+
+
+def _shape(*, p, n_tasks, sparsity, kappa, theta, **_):
+    n = _n_samples(p, n_tasks, _sparsity(p, sparsity), kappa, theta)
+    return {"n_tasks": n_tasks, "n_samples": n, "n_features": p}
+
+
 def _check(*, p, n_tasks, sparsity, kappa, theta, **_):
     s = _sparsity(p, sparsity)
     if s < 1:
@@ -44,8 +54,7 @@ def _check(*, p, n_tasks, sparsity, kappa, theta, **_):
             f"{n_tasks} supports of {s} entries with kappa = {kappa:g} need {union} rows"
             f" but p = {p}."
         )
-    rate = rescaling(p, n_tasks, s, kappa)
-    n = math.ceil(theta * rate) if rate > 0 else 0
+    n = _n_samples(p, n_tasks, s, kappa, theta)
     if n < 2:
         raise ValueError(
             f"theta = {theta:g} gives n = {n} samples at p = {p}, sparsity {s}, kappa = {kappa:g};"
@@ -61,6 +70,7 @@ def _check(*, p, n_tasks, sparsity, kappa, theta, **_):
         ("truth", "noise_std", "multi_task") if n_tasks > 1 else ("truth", "noise_std")
     ),
     check=_check,
+    shape=_shape,
     facts=("s", "n_samples"),
 )
 def multitask_overlap(
@@ -89,7 +99,7 @@ def multitask_overlap(
     ``noise_std`` (0.1 in the captions; the text's "variance 0.1" is 0.316).
     """
     s = _sparsity(p, sparsity)
-    n = math.ceil(theta * rescaling(p, n_tasks, s, kappa))
+    n = _n_samples(p, n_tasks, s, kappa, theta)
     shared = _shared_rows(s, kappa)
     own = s - shared
     rows = rng.permutation(p)

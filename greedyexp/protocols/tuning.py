@@ -54,6 +54,20 @@ def _check_path(part: Part, path: Path, expected: tuple[int, int]) -> None:
             )
 
 
+def check_folds(n_samples: int, folds: int) -> None:
+    """Refuse more folds than the fewest rows of a task.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if n_samples < folds:
+        raise ValueError(
+            f"{folds}-fold cross-validation needs at least {folds} rows; a task has {n_samples}."
+        )
+
+
 def cross_validated(
     part: Part, problem: Problem, params: dict, *, folds: int, rng: np.random.Generator
 ) -> tuple[Path, int]:
@@ -76,11 +90,10 @@ def cross_validated(
     DataError
         When a task has fewer rows than folds.
     """
-    smallest = int(problem.n_samples.min())
-    if smallest < folds:
-        raise DataError(
-            f"{folds}-fold cross-validation needs at least {folds} rows; a task has {smallest}."
-        )
+    try:
+        check_folds(int(problem.n_samples.min()), folds)
+    except ValueError as error:
+        raise DataError(str(error)) from None
     path = fit(part, problem, params)
     certified = path.converged.copy()
     held_out = _fold_rows(problem, folds, rng)
