@@ -32,7 +32,8 @@ def claim(test, **more) -> dict:
 
 
 REFUSED = [
-    ("threshold(t_path) <", "cannot be read"),
+    ("threshold(t_path) <", "cannot be read", "Write a comparison"),
+    ("threshold(t_path", "cannot be read", "in quotes"),
     ("threshold(t_pth) < 1", "no algorithm 't_pth'", "Did you mean 't_path'?"),
     ("treshold(t_path) < 1", "no function 'treshold'", "Did you mean 'threshold'?"),
     ("threshold(t_path, t_size) < 1", "0 or 1, but 't_size' is not", "t_found"),
@@ -251,3 +252,23 @@ def test_the_schema_knows_claims():
     for bad in (claim("a", tset=1), {"id": "a", "quote": "q"}, claim("a", id="a b")):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(with_claims(bad), schema)
+
+
+def test_claims_about_what_the_command_line_took_out_are_left_out():
+    settings = with_claims(
+        claim("threshold(t_path) < threshold(t_lasso)", id="both"),
+        claim("threshold(t_lasso) > 0", id="kept"),
+    )
+    assert [one.id for one in load(settings).claims] == ["both", "kept"]
+    changed = load(settings, overrides=["algorithms=[t_lasso]"])
+    assert [one.id for one in changed.claims] == ["kept"]
+    assert changed.dropped == {"both": "there is no algorithm 't_path' in the experiment."}
+    assert [entry["id"] for entry in changed.resolved["claims"]] == ["kept"]
+    assert load(changed.resolved).claims == changed.claims
+    # A claim that is wrong in itself, or comes from the command line, is refused all the same.
+    assert "unknown key 'tst'" in message(
+        with_claims(claim("threshold(t_lasso) > 0", tst=1)), overrides=["trials=4"]
+    )
+    assert "no algorithm 't_pth'" in message(
+        settings, overrides=['claims=[{id: a, quote: b, test: "threshold(t_pth) < 1"}]']
+    )

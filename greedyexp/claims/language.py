@@ -61,9 +61,12 @@ def parse(text: str, setting: Setting) -> Test:
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # Inside [...] YAML ends an unquoted text at a comma.
+        cut = text.count("(") != text.count(")")
+        remedy = "Put a test with a comma in quotes." if cut else ""
         raise mistake(
             f"the test '{shortened(text)}' cannot be read.",
-            "Write a comparison, such as threshold(a) < threshold(b).",
+            remedy or "Write a comparison, such as threshold(a) < threshold(b).",
         ) from None
     try:
         return _Reader(text, setting).test(tree)
