@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -79,12 +80,54 @@ def read_claims(
             mistakes.add(
                 doc.place((*keys, "id")), f"two claims have the id '{entry['id']}'.", "Rename one."
             )
-        _check_where(entry["where"], (*keys, "where"), data, setting, doc, mistakes)
-        try:
-            claims.append(compile_claim(entry, setting, family))
-        except BadClaim as error:
-            mistakes.add(doc.place((*keys, *error.keys)), error.message, error.remedy or "")
+        claims += _compiled(entry, keys, data, setting, family, doc, mistakes)
     return claims
+
+
+def drop_strangers(doc: Document, data: Data, setting: Setting) -> dict[str, str]:
+    """Take claims out of a changed experiment that speak of what it no longer has.
+
+    Whoever runs other algorithms or fixes what the file sweeps wants their numbers, not claims
+    about the rest.
+
+    Returns
+    -------
+    dict of str to str
+        Id of each and why it does not apply.
+    """
+    dropped: dict[str, str] = {}
+    gone = set()
+    for keys, entry in _read(doc, "claims", ClaimEntry, Mistakes()):
+        found = Mistakes()
+        _compiled(entry, keys, data, setting, "", doc, found)
+        if found:
+            dropped[entry["id"]] = found.found[0][1]
+            gone.add(keys[-1])
+    if gone:
+        before = copy.deepcopy(doc)
+        kept = [index for index in range(len(before.data["claims"])) if index not in gone]
+        doc.data["claims"] = [None] * len(kept)
+        for place, index in enumerate(kept):
+            doc.graft(("claims", place), before, ("claims", index))
+    return dropped
+
+
+def _compiled(
+    entry: dict,
+    keys: Keys,
+    data: Data,
+    setting: Setting,
+    family: str,
+    doc: Document,
+    mistakes: Mistakes,
+) -> list[Claim]:
+    """The claim of an entry; none after noting a mistake in its tests."""
+    _check_where(entry["where"], (*keys, "where"), data, setting, doc, mistakes)
+    try:
+        return [compile_claim(entry, setting, family)]
+    except BadClaim as error:
+        mistakes.add(doc.place((*keys, *error.keys)), error.message, error.remedy or "")
+        return []
 
 
 def read_readings(doc: Document, mistakes: Mistakes) -> list[dict]:

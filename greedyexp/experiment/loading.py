@@ -10,7 +10,7 @@ from greedyexp.claims.model import family_of
 from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
-from greedyexp.experiment.claims import read_claims, read_readings, texts_of
+from greedyexp.experiment.claims import drop_strangers, read_claims, read_readings, texts_of
 from greedyexp.experiment.compatibility import refuse_columns, refuse_figure, refuse_part
 from greedyexp.experiment.data import Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
@@ -91,8 +91,12 @@ def load(
     columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
+    words = setting_of(
+        _resolved(settings, plugins, data, algorithms, doc), metric_parts, columns - texts_of(data)
+    )
+    changed = overrides and not any(text.startswith("claims") for text in overrides)
+    dropped = drop_strangers(doc, data, words) if changed else {}
     resolved = _resolved(settings, plugins, data, algorithms, doc)
-    words = setting_of(resolved, metric_parts, columns - texts_of(data))
     claims = read_claims(doc, data, words, family_of(resolved), mistakes)
     read_readings(doc, mistakes)
     mistakes.stop_if_any()
@@ -109,6 +113,7 @@ def load(
         figures=[spec for _, _, spec in figures],
         tables=[spec for _, _, spec in tables],
         claims=claims,
+        dropped=dropped,
         plugins=plugins,
         resolved=resolved,
     )

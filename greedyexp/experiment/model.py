@@ -150,6 +150,8 @@ class Experiment:
         As written.
     claims : list of Claim
         As written, their tests parsed.
+    dropped : dict of str to str
+        Id of each claim of the file that the changes of the command line made void, and why.
     plugins : list of str
         Absolute paths.
     resolved : dict
@@ -174,6 +176,7 @@ class Experiment:
     figures: list[FigureSpec]
     tables: list[FigureSpec]
     claims: list[Claim]
+    dropped: dict[str, str]
     plugins: list[str]
     resolved: dict
 

@@ -140,6 +140,8 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         f"{title}: {done.done} of {done.total} done, {done.failed} failed;"
         f" {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
+    for claim, why in experiment.dropped.items():
+        say(f"  claim {claim} left out: {why}")
     labels = {spec.label for spec in experiment.algorithms}
     for line in outcomes.problems(done.csv, labels):
         click.echo(f"  {line}", err=True)
