@@ -273,6 +273,19 @@ def test_numbers_must_have_one_finite_value_in_a_group():
     assert judge(frame, "proportion(a) < s / 2 + 1", sweep=sweep).verdict == "supported"
 
 
+def test_a_boundary_beside_the_estimate_gets_a_p_value_near_one():
+    counts = [0, 0, 0, 0, 0, 1, 8, 35, 52, 71, 77, 92, 95, 96, 96, 100, 100, 100, 100, 100, 100]
+    sweep = {"theta": np.round(np.arange(0.4, 4.41, 0.2), 10).tolist()}
+    frame = table(
+        sweep, {"a": lambda point: wins(counts[sweep["theta"].index(point["theta"])], 100)}
+    )
+    middle = only(judge(frame, "threshold(a) < 9", sweep=sweep)).estimate
+    for shift in (1e-7, 1e-5, 1e-3):
+        beside = only(judge(frame, f"threshold(a) < {middle + shift!r}", sweep=sweep))
+        assert 0.9 < beside.p <= 1
+        assert beside.verdict == "inconclusive"
+
+
 def test_several_rows_for_one_replicate_are_not_trials():
     frame = table({}, {"a": lambda _: wins(9, 10)})
     twice = pd.concat([frame, frame], ignore_index=True)

@@ -18,6 +18,10 @@ from greedyexp.stats.paired import phi
 from greedyexp.stats.proportions import wilson
 from greedyexp.stats.sequential import anytime_confidence, confidence_sequence
 
+# The ends of shorter intervals are lost in the rounding of likelihoods; p-values of thresholds
+# above one less this are not told apart.
+LEAST_CONFIDENCE = 0.01
+
 
 @dataclass
 class Estimate:
@@ -92,6 +96,7 @@ class Crossed(Estimate):
     sequential: bool = False
 
     def _interval(self, confidence: float) -> tuple[float, float]:
+        confidence = max(confidence, LEAST_CONFIDENCE)
         level = anytime_confidence(confidence) if self.sequential else confidence
         fit = crossing(self.x, self.successes, self.trials, level=self.level, confidence=level)
         return fit.low, fit.high

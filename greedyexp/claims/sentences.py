@@ -76,7 +76,7 @@ def number_words(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "undetermined"
     if math.isinf(value):
-        return "above all tested" if value > 0 else "below all tested"
+        return "infinity" if value > 0 else "minus infinity"
     return f"{value:.4g}"
 
 
