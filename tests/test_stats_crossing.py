@@ -139,3 +139,12 @@ def test_impossible_data_are_refused(bad):
 def test_levels_outside_0_and_1_are_refused(keyword):
     with pytest.raises(ValueError, match=keyword):
         crossing(GRID, WINS, TRIALS, **{keyword: 1.0})
+
+
+@pytest.mark.parametrize("confidence", np.geomspace(1.1e-5, 1.3e-5, 40))
+def test_an_end_that_the_first_step_hits_is_found(confidence):
+    wins = [0, 0, 0, 0, 0, 1, 8, 35, 52, 71, 77, 92, 95, 96, 96, 100, 100, 100, 100, 100, 100]
+    x = np.round(np.linspace(0.4, 4.4, 21), 10)
+    fit = crossing(x, wins, np.full(21, 100), confidence=confidence)
+    assert fit.low <= fit.estimate <= fit.high
+    assert fit.high - fit.low < 1e-5

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.row_factor import remove, solve_transposed, solve_upper
+from greedyexp.kernels.cholesky import remove, solve, solve_transposed
 from greedyexp.kernels.row_gradient import dot, gradient
 
 # Added to the diagonal of the curvature, relative to it; it is singular for duplicate columns.
@@ -119,8 +119,8 @@ def curvature(G, grad, scale, active, entering, inverse):
 
 
 @njit(cache=True)
-def _factor(matrix, upper):
-    """Upper Cholesky factor, with more ridge for as long as the matrix is not definite."""
+def _factor(matrix, lower):
+    """Cholesky factor, with more ridge for as long as the matrix is not definite."""
     diagonal = np.empty(len(matrix))
     for a in range(len(matrix)):
         diagonal[a] = matrix[a, a]
@@ -130,7 +130,7 @@ def _factor(matrix, upper):
         for a in range(len(matrix)):
             matrix[a, a] = diagonal[a] + ridge * max(diagonal[a], floor)
         try:
-            upper[:] = np.linalg.cholesky(matrix).T
+            lower[:] = np.linalg.cholesky(matrix)
             return True
         except Exception:
             ridge *= 100.0
@@ -157,16 +157,16 @@ def bounded_step(matrix, slope, scale):
     """
     size = len(slope)
     change = np.zeros(size)
-    upper = np.empty((size, size))
-    if not _factor(matrix, upper):
+    lower = np.empty((size, size))
+    if not _factor(matrix, lower):
         return change
     place = np.arange(size)
     left = -slope
-    step, carried = np.empty(size), np.empty(size)
+    step, carried = np.empty(size), np.zeros(size)
     while size > 0:
         step[:size] = left[:size]
-        solve_transposed(upper, size, step)
-        solve_upper(upper, size, step)
+        solve(lower, size, step)
+        solve_transposed(lower, size, step, step)
         length, met = 1.0, -1
         for v in range(size):
             room = scale[place[v]] + change[place[v]]
@@ -178,7 +178,7 @@ def bounded_step(matrix, slope, scale):
             break
         change[place[met]] = -scale[place[met]]
         left[:size] *= 1.0 - length
-        remove(upper, size, met, carried)
+        remove(lower, size, met, carried)
         for v in range(met, size - 1):
             place[v] = place[v + 1]
             left[v] = left[v + 1]

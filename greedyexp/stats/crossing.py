@@ -303,12 +303,27 @@ def _end(profile: _Profile, z: float, start: float, step: float) -> float:
     inside = start
     while -FAR <= inside <= profile.x[-1] + FAR or (inside > 0) == (step < 0):
         outside = inside + step
-        if profile.excess(outside, z) > 0:
-            if profile.excess(inside, z) >= 0:
+        beyond = profile.excess(outside, z)
+        if beyond > 0:
+            before = profile.excess(inside, z)
+            if before >= 0:
                 return inside
-            end = brentq(profile.excess, inside, outside, args=(z,), xtol=1e-8, rtol=1e-12)
+            end = _root(profile, z, inside, before, outside, beyond)
             # The likelihood may jump where trials were made; the end is then that very point.
             nearest = profile.x[np.argmin(np.abs(profile.x - end))]
             return float(nearest if abs(nearest - end) < 1e-7 else end)
         inside, step = outside, 2 * step
     return float(np.copysign(np.inf, step))
+
+
+def _root(profile: _Profile, z: float, inside: float, before: float, outside: float, beyond: float):
+    """Where the excess crosses 0 between two places with known values of other signs."""
+    # Asked once more at an end, rounding could give another sign than it did.
+    known = {inside: before, outside: beyond}
+    return brentq(
+        lambda tau: known[tau] if tau in known else profile.excess(tau, z),
+        inside,
+        outside,
+        xtol=1e-8,
+        rtol=1e-12,
+    )
