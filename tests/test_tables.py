@@ -223,12 +223,13 @@ def test_a_wrong_parameter_in_the_folder_is_a_sentence(folder):
     for params, sentence in (
         ({"row": "n_train", "metrics": ["error"], "rows": 1}, "has no parameter 'rows'"),
         ({"row": "n_train", "metrics": 3}, "table 'comparison'"),
-        ({"row": "n_train"}, "needs 'metrics'"),
+        ({"row": "n_train"}, "needs a value for 'metrics'"),
     ):
         text = yaml.safe_dump(_config(figures=[], tables=[{"comparison": params}]))
         (folder / "config.yaml").write_text(text)
-        with pytest.raises(ConfigError, match=sentence):
+        with pytest.raises(ConfigError, match=sentence) as refused:
             report.draw(folder)
+        assert str(folder) in str(refused.value)
 
 
 def test_columns_are_refused_before_any_work():

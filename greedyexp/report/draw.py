@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from greedyexp import registry
-from greedyexp.errors import ConfigError, StorageError
-from greedyexp.experiment.parameters import BadValue, Parameters
+from greedyexp.errors import StorageError, UserError
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.report.source import Source, entries, read_source
 from greedyexp.report.tabulate import write_table
 
@@ -33,8 +33,18 @@ def draw(folder: Path) -> list[Path]:
     StorageError
         When the table or the configuration is missing or unreadable, or a file cannot be written.
     ConfigError
-        When a figure or a table does not exist or names a column that the CSV does not have.
+        When a figure or a table does not exist, has a wrong parameter, or names a column that the
+        CSV does not have. An error that names no file names the folder.
     """
+    try:
+        return _drawn(folder)
+    except UserError as error:
+        if str(folder) not in (error.place or ""):
+            error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
+        raise
+
+
+def _drawn(folder: Path) -> list[Path]:
     import matplotlib.pyplot as plt
 
     from greedyexp.figures.style import use_style
@@ -64,21 +74,7 @@ def _parts(config: dict, kind: str) -> Iterator[tuple[registry.Part, dict, str]]
         seen[name] = seen.get(name, 0) + 1
         part = registry.find(kind, name)
         stem = name if seen[name] == 1 else f"{name}_{seen[name]}"
-        yield part, _validated(part, given), stem
-
-
-def _validated(part: registry.Part, given: dict) -> dict:
-    parameters = Parameters(part)
-    unknown = sorted(given.keys() - set(parameters.names))
-    if unknown:
-        raise ConfigError(f"{part.kind} '{part.name}' has no parameter '{unknown[0]}'.")
-    missing = [name for name in parameters.required() if name not in given]
-    if missing:
-        raise ConfigError(f"{part.kind} '{part.name}' needs '{missing[0]}'.")
-    try:
-        return parameters.defaults | {key: parameters.read(key, given[key]) for key in given}
-    except BadValue as error:
-        raise ConfigError(f"{part.kind} '{part.name}': {error}") from None
+        yield part, Parameters(part).read_all(given), stem
 
 
 def _fingerprint(source: Source) -> str:

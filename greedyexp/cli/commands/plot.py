@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import failures, figures, options
+from greedyexp.cli import failures, options
 
 
 @click.command("plot", short_help="Redraw figures and tables from CSV files.")
@@ -22,7 +22,7 @@ def command(ctx: click.Context, path: Path, quiet: bool) -> None:
     code = failures.DONE
     for folder in report.run_folders(path):
         try:
-            drawn = figures.drawn(folder)
+            drawn = report.draw(folder)
         except UserError as error:
             # One damaged folder must not keep the others from being drawn.
             code = failures.tell(error, ctx)

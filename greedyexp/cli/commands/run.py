@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from greedyexp import shipped
-from greedyexp.cli import failures, figures, options, outcomes, plan, text, verdicts
+from greedyexp.cli import failures, options, outcomes, plan, text, verdicts
 from greedyexp.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def rehearse(experiment: Experiment) -> int:
 
 def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool, **how) -> int:
     """Run one experiment, draw its figures, judge its claims and print the summary."""
-    from greedyexp import runner
+    from greedyexp import report, runner
     from greedyexp.report.verify import verify
 
     say = (lambda *_: None) if quiet else click.echo
@@ -149,7 +149,7 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         click.echo("Interrupted: everything finished is kept; the same command goes on.", err=True)
         return failures.INTERRUPTED
     # Drawn before anything is printed: a reader that closes the pipe must not cost a figure.
-    drawn = figures.drawn(folder)
+    drawn = report.draw(folder)
     judged = verdicts.lines(verify(folder)) if experiment.claims else []
     say(done.csv)
     for figure in drawn:
