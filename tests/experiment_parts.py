@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import pytest
 import yaml
+from kept_registry import kept_registry
 from pydantic import Field
 
 from greedyexp import registry
@@ -84,14 +85,9 @@ def _register():
 @pytest.fixture(autouse=True)
 def registered():
     """The parts above, added to the registry for one test."""
-    for kind in registry.PACKAGES:
-        registry.parts(kind)
-    before = {kind: dict(known) for kind, known in registry._PARTS.items()}
-    _register()
-    yield
-    for kind, known in before.items():
-        registry._PARTS[kind].clear()
-        registry._PARTS[kind].update(known)
+    with kept_registry():
+        _register()
+        yield
 
 
 BASE = """\

@@ -113,46 +113,46 @@ def test_a_shipped_config_is_found_by_name_from_any_folder(tmp_path):
     )
 
 
-def test_an_absent_config_names_the_nearest_shipped_one(tmp_path):
-    result = greedyexp("check", "phase_transitoin", cwd=tmp_path)
+def test_an_absent_config_names_the_nearest_shipped_one(call, tmp_path):
+    result = call("check", "phase_transitoin", cwd=tmp_path)
     refused(result, "phase_transitoin", "Did you mean 'phase_transition'?")
-    refused(greedyexp("check", ".", cwd=tmp_path), "folder")
+    refused(call("check", ".", cwd=tmp_path), "folder")
 
 
-def test_an_absent_file_names_the_nearest_one_beside_it(tmp_path):
+def test_an_absent_file_names_the_nearest_one_beside_it(call, tmp_path):
     write_toy(tmp_path)
     (tmp_path / "toys").mkdir()
     (tmp_path / "toy.yaml").rename(tmp_path / "toys" / "threshold.yaml")
-    result = greedyexp("check", "toys/treshold.yaml", cwd=tmp_path)
+    result = call("check", "toys/treshold.yaml", cwd=tmp_path)
     refused(result, "toys/treshold.yaml", "no such file", "Did you mean 'threshold.yaml'?")
-    refused(greedyexp("check", "absent/toy.yaml", cwd=tmp_path), "no such file")
+    refused(call("check", "absent/toy.yaml", cwd=tmp_path), "no such file")
 
 
-def test_options_beat_the_file_and_resolved_config_gives_the_same_experiment(tmp_path):
+def test_options_beat_the_file_and_resolved_config_gives_the_same_experiment(call, tmp_path):
     write_toy(tmp_path)
     changes = ["--set", "data.sweep.n_samples=[5, 6, 7]", "--set", "data.p=3"]
-    result = greedyexp("check", "toy.yaml", *changes, "--trials", "4", cwd=tmp_path)
+    result = call("check", "toy.yaml", *changes, "--trials", "4", cwd=tmp_path)
     assert result.stdout == "ok: 3 data points x 4 trials x 1 algorithm = 12 rows\n"
-    resolved = greedyexp(
+    resolved = call(
         "check", "toy.yaml", *changes, "--trials", 4, "--seed", 9, "--resolved", cwd=tmp_path
     ).stdout
     config = yaml.safe_load(resolved)
     assert (config["trials"], config["seed"], config["data"]["p"]) == (4, 9, 3)
     (tmp_path / "again.yaml").write_text(resolved)
-    again = greedyexp("check", "again.yaml", "--resolved", cwd=tmp_path).stdout
+    again = call("check", "again.yaml", "--resolved", cwd=tmp_path).stdout
     assert again == resolved
 
 
-def test_only_keeps_what_matches(tmp_path):
+def test_only_keeps_what_matches(call, tmp_path):
     write_toy(tmp_path, algorithms="[toy_exact, toy_slow]")
-    result = greedyexp(
+    result = call(
         *("check", "toy.yaml", "--only", "n_samples=8", "--only", "algorithm=toy_slow"),
         cwd=tmp_path,
     )
     assert result.stdout == "ok: 1 data point x 3 trials x 1 algorithm = 3 rows\n"
 
 
-def test_bad_options_are_refused(tmp_path):
+def test_bad_options_are_refused(call, tmp_path):
     write_toy(tmp_path)
-    refused(greedyexp("check", "toy.yaml", "--set", "trials", cwd=tmp_path), "trials")
-    refused(greedyexp("check", "toy.yaml", "--only", "n_sample=8", cwd=tmp_path), "n_samples")
+    refused(call("check", "toy.yaml", "--set", "trials", cwd=tmp_path), "trials")
+    refused(call("check", "toy.yaml", "--only", "n_sample=8", cwd=tmp_path), "n_samples")

@@ -70,8 +70,8 @@ def test_version_and_list_of_commands(tmp_path):
         (["new", "algorthm", "x"], "Did you mean 'algorithm'?"),
     ],
 )
-def test_wrong_usage_names_what_is_right(tmp_path, arguments, hint):
-    refused(greedyexp(*arguments, cwd=tmp_path), hint)
+def test_wrong_usage_names_what_is_right(call, tmp_path, arguments, hint):
+    refused(call(*arguments, cwd=tmp_path), hint)
 
 
 def test_a_closed_pipe_is_quiet(tmp_path):

@@ -19,15 +19,15 @@ def test_a_new_config_runs_and_draws(tmp_path):
     assert list((folder / "figures").glob("*.png"))
 
 
-def test_new_algorithm_and_generator_run_in_a_new_config(tmp_path):
+def test_new_algorithm_and_generator_run_in_a_new_config(call, tmp_path):
     for kind, name in (("config", "study"), ("algorithm", "mine"), ("generator", "mine_too")):
-        result = greedyexp("new", kind, name, cwd=tmp_path)
+        result = call("new", kind, name, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
     assert len((tmp_path / "mine.py").read_text().splitlines()) <= 20
     command = result.stdout.splitlines()[-1].removeprefix("Next: greedyexp ").split()
-    shown = greedyexp(*command, cwd=tmp_path)
+    shown = call(*command, cwd=tmp_path)
     assert shown.stdout.startswith("generator mine_too: ")
-    result = greedyexp(
+    result = call(
         *("run", "study.yaml", "--profile", "smoke", "--engine", "serial"),
         *("--set", "plugins=[mine.py, mine_too.py]", "--set", "algorithms=[mine]"),
         *("--set", "data.generator=mine_too"),
@@ -42,17 +42,17 @@ def test_new_algorithm_and_generator_run_in_a_new_config(tmp_path):
     assert [row["support"] for row in rows if row["n_samples"] == "60"].count("1") >= 1
 
 
-def test_a_file_is_overwritten_only_by_force(tmp_path):
+def test_a_file_is_overwritten_only_by_force(call, tmp_path):
     (tmp_path / "study.yaml").write_text("precious")
-    refused(greedyexp("new", "config", "study", cwd=tmp_path), "study.yaml", "--force")
+    refused(call("new", "config", "study", cwd=tmp_path), "study.yaml", "--force")
     assert (tmp_path / "study.yaml").read_text() == "precious"
-    assert greedyexp("new", "config", "study", "--force", cwd=tmp_path).returncode == 0
+    assert call("new", "config", "study", "--force", cwd=tmp_path).returncode == 0
     assert (tmp_path / "study.yaml").read_text() != "precious"
 
 
-def test_impossible_names_are_refused(tmp_path):
-    refused(greedyexp("new", "config", "../study", cwd=tmp_path), "'../study'")
-    refused(greedyexp("new", "algorithm", "lambda", cwd=tmp_path), "'lambda'")
-    refused(greedyexp("new", "algorithm", "2fast", cwd=tmp_path), "'2fast'")
-    refused(greedyexp("new", "generator", "gaussian", cwd=tmp_path), "'gaussian' exists")
+def test_impossible_names_are_refused(call, tmp_path):
+    refused(call("new", "config", "../study", cwd=tmp_path), "'../study'")
+    refused(call("new", "algorithm", "lambda", cwd=tmp_path), "'lambda'")
+    refused(call("new", "algorithm", "2fast", cwd=tmp_path), "'2fast'")
+    refused(call("new", "generator", "gaussian", cwd=tmp_path), "'gaussian' exists")
     assert list(tmp_path.iterdir()) == []

@@ -76,9 +76,9 @@ def test_list_of_everything_has_each_kind_and_a_users_plugin(tmp_path):
         assert f"\n  {config.stem}" in result.stdout
 
 
-def test_show_tells_type_default_range_and_description(tmp_path):
+def test_show_tells_type_default_range_and_description(call, tmp_path):
     (tmp_path / "mine.py").write_text(DOCUMENTED)
-    text = greedyexp("show", "documented", "--plugin", "mine.py", cwd=tmp_path).stdout
+    text = call("show", "documented", "--plugin", "mine.py", cwd=tmp_path).stdout
     assert text.startswith(
         "algorithm documented: Documented\n\nFirst line.\n\nSecond paragraph.\n\n"
         "Notes\n-----\nA note.\n"
@@ -109,21 +109,21 @@ def test_show_works_for_every_part_of_a_kind(kind):
             assert f"\n{parameter} " in text
 
 
-def test_show_of_an_unknown_name_looks_over_all_kinds(tmp_path):
-    refused(greedyexp("show", "gausian", cwd=tmp_path), "'gausian'", "Did you mean 'gaussian'?")
-    refused(greedyexp("show", "row_suport", cwd=tmp_path), "Did you mean 'row_support'?")
+def test_show_of_an_unknown_name_looks_over_all_kinds(call, tmp_path):
+    refused(call("show", "gausian", cwd=tmp_path), "'gausian'", "Did you mean 'gaussian'?")
+    refused(call("show", "row_suport", cwd=tmp_path), "Did you mean 'row_support'?")
 
 
-def test_show_and_list_refuse_a_plugin_that_cannot_be_imported(tmp_path):
+def test_show_and_list_refuse_a_plugin_that_cannot_be_imported(call, tmp_path):
     (tmp_path / "broken.py").write_text("raise RuntimeError('no luck')\n")
-    refused(greedyexp("list", "--plugin", "broken.py", cwd=tmp_path), "broken.py", "no luck")
-    refused(greedyexp("show", "x", "--plugin", "absent.py", cwd=tmp_path), "absent.py")
+    refused(call("list", "--plugin", "broken.py", cwd=tmp_path), "broken.py", "no luck")
+    refused(call("show", "x", "--plugin", "absent.py", cwd=tmp_path), "absent.py")
 
 
-def test_traceback_is_shown_only_when_asked_for(tmp_path):
+def test_traceback_is_shown_only_when_asked_for(call, tmp_path):
     (tmp_path / "broken.py").write_text("raise RuntimeError('no luck')\n")
-    before = greedyexp("--traceback", "list", "--plugin", "broken.py", cwd=tmp_path)
-    after = greedyexp("list", "--plugin", "broken.py", "--traceback", cwd=tmp_path)
+    before = call("--traceback", "list", "--plugin", "broken.py", cwd=tmp_path)
+    after = call("list", "--plugin", "broken.py", "--traceback", cwd=tmp_path)
     for result in (before, after):
         assert result.returncode == 2
         assert "Traceback (most recent call last)" in result.stderr
@@ -131,10 +131,10 @@ def test_traceback_is_shown_only_when_asked_for(tmp_path):
         assert result.stderr.splitlines()[-1].startswith("Error: ")
 
 
-def test_schema_is_a_json_schema(tmp_path):
+def test_schema_is_a_json_schema(call, tmp_path):
     import jsonschema
 
-    result = greedyexp("schema", cwd=tmp_path)
+    result = call("schema", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     schema = json.loads(result.stdout)
     jsonschema.validators.validator_for(schema).check_schema(schema)

@@ -53,7 +53,7 @@ def test_plot_redraws_from_the_table_alone(finished):
     assert all((folder / path).is_file() for path in drawn)
 
 
-def test_plot_of_a_damaged_table_is_refused_and_the_others_are_drawn(finished):
+def test_plot_of_a_damaged_table_is_refused_and_the_others_are_drawn(call, finished):
     folder, _ = finished
     run = folder / "results/toy/quick"
     for name, content in (("sound", (run / "toy.csv").read_bytes()), ("bad", b"")):
@@ -61,28 +61,28 @@ def test_plot_of_a_damaged_table_is_refused_and_the_others_are_drawn(finished):
         copy.mkdir(parents=True)
         (copy / "config.yaml").write_bytes((run / "config.yaml").read_bytes())
         (copy / f"{name}.csv").write_bytes(content)
-    result = greedyexp("plot", "damaged", cwd=folder)
+    result = call("plot", "damaged", cwd=folder)
     refused(result, "bad.csv")
     assert len(result.stdout.splitlines()) == 2
 
 
-def test_status_counts_what_is_there(finished):
+def test_status_counts_what_is_there(call, finished):
     folder, _ = finished
-    result = greedyexp("status", cwd=folder)
+    result = call("status", cwd=folder)
     assert result.returncode == 0, result.stderr
     heading, row = (re.split(r"  +", line.strip()) for line in result.stdout.splitlines())
     assert heading[:4] == ["run", "done", "failed", "missing"]
     assert row[:4] == ["toy/quick", "6", "0", "0"]
 
 
-def test_plot_and_status_without_runs_are_refused(tmp_path):
-    refused(greedyexp("status", cwd=tmp_path), "results")
-    refused(greedyexp("plot", "nowhere", cwd=tmp_path), "nowhere")
+def test_plot_and_status_without_runs_are_refused(call, tmp_path):
+    refused(call("status", cwd=tmp_path), "results")
+    refused(call("plot", "nowhere", cwd=tmp_path), "nowhere")
 
 
-def test_failed_replicates_are_rows_and_exit_code_1(tmp_path):
+def test_failed_replicates_are_rows_and_exit_code_1(call, tmp_path):
     write_toy(tmp_path, algorithms="[toy_exact, toy_broken]")
-    result = greedyexp("run", "toy.yaml", "--engine", "serial", "--quiet", cwd=tmp_path)
+    result = call("run", "toy.yaml", "--engine", "serial", "--quiet", cwd=tmp_path)
     assert result.returncode == 1
     assert result.stdout == ""
     assert "error: 6 rows, first: toy_broken: " in result.stderr
@@ -90,44 +90,44 @@ def test_failed_replicates_are_rows_and_exit_code_1(tmp_path):
     assert "Traceback" not in result.stderr
     statuses = [row["status"] for row in table(tmp_path / "results/toy/quick")]
     assert sorted(statuses) == ["error"] * 6 + ["ok"] * 6
-    again = greedyexp("run", "toy.yaml", "--engine", "serial", cwd=tmp_path)
+    again = call("run", "toy.yaml", "--engine", "serial", cwd=tmp_path)
     assert again.returncode == 1
     assert "; 0 computed" in again.stdout
-    state = greedyexp("status", "results", cwd=tmp_path).stdout.splitlines()[1]
+    state = call("status", "results", cwd=tmp_path).stdout.splitlines()[1]
     assert re.search(r"error 6$", state)
-    retried = greedyexp("run", "toy.yaml", "--engine", "serial", "--retry-failed", cwd=tmp_path)
+    retried = call("run", "toy.yaml", "--engine", "serial", "--retry-failed", cwd=tmp_path)
     assert retried.returncode == 1
     assert "; 6 computed" in retried.stdout
 
 
-def test_several_configs_stop_at_the_first_failure_unless_told_to_keep_going(tmp_path):
+def test_several_configs_stop_at_the_first_failure_unless_told_to_keep_going(call, tmp_path):
     write_toy(tmp_path, "first", algorithms="[toy_broken]")
     write_toy(tmp_path, "second")
     (tmp_path / "third.yaml").write_text("name: third\n")
     both = ("run", "first.yaml", "second.yaml", "--engine", "serial")
-    stopped = greedyexp(*both, cwd=tmp_path)
+    stopped = call(*both, cwd=tmp_path)
     assert stopped.returncode == 1
     assert "Not run: second." in stopped.stderr
     assert not (tmp_path / "results/second").exists()
-    refused(greedyexp(*both, "third.yaml", "--out", "other", cwd=tmp_path), "third.yaml")
+    refused(call(*both, "third.yaml", "--out", "other", cwd=tmp_path), "third.yaml")
     assert not (tmp_path / "other").exists(), "a bad config must be noticed before any work"
-    gone_on = greedyexp(*both, "third.yaml", "--keep-going", cwd=tmp_path)
+    gone_on = call(*both, "third.yaml", "--keep-going", cwd=tmp_path)
     assert gone_on.returncode == 2
     assert "third.yaml" in gone_on.stderr
     assert len(table(tmp_path / "results/second/quick")) == 6
 
 
-def test_two_configs_of_one_name_are_refused(tmp_path):
+def test_two_configs_of_one_name_are_refused(call, tmp_path):
     write_toy(tmp_path)
     (tmp_path / "copy.yaml").write_text((tmp_path / "toy.yaml").read_text())
-    refused(greedyexp("run", "toy.yaml", "copy.yaml", cwd=tmp_path), "copy.yaml", "'toy'")
+    refused(call("run", "toy.yaml", "copy.yaml", cwd=tmp_path), "copy.yaml", "'toy'")
     assert not (tmp_path / "results").exists()
 
 
-def test_dry_run_tries_each_algorithm_and_writes_nothing(tmp_path):
+def test_dry_run_tries_each_algorithm_and_writes_nothing(call, tmp_path):
     write_toy(tmp_path, algorithms="[toy_exact, toy_broken]")
     before = sorted(tmp_path.iterdir())
-    result = greedyexp("run", "toy.yaml", "--dry-run", cwd=tmp_path)
+    result = call("run", "toy.yaml", "--dry-run", cwd=tmp_path)
     assert result.returncode == 1, result.stderr
     assert "2 data points x 3 trials x 2 algorithms = 12 rows" in result.stdout
     assert re.search(r"toy_broken +error .*toy_broken cannot do this", result.stdout)
@@ -135,29 +135,29 @@ def test_dry_run_tries_each_algorithm_and_writes_nothing(tmp_path):
     assert [path for path in sorted(tmp_path.iterdir()) if path.name != "__pycache__"] == before
 
 
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+def test_a_folder_that_cannot_be_written_is_refused(call, tmp_path):
     write_toy(tmp_path)
     (tmp_path / "blocked").write_text("a file, where a folder is needed")
-    result = greedyexp("run", "toy.yaml", "--out", "blocked/results", cwd=tmp_path)
+    result = call("run", "toy.yaml", "--out", "blocked/results", cwd=tmp_path)
     refused(result, "blocked")
     assert (tmp_path / "blocked").read_text() == "a file, where a folder is needed"
 
 
-def test_what_a_smaller_run_leaves_out_is_not_lost(finished):
+def test_what_a_smaller_run_leaves_out_is_not_lost(call, finished):
     folder, _ = finished
-    less = greedyexp(
+    less = call(
         *("run", "toy.yaml", "--engine", "serial", "--only", "n_samples=8", "--trials", "1"),
         cwd=folder,
     )
     assert "1 of 1 done, 0 failed; 0 computed" in less.stdout
-    whole = greedyexp("run", "toy.yaml", "--engine", "serial", "--set", FIGURE, cwd=folder)
+    whole = call("run", "toy.yaml", "--engine", "serial", "--set", FIGURE, cwd=folder)
     assert "6 of 6 done, 0 failed; 0 computed" in whole.stdout
     assert len(table(folder / "results/toy/quick")) == 6
 
 
-def test_a_figure_that_cannot_be_drawn_is_refused_before_any_work(tmp_path):
+def test_a_figure_that_cannot_be_drawn_is_refused_before_any_work(call, tmp_path):
     write_toy(tmp_path)
-    result = greedyexp(
+    result = call(
         *("run", "toy.yaml", "--engine", "serial"),
         *("--set", "figures=[{phase_transition: {x: n_sample, success: {default: support}}}]"),
         cwd=tmp_path,
@@ -166,7 +166,7 @@ def test_a_figure_that_cannot_be_drawn_is_refused_before_any_work(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-def test_status_of_a_damaged_run_is_refused_and_the_others_are_shown(finished):
+def test_status_of_a_damaged_run_is_refused_and_the_others_are_shown(call, finished):
     folder, _ = finished
     for name in ("bad", "sound"):
         copy = folder / "half" / name / "quick"
@@ -175,6 +175,6 @@ def test_status_of_a_damaged_run_is_refused_and_the_others_are_shown(finished):
             if file.is_file():
                 (copy / file.name).write_bytes(file.read_bytes())
     (folder / "half/bad/quick/config.yaml").write_text("[")
-    result = greedyexp("status", "half", cwd=folder)
+    result = call("status", "half", cwd=folder)
     refused(result, "half/bad/quick/config.yaml")
     assert re.search(r"^toy/quick +6 ", result.stdout, re.MULTILINE)

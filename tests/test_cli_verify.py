@@ -1,4 +1,4 @@
-"""``greedyexp verify`` and the claims of ``greedyexp run``, as processes."""
+"""``greedyexp verify`` and the claims of ``greedyexp run``."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def add_claims(config: Path, *names: str) -> None:
 def runs(tmp_path_factory) -> Path:
     """Three experiments that ran: one claim each that holds, is open, is refuted."""
     folder = tmp_path_factory.mktemp("verify")
-    for name in CLAIMS:
-        config = write_toy(folder, name, "[toy_exact, toy_broken]")
-        add_claims(config, name)
-        run = greedyexp("run", config, "--engine", "serial", "--set", "time_limit=null", cwd=folder)
-        # Replicates of the broken algorithm failed; that a claim is refuted is a result.
-        assert run.returncode == 1, run.stderr
-        word = {"good": "supported", "open": "inconclusive", "bad": "refuted"}[name]
+    configs = [write_toy(folder, name, "[toy_exact, toy_broken]") for name in CLAIMS]
+    for config in configs:
+        add_claims(config, config.stem)
+    options = ("--engine", "serial", "--keep-going", "--set", "time_limit=null")
+    run = greedyexp("run", *configs, *options, cwd=folder)
+    # Replicates of the broken algorithm failed; that a claim is refuted is a result.
+    assert run.returncode == 1, run.stderr
+    for name, word in (("good", "supported"), ("open", "inconclusive"), ("bad", "refuted")):
         assert f"{name}  {word}" in run.stdout
     return folder
 
@@ -67,13 +68,13 @@ def test_run_and_verify_write_the_same_bytes(results):
         ("", ("--strict",), 4),
     ],
 )
-def test_exit_codes(results, name, options, code):
-    done = greedyexp("verify", results / name, *options, cwd=results)
+def test_exit_codes(call, results, name, options, code):
+    done = call("verify", results / name, *options, cwd=results)
     assert (done.returncode, done.stderr) == (code, "")
 
 
-def test_what_is_said_of_a_claim(results):
-    said = greedyexp("verify", results / "open", cwd=results).stdout
+def test_what_is_said_of_a_claim(call, results):
+    said = call("verify", results / "open", cwd=results).stdout
     assert "open (quick): 1 claim, 1 inconclusive" in said
     assert "open: inconclusive (2 of 2 tests)" in said
     for words in (
@@ -86,19 +87,19 @@ def test_what_is_said_of_a_claim(results):
         "Section 3",
     ):
         assert words in said
-    assert "40 per point (40 failed)" in greedyexp("verify", results / "bad", cwd=results).stdout
+    assert "40 per point (40 failed)" in call("verify", results / "bad", cwd=results).stdout
 
 
-def test_quiet_tells_what_is_not_supported_and_nothing_else(results):
-    said = greedyexp("verify", results, "-q", cwd=results).stdout
+def test_quiet_tells_what_is_not_supported_and_nothing_else(call, results):
+    said = call("verify", results, "-q", cwd=results).stdout
     assert "bad: refuted" in said
     assert "open: inconclusive" in said
     assert "good" not in said
-    assert greedyexp("verify", results / "good", "-q", cwd=results).stdout == ""
+    assert call("verify", results / "good", "-q", cwd=results).stdout == ""
 
 
-def test_json_is_what_the_files_hold(results):
-    done = greedyexp("verify", results, "--json", cwd=results)
+def test_json_is_what_the_files_hold(call, results):
+    done = call("verify", results, "--json", cwd=results)
     contents = json.loads(done.stdout)
     files = sorted(results.rglob("claims.json"))
     assert contents == [json.loads(file.read_text(encoding="utf-8")) for file in files]
@@ -108,47 +109,47 @@ def test_json_is_what_the_files_hold(results):
     assert done.returncode == 4
 
 
-def test_one_damaged_folder_does_not_hide_the_others(results):
+def test_one_damaged_folder_does_not_hide_the_others(call, results):
     (results / "good" / "quick" / "config.yaml").write_text("name: [")
-    done = greedyexp("verify", results, cwd=results)
+    done = call("verify", results, cwd=results)
     assert "bad: refuted" in done.stdout
     assert "open: inconclusive" in done.stdout
     refused(done, "config.yaml", "not a readable configuration")
 
 
-def test_a_claim_that_cannot_be_read_is_one_sentence(results):
+def test_a_claim_that_cannot_be_read_is_one_sentence(call, results):
     config = results / "good" / "quick" / "config.yaml"
     config.write_text(config.read_text().replace("proportion(toy_exact)", "proportion(toy_exct)"))
-    refused(greedyexp("verify", config.parent, cwd=results), str(config), "'toy_exct'")
+    refused(call("verify", config.parent, cwd=results), str(config), "'toy_exct'")
     config.write_text("name: good\ntrials: 3\ndata: {}\nalgorithms: []\nmetrics: []\nclaims: [1]\n")
-    refused(greedyexp("verify", config.parent, cwd=results), str(config), "a claim lacks its id")
+    refused(call("verify", config.parent, cwd=results), str(config), "a claim must be a mapping")
 
 
-def test_a_folder_without_claims_says_so(results):
+def test_a_folder_without_claims_says_so(call, results):
     config = results / "good" / "quick" / "config.yaml"
     config.write_text(config.read_text().partition("claims:")[0])
-    done = greedyexp("verify", config.parent, "--strict", cwd=results)
+    done = call("verify", config.parent, "--strict", cwd=results)
     assert done.returncode == 0
     assert "good (quick): the experiment makes no claims" in done.stdout
     # Verdicts of an earlier configuration must not outlive it.
     assert not (config.parent / "claims.json").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused(results):
+def test_a_folder_that_cannot_be_written_is_refused(call, results):
     target = results / "good" / "quick" / "claims.json"
     target.unlink()
     target.mkdir()
-    refused(greedyexp("verify", results / "good", cwd=results), "claims.json")
+    refused(call("verify", results / "good", cwd=results), "claims.json")
 
 
-def test_nothing_to_verify_is_refused(tmp_path):
-    refused(greedyexp("verify", cwd=tmp_path), "no finished run", "results")
+def test_nothing_to_verify_is_refused(call, tmp_path):
+    refused(call("verify", cwd=tmp_path), "no finished run", "results")
 
 
-def test_a_narrowed_run_leaves_its_claims_open(tmp_path):
+def test_a_narrowed_run_leaves_its_claims_open(call, tmp_path):
     config = write_toy(tmp_path, "toy", "[toy_exact, toy_broken]")
     add_claims(config, "good", "bad")
-    run = greedyexp("run", config, "--only", "algorithm=toy_exact", "-j", "1", cwd=tmp_path)
+    run = call("run", config, "--only", "algorithm=toy_exact", "-j", "1", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert "bad   inconclusive" in run.stdout
     found = json.loads((tmp_path / "results/toy/quick/claims.json").read_text(encoding="utf-8"))
@@ -156,16 +157,16 @@ def test_a_narrowed_run_leaves_its_claims_open(tmp_path):
     assert "no rows of toy_broken" in found["claims"][1]["reason"]
 
 
-def test_check_refuses_what_a_claim_cannot_mean(tmp_path):
+def test_check_refuses_what_a_claim_cannot_mean(call, tmp_path):
     config = write_toy(tmp_path)
     add_claims(config, "good")
     config.write_text(config.read_text().replace("> 0.5", "> 0.5 * n_sampels"))
     line = len(config.read_text().splitlines())
     refused(
-        greedyexp("check", config, cwd=tmp_path),
+        call("check", config, cwd=tmp_path),
         f"toy.yaml:{line}",
         "no column 'n_sampels'",
         "Did you mean 'n_samples'?",
     )
-    allowed = greedyexp("check", config, "--set", "claims=[]", cwd=tmp_path)
+    allowed = call("check", config, "--set", "claims=[]", cwd=tmp_path)
     assert allowed.returncode == 0

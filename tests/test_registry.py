@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from kept_registry import kept_registry
 
 from greedyexp import registry
 from greedyexp.errors import ConfigError, PluginError, did_you_mean
@@ -28,12 +29,8 @@ def y(problem, coef, *, {argument}):
 
 @pytest.fixture(autouse=True)
 def _restored():
-    for kind in registry.PACKAGES:
-        registry.parts(kind)
-    before = {kind: dict(known) for kind, known in registry._PARTS.items()}
-    yield
-    for kind, known in before.items():
-        registry._PARTS[kind] = known
+    with kept_registry():
+        yield
 
 
 def write(path: Path, text: str) -> Path:
