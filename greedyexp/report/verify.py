@@ -7,10 +7,13 @@ from pathlib import Path
 
 from greedyexp import registry
 from greedyexp.claims.evaluation import Judged, evaluate_claims
-from greedyexp.claims.model import Claim, compile_claim, family_of
+from greedyexp.claims.model import BadClaim, Claim, compile_claim, family_of
 from greedyexp.claims.record import as_json, record
-from greedyexp.claims.setting import setting_of
+from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.errors import ConfigError
+from greedyexp.experiment.claims import ClaimEntry
+from greedyexp.experiment.mistakes import dotted
+from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text
 
@@ -64,19 +67,32 @@ def verify(folder: Path) -> Verified:
 
 def _judged(source: Source) -> list[Judged]:
     config = source.config
-    if not config.get("claims"):
+    entries = config.get("claims") or []
+    if not entries:
         return []
+    place = str(source.folder / "config.yaml")
     try:
+        if not isinstance(entries, list):
+            raise ConfigError("claims must be a list.")
         metrics = [registry.find("metric", name) for name in config["metrics"]]
         setting = setting_of(config, metrics, source.frame.columns)
-        claims = [_claim(entry, setting, family_of(config)) for entry in config["claims"]]
+        family = family_of(config)
+        claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
     except ConfigError as error:
-        error.place = error.place or str(source.folder / "config.yaml")
+        error.place = f"{place}: {error.place}" if error.place else place
         raise
     return evaluate_claims(claims, source.frame, setting)
 
 
-def _claim(entry, setting, family: str) -> Claim:
-    if not isinstance(entry, dict) or not {"id", "quote", "test"} <= entry.keys():
-        raise ConfigError("a claim lacks its id, its quote or its test.")
-    return compile_claim(entry, setting, family)
+def _claim(entry, index: int, setting: Setting, family: str) -> Claim:
+    """A claim of ``config.yaml``, which somebody may have edited since the run."""
+    try:
+        read = read_value(model_adapter(ClaimEntry), entry, "a claim")
+        return compile_claim(read.model_dump(), setting, family)
+    except BadValue as error:
+        keys, message, remedy = error.found[0]
+        wrong = ConfigError(message, remedy=remedy or None)
+    except BadClaim as error:
+        keys, wrong = error.keys, error
+    wrong.place = dotted(("claims", index, *keys))
+    raise wrong from None
