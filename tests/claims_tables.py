@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 
+import numpy as np
 import pandas as pd
 
 from greedyexp import registry
@@ -12,6 +14,8 @@ from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import Setting, setting_of
 
 METRICS = ("support", "frobenius_error")
+THETA = np.round(np.arange(0.4, 1.61, 0.1), 10).tolist()
+SWEEP = {"theta": THETA}
 
 
 def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool = False) -> Setting:
@@ -65,3 +69,19 @@ def only(judged: Judged):
 def wins(count: int, trials: int) -> list[int]:
     """Ones, then zeros."""
     return [1] * count + [0] * (trials - count)
+
+
+def latent(seed: int, trials: int) -> dict:
+    """A uniform number for every data set: what makes it hard for all algorithms alike."""
+    rng = np.random.default_rng(seed)
+    return {theta: rng.uniform(size=trials) for theta in THETA}
+
+
+def curve(tau: float, uniform: dict, width: float = 0.1):
+    """Outcomes of an algorithm whose transition lies at tau."""
+
+    def outcomes(point):
+        p = 1 / (1 + math.exp(-(point["theta"] - tau) / width))
+        return (uniform[point["theta"]] < p).astype(int).tolist()
+
+    return outcomes

@@ -372,7 +372,7 @@ def test_a_check_that_raises_is_a_mistake_of_the_plugin():
     load(small("gaussian", {"t_raises": {"k": 1}}))
 
 
-def test_a_hundred_thousand_points_load_in_seconds_and_each_shape_is_checked_once():
+def test_twenty_thousand_points_load_in_seconds_and_each_shape_is_checked_once():
     seen = []
 
     @registry.algorithm("t_counts", check=lambda shape, **_: seen.append(tuple(shape.values())))
@@ -383,12 +383,12 @@ def test_a_hundred_thousand_points_load_in_seconds_and_each_shape_is_checked_onc
         "generator": "multitask_overlap",
         "n_tasks": 2,
         "sweep": {
-            "theta": {"from": 0.5, "to": 2.0, "num": 500},
-            "noise_std": {"from": 0.0, "to": 1.0, "num": 200},
+            "theta": {"from": 0.5, "to": 2.0, "num": 200},
+            "noise_std": {"from": 0.0, "to": 1.0, "num": 100},
         },
     }
     start = time.perf_counter()
     told = message(small(data, "t_counts", "t_lasso", {"greedy_dirty": {"w": 2.5}}, "dirty_lasso"))
-    assert time.perf_counter() - start < 20
-    assert told.endswith("(99999 more of the 100000 points are impossible.)")
+    assert time.perf_counter() - start < 5
+    assert told.endswith("(19999 more of the 20000 points are impossible.)")
     assert len(seen) == len(set(seen)) > 50

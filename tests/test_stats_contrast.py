@@ -103,6 +103,6 @@ def test_level_by_inversion_is_the_p_value():
         p = stats.ttest_1samp(values, value).pvalue
         got = level_of(interval_at, value)
         assert p <= got <= 1.001 * p
-        assert len(calls) <= 40
+        assert len(calls) <= 20
     assert level_of(lambda confidence: (0.0, 1.0), 0.5) == 1
     assert level_of(lambda confidence: (0.0, 1.0), 2.0) == 1e-9

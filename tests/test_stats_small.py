@@ -15,7 +15,7 @@ from greedyexp.stats.sequential import confidence_sequence
 
 @pytest.mark.parametrize("p", [0.02, 0.5, 0.8])
 def test_a_sequence_rarely_ever_misses(p):
-    runs, length = 2000, 400
+    runs, length = 1000, 400
     wins = np.cumsum(np.random.default_rng(3).random((runs, length)) < p, axis=1)
     low, high = confidence_sequence(wins, np.arange(1, length + 1), confidence=0.9)
     missed = np.mean(np.any((low > p) | (high < p), axis=1))
