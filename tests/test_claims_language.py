@@ -269,6 +269,14 @@ def test_claims_about_what_the_command_line_took_out_are_left_out():
     assert "unknown key 'tst'" in message(
         with_claims(claim("threshold(t_lasso) > 0", tst=1)), overrides=["trials=4"]
     )
+    for wrong, words in (
+        (claim("threshold(t_laso) > 0", id="typo"), "no algorithm 't_laso'"),
+        (claim("threshold(t_lasso", id="cut"), "cannot be read"),
+        (claim("threshold(t_lasso) > 0", id="where", where={"kapa": 0.3}), "no column 'kapa'"),
+    ):
+        both = with_claims(claim("threshold(t_path) < threshold(t_lasso)", id="both"), wrong)
+        for change in ("trials=4", "algorithms=[t_lasso]"):
+            assert words in message(both, overrides=[change])
     assert "no algorithm 't_pth'" in message(
         settings, overrides=['claims=[{id: a, quote: b, test: "threshold(t_pth) < 1"}]']
     )

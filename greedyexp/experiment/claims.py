@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -59,21 +60,42 @@ class Reading(BaseModel):
 
 
 def read_claims(
-    doc: Document, data: Data, setting: Setting, family: str, mistakes: Mistakes
-) -> list[Claim]:
+    doc: Document,
+    data: Data,
+    setting: Setting,
+    family: str,
+    mistakes: Mistakes,
+    *,
+    unchanged: Callable[[], object] | None = None,
+) -> tuple[list[Claim], dict[str, str]]:
     """The claims, those with mistakes left out and noted.
 
     Parameters
     ----------
     doc : Document
-        Settings after profile and overrides.
+        Settings after profile and overrides; strangers are taken out of its claims.
     data : Data
         Whose values ``where`` chooses from.
     setting : Setting
         The names that tests may use.
     family : str
         The figure of claims that name none.
+    unchanged : callable, optional
+        Loads the experiment without the changes of the command line. Given when there are such:
+        claims about what they took away are left out.
+
+    Returns
+    -------
+    claims : list of Claim
+    dropped : dict of str to str
+        Id of each claim that was left out and why it does not apply.
+
+    Raises
+    ------
+    ConfigError
+        When claims do not apply and the experiment has mistakes without the changes too.
     """
+    dropped = _drop_strangers(doc, data, setting, unchanged) if unchanged else {}
     claims: list[Claim] = []
     for keys, entry in _read(doc, "claims", ClaimEntry, mistakes):
         if entry["id"] in [claim.id for claim in claims]:
@@ -81,19 +103,16 @@ def read_claims(
                 doc.place((*keys, "id")), f"two claims have the id '{entry['id']}'.", "Rename one."
             )
         claims += _compiled(entry, keys, data, setting, family, doc, mistakes)
-    return claims
+    return claims, dropped
 
 
-def drop_strangers(doc: Document, data: Data, setting: Setting) -> dict[str, str]:
+def _drop_strangers(
+    doc: Document, data: Data, setting: Setting, unchanged: Callable[[], object]
+) -> dict[str, str]:
     """Take claims out of a changed experiment that speak of what it no longer has.
 
     Whoever runs other algorithms or fixes what the file sweeps wants their numbers, not claims
     about the rest.
-
-    Returns
-    -------
-    dict of str to str
-        Id of each and why it does not apply.
     """
     dropped: dict[str, str] = {}
     gone = set()
@@ -104,6 +123,8 @@ def drop_strangers(doc: Document, data: Data, setting: Setting) -> dict[str, str
             dropped[entry["id"]] = found.found[0][1]
             gone.add(keys[-1])
     if gone:
+        # A claim that is wrong in itself is refused, not left out.
+        unchanged()
         before = copy.deepcopy(doc)
         kept = [index for index in range(len(before.data["claims"])) if index not in gone]
         doc.data["claims"] = [None] * len(kept)

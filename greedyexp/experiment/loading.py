@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from greedyexp import protocols
@@ -10,7 +11,7 @@ from greedyexp.claims.model import family_of
 from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
-from greedyexp.experiment.claims import drop_strangers, read_claims, read_readings, texts_of
+from greedyexp.experiment.claims import read_claims, read_readings, texts_of
 from greedyexp.experiment.compatibility import refuse_columns, refuse_figure, refuse_part
 from greedyexp.experiment.data import Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
@@ -91,13 +92,11 @@ def load(
     columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
-    words = setting_of(
-        _resolved(settings, plugins, data, algorithms, doc), metric_parts, columns - texts_of(data)
-    )
-    changed = overrides and not any(text.startswith("claims") for text in overrides)
-    dropped = drop_strangers(doc, data, words) if changed else {}
     resolved = _resolved(settings, plugins, data, algorithms, doc)
-    claims = read_claims(doc, data, words, family_of(resolved), mistakes)
+    words = setting_of(resolved, metric_parts, columns - texts_of(data))
+    unchanged = _unchanged(source, profile, overrides)
+    family = family_of(resolved)
+    claims, dropped = read_claims(doc, data, words, family, mistakes, unchanged=unchanged)
     read_readings(doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
@@ -115,7 +114,7 @@ def load(
         claims=claims,
         dropped=dropped,
         plugins=plugins,
-        resolved=resolved,
+        resolved=_resolved(settings, plugins, data, algorithms, doc),
     )
     return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
 
@@ -137,6 +136,20 @@ def _open(source: str | Path | dict) -> tuple[Document, Path]:
             place=str(doc.place()),
         )
     return doc, Path(source).resolve().parent
+
+
+def _unchanged(
+    source: str | Path | dict, profile: str, overrides: Sequence[str]
+) -> Callable[[], Experiment] | None:
+    """Loads the experiment without its overrides; None when these do not set claims apart.
+
+    Plugins stay: another version of a part cannot be registered beside the one in use.
+    """
+    keys = [parse_override(text).key for text in overrides]
+    if set(keys) <= {"plugins"} or any(key.startswith("claims") for key in keys):
+        return None
+    kept = [text for text, key in zip(overrides, keys, strict=True) if key == "plugins"]
+    return partial(load, source, profile=profile, overrides=kept)
 
 
 def _set_options(doc: Document, **options: int | None) -> None:
