@@ -9,6 +9,8 @@ import tracemalloc
 import pytest
 from runner_lab import Laboratory
 
+from greedyexp import experiment as experiments
+from greedyexp import runner
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.runner import session
 from greedyexp.runner.engines.base import Engine, Halt, Item, Result
@@ -85,7 +87,9 @@ def test_no_more_workers_than_results_are_started(lab, monkeypatch):
 
     started = []
     real = processes.Member
-    monkeypatch.setattr(processes, "Member", lambda work: started.append(work) or real(work))
+    monkeypatch.setattr(
+        processes, "Member", lambda work, **how: started.append(work) or real(work, **how)
+    )
     assert len(collect(ProcessesEngine(16), lab, items_of(lab, 1, (0,)))) == 1
     assert len(started) == 1
 
@@ -253,3 +257,57 @@ def test_memory_does_not_grow_with_the_experiment(lab, monkeypatch):
     small = peak_of_run(lab, 2000, monkeypatch)
     large = peak_of_run(lab, 8000, monkeypatch)
     assert large < 1.2 * small
+
+
+COMPILED = '''
+import os
+
+import numba
+import numpy as np
+
+from greedyexp import algorithm
+
+
+@numba.njit(cache=True)
+def total(x):
+    return x.sum()
+
+
+@algorithm("TAG_compiled")
+def compiled(problem):
+    """Logs which process it runs in."""
+    value = total(problem.y[0])
+    with open("LOG", "a") as log:
+        log.write(f"{os.getpid()}\\n")
+    return np.full((problem.n_features, 1), value)
+'''
+
+
+def test_what_a_process_computed_after_compiling_is_computed_again_by_another(lab, tmp_path):
+    plugin = tmp_path / "compiled.py"
+    plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
+    report = lab.run(
+        plugins=[str(lab.plugin), str(plugin)], algorithms=[f"{lab.tag}_compiled"], trials=3
+    )
+    assert (report.done, report.failed) == (6, 0)
+    first, *others = (tmp_path / "pids").read_text().split()
+    assert len(others) == 6
+    assert set(others) == {others[0]} != {first}
+
+
+@pytest.mark.deep
+def test_rows_do_not_depend_on_whether_kernels_were_compiled_by_the_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = {
+        "name": "cold",
+        "trials": 2,
+        "data": {"generator": "multitask_overlap", "p": 64, "sweep": {"theta": [0.6, 1.2, 3.0]}},
+        "algorithms": [{"lasso": {"tuning": "oracle"}}, {"dirty_lasso": {"tuning": "oracle"}}],
+        "metrics": ["frobenius_error", "sign_support"],
+    }
+    experiment = experiments.load(settings)
+    tables = [
+        runner.run(experiment, tmp_path / name, jobs=1, progress=False).csv.read_bytes()
+        for name in ("compiling", "loading")
+    ]
+    assert tables[0] == tables[1]

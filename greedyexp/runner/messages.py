@@ -2,7 +2,8 @@
 
 A batch goes down; up comes ``READY`` or ``FAILED`` once, then for each item one ``DATA`` and one
 ``RESULT`` per algorithm, in order, as they finish. ``COMPILING`` brackets the compilation of
-kernels, which the time limit does not count.
+kernels, which the time limit does not count. ``COMPILED`` comes instead of a result that the
+process must not give, after which it leaves.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class Kind(IntEnum):
     DATA = 2
     RESULT = 3
     COMPILING = 4
+    COMPILED = 5
 
 
 def pair() -> tuple[connection.Connection, connection.Connection]:

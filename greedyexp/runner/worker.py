@@ -11,6 +11,7 @@ import warnings
 from multiprocessing.connection import Connection
 
 from numba.core import event
+from numba.core.caching import NullCache
 
 from greedyexp.errors import UserError
 from greedyexp.runner.engines.base import Item
@@ -54,7 +55,7 @@ def die_with(parent: int) -> None:
 
 def serve(channel: Connection) -> None:
     """Receive the work, say ready, then run batches."""
-    work = channel.recv()
+    work, may_start_over = channel.recv()
     try:
         bench = Bench(work)
     except UserError as error:
@@ -66,14 +67,31 @@ def serve(channel: Connection) -> None:
     compiling = CompilationListener(channel)
     # This event covers loading compiled code from the cache as well as compiling it.
     event.register("numba:compiler_lock", compiling)
+    event.register("numba:compile", compiling.fresh)
     channel.send((Kind.READY,))
     while True:
         for item in channel.recv():
-            run_item(channel, bench, compiling, item)
+            if not run_item(channel, bench, compiling, item, may_start_over):
+                channel.send((Kind.COMPILED,))
+                return
 
 
-def run_item(channel: Connection, bench: Bench, compiling: CompilationListener, item: Item) -> None:
-    """Make one data set, run its algorithms, send a message after each."""
+def run_item(
+    channel: Connection,
+    bench: Bench,
+    compiling: CompilationListener,
+    item: Item,
+    may_start_over: bool,
+) -> bool:
+    """Make one data set, run its algorithms, send a message after each.
+
+    Returns
+    -------
+    bool
+        False when code was compiled on the way. The same code loaded from the cache may round a
+        last digit differently (it is linked in another order), and a row must not depend on
+        whether its process found the cache filled: what was computed is not sent.
+    """
     watch = Stopwatch(compiling)
     try:
         problem = bench.problem(item.params, item.replicate)
@@ -82,12 +100,34 @@ def run_item(channel: Connection, bench: Bench, compiling: CompilationListener, 
         failure = data_failure(error)
         for _ in item.algorithms:
             channel.send((Kind.RESULT, failure, 0.0))
-        return
+        return True
     channel.send((Kind.DATA, known, watch.seconds() / len(item.algorithms)))
     for algorithm in item.algorithms:
         watch = Stopwatch(compiling)
         outcome = bench.outcome(problem, item.params, item.replicate, algorithm)
+        if compiling.fresh.found and may_start_over:
+            return False
         channel.send((Kind.RESULT, outcome, watch.seconds()))
+    return True
+
+
+class FreshCode(event.Listener):
+    """Notes when numba compiles a function that the next process will find in the cache.
+
+    Attributes
+    ----------
+    found : bool
+    """
+
+    def __init__(self):
+        self.found = False
+
+    def on_start(self, event: event.Event) -> None:
+        pass
+
+    def on_end(self, event: event.Event) -> None:
+        # A function that is not cached is compiled in every process, and so alike in all.
+        self.found |= not isinstance(event.data["dispatcher"]._cache, NullCache)
 
 
 class CompilationListener(event.Listener):
@@ -97,6 +137,8 @@ class CompilationListener(event.Listener):
     ----------
     seconds : float
         Time spent compiling so far.
+    fresh : FreshCode
+        Whether anything was compiled rather than loaded.
     """
 
     def __init__(self, channel: Connection):
@@ -104,6 +146,7 @@ class CompilationListener(event.Listener):
         self._depth = 0
         self._since = 0.0
         self.seconds = 0.0
+        self.fresh = FreshCode()
 
     def on_start(self, event: event.Event) -> None:
         if self._depth == 0:

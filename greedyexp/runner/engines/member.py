@@ -39,6 +39,8 @@ class Member:
     ----------
     work : Work
         Sent at once; the worker says ready when its parts are loaded.
+    may_start_over : bool
+        Whether it leaves its work to another process once it has compiled code.
 
     Attributes
     ----------
@@ -46,16 +48,19 @@ class Member:
         Whether it has loaded its parts.
     compiling : bool
         Whether numba is compiling, time that counts against no limit.
+    spent : bool
+        Whether it has filled the cache of compiled code and leaves its work to another.
     since : float
         When it last said something, by ``time.monotonic``.
     """
 
-    def __init__(self, work: Work):
+    def __init__(self, work: Work, *, may_start_over: bool):
         self.channel, end = pair()
         with end:
             self.process = _spawn(end)
         self.ready = False
         self.compiling = False
+        self.spent = False
         self.since = time.monotonic()
         self._batch: Batch = []
         self._item = 0
@@ -64,7 +69,7 @@ class Member:
         self._told = False
         # One that is dead already cannot be told; the pool finds its channel closed.
         with suppress(OSError):
-            self.channel.send(work)
+            self.channel.send((work, may_start_over))
 
     @property
     def busy(self) -> bool:
@@ -103,6 +108,8 @@ class Member:
             (self.compiling,) = content
         elif kind == Kind.READY:
             self.ready = True
+        elif kind == Kind.COMPILED:
+            self.spent = True
         else:
             raise _refusal(*content)
         return []

@@ -99,10 +99,12 @@ class _Pool:
         self._alone_until = time.monotonic() + _HEAD_START
         self._begun = False
         self._members: list[Member] = []
+        # Where the cache keeps nothing, every process compiles, and all alike.
+        self._starts_over_left = 3 * (1 + len(work.algorithms))
 
     def run(self, jobs: int, halt: Halt) -> Iterator[list[Result]]:
         for _ in range(jobs):
-            self._members.append(Member(self._work))
+            self._members.append(self._new_member())
         deadline = None
         while True:
             if halt.soon:
@@ -151,6 +153,9 @@ class _Pool:
                 results += member.receive()
             except (EOFError, OSError):
                 results += self._replace_dead(member)
+            if member.spent:
+                self._starts_over_left -= 1
+                self._replace(member, member.rest())
         return results
 
     def _replace_dead(self, member: Member) -> list[Result]:
@@ -188,4 +193,7 @@ class _Pool:
         if rest:
             self._put_back.append(rest)
             self._exhausted = False
-        self._members[self._members.index(member)] = Member(self._work)
+        self._members[self._members.index(member)] = self._new_member()
+
+    def _new_member(self) -> Member:
+        return Member(self._work, may_start_over=self._starts_over_left > 0)

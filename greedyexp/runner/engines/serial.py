@@ -15,7 +15,9 @@ from greedyexp.runner.work import Bench, Work, data_failure, facts
 class SerialEngine(Engine):
     """No workers: a debugger sees everything, and a crash of an algorithm is a crash of the run.
 
-    It cannot end an algorithm that runs too long and so takes no time limit.
+    It cannot end an algorithm that runs too long and so takes no time limit, and it cannot leave
+    its work to a new process after kernels were compiled: those of the run that compiles them may
+    round a last digit differently from those that later runs load.
     """
 
     name = "serial"
