@@ -2,16 +2,16 @@
 
 import json
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from figure_frames import style  # noqa: F401 (an autouse fixture)
 
 from greedyexp import report
 from greedyexp.errors import ConfigError, StorageError
 from greedyexp.figures.phase_transition import phase_transition
-from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.figures.style import COLOURS
 from greedyexp.frames.context import Context
 from greedyexp.report.source import read_source
 from greedyexp.stats.proportions import wilson
@@ -34,13 +34,6 @@ def frame():
             (64, 0.5, theta, int(30 * theta), k, "ours", "ok", float(k < wins)) for k in range(4)
         ]
     return table(rows)
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def curve(figure, axis=0):

@@ -1,14 +1,14 @@
 """What noise leaves visible: against simulated values, and as curves of the phase transition."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from figure_frames import style  # noqa: F401 (an autouse fixture)
 
 from greedyexp.errors import ConfigError
 from greedyexp.experiment import load
 from greedyexp.figures.phase_transition import phase_transition
-from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.figures.style import COLOURS
 from greedyexp.frames.context import Context
 from greedyexp.stats.proportions import wilson
 from greedyexp.stats.sequential import confidence_sequence
@@ -16,13 +16,6 @@ from greedyexp.theory.ceilings import visible
 
 CONTEXT = Context("demo", "quick", 10, "", {"ours": "greedy_dirty"}, {"ours": "Ours"})
 SIZES = {"n_samples": 267, "n_features": 128, "n_tasks": 2, "sparsity": 13}
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("noise_std", [0.0, 0.02, 0.1, 0.3])

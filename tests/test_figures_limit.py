@@ -1,13 +1,13 @@
 """Extrapolated thresholds: the line and its intercept against numpy, and what the figure says."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from scipy.special import expit, ndtri
 
 from greedyexp.errors import ConfigError
-from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.figures.style import COLOURS
 from greedyexp.figures.threshold_limit import threshold_limit
 from greedyexp.frames.context import Context
 from greedyexp.frames.limits import limit_at_zero
@@ -24,23 +24,14 @@ def transition(p, kappa, centre, *, values="sign", trials=30):
     """Deterministic successes along a logistic curve."""
     thetas = np.round(np.arange(0.3, 1.6, 0.1), 10)
     wins = np.round(trials * expit(12 * (thetas - centre)))
-    return pd.DataFrame(
-        [
-            (p, 2, kappa, theta, values, k, "greedy_dirty", "ok", float(k < won))
-            for theta, won in zip(thetas, wins, strict=True)
-            for k in range(trials)
-        ],
-        columns=[
-            "p",
-            "n_tasks",
-            "kappa",
-            "theta",
-            "values",
-            "replicate",
-            "algorithm",
-            "status",
-            "sign_support",
-        ],
+    return outcomes(
+        wins,
+        thetas=thetas,
+        trials=trials,
+        algorithm="greedy_dirty",
+        p=p,
+        kappa=kappa,
+        values=values,
     )
 
 
@@ -54,13 +45,6 @@ def frame():
         ],
         ignore_index=True,
     )
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def drawn(figure, gid, axis=0):

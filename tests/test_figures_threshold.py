@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from figure_frames import THETAS, outcomes, style  # noqa: F401 (an autouse fixture)
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from greedyexp.errors import ConfigError
-from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.figures.style import COLOURS
 from greedyexp.figures.transition_threshold import transition_threshold
 from greedyexp.frames.context import Context
 from greedyexp.frames.thresholds import thresholds
@@ -23,30 +23,7 @@ CONTEXT = Context(
     {"ours": "greedy_dirty", "lasso": "lasso"},
     {"ours": "Ours", "lasso": "Lasso"},
 )
-THETAS = (0.5, 1.0, 1.5, 2.0)
 SUCCESS = {"default": "sign_support"}
-
-
-def outcomes(wins, *, kappa=0.5, algorithm="ours", trials=20, p=64, thetas=THETAS):
-    """One row per trial; ``wins`` of them succeed at each theta."""
-    return pd.DataFrame(
-        [
-            (p, 2, kappa, theta, "sign", k, algorithm, "ok", float(k < won))
-            for theta, won in zip(thetas, wins, strict=True)
-            for k in range(trials)
-        ],
-        columns=[
-            "p",
-            "n_tasks",
-            "kappa",
-            "theta",
-            "values",
-            "replicate",
-            "algorithm",
-            "status",
-            "sign_support",
-        ],
-    )
 
 
 def logistic_crossing(wins, trials=20):
@@ -72,13 +49,6 @@ def frame():
         ],
         ignore_index=True,
     )
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def drawn(figure, colour, axis=0):

@@ -1,7 +1,10 @@
+"""The greedy method against Algorithm 1 written down again, paths by hand and symmetries."""
+
 import math
 
 import numpy as np
 import pytest
+from greedy_problems import three_unequal_entries, two_tasks
 from scipy.linalg import hadamard
 from slow_greedy_dirty import SlowGreedyDirty
 
@@ -9,7 +12,6 @@ from greedyexp import registry
 from greedyexp.algorithms.greedy_dirty import greedy_dirty
 from greedyexp.algorithms.refit import squared_loss, stationarity
 from greedyexp.errors import ConfigError, DataError
-from greedyexp.generators.multitask_overlap import multitask_overlap
 from greedyexp.problem import Problem, as_problem
 from greedyexp.theory import greedy as theory
 
@@ -136,13 +138,6 @@ def test_a_path_computed_by_hand():
     np.testing.assert_allclose(path.grid["epsilon"][:3], [2.0, 1.5, 0.125], rtol=1e-12)
 
 
-def three_unequal_entries():
-    """One row that matters, with gains 1, 0.4 and 0.4; columns are orthogonal."""
-    Y = np.zeros((4, 3))
-    Y[0] = np.sqrt(8 * np.array([1.0, 0.4, 0.4]))
-    return as_problem(2.0 * np.eye(4), Y)
-
-
 def test_a_row_takes_over_an_entry_with_its_earlier_reward():
     # w = 1.9: entry 1 > row 1.8 / w, then row 0.8 / w > entry 0.4. The row's reward goes with the
     # covered entry; the row costs 1.8 / w = 0.947 and is held against the entry's reward 1.
@@ -150,40 +145,6 @@ def test_a_row_takes_over_an_entry_with_its_earlier_reward():
     assert [np.count_nonzero(coef) for coef in stays.coef] == [0, 1, 3]
     assert stays.converged.all()
     np.testing.assert_allclose(stays.grid["epsilon"][:2], [1.0, 0.8 / 1.9], rtol=1e-12)
-
-
-def test_with_one_stack_and_w_nu_above_one_the_algorithm_may_never_end():
-    # As above, but 0.947 <= 0.96 * 1: the row is removed at once and all begins again.
-    problem = three_unequal_entries()
-    path = greedy_dirty(problem, w=1.9, nu=0.96)
-    assert path.converged.tolist() == [True, True, False]
-    assert "no answer below epsilon = 0.421" in path.message
-    answered = greedy_dirty(problem, w=1.9, nu=0.96, epsilon=[0.5, 0.1])
-    assert answered.converged.tolist() == [True, False]
-    assert np.count_nonzero(answered.coef[0]) == 1
-    with pytest.raises(RuntimeError, match="no end"):
-        SlowGreedyDirty(problem.X, problem.y, 1.9, 0.96).run(0.1)
-    per_class = greedy_dirty(problem, w=1.9, nu=0.96, stack="per_class")
-    assert per_class.converged.all()
-    assert np.count_nonzero(per_class.coef[-1]) == 3
-
-
-def test_runs_marked_as_endless_are_those_that_never_end():
-    endless = 0
-    for seed in range(400):
-        rng = np.random.default_rng(seed)
-        r = int(rng.integers(3, 6))
-        p, n = rng.integers(3, 6, 2)
-        X = [rng.standard_normal((n, p)) for _ in range(r)]
-        y = [rng.standard_normal(n) for _ in range(r)]
-        path = greedy_dirty(as_problem(X, y), w=1 + 0.4 * (r - 1), nu=0.95)
-        if path.converged.all():
-            continue
-        endless += 1
-        stuck = float(path.grid["epsilon"][-1])
-        with pytest.raises(RuntimeError, match="no end"):
-            SlowGreedyDirty(X, y, 1 + 0.4 * (r - 1), 0.95).run(stuck, max_steps=60)
-    assert endless >= 2
 
 
 def test_with_w_one_a_row_replaces_the_entry_it_covers():
@@ -227,17 +188,6 @@ def test_noiseless_well_conditioned_problems_are_recovered_with_threshold_zero(s
         path = greedy_dirty(as_problem(X, y), w=1.5, stack=stack, epsilon=0.0)
         np.testing.assert_allclose(path.coef[0], truth, atol=1e-11)
         assert np.array_equal(path.coef[0] != 0, truth != 0)
-
-
-def two_tasks(seed, n=80, p=40, s=4, noise=0.1):
-    rng = np.random.default_rng(seed)
-    truth = np.zeros((p, 2))
-    order = rng.permutation(p)
-    truth[order[:s], 0] = rng.choice([-1.0, 1.0], s)
-    truth[order[s // 2 : s // 2 + s], 1] = rng.choice([-1.0, 1.0], s)
-    X = tuple(rng.standard_normal((n, p)) for _ in range(2))
-    y = tuple(x @ b + noise * rng.standard_normal(n) for x, b in zip(X, truth.T, strict=True))
-    return Problem(X, y, truth, noise, s)
 
 
 def test_theory_threshold_recovers_the_support():
@@ -353,62 +303,6 @@ def test_exchanging_tasks_exchanges_columns_of_the_estimate():
     np.testing.assert_allclose(swapped.coef, plain.coef[:, :, ::-1], atol=1e-10)
 
 
-def test_support_never_exceeds_the_rows_of_a_task():
-    rng = np.random.default_rng(8)
-    X = [rng.standard_normal((n, 30)) for n in (5, 12)]
-    problem = as_problem(X, [rng.standard_normal(5), rng.standard_normal(12)])
-    path = greedy_dirty(problem, w=1.5, epsilon=0.0)
-    assert np.count_nonzero(path.coef[0][:, 0]) == 5
-    assert np.count_nonzero(path.coef[0][:, 1]) == 12
-    assert path.objective[0] == pytest.approx(0.0, abs=1e-12)
-
-
-def test_max_support_ends_the_path_and_answers_smaller_thresholds():
-    problem = two_tasks(9)
-    whole = greedy_dirty(problem, w=1.5)
-    short = greedy_dirty(problem, w=1.5, max_support=6)
-    sizes = np.count_nonzero(short.coef, axis=(1, 2))
-    assert sizes.max() <= 6
-    np.testing.assert_array_equal(short.coef, whole.coef[: len(short)])
-    assert np.count_nonzero(whole.coef[len(short)]) > 6
-    tiny = greedy_dirty(problem, w=1.5, max_support=6, epsilon=1e-6)
-    np.testing.assert_array_equal(tiny.coef[0], short.coef[-1])
-
-
-def test_a_column_almost_in_the_span_is_left_out_and_reported():
-    rng = np.random.default_rng(10)
-    Q = np.linalg.qr(rng.standard_normal((12, 5)))[0]
-    X = np.column_stack([Q[:, 0], Q[:, 0] + 1e-6 * Q[:, 1], Q[:, 2]])
-    y = 3 * Q[:, 0] + Q[:, 1] + 0.5 * Q[:, 2]
-    path = greedy_dirty(as_problem(X, np.stack([y, y], axis=1)), w=1.5, epsilon=0.0)
-    assert (path.coef[0] != 0).any(axis=1).sum() == 2
-    assert abs(path.coef).max() < 10
-    assert "span of their support" in path.message
-
-
-def test_nearly_dependent_columns_are_refitted_from_the_design():
-    rng = np.random.default_rng(11)
-    Q = np.linalg.qr(rng.standard_normal((30, 5)))[0]
-    X = np.column_stack([Q[:, 0], Q[:, 0] + 1e-4 * Q[:, 1], Q[:, 2]])
-    y = 2 * X[:, 0] + X[:, 2] + 5.0 * Q[:, 1] + 0.1 * Q[:, 3]
-    problem = as_problem(X, np.stack([y, y], axis=1))
-    path = greedy_dirty(problem, w=1.5, epsilon=0.0)
-    assert "redone from the design" in path.message
-    expected = np.linalg.lstsq(X, y, rcond=None)[0]
-    np.testing.assert_allclose(path.coef[0][:, 0], expected, rtol=1e-10)
-    assert path.objective[0] == pytest.approx(squared_loss(problem, path.coef[0]), rel=1e-12)
-
-
-def test_zero_responses_and_zero_columns_give_the_zero_estimate():
-    X = np.random.default_rng(0).standard_normal((9, 5))
-    path = greedy_dirty(as_problem(X, np.zeros((9, 2))), w=1.5)
-    assert len(path) == 1
-    assert not path.coef.any()
-    assert path.grid["epsilon"].tolist() == [0.0]
-    blank = greedy_dirty(as_problem(np.zeros((9, 5)), np.ones((9, 2))), w=1.5, epsilon=0.0)
-    assert not blank.coef.any()
-
-
 def test_weights_outside_the_interval_are_refused():
     with pytest.raises(ConfigError, match=r"w = 2\.5 lies outside the interval from 1 to .* 2"):
         greedy_dirty(two_tasks(0), w=[1.5, 2.5])
@@ -443,14 +337,3 @@ def test_parameters_are_declared_with_their_ranges():
     for wrong in ({"nu": 1.0}, {"nu": 0.0}, {"stack": "both"}, {"max_support": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             part.parameters(**wrong)
-
-
-def test_thresholds_that_max_support_left_unanswered_do_not_count_as_converged():
-    problem = multitask_overlap(np.random.default_rng(0), p=60, kappa=0.5, theta=2.0)
-    whole = greedy_dirty(problem, w=1.5, epsilon=[1.0, 1e-4])
-    cut = greedy_dirty(problem, w=1.5, epsilon=[1.0, 1e-4], max_support=3)
-    assert whole.converged.all()
-    assert (whole.coef[1] != 0).sum() > 3
-    assert cut.converged.tolist() == [True, False]
-    assert (cut.coef[1] != 0).sum() <= 3
-    assert "max_support ended the path" in cut.message

@@ -3,18 +3,18 @@
 import csv
 import re
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from figure_frames import style  # noqa: F401 (an autouse fixture)
 from scipy import stats
 
 from greedyexp import registry, report
 from greedyexp.errors import ConfigError, StorageError
 from greedyexp.experiment import load
 from greedyexp.figures.comparison import comparison as figure_of
-from greedyexp.figures.style import COLOURS, use_style
+from greedyexp.figures.style import COLOURS
 from greedyexp.frames.comparison import MetricStyle
 from greedyexp.frames.context import Context
 from greedyexp.report.tabulate import write_table
@@ -51,13 +51,6 @@ def frame():
     ]
     names = ["n_train", "replicate", "algorithm", "status", "error", "size"]
     return pd.DataFrame(rows, columns=names)
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def values(frame, label, n, metric="error"):
