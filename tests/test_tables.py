@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import yaml
 from figure_frames import style  # noqa: F401 (an autouse fixture)
 from scipy import stats
 
-from greedyexp import registry, report
+from greedyexp import registry, report, shipped
 from greedyexp.errors import ConfigError, StorageError
 from greedyexp.experiment import load
 from greedyexp.figures.comparison import comparison as figure_of
@@ -304,3 +305,18 @@ def test_an_unwritable_folder_is_a_sentence(tmp_path):
     (tmp_path / "tables").write_text("a file")
     with pytest.raises(StorageError, match="cannot be written"):
         write_table(pd.DataFrame({"a": [1]}), "T", tmp_path / "tables" / "t")
+
+
+def test_published_errors_of_the_digits_are_in_the_unit_of_the_cells_beside_them():
+    spec = load(shipped.configs()["handwritten_digits"]).tables[0]
+    names = list(spec.params["metrics"])
+    labels = list(spec.params["published"])
+    rows = [(10, k, label, "ok", *[0.065] * len(names)) for label in labels for k in range(2)]
+    columns = ["samples_per_digit", "replicate", "algorithm", "status", *names]
+    context = replace(CONTEXT, algorithms={label: label for label in labels}, titles={})
+    table = table_of(pd.DataFrame(rows, columns=columns), context, **spec.params)
+    # Table 1 prints 6.5 (%) for 10 samples of each digit.
+    cell = table.iloc[names.index("argmax_error")]
+    assert cell["mean of"].endswith("(%)")
+    assert cell["greedy_dirty"].value == pytest.approx(6.5)
+    assert cell["greedy_dirty"].published == 6.5

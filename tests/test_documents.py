@@ -1,0 +1,74 @@
+"""The documents: their links lead somewhere, and what they show can be run."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+from cli_process import REPOSITORY
+
+from greedyexp import shipped
+from greedyexp.experiment import load
+
+DOCUMENTS = [
+    *(REPOSITORY / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md")),
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
+]
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+MEASUREMENTS = "a,b,c,y\n" + "".join(f"{i},{i * i % 7},{i % 3},{i + 1}\n" for i in range(30))
+
+
+def named(path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def yaml_blocks(name: str) -> list[str]:
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    return [block for language, block in FENCED.findall(text) if language == "yaml"]
+
+
+def whole_experiments() -> list[str]:
+    blocks = yaml_blocks("README.md") + yaml_blocks("docs/claims.md")
+    return [block for block in blocks if re.search(r"^name:", block, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_relative_links_lead_to_files(document):
+    text = FENCED.sub("", document.read_text(encoding="utf-8"))
+    targets = [link.partition("#")[0] for link in LINK.findall(text) if "://" not in link]
+    assert [one for one in targets if one and not (document.parent / one).exists()] == []
+
+
+def test_links_are_seen():
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert {"DESIGN.md", "CONTRIBUTING.md", "docs/claims.md"} <= set(LINK.findall(text))
+
+
+@pytest.mark.parametrize("name", shipped.configs())
+def test_the_readme_names_every_shipped_config(name):
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"configs/{name}.yaml" in text
+
+
+def test_experiments_of_the_documents_load(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "measurements.csv").write_text(MEASUREMENTS)
+    experiments = whole_experiments()
+    assert experiments
+    for block in experiments:
+        path = tmp_path / "experiment.yaml"
+        path.write_text(block, encoding="utf-8")
+        assert load(path).name == yaml.safe_load(block)["name"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/claims.md"])
+def test_claims_of_the_documents_can_be_made_of_the_main_experiment(name):
+    main = yaml.safe_load(shipped.configs()["phase_transition"].read_text(encoding="utf-8"))
+    main.pop("profiles")
+    claimed = [yaml.safe_load(block) for block in yaml_blocks(name) if "claims:" in block]
+    assert claimed
+    for block in claimed:
+        experiment = load({**main, **block})
+        assert [claim.id for claim in experiment.claims] == [one["id"] for one in block["claims"]]
