@@ -6,6 +6,10 @@ import pytest
 from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from scipy.special import expit, ndtri
 
+from greedyexp import registry
+from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.model import compile_claim
+from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError
 from greedyexp.figures.style import COLOURS
 from greedyexp.figures.threshold_limit import threshold_limit
@@ -51,29 +55,62 @@ def drawn(figure, gid, axis=0):
     return [line for line in figure.axes[axis].lines if line.get_gid() == gid]
 
 
-def test_symmetric_intervals_give_the_classical_weighted_fit():
+def test_symmetric_intervals_give_the_classical_fit():
     place = np.array([0.21, 0.18, 0.16, 0.14])
     estimate = np.array([0.81, 0.74, 0.73, 0.69])
     error = np.array([0.02, 0.01, 0.03, 0.01])
     fit = limit_at_zero(place, estimate, estimate - Z * error, estimate + Z * error)
-    (slope, intercept), covariance = np.polyfit(place, estimate, 1, w=1 / error, cov="unscaled")
+    slope, intercept = np.polyfit(place, estimate, 1)
     assert (fit.estimate, fit.slope) == pytest.approx((intercept, slope))
-    half = Z * np.sqrt(covariance[1, 1])
+    made = np.linalg.pinv(np.column_stack([np.ones(4), place]))[0]
+    half = Z * np.sqrt(made**2 @ error**2)
     assert (fit.low, fit.high) == pytest.approx((intercept - half, intercept + half))
-    residual = (estimate - intercept - slope * place) / error
-    assert fit.misfit == pytest.approx(residual @ residual / 2)
     assert fit.points == 4
 
 
-def test_the_interval_covers_as_often_as_it_says():
+def test_of_equal_intervals_the_misfit_is_chi_square_per_degree_of_freedom():
+    place = np.array([0.21, 0.18, 0.16, 0.14])
+    estimate = np.array([0.81, 0.74, 0.73, 0.69])
+    fit = limit_at_zero(place, estimate, estimate - 0.02 * Z, estimate + 0.02 * Z)
+    _, (squares,), *_ = np.polyfit(place, estimate, 1, full=True)
+    assert fit.misfit == pytest.approx(squares / 0.02**2 / 2)
+
+
+def test_interval_and_misfit_are_as_they_say():
     rng = np.random.default_rng(11)
     place, error = 1 / np.log(SIZES), np.array([0.01, 0.02, 0.02, 0.04])
-    hits = 0
+    hits, misfits = 0, []
     for _ in range(2000):
         estimate = 0.6 + 1.5 * place + error * rng.standard_normal(4)
         fit = limit_at_zero(place, estimate, estimate - Z * error, estimate + Z * error)
         hits += fit.low <= 0.6 <= fit.high
+        misfits.append(fit.misfit)
     assert abs(hits / 2000 - 0.95) < 0.02
+    # Its standard deviation is about 1.2.
+    assert abs(np.mean(misfits) - 1) < 0.12
+
+
+def test_the_limit_is_that_of_a_claim(frame):
+    config = {
+        "data": {"sweep": {"p": [], "kappa": [], "theta": []}},
+        "algorithms": ["greedy_dirty"],
+        "trials": 30,
+    }
+    setting = setting_of(config, [registry.find("metric", "sign_support")], frame.columns)
+    claim = {"id": "a", "quote": "b", "test": "limit(threshold(greedy_dirty), 1 / log(p)) > 0.9"}
+    (judged,) = evaluate_claims([compile_claim(claim, setting, "")], frame, setting)
+    told = {test.group["kappa"]: test for test in judged.tests}
+    success = {"default": "sign_support"}
+    table = thresholds(frame, CONTEXT, of="theta", success=success, by=["kappa", "p"])
+    for kappa, points in table.groupby("kappa"):
+        known = (points[column] for column in ("estimate", "low", "high"))
+        fit = limit_at_zero(1 / np.log(points["p"]), *known)
+        assert told[kappa].estimate == pytest.approx(fit.estimate)
+
+
+def test_an_interval_without_length_has_no_misfit():
+    place = np.array([0.3, 0.2, 0.1])
+    assert np.isnan(limit_at_zero(place, 2 * place, 2 * place, 2 * place).misfit)
 
 
 def test_points_without_a_bounded_interval_are_not_fitted():
@@ -130,7 +167,7 @@ def test_conjectured_limits_stand_at_the_left_edge(frame):
 def test_note_says_what_is_assumed_and_how_well_it_fits(frame):
     note = threshold_limit(frame, CONTEXT).get_supxlabel().replace("\n", " ")
     assert "Limits assume that thresholds are linear in 1/log(p)." in note
-    assert "χ² per degree of freedom" in note
+    assert "χ² of the lines over its expectation: " in note
     assert "30 trials per point" in note
     assert "Success of Greedy (sign support)" in note
     two = frame[frame["p"] <= 256]
@@ -163,6 +200,9 @@ def test_one_size_has_no_limit_but_is_drawn(frame):
 def test_sizes_that_have_no_transform_are_refused(frame):
     with pytest.raises(ConfigError, match="needs values of 'kappa' above 1"):
         threshold_limit(frame, CONTEXT, x="kappa", line=["p"])
+    assert threshold_limit(frame, CONTEXT, x="kappa", line=["p"], transform="1/x")
+    with pytest.raises(ConfigError, match="needs values of 'zero' above 0"):
+        threshold_limit(frame.assign(zero=0.0), CONTEXT, x="zero", transform="1/sqrt(x)")
     with pytest.raises(ConfigError, match="'values' is not a number"):
         threshold_limit(frame, CONTEXT, x="values")
     with pytest.raises(ConfigError, match=r"no column 'kapa'. Did you mean 'kappa'"):

@@ -12,6 +12,7 @@ from greedyexp.claims.expressions import Expression, columns_of, evaluate
 from greedyexp.claims.quantities import Form, Trend, algorithms_of
 from greedyexp.claims.table import Cell, Missing, Table
 from greedyexp.stats.contrast import combination
+from greedyexp.stats.line import line_weights
 from greedyexp.stats.paired import mcnemar
 
 
@@ -142,11 +143,12 @@ def _add_trend(trend: Trend, group: Cell, factor: float, terms: dict, estimates:
     along = {n for column in trend.columns for n in table.setting.mates(column, labels)}
     cells = table.cells(group, sorted(along), labels)
     x = np.array([number(trend.along, cell, labels, table) for cell in cells])
-    if len(x) < 2 or np.ptp(x) <= 1e-12 * np.abs(x).max():
-        raise Missing(f"the {trend.name} needs two values along {', '.join(trend.columns)}")
-    weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
-    if trend.name == "limit":
-        weights = 1 / len(x) - x.mean() * weights
+    try:
+        limit, slope = line_weights(x)
+    except ValueError:
+        columns = ", ".join(trend.columns)
+        raise Missing(f"the {trend.name} needs two values along {columns}") from None
+    weights = limit if trend.name == "limit" else slope
     return sum(
         _add(trend.form, cell, factor * weight, terms, estimates)
         for cell, weight in zip(cells, weights.tolist(), strict=True)

@@ -63,17 +63,18 @@ def threshold_limit(
 ) -> Figure:
     """Where success crosses ``level``, against a transform of ``x`` that vanishes as ``x`` grows.
 
-    Bars are 95% likelihood-ratio intervals of the thresholds. The straight lines are weighted
-    least squares fits, and a diamond at 0 is the intercept with its 95% interval: the limit, if
-    the threshold is linear in the transform. How well a line fits is in the note. Short lines at
-    the left edge are the predicted transitions, where they are stated for the data. Thresholds
-    whose interval has an infinite end are drawn but not fitted.
+    Bars are 95% intervals of a logistic fit. The straight lines are least squares fits in which
+    all thresholds count alike, and a diamond at 0 is the intercept with its 95% interval: the
+    limit, if the threshold is linear in the transform. How well a line fits is in the note. Short
+    lines at the left edge are the predicted transitions, where they are stated for the data.
+    Thresholds whose interval has an infinite end are drawn but not fitted.
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, [*keys, of])
     require_numbers(frame, x)
-    if frame[x].min() <= 1:
-        raise ConfigError(f"{transform} needs values of '{x}' above 1.")
+    least = 1 if transform == "1/log(x)" else 0
+    if frame[x].min() <= least:
+        raise ConfigError(f"{transform} needs values of '{x}' above {least}.")
     table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
     table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
     looks = Looks(table, line)
@@ -200,6 +201,6 @@ def _fits_text(groups: dict, context: Context, axis_name: str) -> str:
     worst = max(misfits, key=misfits.get)
     name = notes.group_text(groups[worst][0], context)
     return (
-        f"{text} χ² per degree of freedom of the lines: {min(misfits.values()):.2g} to"
+        f"{text} χ² of the lines over its expectation: {min(misfits.values()):.2g} to"
         f" {misfits[worst]:.2g}, largest for {name}."
     )

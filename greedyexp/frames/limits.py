@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from greedyexp.stats.contrast import combination
+from greedyexp.stats.line import line_weights
 
 
 class Limit(NamedTuple):
@@ -20,8 +21,9 @@ class Limit(NamedTuple):
     slope : float
         nan in that case.
     misfit : float
-        Chi-square per degree of freedom: near 1 for a line that fits, larger for one that does
-        not; nan for fewer than three points.
+        Sum of squared residuals over squared standard errors, divided by what a straight line is
+        expected to leave: near 1 for a line that fits, larger for one that does not; nan for
+        fewer than three points, or when an interval has no length.
     points : int
         How many were fitted.
     """
@@ -35,10 +37,10 @@ class Limit(NamedTuple):
 
 
 def limit_at_zero(place, estimate, low, high, *, confidence: float = 0.95) -> Limit:
-    """Weighted least squares of independent estimates against ``place``, extrapolated to 0.
+    """Least squares of independent estimates against ``place``, extrapolated to 0.
 
-    An estimate weighs by the square of the inverse of its interval's length; those with an
-    infinite one are left out. The intercept is a fixed linear combination of the estimates, whose
+    Those with an infinite interval are left out, the others count alike (``line_weights``), as in
+    the ``limit`` of a claim. The intercept is a fixed linear combination of the estimates, whose
     interval follows from theirs.
 
     Parameters
@@ -48,21 +50,25 @@ def limit_at_zero(place, estimate, low, high, *, confidence: float = 0.95) -> Li
     estimate, low, high : array_like, shape (k,)
         Estimates and their intervals.
     confidence : float in (0, 1)
-        Of the likelihood-ratio intervals, from which standard errors follow.
+        Of these intervals, from which standard errors follow; they enter the misfit alone.
     """
     place, estimate, low, high = (np.asarray(v, dtype=float) for v in (place, estimate, low, high))
     bounded = np.isfinite(estimate) & np.isfinite(low) & np.isfinite(high)
     place, estimate, low, high = (v[bounded] for v in (place, estimate, low, high))
     k = len(place)
-    if len(np.unique(place)) < 2:
+    try:
+        intercept, slope = line_weights(place)
+    except ValueError:
         return Limit(np.nan, -np.inf, np.inf, np.nan, np.nan, k)
-    error = np.maximum(
-        (high - low) / (2 * ndtri(0.5 + confidence / 2)), np.finfo(float).tiny ** 0.25
-    )
-    design = np.column_stack([np.ones(k), place]) / error[:, None]
-    # Rows: how intercept and slope are made of the estimates.
-    intercept, slope = np.linalg.pinv(design) / error
     value, lower, upper = combination(intercept, estimate, low, high, np.eye(k))
-    residual = (estimate - value - slope @ estimate * place) / error
-    misfit = float(residual @ residual / (k - 2)) if k > 2 else np.nan
+    error = (high - low) / (2 * ndtri(0.5 + confidence / 2))
+    misfit = _misfit(np.eye(k) - intercept - np.outer(place, slope), estimate, error)
     return Limit(value, lower, upper, float(slope @ estimate), misfit, k)
+
+
+def _misfit(residual: np.ndarray, estimate: np.ndarray, error: np.ndarray) -> float:
+    """Chi-square of the residuals, a linear map of the estimates, over its expectation."""
+    if len(estimate) < 3 or not np.all(error > 0):
+        return float("nan")
+    expected = np.sum((residual * error / error[:, None]) ** 2)
+    return float(np.sum((residual @ estimate / error) ** 2) / expected)
