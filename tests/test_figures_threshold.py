@@ -171,7 +171,7 @@ def test_note_states_profile_trials_and_intervals(frame):
     assert "profile smoke: 20 trials per point" in note
     more = pd.concat([frame, outcomes((5,), thetas=(1.0,), kappa=0.3, trials=7)])
     note = transition_threshold(more, CONTEXT).get_supxlabel().replace("\n", " ")
-    assert "20 to 27 trials per point, 327 in all, 95% likelihood-ratio intervals" in note
+    assert "20 to 27 trials per point, 327 in all, 95% intervals of a logistic fit" in note
 
 
 def test_points_that_pool_several_settings_are_said_to(frame):

@@ -44,7 +44,12 @@ class AdaptiveTrials(BaseModel):
         None
     )
     min: Annotated[
-        int, Field(ge=1, description="Replicates that a point gets at least, and at a time.")
+        int,
+        Field(
+            ge=1,
+            description="Replicates at a time; 'until' gives every point so many, 'locate' only"
+            " those it looks at.",
+        ),
     ] = 20
     max: Annotated[int, Field(ge=1, description="Replicates that a point gets at most.")] = 400
     success: Annotated[

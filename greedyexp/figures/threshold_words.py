@@ -34,7 +34,7 @@ def threshold_note(
         Columns that tell the points of all fits apart.
     """
     trials = notes.trials_text(table["fewest"].min(), table["most"].max(), table["trials"].sum())
-    intervals = "95% likelihood-ratio intervals of a logistic fit"
+    intervals = "95% intervals of a logistic fit"
     if context.adaptive:
         intervals += ", valid at any stopping time"
     return [

@@ -50,7 +50,7 @@ def transition_threshold(
     """Where the success probability crosses ``level``, against ``x``, one line per algorithm.
 
     Each threshold is the crossing of a logistic curve fitted to successes against ``of``; vertical
-    bars are its 95% likelihood-ratio intervals, set slightly beside one another. A replicate that
+    bars are its 95% intervals, set slightly beside one another. A replicate that
     failed is a trial without success. A threshold outside what was tested is an open arrow at the
     edge of the panel, and named in the note. Thin curves are the predicted transitions, drawn when
     ``x`` is kappa, ``of`` is theta and the coefficients are such as the prediction is stated for.

@@ -13,7 +13,7 @@ from greedyexp.stats.sequential import anytime_confidence
 
 
 def nominal(context: Context, confidence: float) -> float:
-    """The confidence to ask of a likelihood-ratio interval that should hold with the one given."""
+    """The confidence to ask of the interval of a crossing that should hold with the one given."""
     return anytime_confidence(confidence) if context.adaptive else confidence
 
 

@@ -82,10 +82,9 @@ class Locate(Rule):
 
     Bisection along the values finds the transition. From then on a logistic curve is fitted to all
     that is known, and the points nearest to half a scale of that curve on either side of its
-    crossing get the next replicates. The interval is the likelihood-ratio interval of
-    ``stats.crossing`` at ``anytime_confidence``: stopping when it is first narrow favours samples
-    that look steeper than they are, so that the plain one would cover in 85 to 93 of 100 runs
-    instead of 95.
+    crossing get the next replicates. The interval is that of ``stats.crossing`` at
+    ``anytime_confidence``: stopping when it is first narrow favours samples that look steeper than
+    they are, so that the plain one would cover in 85 to 93 of 100 runs instead of 95.
 
     Parameters
     ----------
