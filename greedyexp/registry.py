@@ -35,6 +35,9 @@ RESERVED: dict[str, tuple[str, ...]] = {
     "algorithm": ("label", "tuning", "folds", "sweep"),
 }
 
+# Columns of the CSV that every experiment has, beside those of its data and its protocol.
+RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
+
 
 @dataclass(frozen=True)
 class Part:

@@ -86,6 +86,12 @@ def test_a_line_of_several_settings_has_no_curve(frame):
         )
 
 
+def test_values_without_a_prediction_are_refused_in_a_sentence(frame):
+    other = frame[frame["noise_std"] == 0.1].assign(values="uniform")
+    with pytest.raises(ConfigError, match=r"no prediction for values 'uniform'\. Leave out"):
+        phase_transition(other, CONTEXT, ceiling=True)
+
+
 def test_columns_of_the_curve_are_asked_for_before_any_work():
     source = {
         "name": "t",

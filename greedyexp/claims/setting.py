@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from greedyexp.registry import Part
+from greedyexp.frames.entries import entries, success_metric
+from greedyexp.registry import RESERVED_COLUMNS, Part
 
 Axes = tuple[tuple[str, ...], ...]
-
-# Columns that describe neither the data nor an algorithm.
-BESIDE = ("replicate", "algorithm", "status", "message", "tuning")
 
 
 @dataclass(frozen=True)
@@ -90,21 +88,21 @@ def setting_of(config: Mapping, metrics: Iterable[Part], columns: Iterable[str])
     binary = tuple(part.name for part in metrics if part.extra["binary"])
     trials = config.get("trials")
     rule = trials if isinstance(trials, Mapping) else {}
-    success = rule.get("success") or {}
-    default = success.get("default", binary[0] if binary else None)
+    first = {"default": binary[0]} if binary else {}
+    success = first | (rule.get("success") or {})
     algorithms = {}
-    for entry in config["algorithms"]:
-        name, params = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
-        params = params or {}
+    for name, params in entries(config, "algorithms"):
         label = params.get("label", name)
-        own = success.get(label, success.get(name, default))
+        own = success_metric(success, label, name)
         algorithms[label] = Algorithm(axes_of(params.get("sweep")), own)
+    # How the point of a path was chosen describes neither the data nor an algorithm.
+    beside = {*measured, *RESERVED_COLUMNS, "tuning"}
     return Setting(
         axes=axes_of(config["data"].get("sweep")),
         algorithms=algorithms,
         binary=binary,
         measured=measured,
-        columns=tuple(sorted(set(columns) - {*measured, *BESIDE})),
+        columns=tuple(sorted(set(columns) - beside)),
         sequential=bool(rule),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from greedyexp.claims.setting import Setting
+from greedyexp.frames.entries import entry_of
 
 # A value of each of some columns, by its code (see ``Table.value``).
 Cell = tuple[tuple[str, int], ...]
@@ -167,17 +168,8 @@ class Table:
 
 
 def _families(labels: pd.Series, setting: Setting) -> np.ndarray:
-    """The label of the entry that each row came from: rows of a sweep carry its values too."""
-    known = {}
-    for label in labels.unique():
-        stem = label.partition(" (")[0]
-        owners = [
-            name
-            for name, algorithm in setting.algorithms.items()
-            if algorithm.axes and label.startswith(f"{name} (")
-        ]
-        exact = label in setting.algorithms
-        known[label] = label if exact else max(owners, key=len) if owners else stem
+    """The label of the entry that each row came from; its own where there is none."""
+    known = {label: entry_of(label, setting.algorithms) or label for label in labels.unique()}
     return labels.map(known).to_numpy(dtype=str)
 
 

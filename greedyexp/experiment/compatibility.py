@@ -14,9 +14,7 @@ from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.experiment.shapes import Shape, Untold
 from greedyexp.protocols.tuning import check_folds
-from greedyexp.registry import Part
-
-RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
+from greedyexp.registry import RESERVED_COLUMNS, Part
 
 _NEEDS = {
     "truth": ("the true coefficients", "does not know them"),

@@ -25,7 +25,8 @@ def draw_ceilings(
     Raises
     ------
     ConfigError
-        When a column is missing, or a line mixes settings that have different predictions.
+        When a column is missing, a line mixes settings that have different predictions, or there
+        is none for the values.
     """
     require_columns(rows, COLUMNS)
     drawn = set()
@@ -50,11 +51,16 @@ def handle() -> Line2D:
 
 
 def _height(setting) -> float:
-    return visible(
-        setting.values,
-        setting.noise_std,
-        n_samples=setting.n_samples,
-        n_features=setting.p,
-        n_tasks=setting.n_tasks,
-        sparsity=setting.s,
-    )
+    try:
+        return visible(
+            setting.values,
+            setting.noise_std,
+            n_samples=setting.n_samples,
+            n_features=setting.p,
+            n_tasks=setting.n_tasks,
+            sparsity=setting.s,
+        )
+    except ValueError as error:
+        raise ConfigError(
+            f"the table has settings without a ceiling: {error}", remedy="Leave out the ceiling."
+        ) from None

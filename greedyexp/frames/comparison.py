@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import FAILED, require_columns
+from greedyexp.frames.counts import FAILED, UNPROVED, require_columns
 from greedyexp.stats.means import t_interval
 
 
@@ -111,7 +111,7 @@ def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[
             for label, lost, count in by_label[by_label["sum"] > 0].itertuples()
         ]
         lines.append(f"Failed replicates, not in the means: {', '.join(parts)}.")
-    unproved = (frame["status"] == "not_converged").mean()
+    unproved = (frame["status"] == UNPROVED).mean()
     if unproved:
         lines.append(f"Without certificate: {unproved:.2%}.")
     lines.append(notes.pooled_text(frame, [row, "algorithm"]))

@@ -9,9 +9,11 @@ import pandas as pd
 
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames.context import Context
+from greedyexp.frames.entries import success_metric
 from greedyexp.protocols.outcome import Status
 
 FAILED = tuple(status.value for status in Status if status.failed)
+UNPROVED = Status.NOT_CONVERGED.value
 
 
 def success_column(success: Mapping[str, str], label: str, context: Context) -> str:
@@ -28,7 +30,7 @@ def success_column(success: Mapping[str, str], label: str, context: Context) -> 
         When the mapping says nothing about the algorithm.
     """
     name = context.algorithms.get(label, label)
-    column = success.get(label, success.get(name, success.get("default")))
+    column = success_metric(success, label, name)
     if column is None:
         raise ConfigError(
             f"`success` names no metric for '{label}'.", remedy="Add `default: sign_support`."

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import FAILED, success_column
+from greedyexp.frames.counts import FAILED, UNPROVED, success_column
 from greedyexp.frames.labels import levels_text
 
 
@@ -33,7 +33,7 @@ def failures_text(frame: pd.DataFrame, how: str) -> str:
         What became of those that failed.
     """
     failed = frame["status"].isin(FAILED).mean()
-    unconverged = (frame["status"] == "not_converged").mean()
+    unconverged = (frame["status"] == UNPROVED).mean()
     return f"failed ({how}): {failed:.2%}, without certificate: {unconverged:.2%}"
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from greedyexp import registry
 from greedyexp.errors import StorageError, UserError
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.report.source import Source, entries, read_source
+from greedyexp.frames.entries import entries
+from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
 
 

@@ -11,6 +11,7 @@ import yaml
 from greedyexp import registry
 from greedyexp.errors import StorageError
 from greedyexp.frames.context import Context
+from greedyexp.frames.entries import entries, entry_of
 from greedyexp.report.folders import read_frame, table_of
 
 
@@ -55,13 +56,6 @@ def read_source(folder: Path) -> Source:
     return Source(folder, text, config, frame, _context(folder, config, frame))
 
 
-def entries(config: dict, section: str) -> list[tuple[str, dict]]:
-    """``name`` or ``{name: parameters}`` as pairs."""
-    items = config.get(section, [])
-    pairs = [(item, {}) if isinstance(item, str) else next(iter(item.items())) for item in items]
-    return [(name, params or {}) for name, params in pairs]
-
-
 def _read_config(path: Path) -> tuple[str, dict]:
     try:
         text = path.read_text(encoding="utf-8")
@@ -79,10 +73,8 @@ def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
     named = {params.get("label", name): name for name, params in entries(config, "algorithms")}
     algorithms, titles = {}, {}
     for label in {*named, *frame["algorithm"].unique()}:
-        # An entry with a sweep gives one label for each value: "lasso (tol=0.1)".
-        whole = [entry for entry in named if label == entry or label.startswith(f"{entry} (")]
-        if whole:
-            entry = max(whole, key=len)
+        entry = entry_of(label, named)
+        if entry is not None:
             name = algorithms[label] = named[entry]
             titled = known[name].title if name in known and entry == name else entry
             titles[label] = titled + label[len(entry) :]

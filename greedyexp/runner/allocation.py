@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from greedyexp.frames.entries import success_metric
 from greedyexp.stats.crossing import Crossing, crossing
 from greedyexp.stats.sequential import anytime_confidence, confidence_sequence
 
@@ -187,8 +188,7 @@ def series_of(experiment) -> list[Series]:
 def _series(experiment, points: list[int], number: int, spec) -> Series:
     adaptive = experiment.adaptive
     sizes = (adaptive.min, adaptive.max)
-    success = adaptive.success
-    metric = success.get(spec.label, success.get(spec.name, success["default"]))
+    metric = success_metric(adaptive.success, spec.label, spec.name)
     if adaptive.until is not None:
         return Series(np.array(points), number, metric, Narrow(adaptive.until.half_width, *sizes))
     locate = adaptive.locate

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from greedyexp import protocols, registry
-from greedyexp.experiment.compatibility import RESERVED_COLUMNS
+from greedyexp.registry import RESERVED_COLUMNS
 from greedyexp.runner.canonical import plain_data
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_info
 
 import greedyexp
+from greedyexp.protocols.outcome import Status
 from greedyexp.runner.engines.base import Engine
 from greedyexp.runner.files import write_text
 from greedyexp.runner.plan import Census
@@ -68,7 +69,7 @@ class Record:
                 "total": census.total,
                 "done": census.done,
                 "failed": census.failed,
-                "not_converged": census.statuses.get("not_converged", 0),
+                "not_converged": census.statuses.get(Status.NOT_CONVERGED.value, 0),
                 "missing": census.missing,
                 "computed": computed,
             },
