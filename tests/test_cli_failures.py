@@ -49,7 +49,7 @@ def test_traceback_is_shown_when_asked_for(monkeypatch, capsys, arguments):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["--help"], ["show", "lasso"], ["check", "absent.yaml"], ["--nothing"]]
+    "arguments", [["list", "configs"], ["--help"], ["check", "absent.yaml"], ["--nothing"]]
 )
 @pytest.mark.parametrize("closed", ["stdout", "both"])
 def test_a_reader_that_has_left_is_no_failure(tmp_path, arguments, closed):

@@ -15,7 +15,7 @@ COMMAND = ("run", "toy.yaml", "--trials", "40", "-j", "2")
 FITS = 80
 
 
-def test_interrupt_gives_130_and_the_same_command_goes_on(tmp_path):
+def test_interrupt_gives_130_and_the_same_command_goes_on(call, tmp_path):
     write_toy(tmp_path, algorithms="[toy_slow]")
     process = subprocess.Popen(
         [sys.executable, "-m", "greedyexp", *COMMAND],
@@ -31,7 +31,7 @@ def test_interrupt_gives_130_and_the_same_command_goes_on(tmp_path):
     # Two workers that began four fits have finished two.
     while not (calls.exists() and calls.stat().st_size >= 4) and time.monotonic() < deadline:
         time.sleep(0.05)
-    second = greedyexp(*COMMAND, cwd=tmp_path)
+    second = call(*COMMAND, cwd=tmp_path)
     os.killpg(process.pid, signal.SIGINT)  # what a terminal does on Ctrl-C
     _, errors = process.communicate(timeout=60)
     refused(second, "results/toy/quick")
@@ -43,7 +43,7 @@ def test_interrupt_gives_130_and_the_same_command_goes_on(tmp_path):
     assert resumed.returncode == 0, resumed.stderr
     computed = re.search(rf"{FITS} of {FITS} done, 0 failed; (\d+) computed", resumed.stdout)
     assert 0 < int(computed[1]) < FITS
-    whole = greedyexp(*COMMAND, "--engine", "serial", "--out", "fresh", cwd=tmp_path)
+    whole = call(*COMMAND, "--engine", "serial", "--out", "fresh", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     one, other = (tmp_path / out / "toy/quick/toy.csv" for out in ("results", "fresh"))
     assert one.read_bytes() == other.read_bytes()
