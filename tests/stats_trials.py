@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit, ndtr
 
-from greedyexp.stats.contrast import combination, ratio
+from greedyexp.stats.contrast import combination
 from greedyexp.stats.correlation import correlation, uncentred_correlation
 from greedyexp.stats.crossing import crossing, influence
 from greedyexp.stats.means import fieller, t_interval
@@ -33,7 +33,7 @@ def outcome_pairs(rng, curves, trials, dependence=0.8):
     return ndtr(latent) < np.asarray(curves)[:, :, None]
 
 
-def two_crossings(rng, *, taus=(0.8, 0.9), slopes=(10.0, 8.0), trials=30, of="difference"):
+def two_crossings(rng, *, taus=(0.8, 0.9), slopes=(10.0, 8.0), trials=30):
     """Fits of two methods on common replicates, and their estimated correlation."""
     curves = [expit(b * (GRID - tau)) for tau, b in zip(taus, slopes, strict=True)]
     outcomes = outcome_pairs(rng, curves, trials)
@@ -46,9 +46,6 @@ def two_crossings(rng, *, taus=(0.8, 0.9), slopes=(10.0, 8.0), trials=30, of="di
         moves.append((weight[:, None] * (y - fitted[:, None])).ravel())
     matrix = uncentred_correlation(moves)
     parts = ([f.estimate for f in fits], [f.low for f in fits], [f.high for f in fits])
-    if of == "ratio":
-        _, low, high = ratio(*parts, matrix[0, 1])
-        return holds((low, high), taus[0] / taus[1])
     _, low, high = combination([1, -1], *parts, matrix)
     return holds((low, high), taus[0] - taus[1])
 

@@ -301,7 +301,7 @@ def covered(name: str, runs: int) -> float:
     hits = 0
     for _ in range(runs):
         trials, successes = located(rule, CURVES[name](THETA), rng)
-        fit = crossing(THETA, successes, trials, confidence=anytime_confidence(0.95))
+        fit = crossing(THETA, successes, trials, confidence=anytime_confidence(0.95), whole=True)
         assert (fit.high - fit.low) / 2 <= 0.02
         hits += fit.low <= 0.8123 <= fit.high
     return hits / runs

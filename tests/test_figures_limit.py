@@ -24,7 +24,7 @@ SIZES = (128, 256, 512, 1024)
 Z = ndtri(0.975)
 
 
-def transition(p, kappa, centre, *, values="sign", trials=30):
+def transition(p, kappa, centre, *, values="sign", trials=400):
     """Deterministic successes along a logistic curve."""
     thetas = np.round(np.arange(0.3, 1.6, 0.1), 10)
     wins = np.round(trials * expit(12 * (thetas - centre)))
@@ -168,7 +168,7 @@ def test_note_says_what_is_assumed_and_how_well_it_fits(frame):
     note = threshold_limit(frame, CONTEXT).get_supxlabel().replace("\n", " ")
     assert "Limits assume that thresholds are linear in 1/log(p)." in note
     assert "χ² of the lines over its expectation: " in note
-    assert "30 trials per point" in note
+    assert "400 trials per point" in note
     assert "Success of Greedy (sign support)" in note
     two = frame[frame["p"] <= 256]
     note = threshold_limit(two, CONTEXT).get_supxlabel().replace("\n", " ")

@@ -26,7 +26,7 @@ CONTEXT = Context(
 SUCCESS = {"default": "sign_support"}
 
 
-def logistic_crossing(wins, trials=20):
+def logistic_crossing(wins, trials=100):
     """The 50% point of a logistic regression, by a general optimiser."""
     x, won = np.array(THETAS), np.array(wins)
 
@@ -42,10 +42,10 @@ def logistic_crossing(wins, trials=20):
 def frame():
     return pd.concat(
         [
-            outcomes((1, 6, 15, 19), kappa=0.3),
-            outcomes((4, 11, 18, 20), kappa=0.8),
-            outcomes((0, 0, 0, 0), kappa=0.3, algorithm="lasso"),
-            outcomes((0, 1, 4, 14), kappa=0.8, algorithm="lasso"),
+            outcomes((25, 40, 65, 75), trials=100, kappa=0.3),
+            outcomes((30, 55, 70, 75), trials=100, kappa=0.8),
+            outcomes((0, 0, 0, 0), trials=100, kappa=0.3, algorithm="lasso"),
+            outcomes((25, 30, 40, 70), trials=100, kappa=0.8, algorithm="lasso"),
         ],
         ignore_index=True,
     )
@@ -70,32 +70,32 @@ def test_thresholds_are_those_of_a_logistic_regression(frame):
         frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"]
     ).set_index(["algorithm", "kappa"])
     for key, wins in (
-        (("ours", 0.3), (1, 6, 15, 19)),
-        (("ours", 0.8), (4, 11, 18, 20)),
-        (("lasso", 0.8), (0, 1, 4, 14)),
+        (("ours", 0.3), (25, 40, 65, 75)),
+        (("ours", 0.8), (30, 55, 70, 75)),
+        (("lasso", 0.8), (25, 30, 40, 70)),
     ):
         assert table.loc[key, "estimate"] == pytest.approx(logistic_crossing(wins), abs=1e-5)
         assert table.loc[key, "low"] < table.loc[key, "estimate"] < table.loc[key, "high"]
     assert table.loc[("lasso", 0.3), "estimate"] == np.inf
-    assert table["trials"].tolist() == [80] * 4
+    assert table["trials"].tolist() == [400] * 4
     assert table["points"].tolist() == [4] * 4
 
 
 def test_failed_replicates_are_trials_without_success(frame):
     lost = frame["algorithm"].eq("ours") & frame["kappa"].eq(0.3) & frame["theta"].eq(2.0)
     failing = frame.copy()
-    failing.loc[lost & (frame["replicate"] < 9), "status"] = "timeout"
-    failing.loc[lost & (frame["replicate"] < 9), "sign_support"] = np.nan
+    failing.loc[lost & (frame["replicate"] < 45), "status"] = "timeout"
+    failing.loc[lost & (frame["replicate"] < 45), "sign_support"] = np.nan
     table = thresholds(failing, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
     ours = table[(table["algorithm"] == "ours") & (table["kappa"] == 0.3)].iloc[0]
-    assert ours["trials"] == 80
-    assert ours["estimate"] == pytest.approx(logistic_crossing((1, 6, 15, 10)), abs=1e-5)
+    assert ours["trials"] == 400
+    assert ours["estimate"] == pytest.approx(logistic_crossing((25, 40, 65, 30)), abs=1e-5)
     note = transition_threshold(failing, CONTEXT).get_supxlabel()
     assert "failed (counted as no success): 2.81%" in note
 
 
 def test_groups_may_have_different_numbers_of_trials():
-    frame = pd.concat([outcomes((1, 6, 15, 19)), outcomes((8, 2), trials=10, thetas=(1.0, 0.75))])
+    frame = pd.concat([outcomes((5, 8, 13, 15)), outcomes((8, 2), trials=10, thetas=(1.0, 0.75))])
     table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm"])
     assert table.loc[0, ["trials", "points", "fewest", "most"]].tolist() == [100, 5, 10, 30]
 
@@ -168,10 +168,10 @@ def test_the_level_moves_the_threshold(frame):
 
 def test_note_states_profile_trials_and_intervals(frame):
     note = transition_threshold(frame, CONTEXT).get_supxlabel()
-    assert "profile smoke: 20 trials per point" in note
+    assert "profile smoke: 100 trials per point" in note
     more = pd.concat([frame, outcomes((5,), thetas=(1.0,), kappa=0.3, trials=7)])
     note = transition_threshold(more, CONTEXT).get_supxlabel().replace("\n", " ")
-    assert "20 to 27 trials per point, 327 in all, 95% intervals of a logistic fit" in note
+    assert "100 to 107 trials per point, 1607 in all, 95% intervals of a logistic fit" in note
 
 
 def test_points_that_pool_several_settings_are_said_to(frame):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from greedyexp.stats.contrast import combination, level_of, ratio
+from greedyexp.stats.contrast import combination, level_of
 from greedyexp.stats.correlation import correlation
 from greedyexp.stats.means import t_interval
 from greedyexp.stats.paired import phi
@@ -34,14 +34,6 @@ def test_published_differences_of_paired_proportions(table, low, high):
     assert ends == pytest.approx([low, high], abs=5e-5)
 
 
-def test_published_ratio_of_paired_proportions():
-    # The same chapter, MOVER with Wilson intervals and the correlation without a correction.
-    table = (59, 6, 16, 80)
-    outcomes = np.repeat([[1, 1, 0, 0], [1, 0, 1, 0]], table, axis=1)
-    interval = ratio(*marginals(*table), correlation(outcomes)[0, 1])
-    assert interval == pytest.approx((0.8667, 0.7592, 0.9866), abs=5e-5)
-
-
 def test_t_intervals_combine_to_the_paired_t_interval():
     samples = np.random.default_rng(0).multivariate_normal([1, 2], [[1, 0.8], [0.8, 3]], 12).T
     parts = np.array([t_interval(s, 0.9) for s in samples]).T
@@ -53,16 +45,6 @@ def test_t_intervals_combine_to_the_paired_t_interval():
 def test_skewed_intervals_and_three_terms():
     value = combination([1, 1, -2], [3, 5, 1], [2, 4, 0.5], [7, 6, 3], np.eye(3))
     assert value == pytest.approx((6, 6 - np.sqrt(1 + 1 + 16), 6 + np.sqrt(16 + 1 + 1)))
-
-
-@pytest.mark.parametrize("r", [-0.9, 0.0, 0.6])
-def test_ratio_ends_are_where_the_difference_begins_to_hold_0(r):
-    parts = ([2.0, 3.0], [1.2, 2.5], [2.5, 5.0])
-    _, low, high = ratio(*parts, r)
-    matrix = [[1, r], [r, 1]]
-    assert low < 2 / 3 < high
-    assert combination([1, -low], *parts, matrix)[1] == pytest.approx(0, abs=1e-12)
-    assert combination([1, -high], *parts, matrix)[2] == pytest.approx(0, abs=1e-12)
 
 
 def test_infinite_terms_use_interval_arithmetic():
@@ -78,17 +60,6 @@ def test_infinite_terms_use_interval_arithmetic():
     value = combination([1, 1], [1, 1], [0, 0], [INF, 2], eye)
     assert value == pytest.approx((2, 2 - np.sqrt(2), INF))
     assert combination([0, 1], [INF, 1], [5, 0], [INF, 2], eye) == (1, 0, 2)
-
-
-def test_ratios_of_unbounded_terms():
-    assert ratio([INF, 2], [6, 1], [INF, 3], 0) == (INF, 2, INF)
-    assert ratio([2, INF], [1, 4], [3, INF], 0) == (0, 0, 0.75)
-    nan, low, high = ratio([INF, INF], [1, 1], [INF, INF], 0)
-    assert np.isnan(nan)
-    assert (low, high) == (0, INF)
-    assert ratio([2, 1], [1, -1], [3, 2], 0)[2] == INF
-    with pytest.raises(ValueError, match="not negative"):
-        ratio([-1, 1], [-2, 0], [1, 2], 0)
 
 
 def test_level_by_inversion_is_the_p_value():

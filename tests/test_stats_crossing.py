@@ -37,7 +37,7 @@ def roots(tau, fit):
 @pytest.mark.parametrize("level", [0.5, 0.8])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 1 - 1e-6])
 def test_estimate_is_most_likely_and_ends_solve_their_equation(level, confidence):
-    fit = crossing(GRID, WINS, TRIALS, level=level, confidence=confidence)
+    fit = crossing(GRID, WINS, TRIALS, level=level, confidence=confidence, whole=True)
     reference = minimize(
         lambda v: -log_likelihood(*v, level),
         [0.9, 5.0],
@@ -91,7 +91,7 @@ def test_falling_data_far_below_the_level_only_bound_it_from_below():
 
 
 def test_one_mixed_point_between_losses_and_wins_is_the_crossing():
-    fit = crossing([0, 1, 2], [0, 9, 10], [10] * 3)
+    fit = crossing([0, 1, 2], [0, 9, 10], [10] * 3, whole=True)
     # 9 of 10 reject one half at x = 1, so that the crossing lies before it.
     assert (fit.estimate, fit.high, fit.slope) == (1, 1, np.inf)
     assert 0 < fit.low < 0.7

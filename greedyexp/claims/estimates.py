@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from greedyexp.claims.table import Cell, Missing, Table
 from greedyexp.frames.counts import FAILED
 from greedyexp.protocols.outcome import Status
 from greedyexp.stats.correlation import correlation as sample_correlation
+from greedyexp.stats.correlation import uncentred_correlation
 from greedyexp.stats.crossing import crossing, influence
 from greedyexp.stats.means import fieller, t_interval
 from greedyexp.stats.paired import phi
-from greedyexp.stats.proportions import wilson
-from greedyexp.stats.sequential import anytime_confidence, confidence_sequence
+from greedyexp.stats.sequential import nominal_confidence, proportion_interval
 
 # The ends of shorter intervals are lost in the rounding of likelihoods; p-values of thresholds
 # above one less this are not told apart.
@@ -97,17 +96,23 @@ class Crossed(Estimate):
 
     def _interval(self, confidence: float) -> tuple[float, float]:
         confidence = max(confidence, LEAST_CONFIDENCE)
-        level = anytime_confidence(confidence) if self.sequential else confidence
-        fit = crossing(self.x, self.successes, self.trials, level=self.level, confidence=level)
+        level = nominal_confidence(confidence, sequential=self.sequential)
+        fit = crossing(
+            self.x,
+            self.successes,
+            self.trials,
+            level=self.level,
+            confidence=level,
+            whole=self.sequential,
+        )
         return fit.low, fit.high
 
-    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
-        norm = self._norm * other._norm
-        return float(np.clip(mine @ others / norm, -1, 1)) if norm > 0 else 0.0
-
-    @cached_property
-    def _norm(self) -> float:
-        return float(np.linalg.norm(self.outcomes))
+    def correlation(self, other: Estimate) -> float:
+        pairs = np.union1d(self.pairs, other.pairs)
+        moves = np.zeros((2, len(pairs)))
+        for row, one in zip(moves, (self, other), strict=True):
+            row[np.searchsorted(pairs, one.pairs)] = one.outcomes
+        return float(uncentred_correlation(moves)[0, 1])
 
 
 @dataclass
@@ -117,8 +122,9 @@ class Share(Estimate):
     sequential: bool = False
 
     def _interval(self, confidence: float) -> tuple[float, float]:
-        method = confidence_sequence if self.sequential else wilson
-        return method(self.outcomes.sum(), self.rows, confidence=confidence)
+        return proportion_interval(
+            self.outcomes.sum(), self.rows, sequential=self.sequential, confidence=confidence
+        )
 
     def table(self, other: Share) -> tuple[int, int, int, int]:
         """Data sets on which both, one or none succeeded."""
@@ -271,7 +277,8 @@ class Estimates:
         x, place = np.unique(at, return_inverse=True)
         successes = np.bincount(place, weights=wins)
         trials = np.bincount(place).astype(float)
-        fit = crossing(x, successes, trials, level=quantity.level)
+        sequential = self.table.setting.sequential
+        fit = crossing(x, successes, trials, level=quantity.level, whole=sequential)
         moves = np.zeros(len(rows))
         if fit.regular:
             moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])
@@ -282,7 +289,7 @@ class Estimates:
             successes=successes,
             trials=trials,
             level=quantity.level,
-            sequential=self.table.setting.sequential,
+            sequential=sequential,
         )
 
     def _ratio(self, quantity: Ratio, cell: Cell) -> Quotient:

@@ -9,12 +9,7 @@ import pandas as pd
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import count_successes, require_columns, require_numbers, succeeded
 from greedyexp.stats.crossing import crossing
-from greedyexp.stats.sequential import anytime_confidence
-
-
-def nominal(context: Context, confidence: float) -> float:
-    """The confidence to ask of the interval of a crossing that should hold with the one given."""
-    return anytime_confidence(confidence) if context.adaptive else confidence
+from greedyexp.stats.sequential import nominal_confidence
 
 
 def thresholds(
@@ -31,7 +26,7 @@ def thresholds(
 
     Groups and points of a group may have different numbers of replicates. A replicate that failed
     is a trial without success. Where results decided how many trials a point got, intervals are
-    widened to hold at any stopping time (``nominal``).
+    widened to hold at any stopping time (``nominal_confidence``).
 
     Parameters
     ----------
@@ -57,12 +52,19 @@ def thresholds(
     """
     require_columns(frame, [*by, of])
     require_numbers(frame, of)
-    confidence = nominal(context, confidence)
+    confidence = nominal_confidence(confidence, sequential=context.adaptive)
     counts = count_successes(succeeded(frame, success, context), frame, [*by, of])
     rows = []
     for key, points in counts.groupby(list(by), sort=True, dropna=False):
         trials = points["trials"]
-        fit = crossing(points[of], points["successes"], trials, level=level, confidence=confidence)
+        fit = crossing(
+            points[of],
+            points["successes"],
+            trials,
+            level=level,
+            confidence=confidence,
+            whole=context.adaptive,
+        )
         fitted = (fit.estimate, fit.low, fit.high, fit.slope)
         rows.append((*key, *fitted, trials.sum(), len(points), trials.min(), trials.max()))
     names = ("estimate", "low", "high", "slope", "trials", "points", "fewest", "most")

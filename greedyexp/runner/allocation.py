@@ -111,7 +111,14 @@ class Locate(Rule):
         return wanted
 
     def choose(self, trials: np.ndarray, successes: np.ndarray) -> list[int]:
-        fit = crossing(self.values, successes, trials, level=self.level, confidence=self.confidence)
+        fit = crossing(
+            self.values,
+            successes,
+            trials,
+            level=self.level,
+            confidence=self.confidence,
+            whole=True,
+        )
         if (fit.high - fit.low) / 2 <= self.half_width:
             return []
         wanted = self._around(fit, trials) if fit.regular else self._search(fit, trials)

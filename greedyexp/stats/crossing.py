@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, isotonic_regression
 from scipy.special import expit, log_expit, logit, ndtri, xlogy
 
 from greedyexp.stats.inputs import checked_confidence, checked_counts
@@ -14,6 +14,8 @@ from greedyexp.stats.inputs import checked_confidence, checked_counts
 FAR = 1e4
 # Logits beyond which a probability is 0 or 1 in double precision.
 CERTAIN = 1e3
+# Shares of successes below this part of the level, or failures of its complement, are far from it.
+_NEAR = 0.4
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Crossing:
         b, in logits per unit of x: infinite for separated data, 0 where the fit is flat.
     level : float in (0, 1)
         The probability whose crossing was sought.
+    near : pair of float
+        The x between which the curve was fitted.
     """
 
     estimate: float
@@ -38,6 +42,7 @@ class Crossing:
     high: float
     slope: float
     level: float = 0.5
+    near: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def regular(self) -> bool:
@@ -50,15 +55,31 @@ class Crossing:
         return expit(logit(self.level) + self.slope * (x - self.estimate))
 
 
-def crossing(x, successes, trials, *, level: float = 0.5, confidence: float = 0.95) -> Crossing:
+def crossing(
+    x,
+    successes,
+    trials,
+    *,
+    level: float = 0.5,
+    confidence: float = 0.95,
+    whole: bool = False,
+) -> Crossing:
     """Where a success probability that rises with x crosses a level.
 
-    The model is P = expit(logit(level) + b (x - tau)) with b >= 0. The interval reaches from the
-    estimate to the first tau that two tests with one degree of freedom reject, b estimated under
-    each tau: the likelihood-ratio test and the score test. They agree on smooth curves. The
-    likelihood ratio alone is defined for separated data and data on one side of the level, but
-    covers too rarely when the curve rises between two points (92% at 20 trials each), where few
-    outcomes are likely and most are 0 or all successes; the score test mends that.
+    The model is P = expit(logit(level) + b (x - tau)) with b >= 0, fitted near the crossing: where
+    the share of successes, made increasing by isotonic regression, is neither far below nor far
+    above the level (0.2 to 0.8 for 0.5), and at the two points on either side of the crossing. A
+    curve that is not logistic would otherwise be placed by its tails: with the skew ones of
+    support recovery, 100 trials at each of 21 points and all of them fitted, 95% intervals cover
+    in 0 to 20 of 100 runs, and in 87 to 97 this way. Where trials were placed near the crossing in
+    the first place, the whole is better fitted.
+
+    The interval reaches from the estimate to the first tau that two tests with one degree of
+    freedom reject, b estimated under each tau: the likelihood-ratio test and the score test. They
+    agree on smooth curves. The likelihood ratio alone is defined for separated data and data on
+    one side of the level, but covers too rarely when the curve rises between two points (92% at 20
+    trials each), where few outcomes are likely and most are 0 or all successes; the score test
+    mends that.
 
     Parameters
     ----------
@@ -68,6 +89,8 @@ def crossing(x, successes, trials, *, level: float = 0.5, confidence: float = 0.
         0 <= successes <= trials. Points without trials are ignored.
     level : float in (0, 1)
     confidence : float in (0, 1)
+    whole : bool
+        Fit all points, as for trials that were placed near the crossing.
 
     Returns
     -------
@@ -80,6 +103,7 @@ def crossing(x, successes, trials, *, level: float = 0.5, confidence: float = 0.
 
     References
     ----------
+    Barlow et al. (1972), Statistical inference under order restrictions (isotonic regression);
     Williams (1986), Interval estimation of the median lethal dose, Biometrics 42 (likelihood
     ratio); Rao (1948), Large sample tests of statistical hypotheses concerning several parameters.
     """
@@ -89,12 +113,15 @@ def crossing(x, successes, trials, *, level: float = 0.5, confidence: float = 0.
     z = float(ndtri(0.5 + checked_confidence(confidence) / 2))
     if not len(x):
         return Crossing(np.nan, -np.inf, np.inf, 0.0, level)
+    if not whole:
+        near = _near(successes, trials, level)
+        x, successes, trials = x[near], successes[near], trials[near]
     # Unit spread, so that tolerances need no unit of x.
     origin, scale = x[0], (x[-1] - x[0]) or 1.0
     profile = _Profile((x - origin) / scale, successes, trials, float(logit(level)))
     estimate, slope, start, step = _most_likely(profile, z)
     if np.isnan(estimate):
-        return Crossing(np.nan, -np.inf, np.inf, 0.0, level)
+        return Crossing(np.nan, -np.inf, np.inf, 0.0, level, (x[0], x[-1]))
     low, high = (_end(profile, z, start, side * step) for side in (-1, 1))
     return Crossing(
         float(origin + scale * estimate),
@@ -102,6 +129,7 @@ def crossing(x, successes, trials, *, level: float = 0.5, confidence: float = 0.
         float(origin + scale * max(high, estimate)),
         float(slope / scale),
         level,
+        (x[0], x[-1]),
     )
 
 
@@ -122,20 +150,22 @@ def influence(fit: Crossing, x, trials) -> np.ndarray:
     Returns
     -------
     array, shape (k,)
-        w at each x, in units of x; 0 where the slope is 0 or infinite and no expansion exists.
+        w at each x, in units of x; 0 where the curve was not fitted, and everywhere when the slope
+        is 0 or infinite and no expansion exists.
     """
     x = np.asarray(x, dtype=float)
     if not fit.regular:
         return np.zeros(x.shape)
+    used = (fit.near[0] <= x) & (x <= fit.near[1])
     # Around tau the vector (1, tau) becomes (1, 0).
     distance = x - fit.estimate
     p = fit.probability(x)
-    weight = np.asarray(trials, dtype=float) * p * (1 - p)
+    weight = used * np.asarray(trials, dtype=float) * p * (1 - p)
     i0, i1, i2 = weight.sum(), weight @ distance, weight @ distance**2
     determinant = i0 * i2 - i1 * i1
     if determinant <= 1e-12 * i0 * i2:
         return np.zeros(x.shape)
-    return -(i2 - i1 * distance) / (determinant * fit.slope)
+    return used * -(i2 - i1 * distance) / (determinant * fit.slope)
 
 
 def _pooled(x, successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -150,6 +180,15 @@ def _pooled(x, successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     x, group = np.unique(x[seen], return_inverse=True)
     sums = [np.bincount(group, counts[seen], minlength=len(x)) for counts in (successes, trials)]
     return x, sums[0], sums[1]
+
+
+def _near(successes: np.ndarray, trials: np.ndarray, level: float) -> np.ndarray:
+    """The points a curve is fitted to: those whose share is near the level, and its neighbours."""
+    share = isotonic_regression(successes / trials, weights=trials).x
+    near = (share > _NEAR * level) & (share < 1 - _NEAR * (1 - level))
+    below, above = np.searchsorted(share, level, "left") - 1, np.searchsorted(share, level, "right")
+    near[[max(below, 0), min(above, len(share) - 1)]] = True
+    return near
 
 
 class _Profile:
