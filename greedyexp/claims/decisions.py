@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -63,7 +63,6 @@ class Tested:
     verdict: Verdict = Verdict.INCONCLUSIVE
     needed_trials: int | None = None
     obstacle: str = ""
-    kind: str = field(default="", repr=False)
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         """Give the verdict at the level that several tests at once leave to this one."""

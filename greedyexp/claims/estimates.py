@@ -97,14 +97,7 @@ class Crossed(Estimate):
     def _interval(self, confidence: float) -> tuple[float, float]:
         confidence = max(confidence, LEAST_CONFIDENCE)
         level = nominal_confidence(confidence, sequential=self.sequential)
-        fit = crossing(
-            self.x,
-            self.successes,
-            self.trials,
-            level=self.level,
-            confidence=level,
-            whole=self.sequential,
-        )
+        fit = crossing(self.x, self.successes, self.trials, level=self.level, confidence=level)
         return fit.low, fit.high
 
     def correlation(self, other: Estimate) -> float:
@@ -277,8 +270,7 @@ class Estimates:
         x, place = np.unique(at, return_inverse=True)
         successes = np.bincount(place, weights=wins)
         trials = np.bincount(place).astype(float)
-        sequential = self.table.setting.sequential
-        fit = crossing(x, successes, trials, level=quantity.level, whole=sequential)
+        fit = crossing(x, successes, trials, level=quantity.level)
         moves = np.zeros(len(rows))
         if fit.regular:
             moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])
@@ -289,7 +281,7 @@ class Estimates:
             successes=successes,
             trials=trials,
             level=quantity.level,
-            sequential=sequential,
+            sequential=self.table.setting.sequential,
         )
 
     def _ratio(self, quantity: Ratio, cell: Cell) -> Quotient:

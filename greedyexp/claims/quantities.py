@@ -73,10 +73,6 @@ class Trend:
     along: Expression
     columns: tuple[str, ...]
 
-    @property
-    def kind(self) -> str:
-        return next(self.form.quantities()).kind
-
 
 Quantity = Threshold | Proportion | Mean | Ratio | Trend
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -18,8 +19,7 @@ from greedyexp.frames.context import Context
 from greedyexp.frames.counts import count_successes, require_columns, succeeded
 from greedyexp.frames.labels import axis_label, letter
 from greedyexp.registry import figure
-from greedyexp.stats.proportions import wilson
-from greedyexp.stats.sequential import confidence_sequence
+from greedyexp.stats.sequential import proportion_interval
 from greedyexp.theory.thresholds import Threshold
 
 
@@ -67,8 +67,7 @@ def phase_transition(
     require_columns(frame, keys)
     table = count_successes(succeeded(frame, success, context), frame, keys)
     looks = Looks(table, line)
-    # Wilson's interval misses too often when results decide how many trials there are.
-    intervals = confidence_sequence if context.adaptive else wilson
+    intervals = partial(proportion_interval, sequential=context.adaptive)
     panels = Panels(grid(table, row=row, panel=panel))
     drawn = []
     for axis, values in panels:

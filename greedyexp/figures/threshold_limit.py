@@ -21,8 +21,9 @@ from greedyexp.frames.context import Context
 from greedyexp.frames.counts import require_columns, require_numbers
 from greedyexp.frames.labels import letter, number
 from greedyexp.frames.limits import Limit, limit_at_zero
-from greedyexp.frames.thresholds import nominal, thresholds
+from greedyexp.frames.thresholds import thresholds
 from greedyexp.registry import figure
+from greedyexp.stats.sequential import nominal_confidence
 from greedyexp.theory.thresholds import Threshold
 
 _TRANSFORMS = {
@@ -79,7 +80,8 @@ def threshold_limit(
     table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
     looks = Looks(table, line)
     panels = Panels(grid(table, row=row, panel=panel), width=3.8, height=3.4)
-    groups = _groups(table, panels, line, nominal(context, 0.95))
+    confidence = nominal_confidence(0.95, sequential=context.adaptive)
+    groups = _groups(table, panels, line, confidence)
     stated = _stated(frame, context, groups) if theory and of == "theta" else {}
     heights = _heights(table, groups, stated, (frame[of].min(), frame[of].max()))
     widest = table["place"].max()

@@ -1,4 +1,4 @@
-"""Intervals for differences and ratios of estimates, from the interval of each.
+"""Intervals for differences of estimates, from the interval of each.
 
 The method of variance estimates recovery (MOVER): the distance from an estimate to the end of its
 interval stands for its standard error on that side, so that skewed intervals keep their shape.
@@ -56,45 +56,6 @@ def combination(coefficients, estimates, lows, highs, correlation) -> tuple[floa
     return estimate, low, high
 
 
-def ratio(estimates, lows, highs, correlation: float) -> tuple[float, float, float]:
-    """Interval for theta_1 / theta_2 of two quantities that are not negative.
-
-    It holds every r for which the interval of theta_1 - r theta_2 by ``combination`` holds 0.
-
-    Parameters
-    ----------
-    estimates, lows, highs : array_like, shape (2,)
-        Estimates are at least 0; lower ends below 0 count as 0. Infinite values are allowed.
-    correlation : float in [-1, 1]
-        Of the two estimates.
-
-    Returns
-    -------
-    estimate, low, high : float
-        0 <= low <= high; high is infinite when theta_2 may be 0. The estimate is nan for 0 / 0 and
-        infinity / infinity, low and high never are.
-
-    Raises
-    ------
-    ValueError
-        When an estimate or an upper end is negative.
-
-    References
-    ----------
-    Donner and Zou (2012), Closed-form confidence intervals for functions of the normal mean and
-    standard deviation, Statistical Methods in Medical Research 21.
-    """
-    theta, lows, highs = _vectors(estimates, lows, highs)
-    if np.any(theta < 0) or np.any(highs < 0):
-        raise ValueError("a ratio is taken of quantities that are not negative.")
-    lows = np.maximum(lows, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        estimate = float(theta[0] / theta[1])
-    low = _ratio_end(theta, lows[0], highs[1], correlation, -1)
-    high = _ratio_end(theta, highs[0], lows[1], correlation, 1)
-    return estimate, low, high
-
-
 def level_of(interval_at: Callable[[float], tuple[float, float]], value: float) -> float:
     """The p-value of a value: how sure an interval can be before it holds the value.
 
@@ -148,18 +109,3 @@ def _end(c, theta, ends, correlation, side: int) -> float:
         return float(np.sum(c * theta) + side * np.sqrt(variance))
     total = float(np.sum(c * ends))
     return side * np.inf if np.isnan(total) else total
-
-
-def _ratio_end(theta, top: float, bottom: float, correlation: float, side: int) -> float:
-    """The root r of theta_1 - r theta_2 = its own distance to the end, on the side -1 or 1."""
-    if not np.all(np.isfinite([*theta, top, bottom])):
-        if np.isnan(top) or np.isnan(bottom) or (np.isinf(top) and np.isinf(bottom)):
-            return 0.0 if side < 0 else np.inf
-        return float(top / bottom) if bottom > 0 else np.inf
-    square = bottom * (2 * theta[1] - bottom)
-    constant = top * (2 * theta[0] - top)
-    cross = theta[0] * theta[1] + correlation * (theta[0] - top) * (theta[1] - bottom)
-    root = np.sqrt(max(0.0, cross**2 - square * constant))
-    if side < 0:
-        return float(constant / (cross + root)) if constant > 0 else 0.0
-    return float((cross + root) / square) if square > 0 else np.inf

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import betaln, erf, xlog1py, xlogy
 
 from greedyexp.stats.inputs import checked_confidence, checked_counts
+from greedyexp.stats.proportions import wilson
 
 
 def anytime_confidence(confidence: float) -> float:
@@ -24,6 +25,38 @@ def anytime_confidence(confidence: float) -> float:
         1 - alpha, the coverage wanted.
     """
     return float(erf(np.sqrt(-np.log1p(-checked_confidence(confidence)))))
+
+
+def nominal_confidence(confidence: float, *, sequential: bool) -> float:
+    """The confidence to ask of the interval of a crossing so that it holds with the one given.
+
+    Parameters
+    ----------
+    confidence : float in (0, 1)
+    sequential : bool
+        Whether results decided how many trials there are.
+    """
+    return anytime_confidence(confidence) if sequential else confidence
+
+
+def proportion_interval(
+    successes, trials, *, sequential: bool, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval or, where results decided how many trials there are, one that allows it.
+
+    Parameters
+    ----------
+    successes, trials : array_like of counts, broadcast together
+    sequential : bool
+        Wilson's interval misses too often then; ``confidence_sequence`` does not.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    low, high : arrays
+    """
+    method = confidence_sequence if sequential else wilson
+    return method(successes, trials, confidence=confidence)
 
 
 def confidence_sequence(
