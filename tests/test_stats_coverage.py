@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from stats_trials import (
     GRID,
     adaptive,
@@ -11,6 +12,8 @@ from stats_trials import (
     two_crossings,
     two_proportions,
 )
+
+from greedyexp.stats.crossing import crossing
 
 REGULAR = {
     "crossing": (one_crossing, {}),
@@ -76,3 +79,26 @@ def test_degenerate_trials_are_covered_throughout(name):
 @pytest.mark.parametrize("slope", [10.0, 20.0])
 def test_coverage_survives_trials_that_follow_the_estimate(slope):
     assert 0.93 <= coverage((adaptive, {"slope": slope}), 1000) <= 0.97
+
+
+SKEW = {
+    "long upper tail": lambda x: np.exp(-np.log(2) * np.exp(-(x - 2.03) / 0.25)),
+    "long lower tail": lambda x: 1 - np.exp(-np.log(2) * np.exp((x - 2.03) / 0.25)),
+    "below one": lambda x: 0.9 * expit(6 * (x - 2.03) + np.log(0.5 / 0.4)),
+}
+
+
+@pytest.mark.parametrize("name", SKEW)
+def test_curves_that_are_not_logistic_are_placed_by_their_middle(name):
+    x = np.round(np.arange(0.4, 4.41, 0.2), 2)
+    rng = np.random.default_rng(11)
+    p, trials = SKEW[name](x), np.full(21, 100)
+    hits = {True: 0, False: 0}
+    for _ in range(200):
+        wins = rng.binomial(100, p)
+        for whole in hits:
+            fit = crossing(x, wins, trials, whole=whole)
+            hits[whole] += fit.low <= 2.03 <= fit.high
+    # Nominally 190; a curve through everything is placed by its tails instead.
+    assert hits[False] >= 172
+    assert hits[True] <= 80

@@ -97,7 +97,14 @@ class Crossed(Estimate):
     def _interval(self, confidence: float) -> tuple[float, float]:
         confidence = max(confidence, LEAST_CONFIDENCE)
         level = nominal_confidence(confidence, sequential=self.sequential)
-        fit = crossing(self.x, self.successes, self.trials, level=self.level, confidence=level)
+        fit = crossing(
+            self.x,
+            self.successes,
+            self.trials,
+            level=self.level,
+            confidence=level,
+            whole=self.sequential,
+        )
         return fit.low, fit.high
 
     def correlation(self, other: Estimate) -> float:
@@ -270,7 +277,8 @@ class Estimates:
         x, place = np.unique(at, return_inverse=True)
         successes = np.bincount(place, weights=wins)
         trials = np.bincount(place).astype(float)
-        fit = crossing(x, successes, trials, level=quantity.level)
+        sequential = self.table.setting.sequential
+        fit = crossing(x, successes, trials, level=quantity.level, whole=sequential)
         moves = np.zeros(len(rows))
         if fit.regular:
             moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])
@@ -281,7 +289,7 @@ class Estimates:
             successes=successes,
             trials=trials,
             level=quantity.level,
-            sequential=self.table.setting.sequential,
+            sequential=sequential,
         )
 
     def _ratio(self, quantity: Ratio, cell: Cell) -> Quotient:

@@ -57,7 +57,14 @@ def thresholds(
     rows = []
     for key, points in counts.groupby(list(by), sort=True, dropna=False):
         trials = points["trials"]
-        fit = crossing(points[of], points["successes"], trials, level=level, confidence=confidence)
+        fit = crossing(
+            points[of],
+            points["successes"],
+            trials,
+            level=level,
+            confidence=confidence,
+            whole=context.adaptive,
+        )
         fitted = (fit.estimate, fit.low, fit.high, fit.slope)
         rows.append((*key, *fitted, trials.sum(), len(points), trials.min(), trials.max()))
     names = ("estimate", "low", "high", "slope", "trials", "points", "fewest", "most")
