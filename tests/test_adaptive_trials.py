@@ -345,3 +345,15 @@ def test_narrowing_stops_early_where_success_is_certain():
     open_point = rule.grown(np.array([200]), np.array([100]))
     assert certain == [200]
     assert open_point == [250]
+
+
+def test_a_mixed_edge_of_what_was_seen_is_looked_beyond():
+    rule = Locate(np.arange(9.0), 0.5, 0.1, 10, 400)
+    trials = np.array([10, 0, 0, 0, 10, 0, 0, 0, 0])
+    assert rule.choose(trials, np.array([0, 0, 0, 0, 3, 0, 0, 0, 0])) != []
+    grown = trials.copy()
+    wins = np.array([0, 0, 0, 0, 6, 0, 0, 0, 0])
+    for _ in range(3):
+        chosen = rule.choose(grown, wins)
+        grown[chosen] += 10
+    assert grown[5] > 0

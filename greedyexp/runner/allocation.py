@@ -132,9 +132,11 @@ class Locate(Rule):
             return [down, up]
         if np.isinf(fit.estimate):
             return [up if fit.estimate > 0 else down]
-        here = np.flatnonzero(self.values == fit.estimate)
-        low = max(seen[self.values[seen] < fit.estimate], default=here.min(initial=0))
-        high = min(seen[self.values[seen] > fit.estimate], default=here.max(initial=0))
+        # With mixed outcomes at a single point the estimate is that point; its neighbours on both
+        # sides then tell the slope, even where nothing was seen yet.
+        at = int(np.argmin(np.abs(self.values - fit.estimate)))
+        low = max(seen[self.values[seen] < fit.estimate], default=max(at - 1, 0))
+        high = min(seen[self.values[seen] > fit.estimate], default=min(at + 1, len(trials) - 1))
         between = range(low + 1, high)
         if not between:
             return [low, high]
