@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from greedyexp.errors import ConfigError
-from greedyexp.report.verify import verify
+from greedyexp.report import verify
 
 CLAIM = {"id": "often", "quote": "nearly always", "test": "proportion(lasso) > 0.5"}
 CONFIG = {

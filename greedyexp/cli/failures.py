@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import click
 
 from greedyexp.errors import UserError
+
+Item = TypeVar("Item")
 
 DONE = 0
 SOME_FAILED = 1
@@ -59,6 +63,23 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     remedy = "please report it" if shown else "run again with --traceback and report it"
     click.echo(f"Internal error: {what}; {remedy}.", err=True)
     return INTERNAL_ERROR
+
+
+def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], object]) -> int:
+    """Do something with every item; an error a user can mend is told, and the others go on.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    code = DONE
+    for item in items:
+        try:
+            action(item)
+        except UserError as error:
+            code = tell(error, ctx)
+    return code
 
 
 def _one_line(message: object) -> str:

@@ -21,7 +21,7 @@ def size_words(experiment: Experiment) -> str:
 
 
 def words(experiment: Experiment) -> str:
-    """The plan, one line each: size, data, algorithms, metrics, figures."""
+    """The plan, one line each: size, data, algorithms, metrics, figures, tables, claims."""
     swept = ", ".join(
         f"{name} ({len({repr(point[name]) for point in experiment.points})} values)"
         for name in experiment.swept
@@ -37,4 +37,8 @@ def words(experiment: Experiment) -> str:
         f"  metrics: {', '.join(experiment.metrics)}",
         f"  figures: {', '.join(spec.name for spec in experiment.figures) or 'none'}",
     ]
+    if experiment.tables:
+        lines.append(f"  tables: {', '.join(spec.name for spec in experiment.tables)}")
+    if experiment.claims:
+        lines.append(f"  claims: {', '.join(claim.id for claim in experiment.claims)}")
     return "\n".join(lines)

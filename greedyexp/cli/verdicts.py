@@ -12,7 +12,7 @@ from greedyexp.cli.text import count, table
 if TYPE_CHECKING:
     from greedyexp.claims.decisions import Tested
     from greedyexp.claims.evaluation import Judged
-    from greedyexp.report.verify import Verified
+    from greedyexp.report import Verified
 
 _COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow"}
 _WIDTH = 96

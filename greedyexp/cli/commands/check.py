@@ -17,19 +17,14 @@ from greedyexp.cli import failures, options, plan
 def command(ctx: click.Context, configs: tuple[str, ...], resolved: bool, **choices) -> None:
     """Validate each CONFIG, a YAML file or the name of a shipped config, and run nothing."""
     from greedyexp import experiment
-    from greedyexp.errors import UserError
 
-    code = failures.DONE
-    for index, source in enumerate(configs):
-        try:
-            loaded = experiment.load(shipped.locate(source), **choices)
-        except UserError as error:
-            # The user wants to hear of every bad file at once.
-            code = failures.tell(error, ctx)
-            continue
+    def validate(numbered: tuple[int, str]) -> None:
+        index, source = numbered
+        loaded = experiment.load(shipped.locate(source), **choices)
         if resolved:
             click.echo("---\n" * bool(index) + loaded.as_yaml(), nl=False)
         else:
             place = f"{source}: " if len(configs) > 1 else ""
             click.echo(f"{place}ok: {plan.size_words(loaded)}")
-    ctx.exit(code)
+
+    ctx.exit(failures.each(ctx, enumerate(configs), validate))

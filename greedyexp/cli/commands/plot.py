@@ -17,16 +17,10 @@ from greedyexp.cli import failures, options
 def command(ctx: click.Context, path: Path, quiet: bool) -> None:
     """Redraw every figure and table of the runs at or below PATH (default: results)."""
     from greedyexp import report
-    from greedyexp.errors import UserError
 
-    code = failures.DONE
-    for folder in report.run_folders(path):
-        try:
-            drawn = report.draw(folder)
-        except UserError as error:
-            # One damaged folder must not keep the others from being drawn.
-            code = failures.tell(error, ctx)
-            continue
+    def draw(folder: Path) -> None:
+        drawn = report.draw(folder)
         for file in () if quiet else drawn:
             click.echo(file)
-    ctx.exit(code)
+
+    ctx.exit(failures.each(ctx, report.run_folders(path), draw))

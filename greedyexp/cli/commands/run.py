@@ -115,21 +115,20 @@ def rehearse(experiment: Experiment) -> int:
     from greedyexp import runner
 
     click.echo(plan.words(experiment))
-    outcomes = runner.rehearse(experiment)
+    tried = runner.rehearse(experiment)
     rows = [
         (label, outcome.status.value, text.duration(seconds), outcome.message)
-        for label, outcome, seconds in outcomes
+        for label, outcome, seconds in tried
     ]
     click.echo("One small replicate:")
     click.echo(text.table(rows, indent="  "))
-    failed = any(outcome.status.failed for _, outcome, _ in outcomes)
+    failed = any(outcome.status.failed for _, outcome, _ in tried)
     return failures.SOME_FAILED if failed else failures.DONE
 
 
 def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool, **how) -> int:
     """Run one experiment, draw its figures, judge its claims and print the summary."""
     from greedyexp import report, runner
-    from greedyexp.report.verify import verify
 
     say = (lambda *_: None) if quiet else click.echo
     if verbose:
@@ -150,7 +149,7 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         return failures.INTERRUPTED
     # Drawn before anything is printed: a reader that closes the pipe must not cost a figure.
     drawn = report.draw(folder)
-    judged = verdicts.lines(verify(folder)) if experiment.claims else []
+    judged = verdicts.lines(report.verify(folder)) if experiment.claims else []
     say(done.csv)
     for figure in drawn:
         say(figure)

@@ -11,7 +11,7 @@ import click
 from greedyexp.cli import failures, options, verdicts
 
 if TYPE_CHECKING:
-    from greedyexp.report.verify import Verified
+    from greedyexp.report import Verified
 
 
 @click.command("verify", short_help="Judge every claim: supported, refuted or inconclusive.")
@@ -27,22 +27,15 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
     Each run folder gets a claims.json. Exits with 4 when a claim is refuted.
     """
     from greedyexp import report
-    from greedyexp.errors import UserError
-    from greedyexp.report.verify import verify
 
-    code = failures.DONE
     verified: list[Verified] = []
-    for folder in report.run_folders(path):
-        try:
-            one = verify(folder)
-        except UserError as error:
-            # One damaged folder must not hide the verdicts of the others.
-            error.place = error.place or str(folder)
-            code = failures.tell(error, ctx)
-            continue
-        verified.append(one)
+
+    def judge(folder: Path) -> None:
+        verified.append(report.verify(folder))
         if not as_json:
-            _show(one, quiet=quiet)
+            _show(verified[-1], quiet=quiet)
+
+    code = failures.each(ctx, report.run_folders(path), judge)
     if as_json:
         click.echo(json.dumps([one.contents for one in verified], indent=2, allow_nan=False))
     ctx.exit(code or _code(verified, strict=strict))
