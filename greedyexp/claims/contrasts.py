@@ -10,7 +10,7 @@ import numpy as np
 from greedyexp.claims.estimates import Estimate, Estimates, Share
 from greedyexp.claims.expressions import Expression, columns_of, evaluate
 from greedyexp.claims.quantities import Form, Trend, algorithms_of
-from greedyexp.claims.table import Cell, Missing, Table
+from greedyexp.claims.table import Group, Missing, Table
 from greedyexp.stats.contrast import combination
 from greedyexp.stats.line import line_weights
 from greedyexp.stats.paired import mcnemar
@@ -88,7 +88,7 @@ class Contrast:
         return all(estimate.constant for estimate in self.estimates)
 
 
-def contrast(form: Form, group: Cell, estimates: Estimates) -> Contrast:
+def contrast(form: Form, group: Group, estimates: Estimates) -> Contrast:
     """What a form is in a group.
 
     Raises
@@ -105,7 +105,7 @@ def contrast(form: Form, group: Cell, estimates: Estimates) -> Contrast:
     return Contrast(found, np.array(weights), constant)
 
 
-def number(expression: Expression, cell: Cell, labels: list[str], table: Table) -> float:
+def number(expression: Expression, cell: Group, labels: list[str], table: Table) -> float:
     """The value of an expression in a cell.
 
     Raises
@@ -122,7 +122,7 @@ def number(expression: Expression, cell: Cell, labels: list[str], table: Table) 
     return value + 0.0
 
 
-def _add(form: Form, cell: Cell, factor: float, terms: dict, estimates: Estimates) -> float:
+def _add(form: Form, cell: Group, factor: float, terms: dict, estimates: Estimates) -> float:
     """Add the terms of a form times a factor; returns its constant times the factor."""
     labels = algorithms_of(form)
     constant = factor * number(form.constant, cell, labels, estimates.table)
@@ -137,7 +137,7 @@ def _add(form: Form, cell: Cell, factor: float, terms: dict, estimates: Estimate
     return constant
 
 
-def _add_trend(trend: Trend, group: Cell, factor: float, terms: dict, estimates: Estimates):
+def _add_trend(trend: Trend, group: Group, factor: float, terms: dict, estimates: Estimates):
     """Least squares is linear in what the line is drawn through."""
     table, labels = estimates.table, algorithms_of(trend.form)
     along = {n for column in trend.columns for n in table.setting.mates(column, labels)}

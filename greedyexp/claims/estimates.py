@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from greedyexp.claims.quantities import Mean, Proportion, Ratio, Threshold
-from greedyexp.claims.table import Cell, Missing, Table
+from greedyexp.claims.table import Group, Missing, Table
 from greedyexp.frames.counts import FAILED
 from greedyexp.protocols.outcome import Status
 from greedyexp.stats.correlation import correlation as sample_correlation
@@ -185,7 +185,7 @@ class Estimates:
         self.table = table
         self._made: dict = {}
 
-    def of(self, quantity, cell: Cell) -> Estimate:
+    def of(self, quantity, cell: Group) -> Estimate:
         """The estimate of a quantity in a cell.
 
         Raises
@@ -204,7 +204,7 @@ class Estimates:
             raise made
         return made
 
-    def _make(self, quantity, cell: Cell) -> Estimate:
+    def _make(self, quantity, cell: Group) -> Estimate:
         match quantity:
             case Threshold():
                 return self._threshold(quantity, cell)
@@ -232,7 +232,7 @@ class Estimates:
             {},
         )
 
-    def _rows(self, algorithm: str, cell: Cell) -> np.ndarray:
+    def _rows(self, algorithm: str, cell: Group) -> np.ndarray:
         rows = self.table.rows(algorithm, cell)
         pairs = self.table.pairs[rows]
         if len(np.unique(pairs)) < len(pairs):
@@ -268,7 +268,7 @@ class Estimates:
             )
         return values
 
-    def _threshold(self, quantity: Threshold, cell: Cell) -> Crossed:
+    def _threshold(self, quantity: Threshold, cell: Group) -> Crossed:
         rows = self._rows(quantity.algorithm, cell)
         wins = self._successes(quantity.metric, rows)
         at = self.column(quantity.of, rows)
@@ -292,7 +292,7 @@ class Estimates:
             sequential=sequential,
         )
 
-    def _ratio(self, quantity: Ratio, cell: Cell) -> Quotient:
+    def _ratio(self, quantity: Ratio, cell: Group) -> Quotient:
         tops, bottoms = (
             self._rows(part.algorithm, cell) for part in (quantity.top, quantity.bottom)
         )

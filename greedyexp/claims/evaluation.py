@@ -15,11 +15,11 @@ from greedyexp.claims.contrasts import Contrast, contrast, number
 from greedyexp.claims.decisions import Bounded, Compared, Tested, Unjudged, Verdict
 from greedyexp.claims.estimates import Estimates
 from greedyexp.claims.expressions import columns_of, evaluate
+from greedyexp.claims.fitting import used_up
 from greedyexp.claims.model import Claim
 from greedyexp.claims.quantities import Always, Comparison, Monotone, algorithms_of
 from greedyexp.claims.setting import Setting
-from greedyexp.claims.shape import used_up
-from greedyexp.claims.table import Cell, Missing, Table
+from greedyexp.claims.table import Group, Missing, Table
 from greedyexp.frames.counts import FAILED
 from greedyexp.protocols.outcome import Status
 from greedyexp.stats.multiplicity import holm
@@ -127,7 +127,7 @@ def _comparisons(test: Comparison, margin: float, estimates: Estimates) -> list[
     return tested
 
 
-def _groups(test, table: Table, labels: list[str]) -> list[Cell]:
+def _groups(test, table: Table, labels: list[str]) -> list[Group]:
     """Groups of a test; one without values where no algorithm of the test has any."""
     along = (test.column,) if isinstance(test, Monotone) else ()
     return table.groups(labels, used_up(test.form, along, table.setting)) or [()]
@@ -216,8 +216,15 @@ def _bound(test: Always, algorithm: str, estimates: Estimates) -> Tested:
     left, right = (np.broadcast_to(evaluate(side, columns), rows.shape)
                    for side in (test.left, test.right))  # fmt: skip
     status = table.frame["status"].to_numpy()[rows]
-    judged = ~np.isin(status, FAILED) & ~np.isnan(left) & ~np.isnan(right)
+    failed = np.isin(status, FAILED)
+    judged = ~failed & np.isfinite(left) & np.isfinite(right)
     broken = judged & ~_holds(left, test.relation, right)
+    untold = np.flatnonzero(~failed & ~judged)
+    # One violation refutes whatever the other rows say; to hold, a bound must be told in all.
+    if len(untold) and not broken.any():
+        where = table.words(table.cell(algorithm, rows[untold[0]]))
+        lack = f"a number in the test is not finite{f' at {where}' if where else ''}"
+        return _unjudged(test, shown, Missing(lack))
     # A number of the replicate within the algorithm: the variants of a sweep are apart.
     runs = pd.MultiIndex.from_arrays([table.pairs[rows], table.frame["algorithm"].to_numpy()[rows]])
     seen, violated = runs[judged].unique(), runs[broken].unique()
@@ -230,7 +237,7 @@ def _bound(test: Always, algorithm: str, estimates: Estimates) -> Tested:
         test.relation,
         estimate=len(violated) / len(seen),
         trials=math.ceil(len(seen) / points),
-        failed=int((~judged).sum()),
+        failed=int(failed.sum()),
         unconverged=int((status == Status.NOT_CONVERGED.value).sum()),
         violations=len(violated),
         replicates=len(seen),

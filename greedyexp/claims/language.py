@@ -20,7 +20,9 @@ from greedyexp.claims.expressions import (
     Number,
     columns_of,
     combined,
+    evaluate,
 )
+from greedyexp.claims.fitting import check_columns, check_kinds
 from greedyexp.claims.quantities import (
     NEGATIVE,
     Always,
@@ -31,7 +33,6 @@ from greedyexp.claims.quantities import (
     Trend,
 )
 from greedyexp.claims.setting import Setting
-from greedyexp.claims.shape import check_columns, check_kinds
 from greedyexp.errors import did_you_mean
 
 RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
@@ -248,7 +249,10 @@ class _Reader:
                 if name not in FUNCTIONS:
                     raise mistake(f"{name}(...) cannot stand here: only columns and numbers can.")
                 (argument,) = arguments.positional(node, name, ("expression",))
-                return Function(name, self.expression(argument, known))
+                applied = Function(name, self.expression(argument, known))
+                if isinstance(applied.argument, Number):
+                    return Number(float(evaluate(applied, {})))
+                return applied
             case ast.Name(id=name):
                 return Column(arguments.known_column(name, known, self.setting))
         raise mistake(f"'{written(node)}' has no meaning in a claim.")

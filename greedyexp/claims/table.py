@@ -1,4 +1,4 @@
-"""The tidy table as claims look at it: cells of one configuration, replicates that go together."""
+"""The tidy table as claims look at it: groups of one configuration, replicates that go together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from greedyexp.claims.setting import Setting
 from greedyexp.frames.entries import entry_of
 
 # A value of each of some columns, by its code (see ``Table.value``).
-Cell = tuple[tuple[str, int], ...]
+Group = tuple[tuple[str, int], ...]
 
 
 class Missing(Exception):
@@ -76,7 +76,7 @@ class Table:
             keep &= matches
         return Table(self.frame[keep].reset_index(drop=True), self.setting)
 
-    def groups(self, algorithms: list[str], used: Iterable[str]) -> list[Cell]:
+    def groups(self, algorithms: list[str], used: Iterable[str]) -> list[Group]:
         """Every combination of swept values, the columns in ``used`` left out.
 
         Data columns are combined as they occur in the table, for any algorithm; with them come the
@@ -92,7 +92,7 @@ class Table:
                 cells = _joined(cells, found)
         return cells
 
-    def cells(self, group: Cell, columns: Iterable[str], algorithms: list[str]) -> list[Cell]:
+    def cells(self, group: Group, columns: Iterable[str], algorithms: list[str]) -> list[Group]:
         """The group split by the values of columns; those of data as any algorithm has them."""
         columns = [name for name in columns if name in self._codes]
         data = [name for name in columns if name in self.setting.swept]
@@ -106,19 +106,19 @@ class Table:
                 cells = _joined(cells, self._distinct(own, rows))
         return [tuple({**dict(group), **dict(cell)}.items()) for cell in cells]
 
-    def _distinct(self, names: list[str], rows: np.ndarray) -> list[Cell]:
+    def _distinct(self, names: list[str], rows: np.ndarray) -> list[Group]:
         if not names:
             return [()] if len(rows) else []
         codes = np.unique(np.column_stack([self._codes[n][rows] for n in names]), axis=0)
         return [tuple(zip(names, map(int, row), strict=True)) for row in codes]
 
-    def _inside(self, cell: Cell, rows: np.ndarray) -> np.ndarray:
+    def _inside(self, cell: Group, rows: np.ndarray) -> np.ndarray:
         keep = np.ones(len(rows), dtype=bool)
         for name, code in cell:
             keep &= self._codes[name][rows] == code
         return keep
 
-    def rows(self, algorithm: str, cell: Cell) -> np.ndarray:
+    def rows(self, algorithm: str, cell: Group) -> np.ndarray:
         """Indices of an algorithm's rows in a cell; what only others sweep does not restrict it.
 
         Raises
@@ -136,7 +136,7 @@ class Table:
             raise Missing(f"the table has no rows of {algorithm}{f' at {where}' if where else ''}")
         return rows
 
-    def at(self, cell: Cell, name: str, algorithms: list[str]) -> float:
+    def at(self, cell: Group, name: str, algorithms: list[str]) -> float:
         """The one value that a column of numbers has in a cell.
 
         Raises
@@ -158,11 +158,11 @@ class Table:
         """What a code of a column stands for; None for an empty cell."""
         return self._values[name][code]
 
-    def shown(self, cell: Cell) -> dict:
+    def shown(self, cell: Group) -> dict:
         """A cell as column -> value."""
         return {name: self.value(name, code) for name, code in cell}
 
-    def words(self, cell: Cell) -> str:
+    def words(self, cell: Group) -> str:
         """``p = 128, kappa = 0.3``."""
         return ", ".join(f"{name} = {value}" for name, value in self.shown(cell).items())
 
@@ -177,7 +177,7 @@ def _has(algorithm, name: str) -> bool:
     return any(name in axis for axis in algorithm.axes)
 
 
-def _joined(one: list[Cell], two: list[Cell]) -> list[Cell]:
+def _joined(one: list[Group], two: list[Group]) -> list[Group]:
     """Pairs of cells that agree where both speak, merged."""
     merged = {}
     for left, right in itertools.product(one, two):
