@@ -295,6 +295,26 @@ def test_always_counts_replicates_and_one_violation_refutes():
     assert (few.verdict, few.needed_trials) == ("inconclusive", 59)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_bound_that_is_no_number_somewhere_is_not_held(value):
+    sweep = {"kappa": [0.3, 0.8]}
+    frame = table(sweep, {"a": lambda _: {"frobenius_error": [0.5] * 60}}, s=4.0)
+    words = setting(sweep=sweep, algorithms=["a"])
+    text = "always(frobenius_error <= s)"
+    assert only(judge(frame, text, words=words)).verdict == "supported"
+    frame.loc[7, "s"] = value
+    untold = only(judge(frame, text, words=words))
+    assert (untold.verdict, untold.p) == ("inconclusive", None)
+    assert untold.reason == "a number in the test is not finite at kappa = 0.3"
+    # Where a replicate failed, its numbers are not asked for.
+    failed = only(judge(frame.assign(status=["ok"] * 7 + ["error"] + ["ok"] * 112), text,
+                        words=words))  # fmt: skip
+    assert (failed.verdict, failed.failed) == ("supported", 1)
+    # One violation refutes, whatever the other rows say.
+    frame.loc[90, "frobenius_error"] = 5.0
+    assert only(judge(frame, text, words=words)).verdict == "refuted"
+
+
 def test_adaptive_trials_get_intervals_that_hold_at_any_stopping_time():
     frame = table({}, {"a": lambda _: wins(9, 12)})
     fixed, adaptive = (

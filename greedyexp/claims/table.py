@@ -136,6 +136,11 @@ class Table:
             raise Missing(f"the table has no rows of {algorithm}{f' at {where}' if where else ''}")
         return rows
 
+    def cell(self, algorithm: str, row: int) -> Group:
+        """Where a row of an algorithm stands: its value of everything swept."""
+        names = dict.fromkeys([*self.setting.swept, *self.setting.swept_by([algorithm])])
+        return tuple((name, int(self._codes[name][row])) for name in names if name in self._codes)
+
     def at(self, cell: Group, name: str, algorithms: list[str]) -> float:
         """The one value that a column of numbers has in a cell.
 
