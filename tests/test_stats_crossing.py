@@ -148,3 +148,11 @@ def test_an_end_that_the_first_step_hits_is_found():
         fit = crossing(x, wins, np.full(21, 100), confidence=confidence)
         assert fit.low <= fit.estimate <= fit.high, confidence
         assert fit.high - fit.low < 1e-5, confidence
+
+
+def test_points_beyond_doubt_bound_the_interval_where_the_slope_is_open():
+    x, trials = [1.0, 2.0, 3.0, 4.0], [100] * 4
+    fit = crossing(x, [0, 40, 60, 100], trials, confidence=0.9999)
+    assert (fit.low, fit.high) == (1.0, 4.0)
+    # Three successes of ten do not put a point beyond doubt.
+    assert crossing(x, [3, 4, 6, 7], [10] * 4, confidence=0.9999).low == -np.inf
