@@ -264,6 +264,7 @@ def figure(
     *,
     title: str | None = None,
     columns: Callable[..., Iterable[str]] | None = None,
+    by_algorithm: str | None = None,
 ):
     """Register ``function(frame, context, *, parameters) -> matplotlib Figure``.
 
@@ -274,10 +275,14 @@ def figure(
     columns : callable of the parameters, optional
         Columns of the CSV that the figure reads; one that an experiment will not have is refused
         before any work starts.
+    by_algorithm : str, optional
+        A parameter that is a mapping with algorithms as keys; one that an experiment does not have
+        is refused likewise.
     """
+    extra = {"columns": columns, "by_algorithm": by_algorithm}
 
     def decorate(function):
-        _register(Part("figure", name, function, title or name, extra={"columns": columns}))
+        _register(Part("figure", name, function, title or name, extra=extra))
         return function
 
     return decorate
@@ -288,14 +293,16 @@ def table(
     *,
     title: str | None = None,
     columns: Callable[..., Iterable[str]] | None = None,
+    by_algorithm: str | None = None,
 ):
     """Register ``function(frame, context, *, parameters) -> DataFrame`` of cells to print.
 
     Parameters as for ``figure``.
     """
+    extra = {"columns": columns, "by_algorithm": by_algorithm}
 
     def decorate(function):
-        _register(Part("table", name, function, title or name, extra={"columns": columns}))
+        _register(Part("table", name, function, title or name, extra=extra))
         return function
 
     return decorate

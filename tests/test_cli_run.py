@@ -100,6 +100,18 @@ def test_failed_replicates_are_rows_and_exit_code_1(call, tmp_path):
     assert "; 6 computed" in retried.stdout
 
 
+def test_a_figure_that_cannot_be_drawn_costs_no_verdict(call, tmp_path):
+    config = write_toy(tmp_path)
+    claim = "claims: [{id: one, quote: so, test: proportion(toy_exact) > 0.5}]"
+    wrong = "figures: [{phase_transition: {x: n_samples, success: {other: support}}}]"
+    config.write_text(config.read_text().replace("figures: []", f"{wrong}\n{claim}"))
+    result = call("run", "toy.yaml", "--engine", "serial", cwd=tmp_path)
+    refused(result, "`success` names no metric for 'toy_exact'")
+    assert (tmp_path / "results/toy/quick/claims.json").is_file()
+    assert "one  inconclusive" in result.stdout
+    assert "results/toy/quick/toy.csv" in result.stdout
+
+
 def test_several_configs_stop_at_the_first_failure_unless_told_to_keep_going(call, tmp_path):
     write_toy(tmp_path, "first", algorithms="[toy_broken]")
     write_toy(tmp_path, "second")

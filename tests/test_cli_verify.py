@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from cli_process import greedyexp, refused, write_toy
+from cli_process import environment, greedyexp, refused, write_toy
 
 CLAIMS = {
     "good": "proportion(toy_exact) > 0.5",
@@ -115,6 +118,27 @@ def test_one_damaged_folder_does_not_hide_the_others(call, results):
     assert "bad: refuted" in done.stdout
     assert "open: inconclusive" in done.stdout
     refused(done, "config.yaml", "not a readable configuration")
+
+
+def test_a_reader_that_leaves_early_costs_no_verdict(results):
+    files = sorted(results.rglob("claims.json"))
+    for file in files:
+        file.unlink()
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
+        [sys.executable, "-u", "-m", "greedyexp", "verify"],
+        cwd=results.parent,
+        env=environment(),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(writer)
+    assert process.stderr == ""
+    assert all(file.is_file() for file in files)
 
 
 def test_a_claim_that_cannot_be_read_is_one_sentence(call, results):

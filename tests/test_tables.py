@@ -146,9 +146,16 @@ def test_unknown_names_are_refused_with_a_sentence(frame):
         figure_of(frame, CONTEXT, row="n_train", metrics=["eror"])
     with pytest.raises(ConfigError, match="'status' is not a number"):
         table_of(frame, CONTEXT, row="n_train", metrics=["status"])
-    for wrong in ({"laso": {"error": {"10": 1.0}}}, {"lasso": {"eror": {"10": 1.0}}}):
-        with pytest.raises(ConfigError, match=r"`published` names '(laso|eror)'"):
-            table_of(frame, CONTEXT, row="n_train", metrics=STYLES, published=wrong)
+    wrong = {"lasso": {"eror": {"10": 1.0}}}
+    with pytest.raises(ConfigError, match=r"`published` names 'eror'"):
+        table_of(frame, CONTEXT, row="n_train", metrics=STYLES, published=wrong)
+
+
+def test_published_numbers_of_an_algorithm_that_did_not_run_are_left_out(frame):
+    more = {**PUBLISHED, "group_lasso": PUBLISHED["lasso"]}
+    table = table_of(frame, CONTEXT, **{**OPTIONS, "published": more})
+    assert table.astype(str).equals(table_of(frame, CONTEXT, **OPTIONS).astype(str))
+    figure_of(frame, CONTEXT, **{**OPTIONS, "published": more})
 
 
 def _config(**more):
@@ -224,6 +231,42 @@ def test_a_wrong_parameter_in_the_folder_is_a_sentence(folder):
         with pytest.raises(ConfigError, match=sentence) as refused:
             report.draw(folder)
         assert str(folder) in str(refused.value)
+
+
+def test_one_that_cannot_be_drawn_costs_no_other(folder):
+    entry = _config()["tables"][0]
+    wrong = [{"comparison": {"row": "n_trian", "metrics": ["error"]}}, "no_such"]
+    text = yaml.safe_dump(_config(figures=[*wrong, entry], tables=[*wrong, entry]))
+    (folder / "config.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="'n_trian'"):
+        report.draw(folder)
+    drawn = sorted(path.name for path in folder.glob("*s/*"))
+    assert drawn == [f"comparison_2.{suffix}" for suffix in ("csv", "md", "pdf", "png", "tex")]
+
+
+def test_published_numbers_of_an_unknown_algorithm_are_refused_before_any_work():
+    numbers = {name: {"support_size": {0.3: 12}} for name in ("lasso", "dirty_lasso")}
+    options = {"row": "kappa", "metrics": ["support_size"], "published": numbers}
+    source = {
+        "name": "t",
+        "data": {"generator": "multitask_overlap"},
+        "algorithms": ["lasso", {"dirty_lasso": {"sweep": {"ratio": [[1.2], [1.5]]}}}],
+        "metrics": ["support_size"],
+        "figures": [{"comparison": options}],
+        "tables": [{"comparison": options}],
+        "profiles": {"smoke": {"algorithms": ["lasso"]}},
+    }
+    load(source)
+    for narrowed in (
+        load(source, overrides=["algorithms=[lasso]"]),
+        load(source, profile="smoke"),
+    ):
+        assert list(narrowed.tables[0].params["published"]) == ["lasso"]
+        assert load(narrowed.resolved).tables == narrowed.tables
+    numbers["laso"] = numbers["lasso"]
+    with pytest.raises(ConfigError, match=r"'laso'.*Did you mean 'lasso'") as refused:
+        load(source, overrides=["trials=5"])
+    assert refused.value.place == "figures[0].comparison.published.laso"
 
 
 def test_columns_are_refused_before_any_work():

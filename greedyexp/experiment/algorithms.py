@@ -41,6 +41,12 @@ class Algorithms:
     families: dict[str, str]
     resolved: list
 
+    @property
+    def named(self) -> set[str]:
+        """All that a file may call them: labels, those of their entries, registered names."""
+        names = {spec.name for spec in self.specs}
+        return names | self.families.keys() | set(self.families.values())
+
 
 def read_algorithms(
     doc: Document, data: Data | None, trials: int, mistakes: Mistakes

@@ -123,6 +123,39 @@ def refuse_figure(
             )
 
 
+def refuse_strangers(
+    part: Part,
+    params: dict,
+    known: set[str],
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+    *,
+    changed: bool,
+) -> None:
+    """Note every algorithm that a figure has something about and the experiment lacks.
+
+    Parameters
+    ----------
+    known : set of str
+        Labels and names of the algorithms.
+    changed : bool
+        Whether profile or command line replaced the algorithms of the file: what is said about
+        those no longer there is left out then.
+    """
+    name = part.extra.get("by_algorithm")
+    for label in [label for label in params.get(name) or () if label not in known]:
+        if changed:
+            del params[name][label]
+            doc.remove((*keys, name, label))
+        else:
+            mistakes.add(
+                doc.place((*keys, name, label)),
+                f"`{name}` names an algorithm '{label}', which the experiment does not have.",
+                did_you_mean(label, known),
+            )
+
+
 def refuse_columns(
     data: Data,
     algorithms: list[AlgorithmSpec],

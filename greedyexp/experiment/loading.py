@@ -12,7 +12,12 @@ from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
 from greedyexp.experiment.claims import read_claims, read_readings, texts_of
-from greedyexp.experiment.compatibility import refuse_columns, refuse_figure, refuse_part
+from greedyexp.experiment.compatibility import (
+    refuse_columns,
+    refuse_figure,
+    refuse_part,
+    refuse_strangers,
+)
 from greedyexp.experiment.data import Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
 from greedyexp.experiment.entries import read_entries
@@ -74,8 +79,11 @@ def load(
     doc, folder = _open(source)
     mistakes = Mistakes()
     check_profiles(doc, profile, mistakes)
+    replaced = doc.get(("profiles", profile, "algorithms")) is not None
     apply_profile(doc, profile)
-    plugins = _override(doc, folder, [parse_override(text) for text in overrides])
+    parsed = [parse_override(text) for text in overrides]
+    replaced = replaced or any(one.key.partition(".")[0] == "algorithms" for one in parsed)
+    plugins = _override(doc, folder, parsed)
     _set_options(doc, trials=trials, seed=seed)
     settings = read_settings(doc, mistakes)
     adaptive = settings.trials if isinstance(settings.trials, AdaptiveTrials) else None
@@ -92,6 +100,7 @@ def load(
     columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
+        refuse_strangers(part, spec.params, algorithms.named, keys, doc, mistakes, changed=replaced)
     resolved = _resolved(settings, plugins, data, algorithms, doc)
     words = setting_of(resolved, metric_parts, columns - texts_of(data))
     unchanged = _unchanged(source, profile, overrides)

@@ -26,7 +26,7 @@ def _columns(*, row, metrics, **_) -> list[str]:
     return [row, *metrics]
 
 
-@figure("comparison", title="Comparison", columns=_columns)
+@figure("comparison", title="Comparison", columns=_columns, by_algorithm="published")
 def comparison(
     frame: pd.DataFrame,
     context: Context,

@@ -60,7 +60,7 @@ def compare(
     row : str
         Column whose values are compared apart.
     published : mapping algorithm -> metric -> value of ``row`` -> number
-        In the shown unit.
+        In the shown unit. Those of algorithms that are not in the table are left out.
 
     Returns
     -------
@@ -72,14 +72,14 @@ def compare(
     Raises
     ------
     ConfigError
-        When a column is missing, a metric is not numeric, or published numbers name something
-        that the experiment does not have.
+        When a column is missing, a metric is not numeric, or published numbers name a metric
+        that is not shown.
     """
     require_columns(frame, [row, *metrics])
     for metric in metrics:
         if not pd.api.types.is_numeric_dtype(frame[metric]):
             raise ConfigError(f"column '{metric}' is not a number.", remedy="Name a metric.")
-    _refuse_unknown(published, context, metrics)
+    _refuse_unknown(published, metrics)
     present = set(frame["algorithm"])
     labels = [label for label in context.algorithms if label in present]
     labels += sorted(present - set(labels))
@@ -118,15 +118,13 @@ def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[
     return [line for line in lines if line]
 
 
-def _refuse_unknown(published: Published, context: Context, metrics: Sequence[str]) -> None:
-    labels = {*context.algorithms, *context.algorithms.values()}
-    for label, by_metric in published.items():
-        for name, known in ((label, labels), *((metric, set(metrics)) for metric in by_metric)):
-            if name not in known:
-                raise ConfigError(
-                    f"`published` names '{name}', which is not compared here.",
-                    remedy=did_you_mean(name, sorted(known)),
-                )
+def _refuse_unknown(published: Published, metrics: Sequence[str]) -> None:
+    for name in [name for by_metric in published.values() for name in by_metric]:
+        if name not in metrics:
+            raise ConfigError(
+                f"`published` names '{name}', which is not compared here.",
+                remedy=did_you_mean(name, sorted(metrics)),
+            )
 
 
 def _published(published: Published, context: Context, label: str, metric: str, level) -> float:

@@ -19,6 +19,8 @@ from greedyexp.report.tabulate import write_table
 def draw(folder: Path) -> list[Path]:
     """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
+    One that cannot be drawn does not keep the others from it.
+
     Parameters
     ----------
     folder : Path
@@ -35,7 +37,8 @@ def draw(folder: Path) -> list[Path]:
         When the table or the configuration is missing or unreadable, or a file cannot be written.
     ConfigError
         When a figure or a table does not exist, has a wrong parameter, or names a column that the
-        CSV does not have. An error that names no file names the folder.
+        CSV does not have. An error that names no file names the folder. Of several errors it is
+        the first, raised when all else is drawn.
     """
     try:
         return _drawn(folder)
@@ -46,8 +49,6 @@ def draw(folder: Path) -> list[Path]:
 
 
 def _drawn(folder: Path) -> list[Path]:
-    import matplotlib.pyplot as plt
-
     from greedyexp.figures.style import use_style
 
     source = read_source(folder)
@@ -55,27 +56,32 @@ def _drawn(folder: Path) -> list[Path]:
         return []
     use_style()
     note = _fingerprint(source)
-    written = []
-    for part, params, stem in _parts(source.config, "figure"):
-        picture = part.function(source.frame, source.context, **params)
-        try:
-            written += _save(picture, folder / "figures" / stem, note)
-        finally:
-            plt.close(picture)
-    for part, params, stem in _parts(source.config, "table"):
-        cells = part.function(source.frame, source.context, **params)
-        written += write_table(cells, part.title, folder / "tables" / stem)
+    written: list[Path] = []
+    errors: list[Exception] = []
+    for kind in ("figure", "table"):
+        for name, given, stem in _listed(source.config, kind):
+            try:
+                part = registry.find(kind, name)
+                params = Parameters(part).read_all(given)
+                made = part.function(source.frame, source.context, **params)
+                target = folder / f"{kind}s" / stem
+                if kind == "figure":
+                    written += _save(made, target, note)
+                else:
+                    written += write_table(made, part.title, target)
+            except Exception as error:  # The others can still be drawn; it is raised below.
+                errors.append(error)
+    if errors:
+        raise errors[0]
     return written
 
 
-def _parts(config: dict, kind: str) -> Iterator[tuple[registry.Part, dict, str]]:
-    """Part, parameters and file stem of each figure or table; a repeated name gets a number."""
+def _listed(config: dict, kind: str) -> Iterator[tuple[str, dict, str]]:
+    """Name, parameters and file stem of each figure or table; a repeated name gets a number."""
     seen: dict[str, int] = {}
     for name, given in entries(config, f"{kind}s"):
         seen[name] = seen.get(name, 0) + 1
-        part = registry.find(kind, name)
-        stem = name if seen[name] == 1 else f"{name}_{seen[name]}"
-        yield part, Parameters(part).read_all(given), stem
+        yield name, given, name if seen[name] == 1 else f"{name}_{seen[name]}"
 
 
 def _fingerprint(source: Source) -> str:
@@ -89,6 +95,8 @@ def _fingerprint(source: Source) -> str:
 
 
 def _save(picture, stem: Path, note: str) -> list[Path]:
+    import matplotlib.pyplot as plt
+
     files = [stem.with_suffix(".png"), stem.with_suffix(".pdf")]
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)
@@ -99,4 +107,6 @@ def _save(picture, stem: Path, note: str) -> list[Path]:
         raise StorageError(
             f"the figure cannot be written ({error.strerror or error}).", place=str(stem.parent)
         ) from None
+    finally:
+        plt.close(picture)
     return files

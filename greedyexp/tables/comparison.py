@@ -18,7 +18,7 @@ def _columns(*, row, metrics, **_) -> list[str]:
     return [row, *metrics]
 
 
-@table("comparison", title="Comparison", columns=_columns)
+@table("comparison", title="Comparison", columns=_columns, by_algorithm="published")
 def comparison(
     frame: pd.DataFrame,
     context: Context,

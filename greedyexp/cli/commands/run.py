@@ -148,11 +148,17 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         click.echo("Interrupted: everything finished is kept; the same command goes on.", err=True)
         return failures.INTERRUPTED
     # Drawn before anything is printed: a reader that closes the pipe must not cost a figure.
-    drawn = report.draw(folder)
+    drawn, trouble = [], None
+    try:
+        drawn = report.draw(folder)
+    except Exception as error:  # A figure that cannot be drawn must not cost the verdicts.
+        trouble = error
     judged = verdicts.lines(report.verify(folder)) if experiment.claims else []
     say(done.csv)
     for figure in drawn:
         say(figure)
     for line in judged:
         say(line)
+    if trouble is not None:
+        raise trouble
     return failures.SOME_FAILED if done.failed else failures.DONE

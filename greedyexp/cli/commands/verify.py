@@ -30,14 +30,14 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
 
     verified: list[Verified] = []
 
-    def judge(folder: Path) -> None:
-        verified.append(report.verify(folder))
-        if not as_json:
-            _show(verified[-1], quiet=quiet)
-
-    code = failures.each(ctx, report.run_folders(path), judge)
+    # All are judged before anything is printed: a reader that closes the pipe costs no file.
+    code = failures.each(
+        ctx, report.run_folders(path), lambda folder: verified.append(report.verify(folder))
+    )
     if as_json:
         click.echo(json.dumps([one.contents for one in verified], indent=2, allow_nan=False))
+    for one in () if as_json else verified:
+        _show(one, quiet=quiet)
     ctx.exit(code or _code(verified, strict=strict))
 
 
