@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 
+import click
 import pytest
 from cli_process import environment
 
 from greedyexp import registry
-from greedyexp.cli import main
+from greedyexp.cli import failures, main
 from greedyexp.errors import StorageError
 
 RAISED = [
@@ -34,6 +35,21 @@ def test_an_exception_is_one_sentence_and_an_exit_code(monkeypatch, capsys, erro
     lines = printed.err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith(sentence)
+
+
+def test_whatever_one_item_raises_the_others_are_gone_through(capsys):
+    seen = []
+
+    def act(item):
+        seen.append(item)
+        if item:
+            raise item
+
+    context = click.Context(click.Command("any"))
+    errors = [KeyError("odd"), StorageError("it is full."), None]
+    assert failures.each(context, errors, act) == 70
+    assert seen == errors
+    assert len(capsys.readouterr().err.splitlines()) == 2
 
 
 @pytest.mark.parametrize("arguments", [["--traceback", "list"], ["list", "--traceback"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -9,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import yaml
 from cli_process import environment, greedyexp, refused, write_toy
 
 CLAIMS = {
@@ -118,6 +121,62 @@ def test_one_damaged_folder_does_not_hide_the_others(call, results):
     assert "bad: refuted" in done.stdout
     assert "open: inconclusive" in done.stdout
     refused(done, "config.yaml", "not a readable configuration")
+
+
+def _cut(run: Path) -> None:
+    """The first half of a compressed table."""
+    whole = gzip.compress((run / "good.csv").read_bytes())
+    (run / "good.csv").unlink()
+    (run / "good.csv.gz").write_bytes(whole[: len(whole) // 2])
+
+
+def _table(column: str, value: str | None):
+    """Every cell of a column replaced; without a value, the column taken out."""
+
+    def damage(run: Path) -> None:
+        frame = pd.read_csv(run / "good.csv", dtype=str, keep_default_na=False)
+        frame = frame.drop(columns=column) if value is None else frame.assign(**{column: value})
+        frame.to_csv(run / "good.csv", index=False)
+
+    return damage
+
+
+def _config(key: str, value=None):
+    """A key of the configuration replaced; without a value, taken out."""
+
+    def damage(run: Path) -> None:
+        config = yaml.safe_load((run / "config.yaml").read_text())
+        config.pop(key, None)
+        config |= {} if value is None else {key: value}
+        (run / "config.yaml").write_text(yaml.safe_dump(config))
+
+    return damage
+
+
+DAMAGES = [
+    (_cut, "good.csv.gz: the table cannot be read"),
+    (_table("algorithm", None), "good.csv: the table has no column 'algorithm'."),
+    (_table("status", None), "good.csv: the table has no column 'status'."),
+    (_table("replicate", None), "good.csv: the table has no column 'replicate'."),
+    (_table("algorithm", ""), "good.csv: column 'algorithm' of the table has empty cells."),
+    (_config("trials", {}), "config.yaml: trials"),
+    (_config("trials"), "config.yaml: 'trials' is missing."),
+    (_config("metrics"), "config.yaml: 'metrics' is missing."),
+    (_config("data"), "config.yaml: 'data' is missing."),
+    (_config("paper", 5), "config.yaml: paper: paper must be a mapping, but is 5."),
+    (_config("algorithms", [5]), "config.yaml: algorithms[0]"),
+    (_config("algorithms", [{}]), "config.yaml: algorithms[0]"),
+    (_config("data", {"sweep": 5}), "config.yaml: data.sweep: "),
+]
+
+
+@pytest.mark.parametrize(("damage", "words"), DAMAGES)
+@pytest.mark.parametrize("command", ["verify", "plot"])
+def test_a_damaged_run_is_a_sentence_and_hides_no_other(call, results, command, damage, words):
+    damage(results / "good" / "quick")
+    done = call(command, results, cwd=results)
+    refused(done, words)
+    assert command == "plot" or "bad: refuted" in done.stdout
 
 
 def test_a_reader_that_leaves_early_costs_no_verdict(results):

@@ -61,6 +61,13 @@ def test_failures_stay_in_the_denominator_and_are_stated(frame, status):
     assert "profile smoke" in figure.get_supxlabel()
 
 
+@pytest.mark.parametrize("column", ["sign_support", "theta"])
+def test_text_where_numbers_should_be_is_a_sentence(frame, column):
+    frame[column] = frame[column].astype(str).mask(frame.index == 2, "many")
+    with pytest.raises(ConfigError, match=f"column '{column}' is not a number in every row"):
+        phase_transition(frame, CONTEXT, panel="kappa")
+
+
 def test_prediction_is_drawn_for_the_registered_algorithm(frame):
     figure = phase_transition(frame, CONTEXT, panel="kappa")
     vertical = [line for line in figure.axes[0].lines if set(line.get_xdata()) == {0.75}]
@@ -111,6 +118,8 @@ def folder(frame, tmp_path):
     frame.to_csv(run / "demo.csv", index=False)
     config = {
         "name": "demo",
+        "data": {"generator": "multitask_overlap"},
+        "metrics": ["sign_support"],
         "trials": 4,
         "algorithms": [{"greedy_dirty": {"label": "ours"}}],
         "figures": ["phase_transition", {"phase_transition": {"panel": "kappa"}}],
@@ -143,7 +152,9 @@ def test_folders_without_a_run_say_so(tmp_path, folder):
     with pytest.raises(StorageError, match="not the configuration"):
         report.draw(folder)
     (folder / "demo.csv").write_text('"')
-    (folder / "config.yaml").write_text("name: demo\nalgorithms: []\ntrials: 1")
+    (folder / "config.yaml").write_text(
+        "{name: demo, data: {}, algorithms: [], metrics: [], trials: 1}"
+    )
     with pytest.raises(StorageError, match="cannot be read"):
         report.draw(folder)
 

@@ -168,6 +168,8 @@ def _config(**more):
     }
     return {
         "name": "digits",
+        "data": {"generator": "digits_mfeat"},
+        "metrics": ["error", "size"],
         "trials": 6,
         "paper": {"key": "A & B", "figure": "Table 1"},
         "algorithms": [{"greedy_dirty": {"label": "ours"}}, "lasso"],

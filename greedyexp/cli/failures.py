@@ -66,7 +66,7 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
 
 
 def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], object]) -> int:
-    """Do something with every item; an error a user can mend is told, and the others go on.
+    """Do something with every item; an error is told, and the others go on.
 
     Returns
     -------
@@ -77,8 +77,8 @@ def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], obj
     for item in items:
         try:
             action(item)
-        except UserError as error:
-            code = tell(error, ctx)
+        except Exception as error:
+            code = max(code, tell(error, ctx))
     return code
 
 

@@ -16,7 +16,7 @@ from greedyexp.figures.looks import Looks
 from greedyexp.figures.panels import Panels, grid, inside, title
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import count_successes, require_columns, succeeded
+from greedyexp.frames.counts import count_successes, require_columns, require_numeric, succeeded
 from greedyexp.frames.labels import axis_label, letter
 from greedyexp.registry import figure
 from greedyexp.stats.sequential import proportion_interval
@@ -65,6 +65,7 @@ def phase_transition(
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, keys)
+    require_numeric(frame, x)
     table = count_successes(succeeded(frame, success, context), frame, keys)
     looks = Looks(table, line)
     intervals = partial(proportion_interval, sequential=context.adaptive)

@@ -52,6 +52,7 @@ def succeeded(frame: pd.DataFrame, success: Mapping[str, str], context: Context)
     for label in frame["algorithm"].unique():
         column = success_column(success, label, context)
         require_columns(frame, [column])
+        require_numeric(frame, column)
         rows = frame["algorithm"] == label
         counted = frame.loc[rows, column].astype(float).fillna(0.0)
         if not counted.isin((0.0, 1.0)).all():
@@ -106,8 +107,24 @@ def require_numbers(frame: pd.DataFrame, name: str) -> None:
     ConfigError
         With the column's name.
     """
-    numeric = pd.api.types.is_numeric_dtype(frame[name])
-    if not numeric or not np.isfinite(frame[name].astype(float)).all():
-        raise ConfigError(
-            f"column '{name}' is not a number in every row.", remedy="Name a numeric column."
-        )
+    require_numeric(frame, name)
+    if not np.isfinite(frame[name].astype(float)).all():
+        raise _no_number(name)
+
+
+def require_numeric(frame: pd.DataFrame, name: str) -> None:
+    """Refuse a column with text in it; cells may be empty.
+
+    Raises
+    ------
+    ConfigError
+        With the column's name.
+    """
+    if not pd.api.types.is_numeric_dtype(frame[name]):
+        raise _no_number(name)
+
+
+def _no_number(name: str) -> ConfigError:
+    return ConfigError(
+        f"column '{name}' is not a number in every row.", remedy="Name a numeric column."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,8 @@ from greedyexp.errors import StorageError
 _PANDAS = tuple(int(number) for number in pd.__version__.split(".")[:2])
 # Before pandas 3.1 the default parser may be off in the last digit; from then on it never is.
 _EXACT = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
+
+AGAIN = "Run the experiment again; finished replicates are not computed anew."
 
 
 def run_folders(path: Path) -> list[Path]:
@@ -53,9 +56,9 @@ def read_frame(table: Path) -> pd.DataFrame:
             dtype={"message": str, "status": str, "algorithm": str},
             **_EXACT,
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise StorageError(
             f"the table cannot be read ({str(error).rstrip('.')}).",
             place=str(table),
-            remedy="Run the experiment again; finished replicates are not computed anew.",
+            remedy=AGAIN,
         ) from None

@@ -12,7 +12,8 @@ from greedyexp import registry
 from greedyexp.errors import StorageError
 from greedyexp.frames.context import Context
 from greedyexp.frames.entries import entries, entry_of
-from greedyexp.report.folders import read_frame, table_of
+from greedyexp.report.folders import AGAIN, read_frame, table_of
+from greedyexp.report.outline import refuse_damaged
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def read_source(folder: Path) -> Source:
     Raises
     ------
     StorageError
-        When the table or the configuration is missing or unreadable.
+        When the table or the configuration is missing, unreadable or damaged.
     """
     text, config = _read_config(folder / "config.yaml")
     table = table_of(folder)
@@ -53,6 +54,7 @@ def read_source(folder: Path) -> Source:
         raise StorageError("there is no table to read.", place=str(folder))
     registry.load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
     frame = read_frame(table)
+    _refuse_damaged_table(frame, table)
     return Source(folder, text, config, frame, _context(folder, config, frame))
 
 
@@ -65,7 +67,20 @@ def _read_config(path: Path) -> tuple[str, dict]:
         raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
     if not isinstance(config, dict) or "name" not in config:
         raise StorageError("this is not the configuration of a run.", place=str(path))
+    refuse_damaged(config, str(path))
     return text, config
+
+
+def _refuse_damaged_table(frame: pd.DataFrame, table: Path) -> None:
+    """Refuse a table that does not say of each row which replicate it is and how it ended."""
+    for name in ("algorithm", "status", "replicate"):
+        if name not in frame.columns:
+            wrong = f"the table has no column '{name}'."
+        elif frame[name].isna().any():
+            wrong = f"column '{name}' of the table has empty cells."
+        else:
+            continue
+        raise StorageError(wrong, place=str(table), remedy=AGAIN)
 
 
 def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
