@@ -234,12 +234,51 @@ def test_a_number_of_trials_replaces_the_rule(adaptive):
         ({**LOCATE, "locate": {"of": "m", "half_width": 1}}, "'m' is not swept"),
         ({**LOCATE, "success": {"default": "frobenius_error"}}, "'frobenius_error' is not among"),
         ({**UNTIL, "max": 0}, "max must be at least 1"),
+        (
+            {**UNTIL, "success": {"shiftd": "sign_support"}},
+            "no algorithm of the experiment. Did you",
+        ),
     ],
 )
 def test_impossible_rules_are_refused_when_loaded(adaptive, trials, words):
     with pytest.raises(ConfigError) as refused:
         experiments.load(adaptive.settings(trials))
     assert words in str(refused.value)
+
+
+def test_nothing_is_located_along_what_is_no_number_or_goes_with_others(adaptive):
+    settings = adaptive.settings(LOCATE)
+    data = {"generator": "multitask_overlap", "sweep": {"values": ["sign", "gaussian"]}}
+    along = {**LOCATE, "locate": {"of": "values", "half_width": 1}}
+    with pytest.raises(ConfigError, match="values is not a finite number everywhere") as refused:
+        experiments.load({**settings, "data": data, "trials": along})
+    assert refused.value.place == "trials.locate.of"
+    data = {**settings["data"], "sweep": {"zip": RISING | {"noise": [4.0] * 4 + [2.0] * 4}}}
+    with pytest.raises(ConfigError, match="n is zipped with others") as refused:
+        experiments.load({**settings, "data": data})
+    assert refused.value.place == "trials.locate.of"
+
+
+def test_a_rule_may_name_an_algorithm_that_the_command_line_takes_out(adaptive):
+    rule = {**UNTIL, "success": {"shifted": "sign_support"}}
+    settings = adaptive.settings(rule)
+    assert experiments.load(settings).adaptive.success["shifted"] == "sign_support"
+    one = [f"algorithms=[{settings['algorithms'][0]}]"]
+    narrowed = experiments.load(settings, overrides=one)
+    assert narrowed.adaptive.success == {"default": "sign_support"}
+    assert experiments.load(narrowed.resolved).adaptive == narrowed.adaptive
+
+
+def test_one_key_of_a_rule_is_set_alone(adaptive):
+    settings = adaptive.settings(UNTIL)
+    keys = ["trials.max=30", "trials.until.half_width=0.1", "trials.success.shifted=sign_support"]
+    rule = experiments.load(settings, overrides=keys).adaptive
+    assert (rule.min, rule.max, rule.until.half_width) == (5, 30, 0.1)
+    assert rule.success["shifted"] == "sign_support"
+    with pytest.raises(ConfigError, match=r"no setting 'trials.maxi'. Did you mean 'trials.max'"):
+        experiments.load(settings, overrides=["trials.maxi=30"])
+    with pytest.raises(ConfigError, match=r"trials is no rule here.*--set 'trials=\{"):
+        experiments.load(adaptive.settings(3), overrides=["trials.max=30"])
 
 
 def test_the_metric_of_each_algorithm_is_its_own():

@@ -222,7 +222,12 @@ def test_a_folder_that_cannot_be_written_is_refused(call, results):
     target = results / "good" / "quick" / "claims.json"
     target.unlink()
     target.mkdir()
-    refused(call("verify", results / "good", cwd=results), "claims.json")
+    words = (f"{target}: the verdicts cannot be written (", "or verify a copy of the folder.")
+    refused(call("verify", results / "good", cwd=results), *words)
+    # Without claims an old file goes; here it cannot.
+    config = target.with_name("config.yaml")
+    config.write_text(config.read_text().partition("claims:")[0])
+    refused(call("verify", results / "good", cwd=results), *words)
 
 
 def test_nothing_to_verify_is_refused(call, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from greedyexp import protocols
 from greedyexp.claims.model import family_of
-from greedyexp.claims.setting import setting_of
+from greedyexp.claims.setting import axes_of, setting_of
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
 from greedyexp.experiment.claims import read_claims, read_readings, texts_of
@@ -95,7 +95,10 @@ def load(
     tables = _drawn(doc, "table", mistakes)
     mistakes.stop_if_any()
     if adaptive:
-        adaptive = _complete(adaptive, data, metric_parts, doc, mistakes)
+        if replaced:
+            adaptive = adaptive.limited_to(algorithms.named)
+            settings = settings.model_copy(update={"trials": adaptive})
+        adaptive = _complete(adaptive, data, metric_parts, algorithms, doc, mistakes)
     measured = protocols.find(settings.protocol).columns(metric_parts)
     columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
@@ -239,11 +242,24 @@ def _drawn(doc: Document, kind: str, mistakes: Mistakes) -> list[tuple[Keys, Par
 
 
 def _complete(
-    adaptive: AdaptiveTrials, data: Data, metrics: list[Part], doc: Document, mistakes: Mistakes
+    adaptive: AdaptiveTrials,
+    data: Data,
+    metrics: list[Part],
+    algorithms: Algorithms,
+    doc: Document,
+    mistakes: Mistakes,
 ) -> AdaptiveTrials:
     """The rule with its success metrics; what the experiment cannot give it is noted."""
     binary = [part.name for part in metrics if part.extra["binary"]]
-    for keys, message, remedy in mistakes_in(adaptive, data.swept, binary):
+    axes = axes_of(data.resolved.get("sweep"))
+    for keys, message, remedy in mistakes_in(
+        adaptive,
+        points=data.points,
+        swept=data.swept,
+        zipped={name for axis in axes if len(axis) > 1 for name in axis},
+        metrics=binary,
+        algorithms=algorithms.named,
+    ):
         mistakes.add(doc.place(("trials", *keys)), message, remedy)
     default = {"default": binary[0]} if binary else {}
     return adaptive.model_copy(update={"success": default | adaptive.success})

@@ -13,10 +13,17 @@ from greedyexp.experiment.model import PaperReference, Settings
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.placement import displace, mentioned
 from greedyexp.experiment.ranges import is_range
+from greedyexp.experiment.trials import AdaptiveTrials, Locate, Until
 from greedyexp.experiment.yaml_source import read_text
 from greedyexp.registry import RESERVED, find
 
 SETTABLE = tuple(key for key in Settings.model_fields if key != "profiles")
+
+RULE = (
+    *AdaptiveTrials.model_fields,
+    *(f"until.{key}" for key in Until.model_fields),
+    *(f"locate.{key}" for key in Locate.model_fields),
+)
 
 
 class Override(NamedTuple):
@@ -71,6 +78,9 @@ def apply_override(doc: Document, override: Override) -> None:
         done = _set_entries(doc, "algorithms", rest, override.value)
     elif head == "figures" and rest:
         done = _set_entries(doc, "figures", rest, override.value)
+    elif head == "trials" and (rest in RULE or rest.startswith("success.")):
+        _set_rule(doc, rest, override)
+        done = True
     elif head == "paper" and rest in PaperReference.model_fields:
         doc.graft(("paper", rest), override.value)
         done = True
@@ -82,6 +92,16 @@ def apply_override(doc: Document, override: Override) -> None:
             place=override.source,
             remedy=did_you_mean(override.key, _known_keys(doc)),
         )
+
+
+def _set_rule(doc: Document, rest: str, override: Override) -> None:
+    if not isinstance(doc.get(("trials",)), dict):
+        raise ConfigError(
+            f"trials is no rule here, so that it has no '{rest}'.",
+            place=override.source,
+            remedy="A rule is set whole, such as --set 'trials={until: {half_width: 0.1}}'.",
+        )
+    doc.graft(("trials", *rest.split(".", 1)), override.value)
 
 
 def _set_data(doc: Document, rest: str, value: Document) -> bool:
@@ -179,6 +199,7 @@ def _generator_names(doc: Document) -> list[str]:
 def _known_keys(doc: Document) -> Iterator[str]:
     yield from SETTABLE
     yield from (f"paper.{key}" for key in PaperReference.model_fields)
+    yield from (f"trials.{key}" for key in RULE)
     yield "data.generator"
     for name in _generator_names(doc):
         yield from (name, f"data.{name}", f"data.sweep.{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -57,19 +58,37 @@ class AdaptiveTrials(BaseModel):
         Field(description="Success metric by algorithm, 'default' for the others."),
     ] = {}
 
+    def limited_to(self, algorithms: set[str]) -> AdaptiveTrials:
+        """The rule without what it says of algorithms that are not there."""
+        known = {*algorithms, "default"}
+        kept = {key: metric for key, metric in self.success.items() if key in known}
+        return self.model_copy(update={"success": kept})
+
 
 Found = list[tuple[Keys, str, str]]
 
 
-def mistakes_in(trials: AdaptiveTrials, swept: list[str], metrics: list[str]) -> Found:
+def mistakes_in(
+    trials: AdaptiveTrials,
+    *,
+    points: list[dict],
+    swept: list[str],
+    zipped: set[str],
+    metrics: list[str],
+    algorithms: set[str],
+) -> Found:
     """What a rule asks for that the experiment does not have.
 
     Parameters
     ----------
-    swept : list of str
-        Swept data parameters.
+    points : list of dict
+        All parameters of the data at each point of the sweep.
+    swept, zipped : list and set of str
+        Swept data parameters, and those that are zipped with others.
     metrics : list of str
         Metrics whose values are 0 and 1.
+    algorithms : set of str
+        Labels and names.
 
     Returns
     -------
@@ -80,15 +99,13 @@ def mistakes_in(trials: AdaptiveTrials, swept: list[str], metrics: list[str]) ->
         found.append(((), "adaptive trials need either 'until' or 'locate'.", "Keep one of them."))
     if trials.min > trials.max:
         found.append((("min",), f"min = {trials.min} is more than max = {trials.max}.", ""))
-    if trials.locate is not None and trials.locate.of not in swept:
-        found.append(
-            (
-                ("locate", "of"),
-                f"'{trials.locate.of}' is not swept, so that nothing can be located along it.",
-                did_you_mean(trials.locate.of, swept),
-            )
-        )
+    if trials.locate is not None:
+        found += _impossible_along(trials.locate.of, points, swept, zipped)
+    known = {*algorithms, "default"}
     for key, metric in trials.success.items():
+        if key not in known:
+            wrong = f"`success` names '{key}', which is no algorithm of the experiment."
+            found.append((("success", key), wrong, did_you_mean(key, known)))
         if metric not in metrics:
             found.append(
                 (
@@ -100,3 +117,24 @@ def mistakes_in(trials: AdaptiveTrials, swept: list[str], metrics: list[str]) ->
     if not trials.success and not metrics:
         found.append(((), "no metric of the experiment is a success (0 or 1).", "List one."))
     return found
+
+
+def _impossible_along(name: str, points: list[dict], swept: list[str], zipped: set[str]) -> Found:
+    """Why nothing can be located along a parameter, if so."""
+    remedy = ""
+    if name not in swept:
+        wrong = f"'{name}' is not swept, so that nothing can be located along it."
+        remedy = did_you_mean(name, swept)
+    elif name in zipped:
+        wrong = f"{name} is zipped with others, so that nothing can be located along it alone."
+        remedy = "Sweep it on its own."
+    elif not all(_is_finite(point[name]) for point in points):
+        wrong = f"{name} is not a finite number everywhere: nothing can be located along it."
+    else:
+        return []
+    return [(("locate", "of"), wrong, remedy)]
+
+
+def _is_finite(value) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and math.isfinite(value)

@@ -10,7 +10,7 @@ from greedyexp.claims.evaluation import Judged, evaluate_claims
 from greedyexp.claims.model import BadClaim, Claim, compile_claim, family_of
 from greedyexp.claims.record import as_json, record
 from greedyexp.claims.setting import Setting, setting_of
-from greedyexp.errors import ConfigError
+from greedyexp.errors import ConfigError, StorageError
 from greedyexp.experiment.claims import ClaimEntry
 from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
@@ -58,10 +58,18 @@ def verify(folder: Path) -> Verified:
     judged = _judged(source)
     contents = record(source.config, source.context.profile, judged)
     target = folder / "claims.json"
-    if judged or contents["readings"]:
-        write_text(target, as_json(contents))
-    else:
-        target.unlink(missing_ok=True)
+    try:
+        if judged or contents["readings"]:
+            write_text(target, as_json(contents))
+        else:
+            target.unlink(missing_ok=True)
+    except (StorageError, OSError) as error:
+        system = error if isinstance(error, OSError) else error.__cause__
+        raise StorageError(
+            f"the verdicts cannot be written ({getattr(system, 'strerror', None) or error}).",
+            place=str(target),
+            remedy="Look at free space and permissions, or verify a copy of the folder.",
+        ) from None
     return Verified(folder, source.context.name, source.context.profile, judged, contents)
 
 
