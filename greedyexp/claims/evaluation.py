@@ -222,7 +222,8 @@ def _bound(test: Always, algorithm: str, estimates: Estimates) -> Tested:
     untold = np.flatnonzero(~failed & ~judged)
     # One violation refutes whatever the other rows say; to hold, a bound must be told in all.
     if len(untold) and not broken.any():
-        where = table.words(table.cell(algorithm, rows[untold[0]]))
+        # Of all such places the first, whatever the order of the rows.
+        where = min(table.words(table.cell(algorithm, rows[place])) for place in untold)
         lack = f"a number in the test is not finite{f' at {where}' if where else ''}"
         return _unjudged(test, shown, Missing(lack))
     # A number of the replicate within the algorithm: the variants of a sweep are apart.
