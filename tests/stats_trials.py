@@ -18,10 +18,11 @@ def holds(interval, truth):
     return low <= truth <= high
 
 
-def one_crossing(rng, *, tau=0.85, slope=10.0, trials=30, grid=GRID, level=0.5):
+def one_crossing(rng, *, tau=0.85, slope=10.0, trials=30, grid=GRID, level=0.5, whole=True):
     """An interval for the crossing of a logistic curve at ``level``."""
     p = expit(np.log(level / (1 - level)) + slope * (grid - tau))
-    fit = crossing(grid, rng.binomial(trials, p), np.full(len(grid), trials), level=level)
+    counts = np.full(len(grid), trials)
+    fit = crossing(grid, rng.binomial(trials, p), counts, level=level, whole=whole)
     return holds((fit.low, fit.high), tau)
 
 
@@ -38,7 +39,7 @@ def two_crossings(rng, *, taus=(0.8, 0.9), slopes=(10.0, 8.0), trials=30):
     curves = [expit(b * (GRID - tau)) for tau, b in zip(taus, slopes, strict=True)]
     outcomes = outcome_pairs(rng, curves, trials)
     counts = np.full(len(GRID), trials)
-    fits = [crossing(GRID, y.sum(axis=1), counts) for y in outcomes]
+    fits = [crossing(GRID, y.sum(axis=1), counts, whole=True) for y in outcomes]
     moves = []
     for fit, y in zip(fits, outcomes, strict=True):
         weight = influence(fit, GRID, counts)
@@ -100,7 +101,7 @@ def adaptive(rng, *, tau=0.83, slope=10.0, half_width=0.04, budget=400, batch=20
     while True:
         np.add.at(wins, chosen, rng.binomial(each, p[chosen]))
         np.add.at(counts, chosen, each)
-        fit = crossing(grid, wins, counts)
+        fit = crossing(grid, wins, counts, whole=True)
         if (fit.high - fit.low) / 2 <= half_width or counts.sum() >= budget:
             return holds((fit.low, fit.high), tau)
         middle = np.clip(fit.estimate, grid[0], grid[-1])

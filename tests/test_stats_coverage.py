@@ -81,6 +81,12 @@ def test_coverage_survives_trials_that_follow_the_estimate(slope):
     assert 0.93 <= coverage((adaptive, {"slope": slope}), 1000) <= 0.97
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("slope", [5.0, 10.0, 20.0])
+def test_a_logistic_curve_fitted_near_its_crossing_only_is_covered_at_least_as_often(slope):
+    assert coverage((one_crossing, {"slope": slope, "whole": False}), 1000) >= 0.93
+
+
 SKEW = {
     "long upper tail": lambda x: np.exp(-np.log(2) * np.exp(-(x - 2.03) / 0.25)),
     "long lower tail": lambda x: 1 - np.exp(-np.log(2) * np.exp((x - 2.03) / 0.25)),
