@@ -13,6 +13,7 @@ from pydantic import Field
 
 from greedyexp.figures import ceilings, predictions
 from greedyexp.figures.looks import Looks
+from greedyexp.figures.options import Line, Panel, Row, Success
 from greedyexp.figures.panels import Panels, grid, inside, title
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -34,14 +35,10 @@ def phase_transition(
     context: Context,
     *,
     x: Annotated[str, Field(description="column of the control parameter")] = "theta",
-    panel: Annotated[str | None, Field(description="column with one panel per value")] = None,
-    row: Annotated[str | None, Field(description="column with one row of panels per value")] = None,
-    line: Annotated[
-        list[str], Field(min_length=1, max_length=2, description="columns that tell lines apart")
-    ] = ["algorithm"],  # noqa: B006 - a default that pydantic copies
-    success: Annotated[
-        dict[str, str], Field(description="success metric by algorithm; 'default' for the others")
-    ] = {"default": "sign_support"},  # noqa: B006
+    panel: Panel = None,
+    row: Row = None,
+    line: Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
+    success: Success = {"default": "sign_support"},  # noqa: B006
     scale: Annotated[
         Literal["linear", "log"], Field(description="scale of the horizontal axis")
     ] = "linear",

@@ -14,6 +14,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_interval, draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
+from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success
 from greedyexp.figures.panels import Panels, grid, inside, title
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
@@ -48,18 +49,12 @@ def threshold_limit(
         Literal["1/log(x)", "1/x", "1/sqrt(x)"],
         Field(description="what goes to 0 along the horizontal axis"),
     ] = "1/log(x)",
-    of: Annotated[str, Field(description="column whose threshold is sought")] = "theta",
-    panel: Annotated[str | None, Field(description="column with one panel per value")] = None,
-    row: Annotated[str | None, Field(description="column with one row of panels per value")] = None,
-    line: Annotated[
-        list[str], Field(min_length=1, max_length=2, description="columns that tell lines apart")
-    ] = ["kappa"],  # noqa: B006 - a default that pydantic copies
-    success: Annotated[
-        dict[str, str], Field(description="success metric by algorithm; 'default' for the others")
-    ] = {"default": "sign_support"},  # noqa: B006
-    level: Annotated[
-        float, Field(gt=0, lt=1, description="probability of success at the threshold")
-    ] = 0.5,
+    of: Of = "theta",
+    panel: Panel = None,
+    row: Row = None,
+    line: Line = ["kappa"],  # noqa: B006 - a default that pydantic copies
+    success: Success = {"default": "sign_support"},  # noqa: B006
+    level: Level = 0.5,
     theory: Annotated[bool, Field(description="mark the predicted two-task transitions")] = True,
 ) -> Figure:
     """Where success crosses ``level``, against a transform of ``x`` that vanishes as ``x`` grows.

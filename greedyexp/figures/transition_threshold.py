@@ -12,6 +12,7 @@ from pydantic import Field
 from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
+from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success
 from greedyexp.figures.panels import Panels, grid, inside, title
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
@@ -33,18 +34,12 @@ def transition_threshold(
     context: Context,
     *,
     x: Annotated[str, Field(description="column along the horizontal axis")] = "kappa",
-    of: Annotated[str, Field(description="column whose threshold is sought")] = "theta",
-    panel: Annotated[str | None, Field(description="column with one panel per value")] = None,
-    row: Annotated[str | None, Field(description="column with one row of panels per value")] = None,
-    line: Annotated[
-        list[str], Field(min_length=1, max_length=2, description="columns that tell lines apart")
-    ] = ["algorithm"],  # noqa: B006 - a default that pydantic copies
-    success: Annotated[
-        dict[str, str], Field(description="success metric by algorithm; 'default' for the others")
-    ] = {"default": "sign_support"},  # noqa: B006
-    level: Annotated[
-        float, Field(gt=0, lt=1, description="probability of success at the threshold")
-    ] = 0.5,
+    of: Of = "theta",
+    panel: Panel = None,
+    row: Row = None,
+    line: Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
+    success: Success = {"default": "sign_support"},  # noqa: B006
+    level: Level = 0.5,
     theory: Annotated[bool, Field(description="draw the predicted two-task transitions")] = True,
 ) -> Figure:
     """Where the success probability crosses ``level``, against ``x``, one line per algorithm.
