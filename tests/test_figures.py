@@ -206,3 +206,11 @@ def test_an_algorithm_that_is_swept_keeps_its_name_title_and_metric(frame, folde
     assert context.algorithms["greedy_dirty (nu=0.5)"] == "greedy_dirty"
     assert context.titles["greedy_dirty (nu=0.5)"] == "Greedy dirty model (nu=0.5)"
     assert context.titles["lasso"] == "Lasso"
+
+
+def test_algorithms_keep_the_order_of_the_file(folder):
+    names = ["omp", "lasso", "group_lasso", "dirty_lasso", "group_omp", "greedy_dirty"]
+    settings = yaml.safe_load((folder / "config.yaml").read_text())
+    settings["algorithms"] = names
+    (folder / "config.yaml").write_text(yaml.safe_dump(settings))
+    assert list(read_source(folder).context.algorithms)[: len(names)] == names

@@ -87,7 +87,7 @@ def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
     known = registry.parts("algorithm")
     named = {params.get("label", name): name for name, params in entries(config, "algorithms")}
     algorithms, titles = {}, {}
-    for label in {*named, *frame["algorithm"].unique()}:
+    for label in dict.fromkeys([*named, *frame["algorithm"].unique()]):
         entry = entry_of(label, named)
         if entry is not None:
             name = algorithms[label] = named[entry]
