@@ -18,7 +18,7 @@ import pandas as pd
 
 import greedyexp
 from greedyexp.stats.crossing import Crossing, crossing
-from greedyexp.stats.sequential import anytime_confidence
+from greedyexp.stats.sequential import nominal_confidence
 
 HALF_WIDTH = 0.02
 KAPPA = 0.6667
@@ -46,10 +46,12 @@ def table(folder: Path, p: int, trials, theta: dict) -> pd.DataFrame:
     return greedyexp.run(settings, out=folder)
 
 
-def threshold(frame: pd.DataFrame, confidence: float) -> Crossing:
+def threshold(frame: pd.DataFrame, *, located: bool) -> Crossing:
     """The 50% point of the sign recovery."""
     counts = frame.groupby("theta")["sign_support"].agg(["sum", "count"])
-    return crossing(counts.index, counts["sum"], counts["count"], confidence=confidence)
+    confidence = nominal_confidence(0.95, sequential=located)
+    counted = (counts.index, counts["sum"], counts["count"])
+    return crossing(*counted, confidence=confidence, whole=located)
 
 
 def half_width(fit: Crossing) -> float:
@@ -61,7 +63,7 @@ def fixed(folder: Path, p: int) -> tuple[pd.DataFrame, Crossing]:
     trials = 20
     while True:
         frame = table(folder, p, trials, COARSE)
-        fit = threshold(frame, 0.95)
+        fit = threshold(frame, located=False)
         if half_width(fit) <= HALF_WIDTH:
             return frame, fit
         trials = int(np.ceil(1.1 * trials))
@@ -71,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         for p in (128, 256):
             located = table(Path(name) / "located", p, LOCATE, FINE)
-            fit = threshold(located, anytime_confidence(0.95))
+            fit = threshold(located, located=True)
             grid, other = fixed(Path(name) / "grid", p)
             print(
                 f"p = {p}: located {fit.estimate:.3f} +- {half_width(fit):.3f} with {len(located)}"
