@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 
@@ -30,7 +31,7 @@ class Verdict(str, Enum):
 
 
 @dataclass
-class Tested:
+class Tested(ABC):
     """One relation in one group, judged on its own; ``decide`` adds the verdict.
 
     Parameters
@@ -64,9 +65,9 @@ class Tested:
     needed_trials: int | None = None
     obstacle: str = ""
 
+    @abstractmethod
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         """Give the verdict at the level that several tests at once leave to this one."""
-        raise NotImplementedError
 
 
 @dataclass

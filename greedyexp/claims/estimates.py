@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,7 +24,7 @@ LEAST_CONFIDENCE = 0.01
 
 
 @dataclass
-class Estimate:
+class Estimate(ABC):
     """An estimate from the rows of one cell.
 
     Parameters
@@ -64,20 +65,20 @@ class Estimate:
             self._ends[confidence] = (float(low), float(high))
         return self._ends[confidence]
 
+    @abstractmethod
     def _interval(self, confidence: float) -> tuple[float, float]:
-        raise NotImplementedError
+        """The interval, computed."""
 
+    @abstractmethod
     def correlation(self, other: Estimate) -> float:
         """Of this estimate with another of its kind, through the data sets both saw."""
+
+    def _common(self, other: Estimate) -> tuple[np.ndarray, np.ndarray]:
+        """What both say of the data sets that both saw."""
         _, here, there = np.intersect1d(
             self.pairs, other.pairs, assume_unique=True, return_indices=True
         )
-        if not len(here):
-            return 0.0
-        return self._correlation(other, self.outcomes[here], other.outcomes[there])
-
-    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
-        raise NotImplementedError
+        return self.outcomes[here], other.outcomes[there]
 
     def _shared(self, other: Estimate, common: int) -> float:
         """Share of the replicates that both saw: only these correlate the two averages."""
@@ -128,13 +129,14 @@ class Share(Estimate):
 
     def table(self, other: Share) -> tuple[int, int, int, int]:
         """Data sets on which both, one or none succeeded."""
-        _, here, there = np.intersect1d(
-            self.pairs, other.pairs, assume_unique=True, return_indices=True
-        )
-        return _fourfold(self.outcomes[here], other.outcomes[there])
+        one, two = self._common(other)
+        both = int(one @ two)
+        first, second = int(one.sum()) - both, int(two.sum()) - both
+        return both, first, second, len(one) - both - first - second
 
-    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
-        return phi(*_fourfold(mine, others)) * self._shared(other, len(mine))
+    def correlation(self, other: Share) -> float:
+        counts = self.table(other)
+        return phi(*counts) * self._shared(other, sum(counts)) if sum(counts) else 0.0
 
 
 @dataclass
@@ -149,7 +151,10 @@ class Average(Estimate):
         _, low, high = t_interval(self.outcomes, confidence)
         return low, high
 
-    def _correlation(self, other: Estimate, mine: np.ndarray, others: np.ndarray) -> float:
+    def correlation(self, other: Estimate) -> float:
+        mine, others = self._common(other)
+        if not len(mine):
+            return 0.0
         return float(sample_correlation([mine, others])[0, 1]) * self._shared(other, len(mine))
 
 
@@ -310,9 +315,3 @@ class Estimates:
             top=top[here],
             bottom=bottom[there],
         )
-
-
-def _fourfold(one: np.ndarray, two: np.ndarray) -> tuple[int, int, int, int]:
-    both = int(one @ two)
-    first, second = int(one.sum()) - both, int(two.sum()) - both
-    return both, first, second, len(one) - both - first - second
