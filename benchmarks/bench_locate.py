@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 import greedyexp
-from greedyexp.stats.crossing import Crossing, crossing
-from greedyexp.stats.sequential import nominal_confidence
+from greedyexp.stats.crossing import Crossing
+from greedyexp.stats.sequential import located_crossing
 
 HALF_WIDTH = 0.02
 KAPPA = 0.6667
@@ -49,9 +49,8 @@ def table(folder: Path, p: int, trials, theta: dict) -> pd.DataFrame:
 def threshold(frame: pd.DataFrame, *, located: bool) -> Crossing:
     """The 50% point of the sign recovery."""
     counts = frame.groupby("theta")["sign_support"].agg(["sum", "count"])
-    confidence = nominal_confidence(0.95, sequential=located)
     counted = (counts.index, counts["sum"], counts["count"])
-    return crossing(*counted, confidence=confidence, whole=located)
+    return located_crossing(*counted, sequential=located)
 
 
 def half_width(fit: Crossing) -> float:

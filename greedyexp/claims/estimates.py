@@ -13,14 +13,10 @@ from greedyexp.frames.counts import FAILED
 from greedyexp.protocols.outcome import Status
 from greedyexp.stats.correlation import correlation as sample_correlation
 from greedyexp.stats.correlation import uncentred_correlation
-from greedyexp.stats.crossing import crossing, influence
+from greedyexp.stats.crossing import influence
 from greedyexp.stats.means import fieller, t_interval
 from greedyexp.stats.paired import phi
-from greedyexp.stats.sequential import nominal_confidence, proportion_interval
-
-# The ends of shorter intervals are lost in the rounding of likelihoods; p-values of thresholds
-# above one less this are not told apart.
-LEAST_CONFIDENCE = 0.01
+from greedyexp.stats.sequential import located_crossing, proportion_interval
 
 
 @dataclass
@@ -96,15 +92,13 @@ class Crossed(Estimate):
     sequential: bool = False
 
     def _interval(self, confidence: float) -> tuple[float, float]:
-        confidence = max(confidence, LEAST_CONFIDENCE)
-        level = nominal_confidence(confidence, sequential=self.sequential)
-        fit = crossing(
+        fit = located_crossing(
             self.x,
             self.successes,
             self.trials,
+            sequential=self.sequential,
             level=self.level,
-            confidence=level,
-            whole=self.sequential,
+            confidence=confidence,
         )
         return fit.low, fit.high
 
@@ -283,7 +277,7 @@ class Estimates:
         successes = np.bincount(place, weights=wins)
         trials = np.bincount(place).astype(float)
         sequential = self.table.setting.sequential
-        fit = crossing(x, successes, trials, level=quantity.level, whole=sequential)
+        fit = located_crossing(x, successes, trials, sequential=sequential, level=quantity.level)
         moves = np.zeros(len(rows))
         if fit.regular:
             moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])

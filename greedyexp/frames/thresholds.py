@@ -8,8 +8,7 @@ import pandas as pd
 
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import count_successes, require_columns, require_numbers, succeeded
-from greedyexp.stats.crossing import crossing
-from greedyexp.stats.sequential import nominal_confidence
+from greedyexp.stats.sequential import located_crossing
 
 
 def thresholds(
@@ -26,7 +25,7 @@ def thresholds(
 
     Groups and points of a group may have different numbers of replicates. A replicate that failed
     is a trial without success. Where results decided how many trials a point got, intervals are
-    widened to hold at any stopping time (``nominal_confidence``).
+    widened to hold at any stopping time (``stats.sequential``).
 
     Parameters
     ----------
@@ -52,18 +51,17 @@ def thresholds(
     """
     require_columns(frame, [*by, of])
     require_numbers(frame, of)
-    confidence = nominal_confidence(confidence, sequential=context.adaptive)
     counts = count_successes(succeeded(frame, success, context), frame, [*by, of])
     rows = []
     for key, points in counts.groupby(list(by), sort=True, dropna=False):
         trials = points["trials"]
-        fit = crossing(
+        fit = located_crossing(
             points[of],
             points["successes"],
             trials,
+            sequential=context.adaptive,
             level=level,
             confidence=confidence,
-            whole=context.adaptive,
         )
         fitted = (fit.estimate, fit.low, fit.high, fit.slope)
         rows.append((*key, *fitted, trials.sum(), len(points), trials.min(), trials.max()))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from greedyexp.frames.entries import success_metric
-from greedyexp.stats.crossing import Crossing, crossing
-from greedyexp.stats.sequential import anytime_confidence, confidence_sequence
+from greedyexp.stats.crossing import Crossing
+from greedyexp.stats.sequential import confidence_sequence, located_crossing
 
 # How much of what a series has it may get in one go: few decisions, and none far too late.
 _GROWTH = 0.25
@@ -97,8 +97,6 @@ class Locate(Rule):
         Of the interval of the crossing, in units of the control parameter.
     """
 
-    confidence = anytime_confidence(0.95)
-
     def __init__(self, values: np.ndarray, level: float, half_width: float, batch: int, most: int):
         super().__init__(batch, most)
         self.values = np.asarray(values, dtype=float)
@@ -111,14 +109,7 @@ class Locate(Rule):
         return wanted
 
     def choose(self, trials: np.ndarray, successes: np.ndarray) -> list[int]:
-        fit = crossing(
-            self.values,
-            successes,
-            trials,
-            level=self.level,
-            confidence=self.confidence,
-            whole=True,
-        )
+        fit = located_crossing(self.values, successes, trials, sequential=True, level=self.level)
         if (fit.high - fit.low) / 2 <= self.half_width:
             return []
         wanted = self._around(fit, trials) if fit.regular else self._search(fit, trials)

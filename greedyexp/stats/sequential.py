@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, erf, xlog1py, xlogy
 
+from greedyexp.stats.crossing import Crossing, crossing
 from greedyexp.stats.inputs import checked_confidence, checked_counts
 from greedyexp.stats.proportions import wilson
 
@@ -37,6 +38,23 @@ def nominal_confidence(confidence: float, *, sequential: bool) -> float:
         Whether results decided how many trials there are.
     """
     return anytime_confidence(confidence) if sequential else confidence
+
+
+def located_crossing(
+    x, successes, trials, *, sequential: bool, level: float = 0.5, confidence: float = 0.95
+) -> Crossing:
+    """A crossing with the fit and the interval that suit how the trials came about.
+
+    Parameters
+    ----------
+    x, successes, trials : array_like, shape (k,)
+    sequential : bool
+        Whether results placed the trials: they are then near the crossing, all of them are fitted,
+        and the interval is that of ``anytime_confidence``.
+    level, confidence : float in (0, 1)
+    """
+    nominal = nominal_confidence(confidence, sequential=sequential)
+    return crossing(x, successes, trials, level=level, confidence=nominal, whole=sequential)
 
 
 def proportion_interval(
