@@ -14,6 +14,7 @@ _LAZY = {
     "figure": "greedyexp.registry",
     "generator": "greedyexp.registry",
     "metric": "greedyexp.registry",
+    "protocol": "greedyexp.registry",
     "run": "greedyexp.api",
     "solve": "greedyexp.api",
     "table": "greedyexp.registry",

@@ -31,6 +31,8 @@ class Problem:
         Scalars worth a column in the CSV (``n_samples``, ``sparsity``, ...).
     X_test, y_test : tuples like X and y
         Rows held out from fitting; empty when there are none.
+    start : array (p, r), optional
+        Where iterative methods begin; zero when there is none.
     """
 
     X: tuple[np.ndarray, ...]
@@ -41,6 +43,7 @@ class Problem:
     facts: dict = field(default_factory=dict)
     X_test: tuple[np.ndarray, ...] = ()
     y_test: tuple[np.ndarray, ...] = ()
+    start: np.ndarray | None = None
 
     @property
     def n_features(self) -> int:
@@ -99,7 +102,7 @@ class Problem:
         else:
             X = tuple(X[k] for X, k in zip(self.X, keep, strict=True))
         y = tuple(y[k] for y, k in zip(self.y, keep, strict=True))
-        return Problem(X, y, self.truth, self.noise_std, self.sparsity)
+        return Problem(X, y, self.truth, self.noise_std, self.sparsity, start=self.start)
 
 
 def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:

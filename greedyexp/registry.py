@@ -1,4 +1,4 @@
-"""Named parts: generators, algorithms, metrics, figures and tables, each one decorated function.
+"""Named parts: generators, algorithms, protocols, metrics, figures, tables, each one function.
 
 A part's parameters are the keyword-only arguments of its function. Their annotations give types,
 ranges and help (``Annotated[float, Field(ge=0, description="...")]``); their defaults are the
@@ -24,6 +24,7 @@ from greedyexp.errors import ConfigError, PluginError, did_you_mean
 PACKAGES = {
     "generator": "greedyexp.generators",
     "algorithm": "greedyexp.algorithms",
+    "protocol": "greedyexp.protocols",
     "metric": "greedyexp.metrics",
     "figure": "greedyexp.figures",
     "table": "greedyexp.tables",
@@ -38,6 +39,9 @@ RESERVED: dict[str, tuple[str, ...]] = {
 # Columns of the CSV that every experiment has, beside those of its data and its protocol.
 RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
 
+# What an algorithm gives, in words; a protocol takes one of these.
+YIELDS = {"estimates": "estimates", "iterates": "iterates", "constant": "a constant"}
+
 
 @dataclass(frozen=True)
 class Part:
@@ -46,7 +50,7 @@ class Part:
     Parameters
     ----------
     kind : str
-        ``generator``, ``algorithm``, ``metric``, ``figure`` or ``table``.
+        ``generator``, ``algorithm``, ``protocol``, ``metric``, ``figure`` or ``table``.
     name : str
         What a YAML file calls it.
     function : callable
@@ -59,8 +63,9 @@ class Part:
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
     extra : dict
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
-        (generators), ``check`` and ``theory`` (algorithms), ``better`` and ``binary`` (metrics),
-        ``columns`` (figures, tables).
+        (generators), ``yields``, ``check``, ``theory``, ``guarantee`` and ``prediction``
+        (algorithms), ``takes``, ``metrics`` and ``columns`` (protocols), ``better`` and ``binary``
+        (metrics), ``columns`` (figures, tables).
     """
 
     kind: str
@@ -188,12 +193,16 @@ def algorithm(
     requires: Iterable[str] = (),
     check: Callable[..., None] | None = None,
     theory: Callable | None = None,
+    yields: str = "estimates",
+    guarantee: Callable | None = None,
+    prediction: Callable | None = None,
 ):
     """Register ``function(problem, *, parameters)`` as an algorithm.
 
-    The function returns one estimate, an array (p, r), or a ``Path``. One that returns a path has
-    a keyword argument ``grid=None``: called with the grid of an earlier path it returns a path
-    with exactly those points, which is what cross-validation needs.
+    What the function returns is told by ``yields``. Estimates are one array (p, r), or a ``Path``;
+    one that returns a path has a keyword argument ``grid=None``: called with the grid of an earlier
+    path it returns a path with exactly those points, which is what cross-validation needs.
+    Iterates are an ``Iteration``, a constant is a ``Constant``.
 
     Parameters
     ----------
@@ -208,11 +217,65 @@ def algorithm(
         the check reads by ``shape[...]``, the check ends there.
     theory : callable, optional
         ``theory(problem, **parameters) -> grid`` of one point, the tuning that theory prescribes.
+    yields : {"estimates", "iterates", "constant"}
+        What the function returns; only protocols that take it can evaluate the algorithm.
+    guarantee : callable, optional
+        ``guarantee(problem, optimum, **parameters) -> Guarantee``, the theorem that bounds how far
+        iterates are from the optimum.
+    prediction : callable, optional
+        ``prediction(n, p) -> float or None``, the rate that random designs of n rows and p columns
+        approach.
     """
+    if yields not in YIELDS:
+        raise PluginError(f"algorithm '{name}': yields must be one of {', '.join(YIELDS)}.")
 
     def decorate(function):
-        extra = {"check": check, "theory": theory}
+        extra = {
+            "check": check,
+            "theory": theory,
+            "yields": yields,
+            "guarantee": guarantee,
+            "prediction": prediction,
+        }
         _register(Part("algorithm", name, function, title or name, paper, tuple(requires), extra))
+        return function
+
+    return decorate
+
+
+def protocol(
+    name: str,
+    *,
+    takes: str,
+    columns: Callable[..., Iterable],
+    title: str | None = None,
+    paper: str = "",
+    metrics: bool = False,
+):
+    """Register ``function(problem, part, params, setup, *, parameters) -> Outcome`` as a protocol.
+
+    ``part`` is an algorithm, ``params`` are its parameters; ``setup`` (``protocols.setup.Setup``)
+    holds tuning, folds, metrics and the random stream.
+
+    Parameters
+    ----------
+    name : str
+        What a YAML file calls it.
+    takes : {"estimates", "iterates", "constant"}
+        What algorithms must give to be evaluated.
+    columns : callable
+        ``columns(metrics, **parameters)`` gives a ``protocols.measured.Measured`` for every column
+        that rows may have. It raises ``ValueError`` with a sentence when parameters are impossible
+        together.
+    metrics : bool
+        Whether it computes metrics: an experiment lists at least one then, and none otherwise.
+    """
+    if takes not in YIELDS:
+        raise PluginError(f"protocol '{name}': takes must be one of {', '.join(YIELDS)}.")
+
+    def decorate(function):
+        extra = {"takes": takes, "columns": columns, "metrics": metrics}
+        _register(Part("protocol", name, function, title or name, paper, (), extra))
         return function
 
     return decorate

@@ -22,7 +22,9 @@ from greedyexp.metrics.classification import (
     one_vs_rest_variance,
 )
 from greedyexp.problem import Problem
-from greedyexp.protocols import recovery, tuning
+from greedyexp.protocols import tuning
+from greedyexp.protocols.recovery import recovery
+from greedyexp.protocols.setup import Setup
 
 METRICS = (one_vs_rest_error, one_vs_rest_variance, argmax_error, argmax_variance)
 PER_DIGIT = 30
@@ -114,15 +116,9 @@ def test_nothing_that_is_fitted_depends_on_the_rows_held_out(monkeypatch, name, 
         path, chosen = tuning.cross_validated(part, problem, params, folds=4, rng=rng)
         point = {name: values[chosen] for name, values in path.grid.items()}
         seen.append((chosen, point, path.coef[chosen].tobytes()))
-        outcome = recovery.evaluate(
-            problem,
-            part,
-            params,
-            tuning="cv",
-            folds=4,
-            metrics=[registry.find("metric", metric.__name__) for metric in METRICS],
-            rng=np.random.default_rng(3),
-        )
+        metrics = tuple(registry.find("metric", metric.__name__) for metric in METRICS)
+        setup = Setup("cv", 4, metrics, np.random.default_rng(3))
+        outcome = recovery(problem, part, params, setup)
         assert outcome.rows[0]["argmax_error"] == argmax_error(problem, path.coef[chosen])
     assert seen[0] == seen[1]
     assert np.count_nonzero(np.frombuffer(seen[0][2])) > 0

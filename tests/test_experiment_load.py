@@ -27,7 +27,8 @@ def test_the_whole_experiment(path):
     assert (experiment.name, experiment.profile, experiment.seed) == ("trial_run", "quick", 7)
     assert (experiment.trials, experiment.time_limit) == (3, None)
     assert experiment.paper == PaperReference(key="jalali2012", figure="Figure 1")
-    assert (experiment.protocol, experiment.generator) == ("recovery", "t_overlap")
+    assert (experiment.protocol.name, experiment.protocol.params) == ("recovery", {})
+    assert experiment.generator == "t_overlap"
     assert experiment.swept == ["p", "kappa", "theta"]
     assert experiment.metrics == ["t_signs", "t_size"]
     assert experiment.figures == [

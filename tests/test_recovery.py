@@ -10,8 +10,9 @@ from sklearn.model_selection import cross_val_score
 from greedyexp.errors import ConfigError, DataError, PluginError
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_problem
-from greedyexp.protocols import find, recovery
 from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.recovery import columns, recovery
+from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.tuning import cross_validated
 from greedyexp.registry import Part
 from greedyexp.registry import find as find_part
@@ -42,16 +43,8 @@ def ridge(problem, *, penalties=(0.1, 1.0, 10.0, 100.0), grid=None):
 def evaluate(
     problem, function, metrics=METRICS, *, theory=None, tuning="oracle", folds=4, **params
 ):
-    rng = np.random.default_rng(0)
-    return recovery.evaluate(
-        problem,
-        part(function, theory),
-        params,
-        tuning=tuning,
-        folds=folds,
-        metrics=metrics,
-        rng=rng,
-    )
+    setup = Setup(tuning, folds, tuple(metrics), np.random.default_rng(0))
+    return recovery(problem, part(function, theory), params, setup)
 
 
 @pytest.fixture
@@ -196,9 +189,9 @@ def test_theory_asks_for_one_point(problem):
 
 def test_columns_name_the_rows(problem):
     row = evaluate(problem, ridge).rows[0]
-    assert list(row) == recovery.columns(METRICS)
+    assert list(row) == [column.name for column in columns(METRICS)]
     with pytest.raises(ConfigError, match="Did you mean 'recovery'"):
-        find("recovry")
+        find_part("protocol", "recovry")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The entries of ``algorithms:`` and ``figures:``: a name, or a name with settings."""
+"""The entries of ``algorithms:``, ``figures:`` and the like: a name, or a name with settings."""
 
 from __future__ import annotations
 
@@ -22,33 +22,45 @@ def read_entries(doc: Document, section: str, mistakes: Mistakes) -> list[Entry]
     items = doc.get((section,))
     if not isinstance(items, list):
         return []
-    entries = []
-    for index, item in enumerate(items):
-        keys: Keys = (section, index)
-        if isinstance(item, str):
-            entries.append(Entry(item, {}, keys))
-            continue
-        if not isinstance(item, dict) or not item:
-            mistakes.add(
-                doc.place(keys),
-                f"an entry of {section} is a name or 'name: {{...}}', but here is {show(item)}.",
-            )
-            continue
-        name, settings = next(iter(item.items()))
-        if len(item) > 1:
-            mistakes.add(
-                doc.place((*keys, list(item)[1])),
-                f"an entry of {section} has one name, but here are {', '.join(item)}.",
-                f"Indent the settings below '{name}:'.",
-            )
-        elif settings is not None and not isinstance(settings, dict):
-            mistakes.add(
-                doc.place((*keys, name)),
-                f"the settings of '{name}' must be a mapping, but are {show(settings)}.",
-            )
-        else:
-            entries.append(Entry(name, settings or {}, (*keys, name)))
-    return entries
+    what = f"an entry of {section}"
+    found = [
+        read_entry(item, (section, index), what, doc, mistakes) for index, item in enumerate(items)
+    ]
+    return [entry for entry in found if entry is not None]
+
+
+def read_entry(item, keys: Keys, what: str, doc: Document, mistakes: Mistakes) -> Entry | None:
+    """One entry, or None after noting that it is written wrongly.
+
+    Parameters
+    ----------
+    item : object
+        As the document has it at ``keys``.
+    what : str
+        What sentences call it.
+    """
+    if isinstance(item, str):
+        return Entry(item, {}, keys)
+    if not isinstance(item, dict) or not item:
+        mistakes.add(
+            doc.place(keys), f"{what} is a name or 'name: {{...}}', but here is {show(item)}."
+        )
+        return None
+    name, settings = next(iter(item.items()))
+    if len(item) > 1:
+        mistakes.add(
+            doc.place((*keys, list(item)[1])),
+            f"{what} has one name, but here are {', '.join(item)}.",
+            f"Indent the settings below '{name}:'.",
+        )
+        return None
+    if settings is not None and not isinstance(settings, dict):
+        mistakes.add(
+            doc.place((*keys, name)),
+            f"the settings of '{name}' must be a mapping, but are {show(settings)}.",
+        )
+        return None
+    return Entry(name, settings or {}, (*keys, name))
 
 
 def label_of(entry: Entry) -> str:

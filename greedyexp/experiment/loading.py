@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from greedyexp import protocols
 from greedyexp.claims.model import family_of
 from greedyexp.claims.setting import axes_of, setting_of
 from greedyexp.errors import ConfigError, did_you_mean
@@ -27,6 +26,7 @@ from greedyexp.experiment.only import keep_only
 from greedyexp.experiment.overrides import Override, apply_override, parse_override
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.profiles import apply_profile, check_profiles
+from greedyexp.experiment.protocol import Protocol, read_measured, read_protocol
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.settings import (
     find_part,
@@ -38,7 +38,7 @@ from greedyexp.experiment.trials import AdaptiveTrials, mistakes_in
 from greedyexp.experiment.yaml_source import read_file
 from greedyexp.registry import Part, load_plugins
 
-_AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit", "protocol")
+_AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit")
 
 
 def load(
@@ -88,6 +88,7 @@ def load(
     settings = read_settings(doc, mistakes)
     adaptive = settings.trials if isinstance(settings.trials, AdaptiveTrials) else None
     most = adaptive.max if adaptive else settings.trials
+    protocol = read_protocol(doc, mistakes)
     data = read_data(doc, most, mistakes)
     algorithms = read_algorithms(doc, data, most, mistakes)
     metric_parts = _metrics(settings, data, doc, mistakes)
@@ -99,12 +100,13 @@ def load(
             adaptive = adaptive.limited_to(algorithms.named)
             settings = settings.model_copy(update={"trials": adaptive})
         adaptive = _complete(adaptive, data, metric_parts, algorithms, doc, mistakes)
-    measured = protocols.find(settings.protocol).columns(metric_parts)
-    columns = refuse_columns(data, algorithms.specs, measured, doc, mistakes)
+    measured = read_measured(protocol, metric_parts, doc, mistakes)
+    names = [column.name for column in measured]
+    columns = refuse_columns(data, algorithms.specs, names, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
         refuse_strangers(part, spec.params, algorithms.named, keys, doc, mistakes, changed=replaced)
-    resolved = _resolved(settings, plugins, data, algorithms, doc)
+    resolved = _resolved(settings, plugins, protocol, data, algorithms, doc)
     words = setting_of(resolved, metric_parts, columns - texts_of(data))
     unchanged = _unchanged(source, profile, overrides)
     family = family_of(resolved)
@@ -114,6 +116,7 @@ def load(
     experiment = Experiment(
         **{key: getattr(settings, key) for key in _AS_WRITTEN},
         profile=profile,
+        protocol=protocol.spec,
         trials=most,
         adaptive=adaptive,
         generator=data.generator.name,
@@ -126,7 +129,7 @@ def load(
         claims=claims,
         dropped=dropped,
         plugins=plugins,
-        resolved=_resolved(settings, plugins, data, algorithms, doc),
+        resolved=resolved,
     )
     return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
 
@@ -266,10 +269,16 @@ def _complete(
 
 
 def _resolved(
-    settings: Settings, plugins: list[str], data: Data, algorithms: Algorithms, doc: Document
+    settings: Settings,
+    plugins: list[str],
+    protocol: Protocol,
+    data: Data,
+    algorithms: Algorithms,
+    doc: Document,
 ) -> dict:
     whole = {
         **settings.model_dump(mode="json", exclude={"profiles"}, exclude_none=True),
+        "protocol": protocol.resolved,
         "plugins": plugins,
         "data": data.resolved,
         "algorithms": algorithms.resolved,

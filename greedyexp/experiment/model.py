@@ -53,7 +53,10 @@ class Settings(BaseModel):
         float | None,
         Field(gt=0, description="Seconds for one algorithm on one replicate; empty for no limit."),
     ] = None
-    protocol: Annotated[str, Field(description="How an algorithm is evaluated.")] = "recovery"
+    protocol: Annotated[
+        str | dict[str, Any],
+        Field(description="How algorithms are evaluated: a name, or name: {parameters}."),
+    ] = "recovery"
     plugins: Annotated[
         list[str],
         Field(description="Python files that register parts, relative to the experiment file."),
@@ -110,6 +113,14 @@ class AlgorithmSpec:
 
 
 @dataclass(frozen=True)
+class ProtocolSpec:
+    """A protocol with all its parameters."""
+
+    name: str
+    params: dict
+
+
+@dataclass(frozen=True)
 class FigureSpec:
     """One figure or table with all its parameters."""
 
@@ -135,8 +146,10 @@ class Experiment:
         The rule by which results decide how many replicates a point gets.
     time_limit : float or None
         Seconds for one algorithm on one replicate.
-    protocol, generator : str
-        Registered names.
+    protocol : ProtocolSpec
+        How algorithms are evaluated.
+    generator : str
+        Registered name.
     points : list of dict
         All parameters of the generator at each point of the sweep, in canonical order: sorted by
         value, column by column in the order of the generator's signature. No point comes twice.
@@ -167,7 +180,7 @@ class Experiment:
     trials: int
     adaptive: AdaptiveTrials | None
     time_limit: float | None
-    protocol: str
+    protocol: ProtocolSpec
     generator: str
     points: list[dict]
     swept: list[str]

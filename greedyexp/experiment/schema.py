@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pydantic.errors import PydanticInvalidForJsonSchema
 
-from greedyexp import protocols
 from greedyexp.experiment.claims import ClaimEntry, Reading
 from greedyexp.experiment.model import PROFILES, TUNINGS, Settings
 from greedyexp.experiment.profiles import CHANGEABLE
@@ -41,7 +40,11 @@ def json_schema() -> dict:
     settings = Settings.model_json_schema(ref_template="#/$defs/{model}")
     defs |= settings.pop("$defs", {})
     properties = settings["properties"]
-    properties["protocol"] |= {"enum": list(protocols.NAMES)}
+    properties["protocol"] = {
+        "description": properties["protocol"]["description"],
+        "default": properties["protocol"]["default"],
+        **_entries("protocol", defs),
+    }
     properties["data"] = {
         "description": properties["data"]["description"],
         "type": "object",
@@ -109,7 +112,7 @@ def _when(name: str, part: Part, defs: dict) -> dict:
 
 
 def _entries(kind: str, defs: dict) -> dict:
-    """The items of ``algorithms``, ``figures`` or ``tables``: a name, or a name with settings."""
+    """An entry of ``algorithms``, ``figures`` and the like: a name, or a name with settings."""
     properties = {}
     for name, part in parts(kind).items():
         defs[f"{kind}.{name}"] = _settings_of(part, defs)

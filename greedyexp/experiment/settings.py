@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from greedyexp import protocols
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
@@ -35,7 +34,7 @@ def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
             )
         written["paper"] = {k: v for k, v in written["paper"].items() if k in known}
     listed = {"algorithms", "figures", "tables", "metrics", "claims", "readings"}
-    shallow = {*listed - {"metrics"}, "data", "profiles"}
+    shallow = {*listed - {"metrics"}, "data", "protocol", "profiles"}
     settings = None
     try:
         settings = read_value(
@@ -48,13 +47,6 @@ def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
             if len(keys) == 1 and keys[0] in listed:
                 remedy = "Begin each entry with a dash." if doc.get(keys) else "Name at least one."
             mistakes.add(doc.place(keys), message, remedy)
-    protocol = written.get("protocol", "recovery")
-    if isinstance(protocol, str) and protocol not in protocols.NAMES:
-        mistakes.add(
-            doc.place(("protocol",)),
-            f"there is no protocol named '{protocol}'.",
-            did_you_mean(protocol, protocols.NAMES),
-        )
     mistakes.stop_if_any()
     return settings
 

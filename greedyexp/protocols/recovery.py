@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols import tuning as tunings
+from greedyexp.protocols.measured import Measured
 from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.registry import Part
+from greedyexp.protocols.setup import Setup
+from greedyexp.registry import Part, protocol
 
 
-def columns(metrics: list[Part]) -> list[str]:
-    """Columns of a row: the tuning that chose, then one for each metric."""
-    return ["tuning", *(metric.name for metric in metrics)]
+def columns(metrics: Sequence[Part]) -> list[Measured]:
+    """The tuning that chose, then one column for each metric."""
+    measured = [
+        Measured(metric.name, "success" if metric.extra["binary"] else "number")
+        for metric in metrics
+    ]
+    return [Measured("tuning", "text"), *measured]
 
 
-def evaluate(
-    problem: Problem,
-    part: Part,
-    params: dict,
-    *,
-    tuning: str,
-    folds: int,
-    metrics: list[Part],
-    rng: np.random.Generator,
-) -> Outcome:
-    """One row of metrics for one algorithm on one problem.
+@protocol("recovery", title="Recovery", takes="estimates", columns=columns, metrics=True)
+def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcome:
+    """Fit once, choose the tuning, compute every metric: one row for each algorithm and problem.
 
-    Parameters
-    ----------
-    tuning : {"oracle", "cv", "theory", "none"}
-        ``oracle``: every metric takes its best value over the path, each at its own point, so a
-        success means that some tuning recovers; metrics without a direction are taken where the
-        first metric with one is best (at the end of the path when there is none). ``cv``: the
-        point of least cross-validated prediction error. ``theory``: the point that theory
-        prescribes. ``none``: the algorithm returned one estimate.
-    folds : int
-        For ``cv``.
+    With tuning ``oracle`` every metric takes its best value over the path, each at its own point,
+    so that a success means that some tuning recovers; metrics without a direction are taken where
+    the first metric with one is best (at the end of the path when there is none). ``cv`` is the
+    point of least cross-validated prediction error, ``theory`` the point that theory prescribes.
+    Algorithms that return one estimate have nothing to tune.
 
     Returns
     -------
@@ -48,10 +42,12 @@ def evaluate(
         ``theory`` there is the chosen one only; with ``oracle`` any may have counted),
         ``nonfinite`` when an estimate or a metric is not finite.
     """
-    if tuning == "cv":
-        path, chosen = tunings.cross_validated(part, problem, params, folds=folds, rng=rng)
+    if setup.tuning == "cv":
+        path, chosen = tunings.cross_validated(
+            part, problem, params, folds=setup.folds, rng=setup.rng
+        )
         path = path.take([chosen])
-    elif tuning == "theory":
+    elif setup.tuning == "theory":
         path = tunings.theoretical(part, problem, params)
     else:
         path = tunings.fit(part, problem, params)
@@ -59,7 +55,7 @@ def evaluate(
         return Outcome(Status.ERROR, "the algorithm returned a path without points", [])
     if not np.isfinite(path.coef).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite", [])
-    row = {"tuning": tuning, **_best(problem, path, metrics)}
+    row = {"tuning": setup.tuning, **_best(problem, path, setup.metrics)}
     if not all(math.isfinite(v) for k, v in row.items() if k != "tuning"):
         return Outcome(Status.NONFINITE, "a metric is not finite", [])
     short = int((~path.converged).sum())
@@ -69,7 +65,7 @@ def evaluate(
     return Outcome(Status.OK, path.message, [row])
 
 
-def _best(problem: Problem, path: Path, metrics: list[Part]) -> dict:
+def _best(problem: Problem, path: Path, metrics: Sequence[Part]) -> dict:
     """Each metric at its own best point; without a direction, where the first with one is best."""
     along = [np.asarray(metric.function(problem, path.coef)) for metric in metrics]
     points = [_best_point(a, m.extra["better"]) for a, m in zip(along, metrics, strict=True)]

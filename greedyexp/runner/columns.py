@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
-from greedyexp import protocols, registry
+from greedyexp import registry
 from greedyexp.registry import RESERVED_COLUMNS
 from greedyexp.runner.canonical import plain_data
 
@@ -50,11 +50,13 @@ class Columns:
 def columns_of(experiment) -> Columns:
     """The columns of an experiment, which are distinct: loading it refuses others."""
     generator = registry.find("generator", experiment.generator)
+    protocol = registry.find("protocol", experiment.protocol.name)
     metrics = [registry.find("metric", name) for name in experiment.metrics]
+    measured = protocol.extra["columns"](metrics, **experiment.protocol.params)
     return Columns(
         data=tuple(generator.parameters.model_fields),
         swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),
-        measured=tuple(protocols.find(experiment.protocol).columns(metrics)),
+        measured=tuple(column.name for column in measured),
     )
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from greedyexp import protocols, registry
+from greedyexp import registry
 from greedyexp.errors import DataError
 from greedyexp.registry import Part
 from greedyexp.runner import code_version
@@ -57,7 +57,7 @@ class Fingerprints:
     def _of_algorithm(self, spec) -> bytes:
         experiment = self._experiment
         part = registry.find("algorithm", spec.name)
-        protocol = protocols.find(experiment.protocol)
+        protocol = registry.find("protocol", experiment.protocol.name)
         metrics = [registry.find("metric", name) for name in experiment.metrics]
         return digest(
             {
@@ -67,8 +67,8 @@ class Fingerprints:
                 "tuning": spec.tuning,
                 "folds": spec.folds if spec.tuning == "cv" else None,
                 "code": code_version.of_function(part.function),
-                "protocol": experiment.protocol,
-                "protocol_code": code_version.of_module(protocol.__name__),
+                "protocol": [protocol.name, experiment.protocol.params],
+                "protocol_code": code_version.of_function(protocol.function),
                 "metrics": [
                     [metric.name, code_version.of_function(metric.function)] for metric in metrics
                 ],

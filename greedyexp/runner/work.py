@@ -10,10 +10,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from greedyexp import protocols, registry
+from greedyexp import registry
 from greedyexp.errors import PluginError
 from greedyexp.problem import Problem
 from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.setup import Setup
 from greedyexp.runner import code_version, seeds
 
 # Addresses in messages would differ from run to run.
@@ -47,6 +48,7 @@ class Work:
     seed: int
     generator: str
     protocol: str
+    protocol_params: dict
     metrics: tuple[str, ...]
     algorithms: tuple[AlgorithmTask, ...]
     plugins: tuple[tuple[str, str], ...]
@@ -58,7 +60,8 @@ def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
     return Work(
         seed=experiment.seed,
         generator=experiment.generator,
-        protocol=experiment.protocol,
+        protocol=experiment.protocol.name,
+        protocol_params=experiment.protocol.params,
         metrics=tuple(experiment.metrics),
         algorithms=tuple(
             AlgorithmTask(spec.label, spec.name, spec.params, spec.tuning, spec.folds)
@@ -90,10 +93,11 @@ class Bench:
                 )
         self._work = work
         self._generator = registry.find("generator", work.generator)
-        self._protocol = protocols.find(work.protocol)
-        self._metrics = [registry.find("metric", name) for name in work.metrics]
+        self._protocol = registry.find("protocol", work.protocol)
+        self._metrics = tuple(registry.find("metric", name) for name in work.metrics)
         self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
-        self._columns = frozenset(self._protocol.columns(self._metrics))
+        columns = self._protocol.extra["columns"](self._metrics, **work.protocol_params)
+        self._columns = frozenset(column.name for column in columns)
 
     def problem(self, params: dict, replicate: int) -> Problem:
         """One data set."""
@@ -111,14 +115,12 @@ class Bench:
         work, task = self._work, self._work.algorithms[algorithm]
         rng = seeds.algorithm_stream(work.seed, work.generator, params, replicate, task.name)
         try:
-            found = self._protocol.evaluate(
+            found = self._protocol.function(
                 problem,
                 self._algorithms[algorithm],
                 task.params,
-                tuning=task.tuning,
-                folds=task.folds,
-                metrics=self._metrics,
-                rng=rng,
+                Setup(task.tuning, task.folds, self._metrics, rng),
+                **work.protocol_params,
             )
             return self._tidy(found)
         except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt) as error:

@@ -1,0 +1,73 @@
+"""``protocol:`` how algorithms are evaluated: a name, or a name with parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic_core import to_jsonable_python
+
+from greedyexp.experiment.asking import guarded
+from greedyexp.experiment.document import Document
+from greedyexp.experiment.entries import read_entry
+from greedyexp.experiment.mistakes import Mistakes
+from greedyexp.experiment.model import ProtocolSpec
+from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.settings import find_part, read_fixed, refuse_incomplete
+from greedyexp.protocols.measured import Measured
+from greedyexp.registry import Part
+
+DEFAULT = "recovery"
+_KEYS = ("protocol",)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The protocol of an experiment.
+
+    Parameters
+    ----------
+    part : Part
+    spec : ProtocolSpec
+        Its name and all its parameters.
+    """
+
+    part: Part
+    spec: ProtocolSpec
+
+    @property
+    def resolved(self) -> str | dict:
+        """As a file has it, defaults filled in."""
+        params = {name: to_jsonable_python(value) for name, value in self.spec.params.items()}
+        return {self.spec.name: params} if params else self.spec.name
+
+
+def read_protocol(doc: Document, mistakes: Mistakes) -> Protocol | None:
+    """The protocol, or None after noting mistakes."""
+    before = len(mistakes.found)
+    written = doc.get(_KEYS)
+    entry = read_entry(DEFAULT if written is None else written, _KEYS, "protocol", doc, mistakes)
+    part = entry and find_part("protocol", entry.name, entry.keys, doc, mistakes)
+    if part is None:
+        return None
+    parameters = Parameters(part)
+    given = read_fixed(entry.settings, entry.keys, parameters, doc, mistakes)
+    refuse_incomplete(parameters, set(entry.settings), entry.keys, doc, mistakes)
+    if len(mistakes.found) > before:
+        return None
+    params = {**parameters.defaults, **given}
+    ordered = {name: params[name] for name in parameters.names}
+    return Protocol(part, ProtocolSpec(part.name, ordered))
+
+
+def read_measured(
+    protocol: Protocol, metrics: list[Part], doc: Document, mistakes: Mistakes
+) -> list[Measured]:
+    """The columns that the protocol gives; none after noting that its parameters exclude these."""
+    part, place = protocol.part, doc.place(_KEYS)
+    with guarded("columns", part, place):
+        try:
+            return list(part.extra["columns"](metrics, **protocol.spec.params))
+        except ValueError as error:
+            said = str(error).rstrip(".")
+            mistakes.add(place, f"impossible parameters of protocol '{part.name}': {said}.")
+            return []

@@ -1,0 +1,31 @@
+"""What an experiment tells a protocol beside the problem, the algorithm and its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from greedyexp.registry import Part
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How one algorithm is to be evaluated on one problem.
+
+    Parameters
+    ----------
+    tuning : {"oracle", "cv", "theory", "none"}
+        How a point of the algorithm's path is chosen; "none" for algorithms without a path.
+    folds : int, at least 2
+        Folds of the cross-validation.
+    metrics : tuple of Part
+        The metrics that the experiment lists; empty for a protocol that takes none.
+    rng : Generator
+        The stream of this algorithm on this problem.
+    """
+
+    tuning: str
+    folds: int
+    metrics: tuple[Part, ...]
+    rng: np.random.Generator
