@@ -32,12 +32,8 @@ def comparison(
     context: Context,
     *,
     row: Annotated[str, Field(description="column along the horizontal axes")],
-    metrics: Annotated[
-        Metrics, Field(min_length=1, description="metrics, or metric: title, scale, unit, digits")
-    ],
-    published: Annotated[
-        Published, Field(description="printed numbers: algorithm, metric, value of row")
-    ] = {},  # noqa: B006 - a default that pydantic copies
+    metrics: Metrics,
+    published: Published = {},  # noqa: B006 - a default that pydantic copies
 ) -> Figure:
     """One panel for each metric: its mean against ``row``, one line for each algorithm.
 

@@ -31,9 +31,16 @@ class MetricStyle(BaseModel):
         return f"{title} ({self.unit})" if self.unit else title
 
 
-Metrics = list[str] | dict[str, MetricStyle]
+# Parameters of the figure and of the table.
+Metrics = Annotated[
+    list[str] | dict[str, MetricStyle],
+    Field(min_length=1, description="metrics, or metric: title, scale, unit, digits"),
+]
 # Algorithm label or name, metric, value of the row column, printed number in the shown unit.
-Published = dict[str, dict[str, dict[str, float]]]
+Published = Annotated[
+    dict[str, dict[str, dict[str, float]]],
+    Field(description="printed numbers: algorithm, metric, value of row"),
+]
 
 
 def styles(metrics: Metrics) -> dict[str, MetricStyle]:

@@ -6,13 +6,29 @@ import math
 from collections.abc import Mapping
 
 # Columns whose name in the field is a letter; the other columns are written as they are called.
-LETTERS = {"kappa": "κ", "theta": "θ", "noise_std": "σ", "n_samples": "n", "epsilon": "ε"}
+LETTERS = {
+    "kappa": "κ",
+    "theta": "θ",
+    "noise_std": "σ",
+    "n_samples": "n",
+    "epsilon": "ε",
+    "lam": "λ",
+    "aspect_ratio": "p/n",
+}
+# Columns whose values speak for themselves.
+_NAMES = ("data",)
 
 _AXES = {
     "theta": r"control parameter $\theta = n\,/\,(s\,\log(p-(2-\kappa)s))$",
     "kappa": r"shared fraction of the supports $\kappa$",
     "noise_std": r"standard deviation of the noise $\sigma$",
     "p": "number of features $p$",
+    "lam": r"weight of the $\ell_1$ norm $\lambda$",
+    "aspect_ratio": "features per sample $p\\,/\\,n$",
+    "epsilon": r"accuracy $\varepsilon$",
+    "iteration": "iteration $k$",
+    "iterations": r"iterations to reach the accuracy, $k(\varepsilon)$",
+    "gap": "objective above its minimum",
 }
 
 
@@ -40,7 +56,7 @@ def levels_text(values: Mapping) -> str:
         A column of None stands for no column; an empty cell (nan) is left out.
     """
     return ", ".join(
-        f"{letter(column)} = {number(value)}"
+        str(value).replace("_", " ") if column in _NAMES else f"{letter(column)} = {number(value)}"
         for column, value in values.items()
         if column is not None and not (isinstance(value, float) and math.isnan(value))
     )

@@ -24,12 +24,8 @@ def comparison(
     context: Context,
     *,
     row: Annotated[str, Field(description="column with one group of rows per value")],
-    metrics: Annotated[
-        Metrics, Field(min_length=1, description="metrics, or metric: title, scale, unit, digits")
-    ],
-    published: Annotated[
-        Published, Field(description="printed numbers: algorithm, metric, value of row")
-    ] = {},  # noqa: B006 - a default that pydantic copies
+    metrics: Metrics,
+    published: Published = {},  # noqa: B006 - a default that pydantic copies
 ) -> pd.DataFrame:
     """One row for each value of ``row`` and metric, one column for each algorithm.
 
