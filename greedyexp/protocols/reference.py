@@ -1,0 +1,93 @@
+"""The exact optimum that iterates are measured from: least squares, or the Lasso with its gap."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from greedyexp.algorithms.lasso import lasso
+from greedyexp.problem import Problem
+from greedyexp.protocols.active_set import duality_gap, minimise
+from greedyexp.theory.guarantee import Optimum
+
+# A Lasso optimum is certified when its duality gap is at most this part of max(1, G(0)); the
+# search goes on to a hundredth of it, as G(0) may be small and accuracies be asked for below it.
+CERTIFIED = 1e-12
+_AIM = 1e-14
+
+# Rounds that the guess may take at each value of lam on its way.
+_SWEEPS = 200
+
+
+def projected(problem: Problem) -> Problem:
+    """The problem with its response projected onto the range of the design.
+
+    F(b) = ||X b - y||^2 / (2 n) is the sum of the same for the projection of y and of a constant,
+    which no coefficients change: gradients, iterates and F - F* stay as they are. Without the
+    constant the optimum of least squares is F* = 0, so that F itself is the distance from it,
+    without cancellation and exact to rounding however small it is; with a penalty, G - G* cancels
+    as little as it can.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task.
+    """
+    X, y = problem.X[0], problem.y[0]
+    basis = _range(X)
+    if basis.shape[1] == len(y):
+        return problem
+    return replace(problem, y=(basis @ (basis.T @ y),))
+
+
+def optimum(problem: Problem, lam: float) -> Optimum:
+    """The minimum of G(b) = ||X b - y||^2 / (2 n) + lam ||b||_1 with a certificate.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task with finite values.
+    lam : float >= 0
+        Zero asks for least squares.
+
+    Returns
+    -------
+    Optimum
+        For least squares the coefficients of least norm; ``value`` is the distance of y from the
+        range of X, where singular values below rounding count as zero, and ``gap`` how far the
+        coefficients are above it. For the Lasso a solution on which an active-set method has
+        settled; ``gap`` is its duality gap.
+    """
+    X, y = problem.X[0], problem.y[0]
+    if lam == 0:
+        return _least_squares(X, y)
+    scale = y @ y / (2 * len(y))
+    zero = duality_gap(X, y, lam, np.zeros(X.shape[1]))
+    if zero.gap == 0:
+        return zero
+    # A fast guess in Gram form; the active set mends what that loses to rounding.
+    guess = lasso(problem, lam=lam, max_sweeps=_SWEEPS)
+    return minimise(X, y, lam, guess.coef[0, :, 0], _AIM * scale)
+
+
+def certified(best: Optimum, problem: Problem) -> bool:
+    """Whether the gap of an optimum is at most ``CERTIFIED`` max(1, G(0))."""
+    y = problem.y[0]
+    return best.gap <= CERTIFIED * max(1.0, y @ y / (2 * len(y)))
+
+
+def _range(X: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the numerical range, shape (n, rank)."""
+    left, size, _ = np.linalg.svd(X, full_matrices=False)
+    return left[:, size > max(X.shape) * np.finfo(float).eps * size[0]]
+
+
+def _least_squares(X: np.ndarray, y: np.ndarray) -> Optimum:
+    basis = _range(X)
+    fit = basis @ (basis.T @ y) if basis.shape[1] < len(y) else y
+    rounding = max(X.shape) * np.finfo(float).eps
+    coef = np.linalg.lstsq(X, y, rcond=rounding)[0]
+    short, left = X @ coef - fit, y - fit
+    # By Pythagoras F(coef) is the sum of both squares; the second is the least possible.
+    return Optimum(coef, float(left @ left / (2 * len(y))), float(short @ short / (2 * len(y))))
