@@ -79,11 +79,10 @@ def _download(dataset: Dataset, draft: Path, progress: bool) -> Path:
     """A checked copy from the first address that gives one."""
     failures = []
     for number, url in enumerate(dataset.urls):
-        archive, folder = draft / f"archive-{number}", draft / f"unpacked-{number}"
+        folder = draft / f"unpacked-{number}"
         folder.mkdir()
         try:
-            _retrieve(url, archive, progress)
-            archives.unpack(archive, [member.name for member in dataset.members], folder)
+            _collect(url, [member.name for member in dataset.members], folder, progress)
             pins.texts(dataset, folder)
         except DataError as error:
             failures.append((url, error))
@@ -99,6 +98,21 @@ def _download(dataset: Dataset, draft: Path, progress: bool) -> Path:
         f" {places.VARIABLE} a folder that has them as {dataset.folder}/"
         f"{dataset.members[0].name}, ...",
     )
+
+
+def _collect(url: str, names: list[str], folder: Path, progress: bool) -> None:
+    """The named files, out of an archive or one by one from an address that ends in a slash."""
+    if url.endswith("/"):
+        for name in names:
+            try:
+                _retrieve(url + name, folder / name, progress)
+            except DataError as error:
+                error.place = name
+                raise
+    else:
+        archive = folder.with_suffix(".archive")
+        _retrieve(url, archive, progress)
+        archives.unpack(archive, names, folder)
 
 
 def _retrieve(url: str, target: Path, progress: bool) -> None:

@@ -2,7 +2,8 @@
 
 The pin of a member is the sha256 of its canonical text: the values as they are written, a single
 space between two of a row, a line feed after each row. Padding, tabs, line ends, empty lines and
-gzip change nothing; any other digit of any value does.
+gzip change nothing; any other digit of any value does. Where a file says more than its values, as
+``Member.values`` knows, only these count.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ def read(path: Path, member: Member) -> bytes:
     """
     try:
         content = path.read_bytes()
-        text = canonical(gzip.decompress(content) if path.suffix == ".gz" else content)
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"this is not a readable .gz file ({error}).", place=str(path)) from None
     except OSError as error:
         raise DataError(f"the data cannot be read: {error.strerror}.", place=str(path)) from None
+    text = canonical(member.values(content) if member.values else content)
     if hashlib.sha256(text).hexdigest() != member.sha256:
         raise DataError(
             "the values in this file are not those of the published data set.", place=str(path)

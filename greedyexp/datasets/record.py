@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -17,11 +18,16 @@ class Member:
         Of its canonical text (``pins.canonical``), in hexadecimal digits.
     shape : pair of int
         Rows and columns.
+    values : callable, optional
+        The part of its text that is data, ``bytes -> bytes``, for a file that says more than its
+        values; the pin is of what this gives. It must take any bytes, those of a damaged file
+        too.
     """
 
     name: str
     sha256: str
     shape: tuple[int, int]
+    values: Callable[[bytes], bytes] | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,8 @@ class Dataset:
     citation : str
         What to cite.
     urls : tuple of str
-        Archives that hold every member, the preferred one first.
+        Archives that hold every member, or folders of them, which end in a slash; the preferred
+        one first.
     folder : str
         Where it lies in a folder of data sets.
     members : tuple of Member
