@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from greedyexp.generators._signals import Values, draw_values
+from greedyexp.generators._aspect import AspectRatio, Features, check_features, n_features, shape
+from greedyexp.generators._signals import Values, draw_truth, respond
 from greedyexp.problem import Problem
 from greedyexp.registry import generator
-
-
-def _check(*, p, sparsity, **_):
-    if sparsity > p:
-        raise ValueError(f"sparsity {sparsity} is larger than p = {p}.")
 
 
 @generator(
     "gaussian",
     title="Sparse regression with a Gaussian design",
-    paper="Wainwright 2009",
+    paper="Wainwright 2009; Moucer, Taylor & Bach 2024, section 2.3",
     provides=("truth", "noise_std"),
-    check=_check,
-    shape=lambda n_samples, p, **_: {"n_tasks": 1, "n_samples": n_samples, "n_features": p},
+    check=check_features,
+    shape=shape,
+    facts=("n_features",),
 )
 def gaussian(
     rng: np.random.Generator,
     *,
     n_samples: Annotated[int, Field(ge=2, description="number of observations, n")] = 100,
-    p: Annotated[int, Field(ge=1, description="number of features")] = 200,
+    p: Features = None,
+    aspect_ratio: AspectRatio = None,
     sparsity: Annotated[int, Field(ge=0, description="number of nonzero coefficients, s")] = 10,
     correlation: Annotated[
         float, Field(gt=-1, lt=1, description="rho of the covariance rho^|i-j| of the columns")
     ] = 0.0,
     values: Annotated[Values, Field(description="law of the nonzero coefficients")] = "sign",
     noise_std: Annotated[float, Field(ge=0, description="standard deviation of the noise")] = 0.1,
+    start: Annotated[
+        Literal["zero", "gaussian"],
+        Field(description="where iterative methods begin: at zero or at N(0, I)"),
+    ] = "zero",
 ) -> Problem:
-    """Rows N(0, Sigma) with Sigma_ij = correlation^|i-j|, supports uniform over all subsets."""
-    truth = np.zeros((p, 1))
-    support = rng.choice(p, size=sparsity, replace=False)
-    truth[support, 0] = draw_values(rng, values, sparsity)
+    """Rows N(0, Sigma) with Sigma_ij = correlation^|i-j|, supports uniform over all subsets.
+
+    y = X truth + N(0, noise_std^2 I). Moucer, Taylor & Bach write P for X, d for p, r for
+    aspect_ratio and sigma for noise_std; they take n = 50, s = 8, sigma = 0.5 and independent
+    columns.
+    """
+    p = n_features(n_samples, p, aspect_ratio)
+    truth = draw_truth(rng, p, sparsity, values)
     X = rng.standard_normal((n_samples, p))
     if correlation:
         # A stationary AR(1) process along the columns has exactly this covariance.
         innovation = np.sqrt(1 - correlation**2)
         for j in range(1, p):
             X[:, j] = correlation * X[:, j - 1] + innovation * X[:, j]
-    y = X @ truth[:, 0] + noise_std * rng.standard_normal(n_samples)
-    return Problem((X,), (y,), truth, noise_std, sparsity)
+    y = respond(rng, X, truth, noise_std)
+    begin = rng.standard_normal((p, 1)) if start == "gaussian" else None
+    return Problem((X,), (y,), truth, noise_std, sparsity, facts={"n_features": p}, start=begin)

@@ -1,0 +1,75 @@
+"""What the problems made of the leukemia data share: rows, scaling, response."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.datasets import places
+from greedyexp.datasets.leukemia import DATASET, N_SAMPLES, load
+from greedyexp.errors import DataError
+
+Samples = Annotated[
+    int,
+    Field(ge=2, le=N_SAMPLES, description="rows drawn without replacement in each replicate, n"),
+]
+LabelNoise = Annotated[
+    float, Field(ge=0, description="standard deviation of the noise on the labels +-1")
+]
+
+
+def reads(**_) -> list[str]:
+    """The files that the data come from."""
+    return [str(path) for path in places.files(DATASET, places.located(DATASET))]
+
+
+def shape(*, n_samples, p, **_) -> dict:
+    """What is known of the problem before it is drawn."""
+    return {"n_tasks": 1, "n_samples": n_samples, "n_features": p}
+
+
+def draw(
+    rng: np.random.Generator, n_samples: int, n_genes: int, noise_std: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first genes and the noisy labels of some samples, both standardised on these.
+
+    Returns
+    -------
+    genes : array (n_samples, n_genes)
+    response : array (n_samples,)
+
+    Raises
+    ------
+    DataError
+        When a gene or the response is constant on the rows.
+    """
+    data = load()
+    rows = slice(None)
+    if n_samples < len(data.X):
+        rows = np.sort(rng.choice(len(data.X), size=n_samples, replace=False))
+    genes = data.X[rows, :n_genes]
+    # Compared exactly: the rounded mean of a constant can differ from it.
+    constant = np.flatnonzero(np.ptp(genes, axis=0) == 0)
+    if constant.size:
+        first = constant[0]
+        raise DataError(
+            f"gene {first + 1}, {data.genes[first]}, is constant on the {n_samples} samples that"
+            f" were drawn ({constant.size} such in all) and cannot be scaled.",
+            remedy="Raise n_samples.",
+        )
+    response = data.labels[rows] + noise_std * rng.standard_normal(n_samples)
+    if np.ptp(response) == 0:
+        raise DataError(
+            f"the {n_samples} samples that were drawn are of one class: without noise there is"
+            " nothing to fit.",
+            remedy="Raise n_samples or noise_std.",
+        )
+    return standardised(genes), standardised(response)
+
+
+def standardised(values: np.ndarray) -> np.ndarray:
+    """Columns, or one vector, with mean 0 and mean square 1 (the population variance)."""
+    centred = values - values.mean(axis=0)
+    return centred / np.sqrt((centred**2).mean(axis=0))
