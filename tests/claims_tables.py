@@ -12,6 +12,7 @@ from greedyexp import registry
 from greedyexp.claims.evaluation import Judged, evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import Setting, setting_of
+from greedyexp.protocols.recovery import columns
 
 METRICS = ("support", "frobenius_error")
 THETA = np.round(np.arange(0.4, 1.61, 0.1), 10).tolist()
@@ -26,7 +27,7 @@ def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool 
         "trials": {"until": {"half_width": 0.1}} if adaptive else 10,
     }
     known = ("p", "kappa", "theta", "s", "n_samples", "status", "replicate", "nu")
-    return setting_of(config, [registry.find("metric", name) for name in METRICS], known)
+    return setting_of(config, columns([registry.find("metric", name) for name in METRICS]), known)
 
 
 def table(sweep: dict, outcomes: dict, **more) -> pd.DataFrame:

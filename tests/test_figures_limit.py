@@ -6,7 +6,6 @@ import pytest
 from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from scipy.special import expit, ndtri
 
-from greedyexp import registry
 from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import setting_of
@@ -16,6 +15,7 @@ from greedyexp.figures.threshold_limit import threshold_limit
 from greedyexp.frames.context import Context
 from greedyexp.frames.limits import limit_at_zero
 from greedyexp.frames.thresholds import thresholds
+from greedyexp.protocols.measured import Measured
 
 CONTEXT = Context(
     "conjecture", "paper", 30, "", {"greedy_dirty": "greedy_dirty"}, {"greedy_dirty": "Greedy"}
@@ -96,7 +96,7 @@ def test_the_limit_is_that_of_a_claim(frame):
         "algorithms": ["greedy_dirty"],
         "trials": 30,
     }
-    setting = setting_of(config, [registry.find("metric", "sign_support")], frame.columns)
+    setting = setting_of(config, [Measured("sign_support", "success")], frame.columns)
     claim = {"id": "a", "quote": "b", "test": "limit(threshold(greedy_dirty), 1 / log(p)) > 0.9"}
     (judged,) = evaluate_claims([compile_claim(claim, setting, "")], frame, setting)
     told = {test.group["kappa"]: test for test in judged.tests}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from greedyexp.frames.entries import entries, success_metric
-from greedyexp.registry import RESERVED_COLUMNS, Part
+from greedyexp.protocols.measured import Measured
+from greedyexp.registry import RESERVED_COLUMNS
 
 Axes = tuple[tuple[str, ...], ...]
 
@@ -34,15 +35,19 @@ class Setting:
     Parameters
     ----------
     axes : tuple of tuple of str
-        Swept data columns; those that are zipped stand together.
+        Swept data columns; those that are zipped stand together. Of data in several blocks those
+        that any block sweeps, and ``data``, the label of the block.
     algorithms : dict of str to Algorithm
         By the label of the entry.
     binary : tuple of str
-        Metrics whose values are 0 and 1.
+        Metrics, and other columns of the protocol, whose values are 0 and 1.
     measured : tuple of str
-        All metrics that are numbers.
+        All that the protocol measures.
     columns : tuple of str
         Columns that describe the data or the algorithm.
+    keys : tuple of str
+        Columns of the protocol that tell the rows of one replicate apart; none when each replicate
+        has one row.
     sequential : bool
         Whether results decided how many replicates a point got: intervals must then hold at any
         stopping time.
@@ -53,6 +58,7 @@ class Setting:
     binary: tuple[str, ...]
     measured: tuple[str, ...]
     columns: tuple[str, ...]
+    keys: tuple[str, ...] = ()
     sequential: bool = False
 
     def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
@@ -63,7 +69,7 @@ class Setting:
     @property
     def swept(self) -> tuple[str, ...]:
         """The swept data columns."""
-        return tuple(name for axis in self.axes for name in axis)
+        return tuple(dict.fromkeys(name for axis in self.axes for name in axis))
 
     def swept_by(self, algorithms: Iterable[str]) -> tuple[str, ...]:
         """The parameters that any of these algorithms sweeps."""
@@ -71,21 +77,21 @@ class Setting:
         return tuple(dict.fromkeys(names))
 
 
-def setting_of(config: Mapping, metrics: Iterable[Part], columns: Iterable[str]) -> Setting:
+def setting_of(config: Mapping, protocol: Iterable[Measured], columns: Iterable[str]) -> Setting:
     """The words of an experiment.
 
     Parameters
     ----------
     config : mapping
         A resolved experiment: ``data``, ``algorithms``, ``trials``.
-    metrics : iterable of Part
-        Its metrics, as listed.
+    protocol : iterable of Measured
+        The columns that its protocol gives.
     columns : iterable of str
         All columns of its table.
     """
-    metrics = list(metrics)
-    measured = tuple(part.name for part in metrics)
-    binary = tuple(part.name for part in metrics if part.extra["binary"])
+    given = list(protocol)
+    measured = tuple(column.name for column in given if column.kind in ("number", "success"))
+    binary = tuple(column.name for column in given if column.kind == "success")
     trials = config.get("trials")
     rule = trials if isinstance(trials, Mapping) else {}
     first = {"default": binary[0]} if binary else {}
@@ -95,16 +101,25 @@ def setting_of(config: Mapping, metrics: Iterable[Part], columns: Iterable[str])
         label = params.get("label", name)
         own = success_metric(success, label, name)
         algorithms[label] = Algorithm(axes_of(params.get("sweep")), own)
-    # How the point of a path was chosen describes neither the data nor an algorithm.
-    beside = {*measured, *RESERVED_COLUMNS, "tuning"}
+    # What the protocol says of itself describes neither the data nor an algorithm.
+    beside = {*RESERVED_COLUMNS, *(column.name for column in given)}
     return Setting(
-        axes=axes_of(config["data"].get("sweep")),
+        axes=data_axes(config["data"]),
         algorithms=algorithms,
         binary=binary,
         measured=measured,
         columns=tuple(sorted(set(columns) - beside)),
+        keys=tuple(column.name for column in given if column.kind == "key"),
         sequential=bool(rule),
     )
+
+
+def data_axes(data: Mapping | list) -> Axes:
+    """The axes of one mapping of data, or of all blocks of a list and of their labels."""
+    if isinstance(data, Mapping):
+        return axes_of(data.get("sweep"))
+    swept = (axis for block in data for axis in axes_of(block.get("sweep")))
+    return (("data",), *dict.fromkeys(swept))
 
 
 def axes_of(sweep: Mapping | None) -> Axes:

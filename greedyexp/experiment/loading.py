@@ -107,7 +107,7 @@ def load(
         refuse_figure(part, spec.params, columns, keys, doc, mistakes)
         refuse_strangers(part, spec.params, algorithms.named, keys, doc, mistakes, changed=replaced)
     resolved = _resolved(settings, plugins, protocol, data, algorithms, doc)
-    words = setting_of(resolved, metric_parts, columns - texts_of(data))
+    words = setting_of(resolved, measured, columns - texts_of(data))
     unchanged = _unchanged(source, profile, overrides)
     family = family_of(resolved)
     claims, dropped = read_claims(doc, data, words, family, mistakes, unchanged=unchanged)

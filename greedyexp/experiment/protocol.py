@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic_core import to_jsonable_python
 
+from greedyexp.errors import ConfigError
 from greedyexp.experiment.asking import guarded
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.entries import read_entry
@@ -14,7 +16,7 @@ from greedyexp.experiment.model import ProtocolSpec
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.settings import find_part, read_fixed, refuse_incomplete
 from greedyexp.protocols.measured import Measured
-from greedyexp.registry import Part
+from greedyexp.registry import Part, find
 
 DEFAULT = "recovery"
 _KEYS = ("protocol",)
@@ -57,6 +59,25 @@ def read_protocol(doc: Document, mistakes: Mistakes) -> Protocol | None:
     params = {**parameters.defaults, **given}
     ordered = {name: params[name] for name in parameters.names}
     return Protocol(part, ProtocolSpec(part.name, ordered))
+
+
+def measured_of(config: Mapping) -> list[Measured]:
+    """The columns that the protocol of a resolved experiment gives.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such protocol or metric, or its parameters are impossible.
+    """
+    written = config.get("protocol", DEFAULT)
+    name, params = (written, {}) if isinstance(written, str) else next(iter(written.items()))
+    part = find("protocol", name)
+    metrics = [find("metric", metric) for metric in config.get("metrics", [])]
+    try:
+        return list(part.extra["columns"](metrics, **Parameters(part).read_all(params or {})))
+    except ValueError as error:
+        said = str(error).rstrip(".")
+        raise ConfigError(f"impossible parameters of protocol '{name}': {said}.") from None
 
 
 def read_measured(

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from greedyexp.errors import StorageError
 from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
+from greedyexp.experiment.protocol import DEFAULT
 
 
 class _Part(BaseModel):
@@ -44,9 +45,10 @@ class _Run(_Part):
     trials: Annotated[int, Field(ge=1)] | _Rule
     paper: _Paper | None = None
     plugins: list[str] = []
-    data: _Swept
+    protocol: str | Annotated[_Drawn, Field(min_length=1, max_length=1)] = DEFAULT
+    data: _Swept | Annotated[list[_Swept], Field(min_length=1)]
     algorithms: list[str | Annotated[_Algorithms, Field(min_length=1, max_length=1)]]
-    metrics: list[str]
+    metrics: list[str] = []
     figures: list[str | Annotated[_Drawn, Field(min_length=1, max_length=1)]] = []
     tables: list[str | Annotated[_Drawn, Field(min_length=1, max_length=1)]] = []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from greedyexp import registry
 from greedyexp.claims.evaluation import Judged, evaluate_claims
 from greedyexp.claims.model import BadClaim, Claim, compile_claim, family_of
 from greedyexp.claims.record import as_json, record
@@ -14,6 +13,7 @@ from greedyexp.errors import ConfigError, StorageError
 from greedyexp.experiment.claims import ClaimEntry
 from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
+from greedyexp.experiment.protocol import measured_of
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text
 
@@ -82,8 +82,7 @@ def _judged(source: Source) -> list[Judged]:
     try:
         if not isinstance(entries, list):
             raise ConfigError("claims must be a list.")
-        metrics = [registry.find("metric", name) for name in config["metrics"]]
-        setting = setting_of(config, metrics, source.frame.columns)
+        setting = setting_of(config, measured_of(config), source.frame.columns)
         family = family_of(config)
         claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
     except ConfigError as error:
