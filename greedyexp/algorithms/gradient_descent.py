@@ -1,0 +1,115 @@
+"""Gradient descent on least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.algorithms.descent import Task, check_single_task, single_task
+from greedyexp.iteration import Iteration, objective
+from greedyexp.kernels.diagonal_descent import descend
+from greedyexp.problem import Problem
+from greedyexp.registry import algorithm
+
+
+@algorithm(
+    "gradient_descent",
+    title="Gradient descent",
+    paper="Moucer, Taylor & Bach (2024), section 2.1",
+    yields="iterates",
+    check=check_single_task,
+)
+def gradient_descent(problem: Problem) -> Iteration:
+    """Gradient descent with the step length 1 / L2.
+
+    On F(a) = ||P a - y||^2 / (2 n), every step subtracts grad F(a) / L2 from a, with L2 the largest
+    eigenvalue of P^T P / n, the smoothness of F with respect to the Euclidean norm.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task, n samples of p features (d in the paper); begins at ``problem.start``, else at
+        zero.
+
+    Returns
+    -------
+    Iteration
+        With lam = 0. A step costs min(n, p) after one singular value decomposition, since gradient
+        descent is the same in every orthonormal basis.
+
+    Raises
+    ------
+    ConfigError
+        When there are several tasks.
+    DataError
+        When the data are not finite, or the design is zero.
+
+    References
+    ----------
+    C. Moucer, A. Taylor, F. Bach, Geometry-dependent matching pursuit: a transition phase for
+    convergence on linear regression and LASSO, 2024, Proposition 4.
+    """
+    return DiagonalDescent(single_task(problem))
+
+
+class DiagonalDescent(Iteration):
+    """Gradient descent along the right singular vectors of the design."""
+
+    def __init__(self, task: Task):
+        self._task = task
+        left, singular, self._right = np.linalg.svd(task.design, full_matrices=False)
+        residual = task.design @ task.start - task.response
+        self._rho = left.T @ residual
+        beyond = residual - left @ self._rho
+        self._rest = float(beyond @ beyond)
+        self._shift = np.zeros(len(singular))
+        # n L2 is the largest squared singular value.
+        self._pull = singular / singular[0] ** 2
+        self._keep = 1.0 - (singular / singular[0]) ** 2
+        self._fixed = ~task.design.any(axis=0)
+        self._outside: np.ndarray | None = None
+
+    @property
+    def coef(self) -> np.ndarray:
+        coef = self._task.start + self._shift @ self._right
+        # A column of zeros has no derivative; products of singular vectors leave rounding there.
+        coef[self._fixed] = self._task.start[self._fixed]
+        return coef
+
+    @property
+    def objective(self) -> float:
+        return objective(self._task.design, self._task.response, self.coef, 0.0)
+
+    def advance(self, until: int, target: float = -np.inf) -> None:
+        while self.iteration < until:
+            steps = until - self.iteration if self._outside is None else 1
+            made = self._descend(steps, target)
+            self._note()
+            if made < steps and self.objective <= target:
+                return
+            if made < steps:
+                # The rounding of the loss in this basis called a halt a step too early.
+                self._descend(1, -np.inf)
+                self._note()
+
+    def _descend(self, steps: int, target: float) -> int:
+        made = descend(
+            self._rho,
+            self._shift,
+            self._pull,
+            self._keep,
+            self._rest,
+            len(self._task.response),
+            steps,
+            target * (1.0 + 1e-12),
+        )
+        self.iteration += made
+        return made
+
+    def watch(self, inside: np.ndarray) -> None:
+        self._outside = np.flatnonzero(~np.asarray(inside, dtype=bool))
+        self.last_outside = -1
+        self._note()
+
+    def _note(self) -> None:
+        if self._outside is not None and self.coef[self._outside].any():
+            self.last_outside = self.iteration

@@ -1,0 +1,121 @@
+"""Descent on least squares with an l1 penalty, one step after the other until a target is met."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.descent_state import HELD, ITERATION, conclude, move, outdate, put, reached
+from greedyexp.kernels.gram_fit import TIE, largest
+from greedyexp.kernels.matching_pursuit import propose
+
+GAUSS_SOUTHWELL, PROXIMAL_GAUSS_SOUTHWELL, PROXIMAL_GRADIENT, MATCHING_PURSUIT = range(4)
+
+
+@njit(cache=True)
+def descend(state, rule, until, target):
+    """Step until ``until`` steps are made in all, or the objective is at or below ``target``.
+
+    Parameters
+    ----------
+    state : State
+        Brought up to date.
+    rule : int
+        How to step, one of the constants above.
+    until : int
+    target : float
+    """
+    while state.counts[ITERATION] < until and not reached(state, target):
+        if rule == GAUSS_SOUTHWELL:
+            _gauss_southwell(state)
+        elif rule == PROXIMAL_GAUSS_SOUTHWELL:
+            _proximal_gauss_southwell(state)
+        elif rule == PROXIMAL_GRADIENT:
+            _proximal_gradient(state)
+        else:
+            _matching_pursuit(state)
+        conclude(state)
+
+
+@njit(cache=True)
+def _first_largest(values):
+    """The lowest index whose value >= 0 is the largest up to rounding."""
+    least = largest(values) * (1.0 - TIE)
+    for i in range(len(values)):
+        if values[i] >= least:
+            return i
+    return 0
+
+
+@njit(cache=True)
+def _steepest(state):
+    """The coordinate with the largest partial derivative."""
+    for i in range(len(state.grad)):
+        state.score[i] = abs(state.grad[i])
+    return _first_largest(state.score)
+
+
+@njit(cache=True)
+def _gauss_southwell(state):
+    i = _steepest(state)
+    move(state, i, state.coef[i] - state.grad[i] / state.lipschitz)
+
+
+@njit(cache=True)
+def _shrunk(value, slope, lam, lipschitz):
+    """argmin over t of slope (t - value) + (L/2) (t - value)^2 + lam |t|."""
+    free = value - slope / lipschitz
+    return np.copysign(max(abs(free) - lam / lipschitz, 0.0), free)
+
+
+@njit(cache=True)
+def _gain(value, slope, lam, lipschitz):
+    """2 L times the decrease that the same minimum brings from a nonzero value.
+
+    A sum of positive terms: near an optimum, the difference of the two models would be rounding.
+    """
+    inward = lam + slope if value > 0.0 else lam - slope
+    way = lipschitz * abs(value)
+    if inward <= way:
+        return inward * inward
+    beyond = max(inward - 2.0 * lam - way, 0.0)
+    return way * (2.0 * inward - way) + beyond * beyond
+
+
+@njit(cache=True)
+def _proximal_gauss_southwell(state):
+    coef, grad, score = state.coef, state.grad, state.score
+    lam, lipschitz = state.lam, state.lipschitz
+    for i in range(len(grad)):
+        outward = max(abs(grad[i]) - lam, 0.0)
+        score[i] = outward * outward
+    for t in range(state.counts[HELD]):
+        i = state.held[t]
+        score[i] = _gain(coef[i], grad[i], lam, lipschitz)
+    i = _first_largest(score)
+    move(state, i, _shrunk(coef[i], grad[i], lam, lipschitz))
+
+
+@njit(cache=True)
+def _proximal_gradient(state):
+    for i in range(len(state.coef)):
+        put(state, i, _shrunk(state.coef[i], state.grad[i], state.lam, state.lipschitz))
+    outdate(state)
+
+
+@njit(cache=True)
+def _matching_pursuit(state):
+    moved = propose(
+        state.coef,
+        state.grad,
+        state.lam,
+        state.lipschitz,
+        state.held,
+        state.counts[HELD],
+        _steepest(state),
+        state.score,
+        state.features,
+        state.values,
+    )
+    for t in range(moved):
+        move(state, state.features[t], state.values[t])

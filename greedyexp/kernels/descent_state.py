@@ -1,0 +1,191 @@
+"""A point of least squares that moves coordinate by coordinate, and what is kept of it.
+
+The residual follows every move at the cost of n, so that the objective is known at every step. The
+gradient follows it by a row of the Gram matrix (p) where that matrix is kept, else by a product
+with all atoms (n p). Both are computed afresh every ``REFRESH`` steps and whenever the residual has
+become ten times smaller, which keeps their errors at the rounding level of what they are now.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.row_gradient import axpy, dot, subtract_rows
+
+REFRESH = 1000
+# Squared residual, over that of the last refresh, at which to refresh.
+SHRUNK = 1e-2
+# An objective as near to its target as this, relatively, is compared from a fresh residual.
+DOUBT = 1e-12
+
+# Places in ``State.counts`` and ``State.power``.
+ITERATION, HELD, AGE, OUTSIDE, LAST_OUTSIDE = range(5)
+AT_REFRESH, NOW = range(2)
+
+
+class State(NamedTuple):
+    """A point of p coordinates and all that the next step needs."""
+
+    atoms: np.ndarray  # (p, n): columns of P
+    gram: np.ndarray  # (p, p): P^T P / n, or (0, 0) when it is not kept
+    response: np.ndarray  # (n,)
+    lam: float
+    lipschitz: float  # L1 or L2
+    coef: np.ndarray  # (p,)
+    residual: np.ndarray  # (n,): P a - y
+    grad: np.ndarray  # (p,): P^T residual / n
+    held: np.ndarray  # (p,): features with nonzero coefficients in no order, then anything
+    position: np.ndarray  # (p,): place in ``held``, or -1
+    score: np.ndarray  # (p,): scratch
+    features: np.ndarray  # (p + 1,): scratch, what a step moves
+    values: np.ndarray  # (p + 1,): scratch, to where
+    other: np.ndarray  # (n,): scratch, another residual
+    outside: np.ndarray  # (p,): whether a nonzero coefficient is to be noted
+    power: np.ndarray  # (2,): squared residual at the last refresh, and now
+    counts: np.ndarray  # (5,): steps; held; steps since a refresh; held outside; last such step
+
+
+@njit(cache=True)
+def begin(atoms, gram, response, lam, lipschitz, start):
+    """The state at ``start`` (p,) after no step; see ``State`` for shapes."""
+    p, n = atoms.shape
+    state = State(
+        atoms,
+        gram,
+        response,
+        lam,
+        lipschitz,
+        np.zeros(p),
+        np.zeros(n),
+        np.zeros(p),
+        np.zeros(p, np.int64),
+        np.full(p, -1, np.int64),
+        np.zeros(p),
+        np.zeros(p + 1, np.int64),
+        np.zeros(p + 1),
+        np.zeros(n),
+        np.zeros(p, np.bool_),
+        np.zeros(2),
+        np.zeros(5, np.int64),
+    )
+    state.counts[LAST_OUTSIDE] = -1
+    for i in range(p):
+        put(state, i, start[i])
+    _refresh(state)
+    return state
+
+
+@njit(cache=True)
+def watch(state, outside):
+    """Note from now on when a coefficient marked in ``outside`` (p,) is not zero."""
+    counts = state.counts
+    state.outside[:] = outside
+    counts[OUTSIDE] = 0
+    for t in range(counts[HELD]):
+        counts[OUTSIDE] += outside[state.held[t]]
+    counts[LAST_OUTSIDE] = counts[ITERATION] if counts[OUTSIDE] > 0 else -1
+
+
+@njit(cache=True)
+def put(state, i, value):
+    """Set a coefficient, but neither residual nor gradient."""
+    held, position, counts = state.held, state.position, state.counts
+    if value != 0.0 and position[i] < 0:
+        position[i] = counts[HELD]
+        held[counts[HELD]] = i
+        counts[HELD] += 1
+        counts[OUTSIDE] += state.outside[i]
+    elif value == 0.0 and position[i] >= 0:
+        counts[HELD] -= 1
+        last = held[counts[HELD]]
+        held[position[i]] = last
+        position[last] = position[i]
+        position[i] = -1
+        counts[OUTSIDE] -= state.outside[i]
+    state.coef[i] = value + 0.0  # no negative zeros
+
+
+@njit(cache=True)
+def move(state, i, value):
+    """Set a coefficient, with residual and, where the Gram matrix is kept, gradient."""
+    change = value - state.coef[i]
+    axpy(change, state.atoms[i], state.residual)
+    if len(state.gram) > 0:
+        axpy(change, state.gram[i], state.grad)
+    put(state, i, value)
+
+
+@njit(cache=True)
+def _fresh_residual(state, out):
+    """out <- P a - y, at the cost of n for every nonzero coefficient."""
+    count = state.counts[HELD]
+    for t in range(count):
+        state.score[t] = -state.coef[state.held[t]]
+    for j in range(len(out)):
+        out[j] = -state.response[j]
+    subtract_rows(out, state.score, state.atoms, state.held, count)
+
+
+@njit(cache=True)
+def _correlate(state):
+    n = len(state.response)
+    for i in range(len(state.grad)):
+        state.grad[i] = dot(state.atoms[i], state.residual) / n
+
+
+@njit(cache=True)
+def outdate(state):
+    """Let the residual be computed afresh at the end of this step, after ``put``."""
+    state.counts[AGE] = REFRESH
+
+
+@njit(cache=True)
+def _refresh(state):
+    _fresh_residual(state, state.residual)
+    _correlate(state)
+    state.power[:] = dot(state.residual, state.residual)
+    state.counts[AGE] = 0
+
+
+@njit(cache=True)
+def conclude(state):
+    """End a step whose moves are made: the gradient at its end, and what is counted."""
+    counts, power = state.counts, state.power
+    counts[ITERATION] += 1
+    counts[AGE] += 1
+    if counts[OUTSIDE] > 0:
+        counts[LAST_OUTSIDE] = counts[ITERATION]
+    power[NOW] = dot(state.residual, state.residual)
+    if counts[AGE] >= REFRESH or power[NOW] < SHRUNK * power[AT_REFRESH]:
+        _refresh(state)
+    elif len(state.gram) == 0:
+        _correlate(state)
+
+
+@njit(cache=True)
+def _size(state):
+    """||a||_1."""
+    size = 0.0
+    for t in range(state.counts[HELD]):
+        size += abs(state.coef[state.held[t]])
+    return size
+
+
+@njit(cache=True)
+def objective(state):
+    """||P a - y||^2 / (2 n) + lam ||a||_1 from a residual computed afresh."""
+    _fresh_residual(state, state.other)
+    return dot(state.other, state.other) / (2.0 * len(state.other)) + state.lam * _size(state)
+
+
+@njit(cache=True)
+def reached(state, target):
+    """Whether the objective is at or below ``target``; the state stays as it is."""
+    value = state.power[NOW] / (2.0 * len(state.residual))
+    if value > target + DOUBT * value:
+        return False
+    value += state.lam * _size(state)
+    return value <= target + DOUBT * value and objective(state) <= target

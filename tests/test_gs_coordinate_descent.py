@@ -1,0 +1,77 @@
+"""Gauss-Southwell coordinate descent against a plain loop, iterate by iterate."""
+
+import numpy as np
+import pytest
+from descent_oracles import (
+    gauss_southwell,
+    greatest_difference,
+    iterates,
+    one_task,
+    smoothness_l1,
+    value,
+)
+
+from greedyexp.algorithms.gs_coordinate_descent import gs_coordinate_descent
+from greedyexp.errors import ConfigError, DataError
+from greedyexp.problem import Problem, as_problem
+
+
+# 2100 features are more than the Gram matrix is kept for.
+@pytest.mark.parametrize("shape", [(40, 15), (20, 60), (12, 12), (10, 2100)])
+@pytest.mark.parametrize("start", [False, True])
+def test_every_iterate_is_that_of_a_plain_loop(shape, start):
+    problem = one_task(sum(shape), *shape, start=start)
+    path = iterates(problem, gauss_southwell(smoothness_l1(problem)), 1200)
+    assert greatest_difference(gs_coordinate_descent(problem), path) < 1e-12
+
+
+def test_small_losses_are_known_to_relative_precision():
+    # With y in the range of P the loss falls to nothing, and what was rounding becomes all.
+    problem = one_task(4, 30, 10, noise=0.0)
+    path = iterates(problem, gauss_southwell(smoothness_l1(problem)), 400)
+    iteration = gs_coordinate_descent(problem)
+    for k in range(0, 401, 20):
+        iteration.advance(k)
+        assert iteration.objective == pytest.approx(value(problem, path[k], 0.0), rel=1e-6)
+    assert iteration.objective < 1e-15
+
+
+def test_the_least_squares_solution_is_the_end():
+    problem = one_task(5, 60, 12)
+    iteration = gs_coordinate_descent(problem)
+    iteration.advance(20_000)
+    exact = np.linalg.lstsq(problem.X[0], problem.y[0], rcond=None)[0]
+    assert iteration.coef == pytest.approx(exact, abs=1e-13)
+
+
+def test_ties_go_to_the_lowest_feature():
+    iteration = gs_coordinate_descent(as_problem(np.eye(3), np.ones(3)))
+    for k in range(1, 4):
+        iteration.advance(k)
+        assert iteration.coef == pytest.approx([1.0] * k + [0.0] * (3 - k))
+    column = np.random.default_rng(0).standard_normal((9, 1))
+    twins = gs_coordinate_descent(as_problem(np.hstack([column, column, -column]), np.arange(9.0)))
+    twins.advance(50)
+    assert not twins.coef[1:].any()
+
+
+def test_a_column_of_zeros_is_left_alone():
+    problem = one_task(6, 20, 5, start=True)
+    problem.X[0][:, 2] = 0.0
+    iteration = gs_coordinate_descent(problem)
+    iteration.advance(300)
+    assert iteration.coef[2] == problem.start[2, 0]
+    with pytest.raises(DataError, match="all columns of the design are zero"):
+        gs_coordinate_descent(as_problem(np.zeros((4, 2)), np.ones(4)))
+
+
+def test_impossible_data_are_refused():
+    X = np.ones((4, 2))
+    with pytest.raises(ConfigError, match="takes one task; the data have 2"):
+        gs_coordinate_descent(as_problem(X, np.ones((4, 2))))
+    with pytest.raises(DataError, match="too large to be squared"):
+        gs_coordinate_descent(as_problem(1e200 * X, np.ones(4)))
+    with pytest.raises(DataError, match="not finite"):
+        gs_coordinate_descent(Problem((X,), (np.array([1.0, np.nan, 0.0, 0.0]),)))
+    with pytest.raises(DataError, match="the start has 3 coefficients; the data need 2"):
+        gs_coordinate_descent(Problem((X,), (np.ones(4),), start=np.zeros((3, 1))))
