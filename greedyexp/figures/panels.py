@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
 
 from greedyexp.frames.context import Context
 from greedyexp.frames.notes import group_text
@@ -64,6 +66,30 @@ class Panels:
             handles=list(handles), loc="outside upper center", ncols=min(len(handles), columns)
         )
 
+    def scale(self, colours: Mapping, label: str, texts: Sequence[str]) -> None:
+        """A bar of colours at the right of all panels, one step for each value.
+
+        Parameters
+        ----------
+        colours : mapping of float to colour
+            From bottom to top.
+        texts : sequence of str
+            How each value is written beside the bar.
+        """
+        count = len(colours)
+        steps = ListedColormap(list(colours.values()))
+        bar = self.figure.colorbar(
+            ScalarMappable(Normalize(-0.5, count - 0.5), steps),
+            ax=self.axes,
+            ticks=list(range(count)),
+            aspect=14 * len(self.axes),
+            pad=0.02,
+            label=label,
+        )
+        bar.ax.set_yticklabels(texts)
+        bar.ax.tick_params(length=0)
+        bar.outline.set_visible(False)
+
     def note(self, lines: Sequence[str]) -> None:
         """Lines below the panels, broken where they would be wider than the figure."""
         width = int(_NOTE_DENSITY * self.figure.get_figwidth())
@@ -73,14 +99,22 @@ class Panels:
         self.figure.supxlabel("\n".join(broken), fontsize=7, color="0.35")
 
 
-def grid(table: pd.DataFrame, *, row: str | None, panel: str | None) -> list[list[dict]]:
-    """A row of panels for each value of one column, in it one for each value of another."""
+def grid(
+    table: pd.DataFrame, *, row: str | None, panel: str | None, as_listed: bool = False
+) -> list[list[dict]]:
+    """A row of panels for each value of one column, in it one for each value of another.
+
+    Parameters
+    ----------
+    as_listed : bool
+        Words in the order in which the table has them rather than in that of the alphabet.
+    """
     return [
         [
             {column: value for column, value in ((row, i), (panel, j)) if column is not None}
-            for j in _levels(table, panel)
+            for j in _levels(table, panel, as_listed)
         ]
-        for i in _levels(table, row)
+        for i in _levels(table, row, as_listed)
     ]
 
 
@@ -105,5 +139,8 @@ def title(axis: plt.Axes, values: dict, context: Context, pad: float = 4) -> Non
     axis.set_title(group_text(values, context), pad=pad)
 
 
-def _levels(table: pd.DataFrame, column: str | None) -> list:
-    return [None] if column is None else sorted(table[column].unique())
+def _levels(table: pd.DataFrame, column: str | None, as_listed: bool) -> list:
+    if column is None:
+        return [None]
+    levels = list(table[column].unique())
+    return levels if as_listed and isinstance(levels[0], str) else sorted(levels)

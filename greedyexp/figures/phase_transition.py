@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import NullLocator
 from pydantic import Field
 
 from greedyexp.figures import ceilings, predictions
+from greedyexp.figures.axes import make_logarithmic
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Line, Panel, Row, Success
 from greedyexp.figures.panels import Panels, grid, inside, title
@@ -74,7 +75,7 @@ def phase_transition(
         if ceiling:
             ceilings.draw_ceilings(axis, rows, x, line, looks)
         if scale == "log":
-            _make_logarithmic(axis)
+            make_logarithmic(axis)
         axis.set_ylim(-0.03, 1.03)
         title(axis, values, context)
         if theory and (x, panel) == ("theta", "kappa"):
@@ -105,13 +106,6 @@ def _draw_lines(
         every = (looks.order[key[0]] % step, step)
         rate = points["successes"] / points["trials"]
         axis.plot(points[x], rate, **look, markevery=every, clip_on=False)
-
-
-def _make_logarithmic(axis) -> None:
-    axis.set_xscale("log")
-    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.xaxis.set_minor_locator(NullLocator())
 
 
 def _draw_predictions(axis, stated: dict[str, Threshold], kappa: float, looks: Looks) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import matplotlib
+import numpy as np
 
 # Okabe & Ito's colours, which colour-blind readers can tell apart; markers repeat the distinction
 # so that a greyscale print keeps it.
@@ -41,3 +42,10 @@ def use_style() -> None:
 def assign(names: Sequence, looks: Sequence) -> dict:
     """One look for each name, in the given order, starting over when there are more names."""
     return {name: looks[i % len(looks)] for i, name in enumerate(names)}
+
+
+def shades(levels: Sequence) -> dict:
+    """A colour for each of some ordered values, from dark to light, the lightest still legible."""
+    places = np.linspace(0.0, 0.88, len(levels)) if len(levels) > 1 else [0.35]
+    colours = map(matplotlib.colors.to_hex, matplotlib.colormaps["viridis"](places))
+    return dict(zip(levels, colours, strict=True))

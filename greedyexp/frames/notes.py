@@ -64,4 +64,6 @@ def group_text(values: Mapping, context: Context) -> str:
     if "algorithm" not in values:
         return rest
     name = context.titles.get(values["algorithm"], values["algorithm"])
-    return f"{name} at {rest}" if rest else name
+    if not rest:
+        return name
+    return f"{name}, {rest}" if "data" in values else f"{name} at {rest}"

@@ -1,0 +1,113 @@
+"""Rows of one kind from the table of a protocol that writes several kinds, and the replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from greedyexp.errors import ConfigError
+from greedyexp.frames.context import Context
+from greedyexp.frames.counts import FAILED, require_columns
+
+# What must be asked of protocol ``trajectory`` for its table to have rows of a kind.
+_ASKED = {
+    "epsilon": "Give protocol trajectory accuracies to reach.",
+    "iteration": "Let protocol trajectory record iterations.",
+    "coordinate": "Let protocol trajectory record coordinates.",
+    "rate": "Let protocol trajectory measure the rate.",
+}
+
+
+def records(frame: pd.DataFrame, kind: str, columns: Sequence[str]) -> pd.DataFrame:
+    """The rows of one kind of record.
+
+    Parameters
+    ----------
+    kind : {"epsilon", "iteration", "coordinate", "rate"}
+        Value of the column ``record``.
+    columns : sequence of str
+        What the rows must tell: each has a value in every row.
+
+    Raises
+    ------
+    ConfigError
+        When a column is missing or has empty cells, there is no such row, or every replicate
+        failed.
+    """
+    require_columns(frame, ["record", *columns])
+    refuse_all_failed(frame)
+    rows = frame[frame["record"] == kind]
+    if rows.empty:
+        raise ConfigError(f"the table has no rows of record '{kind}'.", remedy=_ASKED[kind])
+    refuse_empty(rows, columns)
+    return rows
+
+
+def refuse_all_failed(frame: pd.DataFrame) -> None:
+    """Refuse a table in which nothing was measured.
+
+    Raises
+    ------
+    ConfigError
+        When every replicate failed.
+    """
+    if frame["status"].isin(FAILED).all():
+        raise ConfigError(
+            "every replicate failed, so there is nothing to draw.",
+            remedy="The column message of the table says why.",
+        )
+
+
+def refuse_empty(rows: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Refuse rows that do not tell which line or panel they belong to.
+
+    Raises
+    ------
+    ConfigError
+        With the first column that has an empty cell.
+    """
+    for name in columns:
+        if rows[name].isna().any():
+            raise ConfigError(
+                f"column '{name}' has empty cells.",
+                remedy="Name one with a value everywhere.",
+            )
+
+
+def replicates(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row for each replicate, though a protocol may write many.
+
+    The columns before ``status`` say what a row is of: data, replicate, algorithm and its swept
+    parameters. Those after it are measured.
+    """
+    return frame[~frame.duplicated(identity(frame))]
+
+
+def identity(frame: pd.DataFrame) -> list[str]:
+    """The columns that tell replicates apart."""
+    return list(frame.columns[: frame.columns.get_loc("status")])
+
+
+def by_entry(frame: pd.DataFrame, context: Context, keys: Sequence[str]) -> pd.DataFrame:
+    """The table with ``algorithm`` as the entry of the file where the keys tell the rest.
+
+    An entry with a sweep gives a label for each value, ``rmp (lam=0.1)``. A figure that has lam
+    along an axis wants them as one algorithm, ``rmp``.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Columns that the figure tells apart.
+    """
+    labels = {label: _entry(label, context, keys) for label in frame["algorithm"].unique()}
+    return frame.assign(algorithm=frame["algorithm"].map(labels))
+
+
+def _entry(label: str, context: Context, keys: Sequence[str]) -> str:
+    for known in sorted(context.algorithms, key=len, reverse=True):
+        if label != known and label.startswith(f"{known} (") and label.endswith(")"):
+            swept = label[len(known) + 2 : -1].split(", ")
+            if all(part.partition("=")[0] in keys for part in swept):
+                return known
+    return label

@@ -1,0 +1,49 @@
+"""Medians over replicates with bands, for curves that one mean would misrepresent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+# Up to this many replicates a band holds all of them; quartiles of so few would say little.
+FEW = 5
+
+
+def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
+    """Median and band of a column for every combination of the keys.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row for each replicate at a combination. Infinite values are values: a median or an end
+        of a band is infinite when the replicate in its place is.
+    keys : sequence of str
+    value : str
+        Column without empty cells.
+
+    Returns
+    -------
+    DataFrame
+        The keys, sorted; ``median``, ``low``, ``high`` and the number of ``replicates``. The band
+        holds all replicates when no combination has more than ``FEW``, else the middle half of
+        them: from the last not above the first quartile to the first not below the third.
+    """
+    grouped = rows.groupby(list(keys), sort=True)[value]
+    table = grouped.agg(["median", "min", "max", "count"])
+    if table["count"].max() > FEW:
+        # Members of the sample, as between a finite and an infinite one nothing can be said.
+        table["min"] = grouped.quantile(0.25, interpolation="lower")
+        table["max"] = grouped.quantile(0.75, interpolation="higher")
+    names = {"min": "low", "max": "high", "count": "replicates"}
+    return table.rename(columns=names).reset_index()
+
+
+def spread_text(table: pd.DataFrame) -> str:
+    """What lines and bands of a ``spread`` are."""
+    fewest, most = table["replicates"].min(), table["replicates"].max()
+    if most == 1:
+        return "one replicate"
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    held = "the middle half" if most > FEW else "all"
+    return f"medians of {count} replicates, bands hold {held} of them"
