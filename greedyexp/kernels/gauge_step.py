@@ -1,0 +1,308 @@
+"""One step of the ultimate method by an active-set method on its dual, which n + 1 numbers describe.
+
+With atoms A (p, r), rows of length at most 1, x the point and c the gradient, both in the same r
+coordinates, the dual of the step is over v in R^r and t >= 0
+
+    minimise t^2 / (2 L) - <v, x>  subject to  |<A_i, c + v>| <= t  and  |<A_i, v>| <= lam,
+
+the first the ``move`` constraints (kind 0), the second the ``price`` constraints (kind 1). Their
+multipliers are the step b and the next estimate. A point that satisfies all constraints is at hand,
+the v of the step before with the smallest t, and few of them change from step to step. From there
+the method follows the objective downhill along the constraints it holds, adds the first one that
+blocks the way and lets go of the one whose multiplier is most negative. Any number of constraints
+may be held in the end, so that the estimates of early steps, of few atoms, are no degenerate case.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.orthogonal_factor import append, remove, solve, solve_transposed
+from greedyexp.kernels.row_gradient import dot
+
+MOVE, PRICE = 0, 1
+SOLVED, UNBOUNDED, TOO_LONG = 0, 1, 2
+
+# Relative sizes below which a direction, a change or a multiplier is taken for a rounding error.
+NO_SLOPE = 1e-13
+NO_CHANGE = 1e-13
+NO_WEIGHT = 1e-13
+# A level is at its price when it is so to this relative accuracy; what is less is moved there.
+AT_PRICE = 1e-14
+# A constraint whose slope along a direction is below this part of its length is parallel to it.
+PARALLEL = 1e-13
+
+
+class Face(NamedTuple):
+    """Constraints held with equality, with the QR factors of their normals; changed in place."""
+
+    basis: np.ndarray  # (r + 1, r + 1), see ``orthogonal_factor``
+    triangle: np.ndarray  # (r + 1, r + 1)
+    atom: np.ndarray  # (r + 1,) of each constraint held
+    kind: np.ndarray  # (r + 1,) MOVE or PRICE
+    sign: np.ndarray  # (r + 1,) which side of the absolute value
+    held: np.ndarray  # (2, p) by kind and atom
+    size: np.ndarray  # (1,) number held
+    normal: np.ndarray  # (r + 1,) scratch
+
+
+@njit(cache=True)
+def _empty_face(p, r):
+    k = r + 1
+    return Face(
+        np.eye(k),
+        np.zeros((k, k)),
+        np.zeros(k, np.int64),
+        np.zeros(k, np.int64),
+        np.zeros(k),
+        np.zeros((2, p), np.bool_),
+        np.zeros(1, np.int64),
+        np.zeros(k),
+    )
+
+
+@njit(cache=True)
+def _hold(face, atoms, kind, i, sign):
+    size, r = face.size[0], atoms.shape[1]
+    for j in range(r):
+        face.normal[j] = sign * atoms[i, j]
+    face.normal[r] = -1.0 if kind == MOVE else 0.0
+    append(face.basis, face.triangle, size, face.normal)
+    face.atom[size], face.kind[size], face.sign[size] = i, kind, sign
+    face.held[kind, i] = True
+    face.size[0] = size + 1
+
+
+@njit(cache=True)
+def _release(face, index):
+    size = face.size[0]
+    face.held[face.kind[index], face.atom[index]] = False
+    remove(face.basis, face.triangle, size, index)
+    for j in range(index, size - 1):
+        face.atom[j] = face.atom[j + 1]
+        face.kind[j] = face.kind[j + 1]
+        face.sign[j] = face.sign[j + 1]
+    face.size[0] = size - 1
+
+
+@njit(cache=True)
+def _along(face, parts, scale, direction):
+    """direction <- scale * sum of the rows of the complement weighted by ``parts``."""
+    direction[:] = 0.0
+    size = face.size[0]
+    for j in range(len(parts)):
+        row, weight = face.basis[size + j], scale * parts[j]
+        for i in range(len(direction)):
+            direction[i] += weight * row[i]
+
+
+@njit(cache=True)
+def _downhill(face, slope, t, L, unit, least, direction):
+    """A direction that keeps what is held and its longest useful length, 0 when there is none.
+
+    First those that leave t alone, along which the objective is linear; only then the one in which
+    it is curved, whose minimum is at length 1.
+    """
+    size, k = face.size[0], len(direction)
+    if size == k:
+        return 0.0
+    falls = np.empty(k - size)
+    lifts = np.empty(k - size)
+    for j in range(k - size):
+        falls[j] = dot(face.basis[size + j], slope)
+        lifts[j] = face.basis[size + j, k - 1]
+    curvature = dot(lifts, lifts)
+    common = dot(lifts, falls)
+    free = curvature > PARALLEL * PARALLEL
+    if free:
+        for j in range(k - size):
+            falls[j] -= lifts[j] * (common / curvature)
+    if np.sqrt(dot(falls, falls)) > NO_SLOPE * np.sqrt(k) * unit:
+        _along(face, falls, -1.0, direction)
+        if free:
+            direction[k - 1] = 0.0
+        return np.inf
+    if free:
+        length = common * L / (curvature * curvature)
+        if abs(length * curvature) > NO_CHANGE * t + least:
+            _along(face, lifts, -length, direction)
+            return 1.0
+    return 0.0
+
+
+@njit(cache=True)
+def _first_wall(face, offset, level, t, lam, rate, climb, longest, tiny):
+    """The first constraint met within ``longest``: length, kind, atom, sign; atom -1 if none."""
+    kind, atom, side = 0, -1, 0.0
+    for i in range(len(level)):
+        pace = rate[i]
+        if not face.held[PRICE, i] and abs(pace) > tiny:
+            sign = 1.0 if pace > 0.0 else -1.0
+            length = (lam - sign * level[i]) / abs(pace)
+            if length < longest:
+                longest, kind, atom, side = length, PRICE, i, sign
+        if not face.held[MOVE, i]:
+            value = offset[i] + level[i]
+            if pace - climb > tiny:
+                length = (t - value) / (pace - climb)
+                if length < longest:
+                    longest, kind, atom, side = length, MOVE, i, 1.0
+            if -pace - climb > tiny:
+                length = (t + value) / (-pace - climb)
+                if length < longest:
+                    longest, kind, atom, side = length, MOVE, i, -1.0
+    return max(longest, 0.0), kind, atom, side
+
+
+@njit(cache=True)
+def _multipliers(face, atoms, slope, weight):
+    """Solve N weight = -slope, with one round of refinement from the atoms themselves."""
+    size, r = face.size[0], atoms.shape[1]
+    rest = -slope
+    weight[:size] = 0.0
+    change = np.empty(size)
+    for _ in range(2):
+        for j in range(size):
+            change[j] = dot(face.basis[j], rest)
+        solve(face.triangle, size, change)
+        for j in range(size):
+            weight[j] += change[j]
+            scale = change[j] * face.sign[j]
+            row = atoms[face.atom[j]]
+            for i in range(r):
+                rest[i] -= scale * row[i]
+            if face.kind[j] == MOVE:
+                rest[r] += change[j]
+
+
+@njit(cache=True)
+def _worst(face, weight):
+    """Index of the most negative multiplier that is not a rounding error, or -1."""
+    size = face.size[0]
+    largest = 0.0
+    for j in range(size):
+        largest = max(largest, abs(weight[j]))
+    lowest, index = -NO_WEIGHT * largest, -1
+    for j in range(size):
+        if weight[j] < lowest:
+            lowest, index = weight[j], j
+    for j in range(size):
+        if weight[j] < NO_WEIGHT * largest and index < 0:
+            weight[j] = 0.0
+    return index
+
+
+@njit(cache=True)
+def _settle(face, atoms, c, lam, point):
+    """Move (v, t) the shortest way to where all constraints held are equalities to rounding."""
+    size, r = face.size[0], atoms.shape[1]
+    miss = np.empty(size)
+    for j in range(size):
+        row, sign = atoms[face.atom[j]], face.sign[j]
+        reached = sign * dot(row, point[:r])
+        if face.kind[j] == MOVE:
+            miss[j] = point[r] - sign * dot(row, c) - reached
+        else:
+            miss[j] = lam - reached
+    solve_transposed(face.triangle, size, miss)
+    for j in range(size):
+        row = face.basis[j]
+        for i in range(r + 1):
+            point[i] += miss[j] * row[i]
+
+
+@njit(cache=True)
+def _begin(atoms, offset, level, lam, support):
+    """The price constraints of the present atoms and the move constraint that sets t."""
+    face = _empty_face(*atoms.shape)
+    for i in support:
+        if abs(abs(level[i]) - lam) <= AT_PRICE * lam and face.size[0] < atoms.shape[1]:
+            _hold(face, atoms, PRICE, i, 1.0 if level[i] > 0.0 else -1.0)
+    first, t = 0, 0.0
+    for i in range(len(level)):
+        if abs(offset[i] + level[i]) > t:
+            first, t = i, abs(offset[i] + level[i])
+    _hold(face, atoms, MOVE, first, 1.0 if offset[first] + level[first] > 0.0 else -1.0)
+    return face, t
+
+
+@njit(cache=True)
+def gauge_step(atoms, x, c, lam, L, v, support, most):
+    """Solve the dual and read the next estimate off its multipliers.
+
+    Parameters
+    ----------
+    atoms : array (p, r)
+        Rows of length at most 1 that span R^r.
+    x, c : arrays (r,)
+        Point and gradient.
+    lam : float > 0
+    L : float > 0
+    v : array (r,)
+        With |<A_i, v>| <= lam for all i.
+    support : int array
+        Atoms of the present estimate. Those whose price constraint is an equality at v are held
+        from the beginning; they must be linearly independent.
+    most : int
+        Most changes of what is held.
+
+    Returns
+    -------
+    estimate : array (p,)
+        nu with <A^T, nu> = x + <A^T, b>, zero where the price constraint is not held.
+    move : array (p,)
+        b.
+    v : array (r,)
+        Solution of the dual, in which the constraints held are equalities to rounding.
+    changes : int
+    status : int
+        SOLVED, UNBOUNDED (rounding errors have won) or TOO_LONG.
+    """
+    p, r = atoms.shape
+    offset, level = np.dot(atoms, c), np.dot(atoms, v)
+    face, t = _begin(atoms, offset, level, lam, support)
+    point = np.append(v, t)
+    length_of_x = np.sqrt(dot(x, x))
+    least = 1e-17 * np.max(np.abs(offset))
+    direction, slope, weight = np.empty(r + 1), np.empty(r + 1), np.zeros(r + 1)
+    changes, status = 0, TOO_LONG
+    while changes < most:
+        t = point[r]
+        slope[:r], slope[r] = -x, t / L
+        unit = length_of_x + t / L
+        longest = _downhill(face, slope, t, L, unit, least, direction)
+        if longest > 0.0:
+            rate = np.dot(atoms, direction[:r])
+            tiny = PARALLEL * np.sqrt(dot(direction, direction))
+            length, kind, atom, sign = _first_wall(
+                face, offset, level, t, lam, rate, direction[r], longest, tiny
+            )
+            if length == np.inf:
+                status = UNBOUNDED
+                break
+            for i in range(r + 1):
+                point[i] += length * direction[i]
+            for i in range(p):
+                level[i] += length * rate[i]
+            if atom >= 0:
+                _hold(face, atoms, kind, atom, sign)
+        else:
+            _multipliers(face, atoms, slope, weight)
+            index = _worst(face, weight)
+            if index < 0:
+                status = SOLVED
+                break
+            _release(face, index)
+        changes += 1
+    estimate, move = np.zeros(p), np.zeros(p)
+    if status == SOLVED:
+        _settle(face, atoms, c, lam, point)
+        for j in range(face.size[0]):
+            if face.kind[j] == PRICE:
+                estimate[face.atom[j]] += face.sign[j] * weight[j]
+            else:
+                move[face.atom[j]] -= face.sign[j] * weight[j]
+    return estimate, move, point[:r].copy(), changes, status
