@@ -15,7 +15,7 @@ Features = Annotated[
 ]
 AspectRatio = Annotated[
     float | None,
-    Field(gt=0, description="p / n_samples in place of p, which is rounded to the nearest number"),
+    Field(gt=0, le=1e9, description="p / n_samples in place of p, which is rounded to a number"),
 ]
 
 
