@@ -31,7 +31,9 @@ def smoothness_l1(problem: Problem) -> float:
 
 
 def smoothness_l2(problem: Problem) -> float:
-    return np.linalg.eigvalsh(problem.X[0].T @ problem.X[0])[-1] / len(problem.y[0])
+    P = problem.X[0]
+    smaller = P @ P.T if P.shape[0] < P.shape[1] else P.T @ P
+    return np.linalg.eigvalsh(smaller)[-1] / len(P)
 
 
 def gradient(problem: Problem, coef: np.ndarray) -> np.ndarray:

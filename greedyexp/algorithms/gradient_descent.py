@@ -60,7 +60,9 @@ class DiagonalDescent(Iteration):
         residual = task.design @ task.start - task.response
         self._rho = left.T @ residual
         beyond = residual - left @ self._rho
+        # Squared distance of y from the range of P, and rounding errors of residuals.
         self._rest = float(beyond @ beyond)
+        self._doubt = 1e-14 * float(np.linalg.norm(task.response) + np.linalg.norm(residual))
         self._shift = np.zeros(len(singular))
         # n L2 is the largest squared singular value.
         self._pull = singular / singular[0] ** 2
@@ -80,29 +82,27 @@ class DiagonalDescent(Iteration):
         return objective(self._task.design, self._task.response, self.coef, 0.0)
 
     def advance(self, until: int, target: float = -np.inf) -> None:
+        least = self._least(target)
         while self.iteration < until:
             steps = until - self.iteration if self._outside is None else 1
-            made = self._descend(steps, target)
-            self._note()
-            if made < steps and self.objective <= target:
+            if self._descend(steps, least) == steps:
+                continue
+            # In this basis the target is met up to rounding; the residual itself decides.
+            if self.objective <= target:
                 return
-            if made < steps:
-                # The rounding of the loss in this basis called a halt a step too early.
-                self._descend(1, -np.inf)
-                self._note()
+            self._descend(1, -np.inf)
 
-    def _descend(self, steps: int, target: float) -> int:
-        made = descend(
-            self._rho,
-            self._shift,
-            self._pull,
-            self._keep,
-            self._rest,
-            len(self._task.response),
-            steps,
-            target * (1.0 + 1e-12),
-        )
+    def _least(self, target: float) -> float:
+        """Squared norm of the residual in this basis below which the target may be met."""
+        if target < 0.0:
+            return -np.inf
+        norm = np.sqrt(2 * len(self._task.response) * target) * (1 + 1e-12) + self._doubt
+        return norm**2 - self._rest
+
+    def _descend(self, steps: int, least: float) -> int:
+        made = descend(self._rho, self._shift, self._pull, self._keep, steps, least)
         self.iteration += made
+        self._note()
         return made
 
     def watch(self, inside: np.ndarray) -> None:

@@ -7,6 +7,7 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import GAUSS_SOUTHWELL
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory.smoothness import smoothness_l1
 
 
 @algorithm(
@@ -56,5 +57,5 @@ def gs_coordinate_descent(problem: Problem) -> Iteration:
     convergence on linear regression and LASSO, 2024, eq. 11.
     """
     task = single_task(problem)
-    l1 = (task.design**2).sum(axis=0).max() / len(task.response)
+    l1 = smoothness_l1(task.design).value
     return CompiledIteration(task, GAUSS_SOUTHWELL, 0.0, l1, gram=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from greedyexp.algorithms.descent import (
     CompiledIteration,
     Lam,
@@ -15,6 +13,7 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import PROXIMAL_GRADIENT
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory.smoothness import smoothness_l2
 
 
 @algorithm(
@@ -58,5 +57,5 @@ def proximal_gradient(problem: Problem, *, lam: Lam) -> Iteration:
     convergence on linear regression and LASSO, 2024, eq. 14.
     """
     lam, task = checked_lam(lam), single_task(problem)
-    l2 = np.linalg.norm(task.design, 2) ** 2 / len(task.response)
+    l2 = smoothness_l2(task.design).value
     return CompiledIteration(task, PROXIMAL_GRADIENT, lam, l2, gram=False)

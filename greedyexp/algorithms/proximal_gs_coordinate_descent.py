@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms.descent import (
@@ -19,6 +18,9 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import PROXIMAL_GAUSS_SOUTHWELL
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
+
+SMOOTHNESS = {"l1": smoothness_l1, "l2": smoothness_l2}
 
 
 @algorithm(
@@ -79,11 +81,7 @@ def proximal_gs_coordinate_descent(
     convergence on linear regression and LASSO, 2024, eq. 15.
     """
     lam, task = checked_lam(lam), single_task(problem)
-    n = len(task.response)
-    if smoothness == "l1":
-        lipschitz = (task.design**2).sum(axis=0).max() / n
-    elif smoothness == "l2":
-        lipschitz = np.linalg.norm(task.design, 2) ** 2 / n
-    else:
+    if smoothness not in SMOOTHNESS:
         raise ConfigError(f"smoothness must be 'l1' or 'l2'; it is '{smoothness}'.")
+    lipschitz = SMOOTHNESS[smoothness](task.design).value
     return CompiledIteration(task, PROXIMAL_GAUSS_SOUTHWELL, lam, lipschitz, gram=True)

@@ -13,6 +13,7 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import MATCHING_PURSUIT
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory.smoothness import smoothness_l1
 
 
 @algorithm(
@@ -54,8 +55,8 @@ def rmp(problem: Problem, *, lam: Lam) -> Iteration:
     Notes
     -----
     Where minimisers b are many, because several derivatives are as large or several coefficients as
-    worth their removal, the lowest feature moves; largest derivatives count as equal to a relative
-    1e-10. Algorithm 1 as printed lacks the minus sign of the new atom in one branch.
+    worth their removal, the lowest feature moves; the largest |grad_i F(a)| - lam count as equal to
+    a relative 1e-10. Algorithm 1 as printed lacks the minus sign of the new atom in one branch.
 
     References
     ----------
@@ -63,5 +64,5 @@ def rmp(problem: Problem, *, lam: Lam) -> Iteration:
     convergence on linear regression and LASSO, 2024, Algorithm 1, Lemmas 13 to 16.
     """
     lam, task = checked_lam(lam), single_task(problem)
-    l1 = (task.design**2).sum(axis=0).max() / len(task.response)
+    l1 = smoothness_l1(task.design).value
     return CompiledIteration(task, MATCHING_PURSUIT, lam, l1, gram=True)

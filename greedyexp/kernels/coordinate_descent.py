@@ -49,9 +49,12 @@ def _first_largest(values):
 
 @njit(cache=True)
 def _steepest(state):
-    """The coordinate with the largest partial derivative."""
+    """The coordinate along which G falls most steeply away from zero.
+
+    The rates are compared, not the derivatives: near an optimum these are all but lam.
+    """
     for i in range(len(state.grad)):
-        state.score[i] = abs(state.grad[i])
+        state.score[i] = max(abs(state.grad[i]) - state.lam, 0.0)
     return _first_largest(state.score)
 
 

@@ -18,12 +18,14 @@ from greedyexp.kernels.row_gradient import axpy, dot, subtract_rows
 REFRESH = 1000
 # Squared residual, over that of the last refresh, at which to refresh.
 SHRUNK = 1e-2
-# An objective as near to its target as this, relatively, is compared from a fresh residual.
+# An objective is compared with its target from a fresh residual when it is as near as this,
+# relatively, or as what this relative error of y and the first residual would make of it.
 DOUBT = 1e-12
+RESIDUAL_DOUBT = 1e-14
 
 # Places in ``State.counts`` and ``State.power``.
 ITERATION, HELD, AGE, OUTSIDE, LAST_OUTSIDE = range(5)
-AT_REFRESH, NOW = range(2)
+AT_REFRESH, NOW, DOUBTED = range(3)
 
 
 class State(NamedTuple):
@@ -44,7 +46,7 @@ class State(NamedTuple):
     values: np.ndarray  # (p + 1,): scratch, to where
     other: np.ndarray  # (n,): scratch, another residual
     outside: np.ndarray  # (p,): whether a nonzero coefficient is to be noted
-    power: np.ndarray  # (2,): squared residual at the last refresh, and now
+    power: np.ndarray  # (3,): squared residual at the last refresh, now, and as far as in doubt
     counts: np.ndarray  # (5,): steps; held; steps since a refresh; held outside; last such step
 
 
@@ -68,13 +70,15 @@ def begin(atoms, gram, response, lam, lipschitz, start):
         np.zeros(p + 1),
         np.zeros(n),
         np.zeros(p, np.bool_),
-        np.zeros(2),
+        np.zeros(3),
         np.zeros(5, np.int64),
     )
     state.counts[LAST_OUTSIDE] = -1
     for i in range(p):
         put(state, i, start[i])
     _refresh(state)
+    scale = np.sqrt(dot(response, response)) + np.sqrt(state.power[NOW])
+    state.power[DOUBTED] = (RESIDUAL_DOUBT * scale) ** 2
     return state
 
 
@@ -146,7 +150,7 @@ def outdate(state):
 def _refresh(state):
     _fresh_residual(state, state.residual)
     _correlate(state)
-    state.power[:] = dot(state.residual, state.residual)
+    state.power[NOW] = state.power[AT_REFRESH] = dot(state.residual, state.residual)
     state.counts[AGE] = 0
 
 
@@ -184,8 +188,10 @@ def objective(state):
 @njit(cache=True)
 def reached(state, target):
     """Whether the objective is at or below ``target``; the state stays as it is."""
-    value = state.power[NOW] / (2.0 * len(state.residual))
-    if value > target + DOUBT * value:
+    n, power = len(state.residual), state.power
+    value = power[NOW] / (2.0 * n)
+    doubt = np.sqrt(power[NOW] * power[DOUBTED]) / n
+    if value > target + DOUBT * value + doubt:
         return False
     value += state.lam * _size(state)
-    return value <= target + DOUBT * value and objective(state) <= target
+    return value <= target + DOUBT * value + doubt and objective(state) <= target

@@ -12,8 +12,8 @@ from greedyexp.kernels.row_gradient import dot
 
 
 @njit(cache=True)
-def descend(rho, shift, pull, keep, rest, n_samples, steps, target):
-    """Make up to ``steps`` steps, none once the loss is at or below ``target``; the steps made.
+def descend(rho, shift, pull, keep, steps, least):
+    """Make up to ``steps`` steps, none once ||rho||^2 is at or below ``least``; the steps made.
 
     Parameters
     ----------
@@ -25,14 +25,11 @@ def descend(rho, shift, pull, keep, rest, n_samples, steps, target):
         s_j / (n L).
     keep : array (m,)
         1 - s_j^2 / (n L).
-    rest : float
-        Squared distance of y from the range of P.
-    n_samples : int
     steps : int
-    target : float
+    least : float
     """
     for made in range(steps):
-        if (dot(rho, rho) + rest) / (2.0 * n_samples) <= target:
+        if dot(rho, rho) <= least:
             return made
         for j in range(len(rho)):
             shift[j] -= pull[j] * rho[j]
