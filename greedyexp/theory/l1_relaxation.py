@@ -1,0 +1,122 @@
+"""The semidefinite relaxation of the curvature of least squares in the l1 norm.
+
+One programme serves both regimes. With M over positive semidefinite matrices on the range of P,
+
+    mu1_sdp = (1/n) min max_i P_i^T M P_i,  Tr M = 1
+            = (1/n) max lambda_min(P Diag(eta) P^T on the range),  eta >= 0, sum eta = 1.
+
+For p > n this is Lemma 22. With independent columns Z = P^T M P runs over all positive semidefinite
+matrices and Tr M = Tr(C Z), C = (P^T P)^-1: it is the maximum-cut relaxation of Lemma 21. Whatever
+eta and M a solver gives, both sides are evaluated on P itself, so that neither its accuracy nor
+that of an inverse enters the bounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.errors import DataError
+from greedyexp.theory.constant import Constant
+from greedyexp.theory.max_cut import LARGEST_ORDER, max_cut
+from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
+from greedyexp.theory.triangle import Triangle, best_mixture
+
+# The conic solver factors a dense matrix of about this many rows at every step (8000: 0.5 GB).
+LARGEST_SYSTEM = 8000
+
+
+def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None) -> Constant:
+    """mu1_sdp, a lower bound on mu1 (independent columns) or on mu1L (dependent ones).
+
+    mu1 = (1/n) min ||P z||^2 over ||z||_1 = 1 is at most pi / 2 times as large; for mu1L = (1/n)
+    min ||P^T v||_inf^2 over unit v in the range of P no such factor is known.
+
+    Parameters
+    ----------
+    design : array (n, p)
+        P, of any rank above zero; singular values that rounding of the data explains count as
+        zero.
+    tol : float in [1e-10, 1)
+        Aim of the relative distance of the bounds; nearly dependent columns can leave more.
+    known : Spectrum, optional
+        Of the same design, if at hand.
+
+    Returns
+    -------
+    Constant
+        Bounds of mu1_sdp; ``lower`` is one of mu1 and mu1L, too.
+
+    Raises
+    ------
+    ConfigError
+        When tol is out of range.
+    DataError
+        When the design is too large; see also ``checked_design``.
+
+    References
+    ----------
+    Moucer, Taylor & Bach (2024), Proposition 8, Lemmas 21 and 22.
+    """
+    P = checked_design(design)
+    n, p = P.shape
+    if not relaxation_fits(n, p):
+        raise DataError(
+            f"the relaxation for {n} samples and {p} columns needs a dense system beyond memory;"
+            f" with independent columns up to {LARGEST_ORDER} fit, else samples and columns with"
+            f" n (n + 1) / 2 + p <= {LARGEST_SYSTEM}."
+        )
+    known = known or spectrum(P)
+    eta, factor = _independent(known, tol) if known.rank == p else _dependent(P, known, tol)
+    lower = _from_weights(P, eta, known.rank)
+    upper = _from_factor(P, factor, known)
+    return Constant(upper, min(lower, upper), upper)
+
+
+def relaxation_fits(n_samples: int, p: int) -> bool:
+    """Whether ``curvature_l1_sdp`` takes designs of this shape."""
+    if p <= n_samples:
+        return p <= LARGEST_ORDER
+    return n_samples * (n_samples + 1) // 2 + p <= LARGEST_SYSTEM
+
+
+def _independent(known: Spectrum, tol: float):
+    """Weights y and factor P C V^T of the maximum cut with C = (P^T P)^-1."""
+    shrunk = known.right / known.values
+    cut = max_cut(shrunk @ shrunk.T, tol=tol)
+    return cut.multipliers, (known.left / known.values) @ (known.right.T @ cut.factor.T)
+
+
+def _dependent(P: np.ndarray, known: Spectrum, tol: float):
+    """Weights and factor from the conic solver, in a basis of the range."""
+    basis = known.left[:, : known.rank]
+    # Equal weights give the eigenvalue one: the solver's tolerances then are relative ones.
+    B = basis.T @ P * (np.sqrt(P.shape[1]) / known.smallest)
+    triangle = Triangle(known.rank)
+    eta, M = best_mixture(triangle.pack_squares(B), triangle, tol)
+    values, vectors = np.linalg.eigh(M)
+    return eta, basis @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _from_weights(P: np.ndarray, eta: np.ndarray, rank: int) -> float:
+    """lambda_min(P Diag(eta) P^T) / (n sum eta): at most mu1_sdp, hence mu1 and mu1L.
+
+    Directly: sum eta max_i (P_i^T v)^2 >= v^T P Diag(eta) P^T v >= lambda_min ||v||^2.
+    """
+    weighted = spectrum(P * np.sqrt(eta))
+    least = weighted.values[rank - 1] - weighted.error - 2 * EPS * weighted.values[0]
+    return float(max(least, 0.0) ** 2 / (len(P) * eta.sum()) * (1 - (P.shape[1] + 8) * EPS))
+
+
+def _from_factor(P: np.ndarray, K: np.ndarray, known: Spectrum) -> float:
+    """max_i ||K^T P_i||^2 / (n ||K||^2), M = K K^T: at least mu1_sdp for K in the range of P.
+
+    K comes from a basis that is off the range by the angle error / s_rank at most (Wedin); its part
+    beyond the range adds to the trace and to nothing else, so that it is taken off there.
+    """
+    n = len(P)
+    seen = np.linalg.norm(K.T @ P, axis=0).max()
+    whole = np.linalg.norm(K)
+    rounding = (n + 2) * EPS * whole * np.linalg.norm(P, axis=0).max()
+    angle = known.error / max(known.smallest - known.error, EPS * known.smallest)
+    inside = whole * (1 - min(angle, 0.5) - (K.size + 2) * EPS)
+    return float(((seen + rounding) / inside) ** 2 / n * (1 + 8 * EPS))

@@ -1,0 +1,96 @@
+"""Singular values of a design with a proved error, and its numerical rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from greedyexp.errors import DataError
+
+EPS = float(np.finfo(float).eps)
+# Centring and scaling leave singular values of about max(n, p) eps s_1 where exact ones are zero.
+RANK_MARGIN = 10.0
+# Numbers whose squares overflow or vanish.
+LARGEST, SMALLEST = 1e140, 1e-140
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Thin singular value decomposition P = U diag(s) V^T.
+
+    Parameters
+    ----------
+    left, values, right : arrays (n, m), (m,), (p, m)
+        U, s in descending order, V; m = min(n, p).
+    error : float
+        Each exact singular value is within this of the one given.
+    rank : int
+        Number of values that are not rounding errors of the data.
+    """
+
+    left: np.ndarray
+    values: np.ndarray
+    right: np.ndarray
+    error: float
+    rank: int
+
+    @property
+    def smallest(self) -> float:
+        """The smallest that counts, s_rank."""
+        return float(self.values[self.rank - 1])
+
+
+def checked_design(design) -> np.ndarray:
+    """The design as an array (n, p) of floats.
+
+    Raises
+    ------
+    DataError
+        When it is not a matrix of finite numbers, is zero, or has entries whose squares overflow.
+    """
+    try:
+        P = np.asarray(design, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError("the design does not hold numbers only.") from None
+    if P.ndim != 2 or P.size == 0:
+        raise DataError(f"the design has shape {P.shape}; a matrix with entries is needed.")
+    if not np.isfinite(P).all():
+        raise DataError(
+            "the design has entries that are not finite.", remedy="Remove or impute them."
+        )
+    largest = np.abs(P).max()
+    if largest == 0:
+        raise DataError("the design is zero.")
+    if not SMALLEST < largest < LARGEST:
+        raise DataError(
+            f"the largest entry of the design is {largest:.1e}, whose square is out of range.",
+            remedy="Choose other units.",
+        )
+    return P
+
+
+def spectrum(P: np.ndarray) -> Spectrum:
+    """Decompose a checked design.
+
+    The error is proved from the decomposition found, not from trust in how it was found: with
+    R = P - U S V^T and columns of U and V that are orthonormal but for eta_u and eta_v,
+    |s_i(P) - s_i| <= ||R||_F + s_i (eta_u + eta_v + eta_u eta_v) (Weyl; Ostrowski). The rounding
+    of R itself, at most (m + 2) eps ||U||_F ||S V^T||_F, is added.
+    """
+    U, s, Vt = linalg.svd(P, full_matrices=False, check_finite=False)
+    m = len(s)
+    scaled = s[:, None] * Vt
+    residual = np.linalg.norm(P - U @ scaled)
+    rounding = (m + 2) * EPS * np.sqrt(m) * np.linalg.norm(scaled)
+    slant_u, slant_v = _slant(U), _slant(Vt.T)
+    error = residual + rounding + s[0] * (slant_u + slant_v + slant_u * slant_v)
+    rank = int(np.sum(s > RANK_MARGIN * max(P.shape) * EPS * s[0]))
+    return Spectrum(U, s, Vt.T, float(error), rank)
+
+
+def _slant(Q: np.ndarray) -> float:
+    """How far the columns of Q are from orthonormal, rounding of the test included."""
+    n, m = Q.shape
+    return float(np.linalg.norm(Q.T @ Q - np.eye(m))) + (n + 2) * EPS * np.sqrt(m)

@@ -1,0 +1,118 @@
+"""Linear matrix inequalities for the conic solver: packing of triangles, one call, one answer."""
+
+from __future__ import annotations
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+
+class Triangle:
+    """Symmetric matrices of one order as columns of their upper triangles, as Clarabel packs them.
+
+    Entries off the diagonal carry a factor sqrt 2, so that inner products are kept.
+
+    Parameters
+    ----------
+    order : int
+        n of n x n.
+    """
+
+    def __init__(self, order: int):
+        self.order = order
+        columns, rows = np.tril_indices(order)
+        self.rows, self.columns = rows, columns
+        self.on_diagonal = rows == columns
+        self._weight = np.where(self.on_diagonal, 1.0, np.sqrt(2.0))
+
+    @property
+    def size(self) -> int:
+        return len(self.rows)
+
+    def pack(self, matrix: np.ndarray) -> np.ndarray:
+        """The vector of a symmetric matrix."""
+        return matrix[self.rows, self.columns] * self._weight
+
+    def pack_squares(self, B: np.ndarray) -> np.ndarray:
+        """The vectors of b_i b_i^T as columns, for the columns b_i of B (n, p)."""
+        return B[self.rows] * B[self.columns] * self._weight[:, None]
+
+    def unpack(self, vector: np.ndarray) -> np.ndarray:
+        """The matrix of a vector."""
+        matrix = np.zeros((self.order, self.order))
+        matrix[self.rows, self.columns] = matrix[self.columns, self.rows] = vector / self._weight
+        return matrix
+
+
+def solve_conic(cost, weights, constant, triangle: Triangle, tol: float):
+    """Minimise cost^T x over x >= 0 with sum_j x_j W_j + W_0 positive semidefinite.
+
+    Parameters
+    ----------
+    cost : array (m,)
+    weights : sparse or dense array (size, m)
+        The packed W_j as columns.
+    constant : array (size,)
+        The packed W_0.
+    triangle : Triangle
+    tol : float
+        Aim of the relative gap; callers prove what was reached.
+
+    Returns
+    -------
+    x : array (m,), not negative
+    multiplier : array (n, n)
+        Of the matrix inequality, symmetric.
+    """
+    m = len(cost)
+    A = sparse.vstack([-sparse.eye(m), -sparse.csc_matrix(weights)], format="csc")
+    bound = np.concatenate([np.zeros(m), constant])
+    cones = [clarabel.NonnegativeConeT(m), clarabel.PSDTriangleConeT(triangle.order)]
+    solution = _solve(np.asarray(cost, dtype=float), A, bound, cones, tol)
+    return np.maximum(solution.x, 0.0), triangle.unpack(np.asarray(solution.z[m:]))
+
+
+def best_mixture(weights, triangle: Triangle, tol: float):
+    """Maximise lambda_min(sum_j x_j W_j) over x in the simplex.
+
+    Parameters
+    ----------
+    weights : array (size, m)
+        The packed W_j as columns.
+    triangle, tol : see ``solve_conic``
+
+    Returns
+    -------
+    x : array (m,), not negative
+    multiplier : array (n, n)
+        M of trace about one with max_j <W_j, M> about the value.
+    """
+    m = weights.shape[1]
+    # The last variable is the eigenvalue. It is free, so that the matrix inequality is the only one
+    # it is in. Fixing the eigenvalue and minimising the sum takes three times as long.
+    simplex = np.concatenate([np.ones(m), [0.0]])[None]
+    positive = sparse.hstack([-sparse.eye(m), sparse.csc_matrix((m, 1))])
+    above = sparse.csc_matrix(np.column_stack([-weights, triangle.on_diagonal.astype(float)]))
+    A = sparse.vstack([sparse.csc_matrix(simplex), positive, above], format="csc")
+    bound = np.zeros(A.shape[0])
+    bound[0] = 1.0
+    cost = np.zeros(m + 1)
+    cost[m] = -1.0
+    cones = [
+        clarabel.ZeroConeT(1),
+        clarabel.NonnegativeConeT(m),
+        clarabel.PSDTriangleConeT(triangle.order),
+    ]
+    solution = _solve(cost, A, bound, cones, tol)
+    x = np.maximum(solution.x[:m], 0.0)
+    return x, triangle.unpack(np.asarray(solution.z[m + 1 :]))
+
+
+def _solve(cost, A, bound, cones, tol):
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_rel = settings.tol_feas = 1e-2 * tol
+    settings.tol_gap_abs = 1e-14
+    none = sparse.csc_matrix((len(cost), len(cost)))
+    return clarabel.DefaultSolver(none, cost, A, bound, cones, settings).solve()
