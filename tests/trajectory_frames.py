@@ -66,3 +66,28 @@ def epsilon_rows(
                         head | {"record": "epsilon", "epsilon": epsilon, "iterations": reached}
                     )
     return rows
+
+
+def iteration_rows(
+    ps=(10, 20, 100),
+    *,
+    algorithms=("gradient_descent", "ours"),
+    trials=3,
+    marks=(0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    gap=4.0,
+    n=50,
+    faster=1.2,
+) -> list[dict]:
+    """The gap at recorded iterations, ``faster`` than its guarantee and predicted in between."""
+    rows = []
+    for p in ps:
+        for replicate in range(trials):
+            for algorithm in algorithms:
+                rate = contraction(p, n, algorithm)
+                first = gap * (1 + replicate)
+                for k in marks:
+                    head = {"p": p, "n_samples": n, "replicate": replicate, "algorithm": algorithm}
+                    gaps = {"gap": first * rate ** (faster * k), "guarantee": first * rate**k}
+                    predicted = {"prediction": first * rate ** (1.1 * k)}
+                    rows.append(head | {"record": "iteration", "iteration": k} | gaps | predicted)
+    return rows

@@ -15,7 +15,7 @@ from greedyexp.figures import unreached
 from greedyexp.figures.axes import LogAxis, number_texts
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
 from greedyexp.figures.options import Panel, Row
-from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.figures.panels import Panels, inside, laid_out, title
 from greedyexp.figures.style import shades
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -46,7 +46,7 @@ def epsilon_curve(
     mark: Mark = None,
     budget: Annotated[
         int | None,
-        Field(gt=0, description="iterations that were made, unless the table tells them"),
+        Field(gt=0, description="iterations made, if the table does not tell"),
     ] = None,
 ) -> Figure:
     """The first iteration at which the objective is within epsilon of its minimum, against ``x``.
@@ -57,7 +57,7 @@ def epsilon_curve(
     did. On a logarithmic axis 0 stands apart at the left and no line leads to it. Replicates that
     failed are left out and counted below.
     """
-    keys = [name for name in (row, panel, x) if name]
+    keys = list(dict.fromkeys(name for name in (row, panel, x) if name))
     require_columns(frame, keys)
     frame = by_entry(frame, context, keys)
     rows = records(frame, "epsilon", keys)
@@ -68,7 +68,7 @@ def epsilon_curve(
     # Brightest where an accuracy is easy: dark lines are the hard ones, on top.
     colours = shades(sorted(table["epsilon"].unique()))
     strip = unreached.Strip(table, budget or _last_iteration(frame))
-    panels = Panels(grid(rows, row=row, panel=panel, as_listed=True))
+    panels = Panels(laid_out(rows, row=row, panel=panel))
     for axis, values in panels:
         shown = inside(table, values)
         for epsilon in sorted(colours, reverse=True):

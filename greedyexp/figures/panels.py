@@ -56,7 +56,10 @@ class Panels:
         """Axis labels on the outer panels only."""
         for axis in self.axes[:, 0]:
             axis.set_ylabel(y)
-        for axis in self.axes[-1]:
+        for column in self.axes.T:
+            # The place below the last panel may be empty.
+            axis = [axis for axis in column if axis.get_visible()][-1]
+            axis.tick_params(labelbottom=True)
             axis.set_xlabel(x)
 
     def legend(self, handles: Sequence) -> None:
@@ -116,6 +119,12 @@ def grid(
         ]
         for i in _levels(table, row, as_listed)
     ]
+
+
+def laid_out(table: pd.DataFrame, *, row: str | None, panel: str | None) -> list[list]:
+    """As ``grid``, words as the table lists them; panels of one column alone in rows that fit."""
+    cells = grid(table, row=row, panel=panel, as_listed=True)
+    return cells if row else wrapped(cells[0])
 
 
 def wrapped(shown: Sequence, most: int = 3) -> list[list]:
