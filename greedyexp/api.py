@@ -14,6 +14,7 @@ from greedyexp.errors import ConfigError, DataError
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_problem
 from greedyexp.protocols import tuning as tunings
+from greedyexp.protocols.settling import settle
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Solution:
         and so does not say.
     history : DataFrame
         One row for each point of the path: its tuning values, ``support_size``, ``objective``,
-        ``converged``; ``chosen`` marks the point of ``coef``.
+        ``converged``; ``chosen`` marks the point of ``coef``. Of an iterative method one row for
+        each iteration looked at: ``iteration``, ``objective``, ``support_size``.
     converged : bool
         Whether the estimate carries the algorithm's certificate.
     message : str
@@ -55,6 +57,8 @@ def solve(
     folds: int = 5,
     seed: int = 0,
     noise_std: float | None = None,
+    iterations: int | None = None,
+    tol: float | None = None,
     **params,
 ) -> Solution:
     """Fit one algorithm to arrays.
@@ -70,13 +74,20 @@ def solve(
     tuning : {"end", "cv", "theory"}
         Which point of the path is returned: its end (the point that the stopping parameters
         name), the least cross-validated prediction error, or the point that theory prescribes.
-        An algorithm that returns one estimate takes "end" only.
+        An algorithm that returns one estimate and an iterative method take "end" only.
     folds : int, at least 2
         Folds of the cross-validation.
     seed : int, at least 0
         Shuffles the folds.
     noise_std : float, at least 0, optional
         Standard deviation of the noise, which tuning by theory needs.
+    iterations : int, at least 1, optional
+        Most iterations of an iterative method; 10 000 by default.
+    tol : float > 0, optional
+        Where an iterative method ends, looked at after 1, 2, 4, ... iterations: at a duality gap of
+        this part of the objective at zero, or, without a penalty, where no |x_i^T (y - X b)| is
+        more than this part of max ||x_i|| ||y||; 1e-10 by default. ``iterations`` and ``tol`` of
+        other algorithms are parameters like any other.
     **params
         The algorithm's own parameters: ``greedyexp show NAME``.
 
@@ -87,18 +98,29 @@ def solve(
     Raises
     ------
     ConfigError
-        Unknown algorithm, parameter or tuning, a value out of range, or an algorithm that needs
-        to be told more than arrays and their noise level.
+        Unknown algorithm, parameter or tuning, a value out of range, an algorithm that needs to be
+        told more than arrays and their noise level, or one that computes a constant.
     DataError
         Arrays that do not fit together or that the algorithm cannot take.
     """
     from greedyexp.experiment.parameters import Parameters
 
     part = registry.find("algorithm", name)
+    if part.extra["yields"] == "constant":
+        raise ConfigError(
+            f"algorithm '{name}' computes a constant, which is no solution.",
+            remedy="Run an experiment with 'protocol: constants'.",
+        )
     _refuse_settings(part, tuning, folds, seed, noise_std)
     problem = as_problem(X, y, noise_std=noise_std)
     _refuse_missing_traits(part, problem)
+    iterates = part.extra["yields"] == "iterates"
+    if not iterates:
+        limits = {"iterations": iterations, "tol": tol}
+        params.update({key: value for key, value in limits.items() if value is not None})
     values = Parameters(part).read_all({key: _plain(value) for key, value in params.items()})
+    if iterates:
+        return _settled(part, problem, values, iterations, tol)
     if tuning == "cv":
         rng = np.random.default_rng(seed)
         path, chosen = tunings.cross_validated(part, problem, values, folds=folds, rng=rng)
@@ -118,13 +140,15 @@ def _refuse_settings(part: registry.Part, tuning, folds, seed, noise_std) -> Non
             f"algorithm '{part.name}' has no path to tune.", remedy="Use tuning='end'."
         )
     for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise ConfigError(
-                f"{name} must be a whole number of at least {least}, but is {value!r}."
-            )
+        _refuse_count(name, value, least)
     if noise_std is not None and not (_is_number(noise_std) and 0 <= noise_std < np.inf):
         raise ConfigError(f"noise_std must be a number of at least 0, but is {noise_std!r}.")
+
+
+def _refuse_count(name: str, value, least: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ConfigError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
 
 
 def _is_number(value) -> bool:
@@ -176,6 +200,35 @@ def _solution(path: Path, chosen: int) -> Solution:
         converged=bool(path.converged[chosen]),
         message=path.message,
     )
+
+
+def _settled(
+    part: registry.Part, problem: Problem, values: dict, iterations: int | None, tol: float | None
+) -> Solution:
+    """Iterate until a certificate is reached, or the iterations are spent."""
+    iterations = 10_000 if iterations is None else iterations
+    tol = 1e-10 if tol is None else tol
+    _refuse_count("iterations", iterations, 1)
+    if not (_is_number(tol) and 0 < tol < np.inf):
+        raise ConfigError(f"tol must be a number of more than 0, but is {tol!r}.")
+    way = part.function(problem, **values)
+    found = settle(way, problem, iterations=int(iterations), tol=tol)
+    coef, converged = way.coef, found.distance <= tol
+    said = [way.trouble] if way.trouble else []
+    if not converged:
+        left = "duality gap" if way.lam > 0 else "correlation of a feature with the residual"
+        said.append(
+            f"After {way.iteration} iterations the {left} is {found.distance:.1e}, above tol ="
+            f" {tol:g}."
+        )
+    history = pd.DataFrame(
+        {
+            "iteration": found.iteration,
+            "objective": found.objective,
+            "support_size": found.support_size,
+        }
+    )
+    return Solution(coef, np.flatnonzero(coef), way.objective, history, converged, " ".join(said))
 
 
 def run(
