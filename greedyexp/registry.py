@@ -32,7 +32,7 @@ PACKAGES = {
 
 # Keys that an entry of a YAML file has beside the part's own parameters.
 RESERVED: dict[str, tuple[str, ...]] = {
-    "generator": ("generator", "sweep"),
+    "generator": ("generator", "label", "sweep"),
     "algorithm": ("label", "tuning", "folds", "sweep"),
 }
 
@@ -96,7 +96,8 @@ class Part:
     @property
     def takes_grid(self) -> bool:
         """Whether the algorithm returns a path and can be asked for given tuning values."""
-        return "grid" in inspect.signature(self.function).parameters
+        given = "grid" in inspect.signature(self.function).parameters
+        return given and self.extra.get("yields", "estimates") == "estimates"
 
     @property
     def summary(self) -> str:

@@ -13,6 +13,7 @@ from scipy.special import expit
 from greedyexp import experiment as experiments
 from greedyexp import runner
 from greedyexp.errors import ConfigError
+from greedyexp.experiment.model import Point
 from greedyexp.experiment.trials import AdaptiveTrials
 from greedyexp.runner.allocation import Locate, Narrow, series_of
 from greedyexp.runner.engines.base import Item, Result
@@ -284,7 +285,7 @@ def test_one_key_of_a_rule_is_set_alone(adaptive):
 def test_the_metric_of_each_algorithm_is_its_own():
     rule = AdaptiveTrials.model_validate({**LOCATE, "success": {"b": "two", "default": "one"}})
     specs = [SimpleNamespace(label=label, name=label) for label in "ab"]
-    points = [{"n": n, "noise": noise} for noise in (1.0, 2.0) for n in (1, 2, 3)]
+    points = [Point("g", {"n": n, "noise": noise}) for noise in (1.0, 2.0) for n in (1, 2, 3)]
     experiment = SimpleNamespace(adaptive=rule, algorithms=specs, points=points)
     found = {(tuple(one.points), one.algorithm): one.metric for one in series_of(experiment)}
     assert found == {
@@ -296,14 +297,14 @@ def test_the_metric_of_each_algorithm_is_its_own():
 
 
 def test_batches_ask_for_more_only_when_every_result_is_there():
-    later = [[Item(0, {}, k, (0, 1))] for k in (1, 2)]
+    later = [[Item(0, "", {}, k, (0, 1))] for k in (1, 2)]
     asked = []
 
     def more():
         asked.append(len(asked))
         return later.pop(0) if later else []
 
-    batches = Batches([Item(0, {}, 0, (0, 1))], more)
+    batches = Batches([Item(0, "", {}, 0, (0, 1))], more)
     for replicate in range(3):
         (item,) = batches.next()
         assert item.replicate == replicate

@@ -65,6 +65,7 @@ def test_list_of_everything_has_each_kind_and_a_users_plugin(tmp_path):
     assert headings == [
         "generators",
         "algorithms",
+        "protocols",
         "metrics",
         "figures",
         "tables",

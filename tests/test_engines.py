@@ -50,8 +50,11 @@ def collect(engine, lab, items, *, time_limit=None, halt=None, **changes) -> lis
 
 
 def items_of(lab, replicates: int, algorithms=(0, 1)) -> list[Item]:
-    params = lab.experiment().points[0]
-    return [Item(0, params, replicate, algorithms) for replicate in range(replicates)]
+    point = lab.experiment().points[0]
+    return [
+        Item(0, point.generator, point.params, replicate, algorithms)
+        for replicate in range(replicates)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +151,7 @@ def test_what_algorithms_print_stays_out_of_standard_output(lab):
 
 
 def test_batches_grow_to_the_time_they_should_take():
-    items = [Item(point, {}, r, (0, 1)) for point in range(2) for r in range(1000)]
+    items = [Item(point, "", {}, r, (0, 1)) for point in range(2) for r in range(1000)]
     batches = Batches(items, tuple, seconds=0.3, most=50)
     assert len(batches.next()) == 1
     for _ in range(2):
@@ -162,7 +165,7 @@ def test_batches_grow_to_the_time_they_should_take():
 
 
 def test_a_point_not_seen_yet_is_approached_with_care():
-    items = [Item(0, {}, 0, (0,)), *(Item(1, {}, r, (0,)) for r in range(1000))]
+    items = [Item(0, "", {}, 0, (0,)), *(Item(1, "", {}, r, (0,)) for r in range(1000))]
     batches = Batches(items, tuple, seconds=0.3, most=500)
     batches.next()
     batches.learn(Result(0, 0, 0, Outcome(Status.OK), seconds=0.001))
@@ -175,7 +178,7 @@ def test_batches_take_items_only_as_they_are_asked():
     def items():
         for r in range(10**9):
             taken.append(r)
-            yield Item(0, {}, r, (0,))
+            yield Item(0, "", {}, r, (0,))
 
     batches = Batches(items(), tuple, seconds=0.3, most=500)
     batches.next()

@@ -74,7 +74,7 @@ MISTAKES = [
     ("line: [algorithm, p]", "logx: 1", 17, "logx must be true or false, but is 1"),
     # something missing
     ("name: trial_run", "", 1, "'name' is missing"),
-    ("metrics: [t_signs, t_size]", "", 1, "'metrics' is missing"),
+    ("metrics: [t_signs, t_size]", "", 1, "protocol 'recovery' needs at least one metric"),
     ("generator: t_overlap", "s: 3", 4, "data names no generator"),
     ("generator: t_overlap", "generator: 3", 5, "generator must be a name, but is 3"),
     ("p: [64, 128]", "s: [4]", 4, "generator 't_overlap' needs a value for 'p'"),
@@ -93,7 +93,7 @@ MISTAKES = [
     (LASSO, "- t_lasso: {label: ''}", 14, "label must be a text of one line"),
     (LASSO, "- t_lasso: {label: 3}", 14, "label must be a text of one line"),
     (LASSO, '- t_lasso: {label: "a\\nb"}', 14, "label must be a text of one line"),
-    (METRICS, "[]", 15, "Name at least one"),
+    (METRICS, "[]", 15, "needs at least one metric"),
     (METRICS, "{t_signs: 1}", 15, "metrics must be a list, but is {t_signs: 1}. Begin each entry"),
     # tuning
     (LASSO, "- t_single: {k: 3, tuning: cv}", 14, "algorithm 't_single' has no path to tune"),

@@ -28,7 +28,7 @@ def test_the_whole_experiment(path):
     assert (experiment.trials, experiment.time_limit) == (3, None)
     assert experiment.paper == PaperReference(key="jalali2012", figure="Figure 1")
     assert (experiment.protocol.name, experiment.protocol.params) == ("recovery", {})
-    assert experiment.generator == "t_overlap"
+    assert {(point.generator, point.label) for point in experiment.points} == {("t_overlap", None)}
     assert experiment.swept == ["p", "kappa", "theta"]
     assert experiment.metrics == ["t_signs", "t_size"]
     assert experiment.figures == [
@@ -51,8 +51,9 @@ def test_the_whole_experiment(path):
         for kappa in (0.3, 0.8)
         for theta in (0.4, 0.6, 0.8, 1.0, 1.2)
     ]
-    assert experiment.points == expected
-    assert [list(point) for point in experiment.points] == [list(expected[0])] * 20
+    points = [point.params for point in experiment.points]
+    assert points == expected
+    assert [list(point) for point in points] == [list(expected[0])] * 20
 
 
 def test_a_mapping_says_the_same_as_its_file(path):

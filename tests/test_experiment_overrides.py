@@ -9,7 +9,7 @@ from greedyexp.experiment import load
 
 
 def column(experiment, name):
-    return sorted({point[name] for point in experiment.points})
+    return sorted({point.params[name] for point in experiment.points})
 
 
 def put(*overrides, source=None, **options):
@@ -66,9 +66,9 @@ def test_a_list_for_a_list_parameter_is_one_value():
         metrics=["t_size"],
         profiles=None,
     )
-    assert put("exponents=[1, 2]", source=file).points[0]["exponents"] == [1.0, 2.0]
+    assert put("exponents=[1, 2]", source=file).points[0].params["exponents"] == [1.0, 2.0]
     swept = put("exponents=[[1, 2], [3]]", source=file)
-    assert [point["exponents"] for point in swept.points] == [[1.0, 2.0], [3.0]]
+    assert [point.params["exponents"] for point in swept.points] == [[1.0, 2.0], [3.0]]
 
 
 def test_algorithm_parameters():
@@ -146,9 +146,9 @@ def only(*choices, **changes):
 
 def test_only_keeps_points():
     experiment = only("kappa=0.3", "theta=0.4,1.2")
-    assert [(p["p"], p["kappa"], p["theta"]) for p in experiment.points] == [
-        (p, 0.3, theta) for p in (64, 128) for theta in (0.4, 1.2)
-    ]
+    assert [
+        tuple(point.params[name] for name in ("p", "kappa", "theta")) for point in experiment.points
+    ] == [(p, 0.3, theta) for p in (64, 128) for theta in (0.4, 1.2)]
     assert experiment.swept == ["p", "kappa", "theta"]
     assert len(experiment.algorithms) == 2
     assert experiment.resolved == load(base()).resolved

@@ -18,7 +18,7 @@ def merged(changes, data=None, **settings):
 
 
 def column(experiment, name):
-    return sorted({point[name] for point in experiment.points})
+    return sorted({point.params[name] for point in experiment.points})
 
 
 def test_a_profile_changes_what_it_names_and_nothing_else():
@@ -58,14 +58,14 @@ def test_a_range_replaces_a_range_as_a_whole():
 def test_zips_give_way():
     zipped = {"generator": "t_overlap", "sweep": {"zip": [{"p": [8, 16], "s": [1, 2]}]}}
     fixed = merged({"data": {"p": 32}}, zipped)
-    assert [(point["p"], point["s"]) for point in fixed.points] == [(32, 1), (32, 2)]
+    assert [(point.params["p"], point.params["s"]) for point in fixed.points] == [(32, 1), (32, 2)]
     swept = merged({"data": {"sweep": {"s": [3], "p": [9]}}}, zipped)
-    assert [(point["p"], point["s"]) for point in swept.points] == [(9, 3)]
+    assert [(point.params["p"], point.params["s"]) for point in swept.points] == [(9, 3)]
     one = {"generator": "t_overlap", "sweep": {"zip": {"p": [8, 16], "s": [1, 2]}}}
     assert len(merged({"data": {"p": 32, "s": 3}}, one).points) == 1
     plain = {"generator": "t_overlap", "p": 8, "sweep": {"s": [1, 2]}}
     paired = merged({"data": {"sweep": {"zip": {"p": [8, 16], "s": [1, 2]}}}}, plain)
-    assert [(point["p"], point["s"]) for point in paired.points] == [(8, 1), (16, 2)]
+    assert [(point.params["p"], point.params["s"]) for point in paired.points] == [(8, 1), (16, 2)]
 
 
 def test_lists_replace_and_mappings_merge():
@@ -82,7 +82,7 @@ def test_another_generator_brings_its_own_data():
         "metrics": ["t_size"],
     }
     experiment = merged(changes)
-    assert experiment.points == [{"name": "a", "exponents": None}]
+    assert [point.params for point in experiment.points] == [{"name": "a", "exponents": None}]
 
 
 def test_errors_in_a_profile_name_its_own_line(tmp_path):

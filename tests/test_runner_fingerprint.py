@@ -9,6 +9,7 @@ from runner_lab import Laboratory
 
 import greedyexp
 from greedyexp.errors import PluginError
+from greedyexp.experiment.model import Point
 from greedyexp.runner import code_version, fingerprint
 from greedyexp.runner.fingerprint import Fingerprints
 
@@ -97,15 +98,17 @@ def test_the_contents_of_a_file_that_is_read_are_in_the_key(tmp_path):
     experiment = lab.experiment(algorithms=["omp"], metrics=["support_size"])
     experiment = dataclasses.replace(
         experiment,
-        generator="file",
         points=[
-            {
-                "path": str(table),
-                "response": None,
-                "truth": None,
-                "standardize": True,
-                "test_fraction": 0.0,
-            }
+            Point(
+                "file",
+                {
+                    "path": str(table),
+                    "response": None,
+                    "truth": None,
+                    "standardize": True,
+                    "test_fraction": 0.0,
+                },
+            )
         ],
     )
     before = key(experiment)

@@ -19,7 +19,7 @@ def points(sweep, names=("p", "s", "kappa", "theta"), **fixed):
     """The swept values of each point."""
     data = {"generator": "t_overlap", **fixed, "sweep": sweep}
     experiment = load(base(data=data, profiles=None))
-    return [tuple(point[name] for name in names) for point in experiment.points]
+    return [tuple(point.params[name] for name in names) for point in experiment.points]
 
 
 def values(**keys):
@@ -38,7 +38,7 @@ def test_order_in_the_file_does_not_matter():
 
 def test_swept_and_fixed_values_normalise_alike():
     experiment = load(base(data={"generator": "t_overlap", "p": 8, "noise_std": 1, "kappa": 1}))
-    point = experiment.points[0]
+    point = experiment.points[0].params
     assert [type(point[name]) for name in ("p", "kappa", "theta", "noise_std")] == [
         int,
         float,
@@ -55,7 +55,7 @@ def test_swept_and_fixed_values_normalise_alike():
 def test_defaults_are_read_like_values_a_user_gives():
     # kappa's default is the int 1 for a float parameter
     experiment = load(base(data={"generator": "t_overlap", "p": 8}))
-    assert repr(experiment.points[0]["kappa"]) == "1.0"
+    assert repr(experiment.points[0].params["kappa"]) == "1.0"
 
 
 def test_zip_pairs_lists_and_crosses_with_the_grid():
@@ -135,7 +135,7 @@ def test_lists_and_nothing_are_ordered_by_value_too():
     file = {"generator": "t_file", "name": "a", "sweep": {"exponents": [[10], [9, 1], None, [9]]}}
     parts = {"algorithms": ["t_lasso"], "metrics": ["t_size"], "figures": None, "profiles": None}
     settings = base(data=file, **parts)
-    got = [point["exponents"] for point in load(settings).points]
+    got = [point.params["exponents"] for point in load(settings).points]
     assert got == [None, [9.0], [9.0, 1.0], [10.0]]
 
 

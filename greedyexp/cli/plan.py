@@ -20,23 +20,38 @@ def size_words(experiment: Experiment) -> str:
     )
 
 
+def data_words(experiment: Experiment) -> list[str]:
+    """A line for each block of data: its label, generator and sweep."""
+    blocks: dict[tuple, list[dict]] = {}
+    for point in experiment.points:
+        blocks.setdefault((point.label, point.generator), []).append(point.params)
+    lines = []
+    for (label, generator), points in blocks.items():
+        counts = {name: len({repr(point[name]) for point in points}) for name in points[0]}
+        swept = ", ".join(f"{name} ({n} values)" for name, n in counts.items() if n > 1)
+        head = "  data" if label is None else f"  data {label}"
+        lines.append(f"{head}: {generator}" + (f", sweeping {swept}" if swept else ""))
+    return lines
+
+
 def words(experiment: Experiment) -> str:
     """The plan, one line each: size, data, algorithms, metrics, figures, tables, claims."""
-    swept = ", ".join(
-        f"{name} ({len({repr(point[name]) for point in experiment.points})} values)"
-        for name in experiment.swept
-    )
     tuned = [
         spec.label if spec.tuning == "none" else f"{spec.label} (tuning: {spec.tuning})"
         for spec in experiment.algorithms
     ]
     lines = [
         f"{experiment.name} ({experiment.profile}): {size_words(experiment)}",
-        f"  data: {experiment.generator}" + (f", sweeping {swept}" if swept else ""),
+        *data_words(experiment),
         f"  algorithms: {', '.join(tuned)}",
-        f"  metrics: {', '.join(experiment.metrics)}",
-        f"  figures: {', '.join(spec.name for spec in experiment.figures) or 'none'}",
     ]
+    protocol = experiment.protocol
+    if experiment.metrics:
+        lines.append(f"  metrics: {', '.join(experiment.metrics)}")
+    else:
+        given = ", ".join(f"{name} = {value}" for name, value in protocol.params.items())
+        lines.append(f"  protocol: {protocol.name}" + (f" ({given})" if given else ""))
+    lines.append(f"  figures: {', '.join(spec.name for spec in experiment.figures) or 'none'}")
     if experiment.tables:
         lines.append(f"  tables: {', '.join(spec.name for spec in experiment.tables)}")
     if experiment.claims:

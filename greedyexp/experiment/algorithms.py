@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from pydantic_core import to_jsonable_python
 
 from greedyexp.errors import did_you_mean
+from greedyexp.experiment.blocks import MAX_ROWS
 from greedyexp.experiment.compatibility import refuse_parameters, refuse_part, refuse_tuning
-from greedyexp.experiment.data import MAX_ROWS, Data
+from greedyexp.experiment.data import Data
 from greedyexp.experiment.document import Document
-from greedyexp.experiment.entries import Entry, label_of, read_entries
+from greedyexp.experiment.entries import Entry, label_of, read_entries, refuse_label
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import TUNINGS, AlgorithmSpec
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.protocol import Protocol
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.settings import find_part, read_fixed, refuse_both, refuse_incomplete
 from greedyexp.experiment.sweep import combinations, read_axes, size
-from greedyexp.registry import RESERVED, Part
+from greedyexp.registry import RESERVED, YIELDS, Part, parts
 
 DEFAULT_FOLDS = 5
 
@@ -49,7 +51,7 @@ class Algorithms:
 
 
 def read_algorithms(
-    doc: Document, data: Data | None, trials: int, mistakes: Mistakes
+    doc: Document, protocol: Protocol | None, data: Data | None, trials: int, mistakes: Mistakes
 ) -> Algorithms:
     """The algorithms, those with mistakes left out and noted.
 
@@ -57,6 +59,8 @@ def read_algorithms(
     ----------
     doc : Document
         Settings after profile and overrides.
+    protocol : Protocol or None
+        What evaluates them; None when that is not known, and then not compared.
     data : Data or None
         What they will run on; None when that is not known, and then not compared.
     trials : int
@@ -66,7 +70,7 @@ def read_algorithms(
     families: dict[str, str] = {}
     resolved = []
     for entry in read_entries(doc, "algorithms", mistakes):
-        found, entry_resolved = _read_entry(entry, doc, data, trials, mistakes)
+        found, entry_resolved = _read_entry(entry, doc, protocol, data, trials, mistakes)
         resolved.append(entry_resolved)
         for spec in found:
             if spec.label in specs:
@@ -95,7 +99,12 @@ def _refuse_size(
 
 
 def _read_entry(
-    entry: Entry, doc: Document, data: Data | None, trials: int, mistakes: Mistakes
+    entry: Entry,
+    doc: Document,
+    protocol: Protocol | None,
+    data: Data | None,
+    trials: int,
+    mistakes: Mistakes,
 ) -> tuple[list[AlgorithmSpec], dict]:
     before = len(mistakes.found)
     part = find_part("algorithm", entry.name, entry.keys, doc, mistakes)
@@ -107,7 +116,8 @@ def _read_entry(
     axes = read_axes(written.get("sweep"), (*keys, "sweep"), parameters, doc, mistakes)
     names = {name for axis in axes for name in axis.names}
     refuse_both(written, names, keys, doc, mistakes)
-    _check_label(entry, doc, mistakes)
+    refuse_label(written.get("label", entry.name), (*keys, "label"), doc, mistakes)
+    _refuse_protocol(part, protocol, keys, doc, mistakes)
     tuning = _tuning(part, entry, data, doc, mistakes)
     folds = _folds(part, entry, doc, mistakes)
     if data is not None:
@@ -148,13 +158,20 @@ def _short(value) -> str:
     return value if isinstance(value, str) else json.dumps(to_jsonable_python(value))
 
 
-def _check_label(entry: Entry, doc: Document, mistakes: Mistakes) -> None:
-    label = entry.settings.get("label", entry.name)
-    if not isinstance(label, str) or not label.isprintable() or label.strip() != label or not label:
-        mistakes.add(
-            doc.place((*entry.keys, "label")),
-            f"label must be a text of one line without spaces around it, but is {show(label)}.",
-        )
+def _refuse_protocol(
+    part: Part, protocol: Protocol | None, keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note that the protocol does not take what the algorithm gives."""
+    given = part.extra["yields"]
+    if protocol is None or given == protocol.part.extra["takes"]:
+        return
+    fitting = [name for name, one in parts("protocol").items() if one.extra["takes"] == given]
+    mistakes.add(
+        doc.place(keys),
+        f"algorithm '{part.name}' makes {YIELDS[given]}, which protocol '{protocol.part.name}'"
+        " does not take.",
+        f"Use protocol {' or '.join(fitting)}." if fitting else "",
+    )
 
 
 def _tuning(part: Part, entry: Entry, data: Data | None, doc: Document, mistakes: Mistakes) -> str:
@@ -169,7 +186,7 @@ def _tuning(part: Part, entry: Entry, data: Data | None, doc: Document, mistakes
             )
         return "none"
     if tuning is None:
-        return "oracle" if data is None or all("truth" in t for t in data.traits) else "cv"
+        return "oracle" if data is None or data.all_have("truth") else "cv"
     if tuning not in TUNINGS:
         mistakes.add(
             doc.place(keys),

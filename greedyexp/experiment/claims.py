@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from greedyexp.claims.model import BadClaim, Claim, compile_claim
 from greedyexp.claims.setting import Setting
 from greedyexp.errors import did_you_mean
-from greedyexp.experiment.data import Data
+from greedyexp.experiment.data import COLUMN, Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
@@ -157,8 +157,10 @@ def read_readings(doc: Document, mistakes: Mistakes) -> list[dict]:
 
 
 def texts_of(data: Data) -> set[str]:
-    """The parameters of the data that are texts, with which a test cannot count."""
-    return {name for point in data.points for name in point if isinstance(point[name], str)}
+    """The columns of the data that hold texts, with which a test cannot count."""
+    return {
+        name for name in data.columns if any(isinstance(value, str) for value in data.values(name))
+    }
 
 
 def _read(
@@ -199,8 +201,7 @@ def _check_where(
 
     A value that is merely absent may belong to another profile; its claim is inconclusive here.
     """
-    parameters = Parameters(data.generator)
-    known = ("algorithm", *parameters.names, *setting.columns)
+    known = ("algorithm", *data.columns, *setting.columns, *setting.keys)
     for name, wanted in where.items():
         here = (*keys, name)
         for value in wanted if isinstance(wanted, list) else [wanted]:
@@ -211,9 +212,8 @@ def _check_where(
                         f"there is no algorithm '{value}' in the experiment.",
                         did_you_mean(str(value), setting.algorithms),
                     )
-            elif name in parameters.names:
-                values = {repr(point[name]): point[name] for point in data.points}.values()
-                message = _impossible(name, value, list(values), parameters)
+            elif name in data.columns:
+                message = _impossible(name, value, data)
                 if message:
                     mistakes.add(doc.place(here), *message)
             elif name not in known:
@@ -222,13 +222,23 @@ def _check_where(
                 )
 
 
-def _impossible(name: str, value, values: list, parameters: Parameters) -> tuple[str, str] | None:
+def _impossible(name: str, value, data: Data) -> tuple[str, str] | None:
     """Why a data column cannot have the value: a sentence and a remedy."""
-    try:
-        value = parameters.read(name, value)
-    except BadValue as error:
-        _, message, remedy = error.found[0]
-        return message, remedy
+    values = data.values(name)
+    if data.listed and name == COLUMN:
+        missing = f"there are no data '{value}' in the experiment."
+        return None if value in values else (missing, did_you_mean(str(value), values))
+    refused = None
+    for parameters in (Parameters(block.generator) for block in data.blocks):
+        if name not in parameters.names:
+            continue
+        try:
+            value, refused = parameters.read(name, value), None
+            break
+        except BadValue as error:
+            _, *refused = error.found[0]
+    if refused is not None:
+        return tuple(refused)
     if value in values or isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]

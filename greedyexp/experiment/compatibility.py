@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from greedyexp.errors import did_you_mean
 from greedyexp.experiment.asking import describe, guarded, refusal
-from greedyexp.experiment.data import Data
+from greedyexp.experiment.blocks import Block
+from greedyexp.experiment.data import COLUMN, Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import AlgorithmSpec
@@ -25,26 +27,27 @@ _NEEDS = {
 }
 
 
-def _missing_at(trait: str, data: Data) -> str | None:
+def _missing_at(trait: str, block: Block) -> str | None:
     """Where the trait is missing: a phrase, empty for everywhere, None for nowhere."""
     lacking = [
-        point for point, traits in zip(data.points, data.traits, strict=True) if trait not in traits
+        point
+        for point, traits in zip(block.points, block.traits, strict=True)
+        if trait not in traits
     ]
     if not lacking:
         return None
-    return "" if len(lacking) == len(data.points) else f" at {describe(lacking[0], data.swept)}"
+    return "" if len(lacking) == len(block.points) else f" at {describe(lacking[0], block.swept)}"
 
 
 def _refuse(
     who: str, trait: str, data: Data, keys: Keys, doc: Document, mistakes: Mistakes
 ) -> None:
-    where = _missing_at(trait, data)
-    if where is None:
-        return
     need, lack = _NEEDS.get(trait, (f"the trait '{trait}'", "does not have it"))
-    mistakes.add(
-        doc.place(keys), f"{who} needs {need} but generator '{data.generator.name}' {lack}{where}."
-    )
+    for block in data.blocks:
+        where = _missing_at(trait, block)
+        if where is not None:
+            mistakes.add(doc.place(keys), f"{who} needs {need} but {block.named} {lack}{where}.")
+            return
 
 
 def refuse_part(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
@@ -80,12 +83,13 @@ def refuse_parameters(
 ) -> None:
     """Note the first algorithm of an entry that the shape of some data makes impossible."""
     place = doc.place(keys)
-    for spec in specs:
+    for spec, block in itertools.product(specs, data.blocks):
         what = f"impossible parameters of algorithm '{spec.label}'"
+        what += f" for data '{block.label}'" if data.listed else ""
         for rule in _rules(part, spec):
-            cases = ((group.point, group.count, group.shape) for group in data.shapes)
+            cases = ((group.point, group.count, group.shape) for group in block.shapes)
             with guarded("check", part, place):
-                refused = refusal(what, rule, cases, data.swept, len(data.points))
+                refused = refusal(what, rule, cases, block.swept, len(block.points))
             if refused is not None:
                 mistakes.add(place, refused)
                 return
@@ -176,13 +180,16 @@ def refuse_columns(
         All columns, those for the facts of the data included.
     """
     swept = {name for spec in algorithms for name in spec.swept}
-    columns = Counter([*data.points[0], *RESERVED_COLUMNS, *sorted(swept), *measured])
+    columns = Counter([*data.columns, *RESERVED_COLUMNS, *sorted(swept), *measured])
+    # A fact may fill a parameter's column, but not that of the labels.
+    columns.update({COLUMN} & data.facts if data.listed else ())
     for name in [name for name, count in columns.items() if count > 1]:
         if name in swept:
             keys: Keys = ("algorithms",)
         else:
-            keys = ("data",) if name in data.points[0] else ("metrics",)
+            listed = name in (doc.get(("metrics",)) or ())
+            keys = ("data",) if name in data.columns else ("metrics" if listed else "protocol",)
         mistakes.add(
             doc.place(keys), f"two columns of the CSV would be named '{name}'.", "Rename one."
         )
-    return {*columns, *data.generator.extra.get("facts", ())}
+    return {*columns, *data.facts}

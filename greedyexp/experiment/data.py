@@ -1,52 +1,88 @@
-"""The ``data:`` section: a generator and every point of its sweep."""
+"""The ``data:`` section: one generator with its sweep, or a list of such blocks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic_core import to_jsonable_python
-
-from greedyexp.errors import PluginError
-from greedyexp.experiment.asking import guarded, refusal
+from greedyexp.claims.setting import axes_of
+from greedyexp.experiment.blocks import MAX_ROWS, Block, read_block
 from greedyexp.experiment.document import Document
-from greedyexp.experiment.mistakes import Mistakes, Place
-from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.mistakes import Mistakes
+from greedyexp.experiment.model import Point
 from greedyexp.experiment.sentences import show
-from greedyexp.experiment.settings import find_part, read_fixed, refuse_both, refuse_incomplete
-from greedyexp.experiment.shapes import Group, check_memory, read_shapes
-from greedyexp.experiment.sweep import combinations, read_axes, size, sort_key
-from greedyexp.registry import RESERVED, Part
+from greedyexp.experiment.sweep import sort_key
 
-MAX_ROWS = 10_000_000
+# The column that holds the label of a block.
+COLUMN = "data"
 _KEYS = ("data",)
 
 
 @dataclass(frozen=True)
 class Data:
-    """The points of the sweep and what is known of the problems at each.
+    """The blocks of an experiment's data.
 
     Parameters
     ----------
-    generator : Part
-        What makes the problems.
-    points : list of dict
-        All parameters of each point, in canonical order.
-    swept : list of str
-        Parameters with more than one value, in signature order.
-    traits : list of frozenset of str
-        What the problems of each point provide.
-    shapes : list of Group
-        The points by the shape of their problems; empty when the generator tells none.
-    resolved : dict
-        The section with defaults filled in.
+    blocks : list of Block
+        As written.
+    listed : bool
+        Whether they were written as a list; a block without a list has no label.
     """
 
-    generator: Part
-    points: list[dict]
-    swept: list[str]
-    traits: list[frozenset[str]]
-    shapes: list[Group]
-    resolved: dict
+    blocks: list[Block]
+    listed: bool
+
+    @property
+    def points(self) -> list[Point]:
+        """The points of one block after the other."""
+        return [
+            Point(block.generator.name, params, block.label)
+            for block in self.blocks
+            for params in block.points
+        ]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that tell points apart: the label, then all parameters."""
+        names = dict.fromkeys(name for block in self.blocks for name in block.points[0])
+        return [*([COLUMN] if self.listed else []), *names]
+
+    @property
+    def swept(self) -> list[str]:
+        """The columns that take more than one value in a block, and the label of several."""
+        several = {COLUMN} if len(self.blocks) > 1 else set()
+        swept = several.union(*(block.swept for block in self.blocks))
+        return [name for name in self.columns if name in swept]
+
+    def swept_by_all(self) -> list[str]:
+        """The parameters that take more than one value in every block."""
+        return [name for name in self.swept if all(name in block.swept for block in self.blocks)]
+
+    @property
+    def facts(self) -> set[str]:
+        """What the generators tell of each problem, a column each."""
+        return {name for block in self.blocks for name in block.generator.extra.get("facts", ())}
+
+    @property
+    def resolved(self) -> dict | list[dict]:
+        """The section with defaults filled in."""
+        return [block.resolved for block in self.blocks] if self.listed else self.blocks[0].resolved
+
+    def all_have(self, trait: str) -> bool:
+        """Whether the problems of every point provide the trait."""
+        return all(trait in traits for block in self.blocks for traits in block.traits)
+
+    def zipped(self) -> set[str]:
+        """Parameters that are zipped with others."""
+        axes = [axis for block in self.blocks for axis in axes_of(block.resolved.get("sweep"))]
+        return {name for axis in axes if len(axis) > 1 for name in axis}
+
+    def values(self, name: str) -> list:
+        """What a column takes, each value once, in the order of the points."""
+        if self.listed and name == COLUMN:
+            return [block.label for block in self.blocks]
+        found = (params[name] for block in self.blocks for params in block.points if name in params)
+        return list({sort_key(value): value for value in found}.values())
 
 
 def read_data(doc: Document, trials: int, mistakes: Mistakes) -> Data | None:
@@ -59,88 +95,47 @@ def read_data(doc: Document, trials: int, mistakes: Mistakes) -> Data | None:
     trials : int
         Replicates of each point; bounds the size of the sweep.
     """
-    written = doc.get(_KEYS)
     before = len(mistakes.found)
-    generator = _generator(written, doc, mistakes)
-    if generator is None:
+    written = doc.get(_KEYS)
+    if isinstance(written, list):
+        blocks = _read_list(written, doc, trials, mistakes)
+    else:
+        blocks = [read_block(_KEYS, doc, trials, mistakes, listed=False)]
+    if None in blocks or len(mistakes.found) > before:
         return None
-    parameters = Parameters(generator)
-    fixed = read_fixed(written, _KEYS, parameters, doc, mistakes, reserved=RESERVED["generator"])
-    axes = read_axes(written.get("sweep"), (*_KEYS, "sweep"), parameters, doc, mistakes)
-    names = {name for axis in axes for name in axis.names}
-    refuse_both(written, names, _KEYS, doc, mistakes)
-    if len(mistakes.found) == before:
-        refuse_incomplete(parameters, names | fixed.keys(), _KEYS, doc, mistakes)
-    if size(axes) * trials > MAX_ROWS:
+    count = sum(len(block.points) for block in blocks)
+    if count * trials > MAX_ROWS:
         mistakes.add(
-            doc.place((*_KEYS, "sweep")),
-            f"the sweep has {size(axes)} points, with {trials} trial(s) more than"
-            f" {MAX_ROWS} replicates.",
+            doc.place(_KEYS),
+            f"the data have {count} points, with {trials} trial(s) more than {MAX_ROWS}"
+            " replicates.",
             "Sweep fewer values or lower trials.",
         )
         return None
-    rows = [axis.rows(parameters, doc, mistakes) for axis in axes]
-    if len(mistakes.found) > before:
-        return None
-    constant = {**parameters.defaults, **fixed}
-    points = [
-        {name: (combo if name in combo else constant)[name] for name in parameters.names}
-        for combo in combinations(axes, rows)
-    ]
-    order = [name for name in parameters.names if name in names]
-    points.sort(key=lambda point: tuple(sort_key(point[name]) for name in order))
-    swept = [name for name in order if len({sort_key(point[name]) for point in points}) > 1]
-    place = doc.place((*_KEYS, "sweep") if order else _KEYS)
-    impossible = _check(generator, points, order, place)
-    if impossible is not None:
-        mistakes.add(place, impossible)
-        return None
-    shapes = read_shapes(generator, points, place)
-    impossible = _check_memory(shapes, order, len(points))
-    if impossible is not None:
-        mistakes.add(place, impossible)
-    resolved = {"generator": generator.name}
-    resolved |= {k: to_jsonable_python(v) for k, v in constant.items() if k not in names}
-    if axes:
-        resolved["sweep"] = written["sweep"]
-    return Data(generator, points, swept, _traits(generator, points, doc), shapes, resolved)
+    return Data(blocks, isinstance(written, list))
 
 
-def _generator(written: dict, doc: Document, mistakes: Mistakes) -> Part | None:
-    name = written.get("generator")
-    if "generator" not in written:
-        mistakes.add(doc.place(_KEYS), "data names no generator.", "Add 'generator: NAME'.")
-        return None
-    if not isinstance(name, str):
-        mistakes.add(
-            doc.place((*_KEYS, "generator")), f"generator must be a name, but is {show(name)}."
-        )
-        return None
-    return find_part("generator", name, (*_KEYS, "generator"), doc, mistakes)
-
-
-def _check(generator: Part, points: list[dict], order: list[str], place: Place) -> str | None:
-    check = generator.extra.get("check")
-    if check is None:
-        return None
-    cases = ((point, 1, point) for point in points)
-    with guarded("check", generator, place):
-        return refusal("impossible data", lambda p: check(**p), cases, order, len(points))
-
-
-def _check_memory(shapes: list[Group], order: list[str], total: int) -> str | None:
-    cases = ((group.point, group.count, group.shape) for group in shapes)
-    return refusal("impossible data", check_memory, cases, order, total)
-
-
-def _traits(generator: Part, points: list[dict], doc: Document) -> list[frozenset[str]]:
-    if not callable(generator.extra.get("provides")):
-        return [generator.provides(points[0])] * len(points)
-    try:
-        return [generator.provides(point) for point in points]
-    except Exception as error:
-        raise PluginError(
-            f"generator '{generator.name}' cannot say what it provides:"
-            f" {type(error).__name__}: {error}.",
-            place=str(doc.place(_KEYS)),
-        ) from error
+def _read_list(written: list, doc: Document, trials: int, mistakes: Mistakes) -> list[Block | None]:
+    blocks: list[Block | None] = []
+    labels: set[str] = set()
+    for index, item in enumerate(written):
+        keys = (*_KEYS, index)
+        if not isinstance(item, dict):
+            mistakes.add(
+                doc.place(keys),
+                f"a block of data is a mapping, but here is {show(item)}.",
+                "Write generator: NAME and its parameters.",
+            )
+            continue
+        block = read_block(keys, doc, trials, mistakes, listed=True)
+        blocks.append(block)
+        if block is None:
+            continue
+        if block.label in labels:
+            mistakes.add(
+                doc.place(keys),
+                f"two blocks of data have the label '{block.label}'.",
+                "Give one of them a 'label:'.",
+            )
+        labels.add(block.label)
+    return blocks

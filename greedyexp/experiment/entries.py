@@ -67,3 +67,12 @@ def label_of(entry: Entry) -> str:
     """The label as written, or the name."""
     label = entry.settings.get("label")
     return label if isinstance(label, str) else entry.name
+
+
+def refuse_label(label, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
+    """Note a label that is no text of one line."""
+    if not isinstance(label, str) or not label.isprintable() or label.strip() != label or not label:
+        mistakes.add(
+            doc.place(keys),
+            f"label must be a text of one line without spaces around it, but is {show(label)}.",
+        )

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from greedyexp.claims.model import family_of
-from greedyexp.claims.setting import axes_of, setting_of
+from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
 from greedyexp.experiment.claims import read_claims, read_readings, texts_of
@@ -17,7 +17,7 @@ from greedyexp.experiment.compatibility import (
     refuse_part,
     refuse_strangers,
 )
-from greedyexp.experiment.data import Data, read_data
+from greedyexp.experiment.data import COLUMN, Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
 from greedyexp.experiment.entries import read_entries
 from greedyexp.experiment.mistakes import Keys, Mistakes, Place
@@ -26,7 +26,12 @@ from greedyexp.experiment.only import keep_only
 from greedyexp.experiment.overrides import Override, apply_override, parse_override
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.profiles import apply_profile, check_profiles
-from greedyexp.experiment.protocol import Protocol, read_measured, read_protocol
+from greedyexp.experiment.protocol import (
+    Protocol,
+    read_measured,
+    read_protocol,
+    refuse_metrics,
+)
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.settings import (
     find_part,
@@ -36,6 +41,7 @@ from greedyexp.experiment.settings import (
 )
 from greedyexp.experiment.trials import AdaptiveTrials, mistakes_in
 from greedyexp.experiment.yaml_source import read_file
+from greedyexp.protocols.measured import Measured
 from greedyexp.registry import Part, load_plugins
 
 _AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit")
@@ -90,17 +96,17 @@ def load(
     most = adaptive.max if adaptive else settings.trials
     protocol = read_protocol(doc, mistakes)
     data = read_data(doc, most, mistakes)
-    algorithms = read_algorithms(doc, data, most, mistakes)
-    metric_parts = _metrics(settings, data, doc, mistakes)
+    algorithms = read_algorithms(doc, protocol, data, most, mistakes)
+    metric_parts = _metrics(settings, protocol, data, doc, mistakes)
     figures = _drawn(doc, "figure", mistakes)
     tables = _drawn(doc, "table", mistakes)
     mistakes.stop_if_any()
+    measured = read_measured(protocol, metric_parts, doc, mistakes)
     if adaptive:
         if replaced:
             adaptive = adaptive.limited_to(algorithms.named)
             settings = settings.model_copy(update={"trials": adaptive})
-        adaptive = _complete(adaptive, data, metric_parts, algorithms, doc, mistakes)
-    measured = read_measured(protocol, metric_parts, doc, mistakes)
+        adaptive = _complete(adaptive, data, measured, algorithms, doc, mistakes)
     names = [column.name for column in measured]
     columns = refuse_columns(data, algorithms.specs, names, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
@@ -119,7 +125,6 @@ def load(
         protocol=protocol.spec,
         trials=most,
         adaptive=adaptive,
-        generator=data.generator.name,
         points=data.points,
         swept=data.swept,
         algorithms=algorithms.specs,
@@ -129,7 +134,7 @@ def load(
         claims=claims,
         dropped=dropped,
         plugins=plugins,
-        resolved=resolved,
+        resolved=_resolved(settings, plugins, protocol, data, algorithms, doc),
     )
     return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
 
@@ -212,9 +217,15 @@ def _plugins(doc: Document, folder: Path) -> list[str]:
 
 
 def _metrics(
-    settings: Settings, data: Data | None, doc: Document, mistakes: Mistakes
+    settings: Settings,
+    protocol: Protocol | None,
+    data: Data | None,
+    doc: Document,
+    mistakes: Mistakes,
 ) -> list[Part]:
     metrics: list[Part] = []
+    if protocol is not None:
+        refuse_metrics(protocol, settings.metrics, doc, mistakes)
     for index, name in enumerate(settings.metrics):
         keys = ("metrics", index)
         part = find_part("metric", name, keys, doc, mistakes)
@@ -247,19 +258,21 @@ def _drawn(doc: Document, kind: str, mistakes: Mistakes) -> list[tuple[Keys, Par
 def _complete(
     adaptive: AdaptiveTrials,
     data: Data,
-    metrics: list[Part],
+    measured: list[Measured],
     algorithms: Algorithms,
     doc: Document,
     mistakes: Mistakes,
 ) -> AdaptiveTrials:
     """The rule with its success metrics; what the experiment cannot give it is noted."""
-    binary = [part.name for part in metrics if part.extra["binary"]]
-    axes = axes_of(data.resolved.get("sweep"))
+    # A rule looks at one row of a replicate.
+    keyed = any(column.kind == "key" for column in measured)
+    binary = [] if keyed else [one.name for one in measured if one.kind == "success"]
     for keys, message, remedy in mistakes_in(
         adaptive,
-        points=data.points,
-        swept=data.swept,
-        zipped={name for axis in axes if len(axis) > 1 for name in axis},
+        points=[point.params for point in data.points],
+        swept=data.swept_by_all(),
+        somewhere=[name for name in data.swept if name != COLUMN],
+        zipped=data.zipped(),
         metrics=binary,
         algorithms=algorithms.named,
     ):

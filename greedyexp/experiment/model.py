@@ -62,14 +62,13 @@ class Settings(BaseModel):
         Field(description="Python files that register parts, relative to the experiment file."),
     ] = []
     data: Annotated[
-        dict[str, Any], Field(description="The generator, its parameters, and their sweep.")
+        dict[str, Any] | Annotated[list[Any], Field(min_length=1)],
+        Field(description="A generator, its parameters and their sweep; or a list of such blocks."),
     ]
     algorithms: Annotated[
         list[Any], Field(min_length=1, description="Names, or name: {parameters}.")
     ]
-    metrics: Annotated[
-        list[str], Field(min_length=1, description="Names of metrics, a column each.")
-    ]
+    metrics: Annotated[list[str], Field(description="Names of metrics, a column each.")] = []
     figures: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     tables: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     claims: Annotated[
@@ -82,6 +81,30 @@ class Settings(BaseModel):
         dict[str, Any],
         Field(description="Changes for smoke, quick, paper and deep runs, merged over the rest."),
     ] = {}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one data set is drawn from.
+
+    Parameters
+    ----------
+    generator : str
+        Registered name.
+    params : dict
+        Every parameter, validated, in the order of the generator's signature.
+    label : str or None
+        The block of data it belongs to; None when the data are one mapping.
+    """
+
+    generator: str
+    params: dict
+    label: str | None = None
+
+    @property
+    def cells(self) -> dict:
+        """Column -> value: the parameters, and the label in the column ``data``."""
+        return self.params if self.label is None else {"data": self.label, **self.params}
 
 
 @dataclass(frozen=True)
@@ -148,13 +171,12 @@ class Experiment:
         Seconds for one algorithm on one replicate.
     protocol : ProtocolSpec
         How algorithms are evaluated.
-    generator : str
-        Registered name.
-    points : list of dict
-        All parameters of the generator at each point of the sweep, in canonical order: sorted by
-        value, column by column in the order of the generator's signature. No point comes twice.
+    points : list of Point
+        The points of each block of data in canonical order: sorted by value, column by column in
+        the order of the generator's signature. No point comes twice in a block.
     swept : list of str
-        The data parameters that take more than one value, in signature order.
+        The columns of the data that take more than one value in a block, and ``data`` when there
+        are several blocks; in the order of the CSV.
     algorithms : list of AlgorithmSpec
         Sorted by label.
     metrics : list of str
@@ -181,8 +203,7 @@ class Experiment:
     adaptive: AdaptiveTrials | None
     time_limit: float | None
     protocol: ProtocolSpec
-    generator: str
-    points: list[dict]
+    points: list[Point]
     swept: list[str]
     algorithms: list[AlgorithmSpec]
     metrics: list[str]

@@ -27,8 +27,9 @@ def keep_only(
     families : dict of label to str
         The entry label of each algorithm.
     only : tuple of str
-        ``column=value[,value]``, where a column is ``algorithm`` (label or name) or a data
-        parameter. Several of one column add up; different columns restrict each other.
+        ``column=value[,value]``, where a column is ``algorithm`` (label or name), a data parameter
+        or, where the data are a list, ``data`` (the label of a block). Several of one column add
+        up; different columns restrict each other.
 
     Raises
     ------
@@ -36,11 +37,12 @@ def keep_only(
         When a column does not exist or a value does not occur.
     """
     points = list(range(len(experiment.points)))
+    cells = [point.cells for point in experiment.points]
+    columns = ["algorithm", *dict.fromkeys(name for point in cells for name in point)]
     algorithms = experiment.algorithms
     wanted: dict[str, set] = {}
     for text in only:
         column, words = _split(text)
-        columns = ["algorithm", *experiment.points[0]]
         if column not in columns:
             raise ConfigError(
                 f"there is no column '{column}' to choose by.",
@@ -53,7 +55,7 @@ def keep_only(
             if column == "algorithm":
                 found = _algorithms(word, algorithms, families, text)
             else:
-                found = _points(column, word, experiment.points, text)
+                found = _points(column, word, cells, text)
             wanted.setdefault(column, set()).update(found)
     for column, found in wanted.items():
         if column == "algorithm":
@@ -110,9 +112,11 @@ def _algorithms(
 
 def _points(column: str, word: str, points: list[dict], text: str) -> set[int]:
     value = read_text(word, f"--only {text}", lines=False).data
-    found = {index for index, point in enumerate(points) if _same(point[column], value)}
+    values = {index: point[column] for index, point in enumerate(points) if column in point}
+    # A label that reads like a number is a text all the same.
+    found = {index for index, one in values.items() if one == word or _same(one, value)}
     if not found:
-        present = list(dict.fromkeys(show(point[column]) for point in points))
+        present = list(dict.fromkeys(map(show, values.values())))
         told = ", ".join(present[:12]) + (", ..." if len(present) > 12 else "")
         raise ConfigError(
             f"no point has {column} = {show(value)}.",

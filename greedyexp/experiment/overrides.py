@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.document import Document
-from greedyexp.experiment.entries import Entry, label_of, read_entries
+from greedyexp.experiment.entries import Entry, label_of, read_entries, read_entry
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import PaperReference, Settings
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.placement import displace, mentioned
+from greedyexp.experiment.protocol import DEFAULT
 from greedyexp.experiment.ranges import is_range
 from greedyexp.experiment.trials import AdaptiveTrials, Locate, Until
 from greedyexp.experiment.yaml_source import read_text
@@ -60,7 +61,7 @@ def apply_override(doc: Document, override: Override) -> None:
 
     A list or a range for a parameter that takes one value sweeps it; one value for a parameter
     that was swept fixes it. A key that is no setting but a parameter of the generator means
-    ``data.<key>``.
+    ``data.<key>``; of a list of data ``data.<number>.<key>`` is a parameter of one block.
 
     Raises
     ------
@@ -73,7 +74,9 @@ def apply_override(doc: Document, override: Override) -> None:
         return
     done = False
     if head == "data" and rest:
-        done = _set_data(doc, rest, override.value)
+        done = _set_data(doc, rest, override)
+    elif head == "protocol" and rest:
+        done = _set_protocol(doc, rest, override.value)
     elif head == "algorithms" and rest:
         done = _set_entries(doc, "algorithms", rest, override.value)
     elif head == "figures" and rest:
@@ -85,7 +88,7 @@ def apply_override(doc: Document, override: Override) -> None:
         doc.graft(("paper", rest), override.value)
         done = True
     elif not rest and head in _generator_names(doc):
-        done = _set_data(doc, head, override.value)
+        done = _set_data(doc, head, override)
     if not done:
         raise ConfigError(
             f"there is no setting '{override.key}'.",
@@ -104,13 +107,36 @@ def _set_rule(doc: Document, rest: str, override: Override) -> None:
     doc.graft(("trials", *rest.split(".", 1)), override.value)
 
 
-def _set_data(doc: Document, rest: str, value: Document) -> bool:
-    if not isinstance(doc.get(("data",)), dict):
-        raise ConfigError("data must be a mapping.", place=str(doc.place(("data",))))
-    if rest == "generator":
-        doc.graft(("data", "generator"), value)
+def _set_data(doc: Document, rest: str, override: Override) -> bool:
+    data, keys, value = doc.get(("data",)), ("data",), override.value
+    if isinstance(data, list):
+        index, _, rest = rest.partition(".")
+        if not index.isdecimal() or int(index) >= len(data):
+            raise ConfigError(
+                f"data is a list of {len(data)} here, so that its blocks are named by number.",
+                place=override.source,
+                remedy=f"Such as --set data.{len(data) - 1}.{override.key.rpartition('.')[2]}=...",
+            )
+        keys = ("data", int(index))
+    if not isinstance(doc.get(keys), dict):
+        raise ConfigError("data must be a mapping.", place=str(doc.place(keys)))
+    if rest == "generator" or (rest == "label" and isinstance(data, list)):
+        doc.graft((*keys, rest), value)
         return True
-    return _set_parameter(doc, ("data",), rest, value, _generator_parameters(doc))
+    return _set_parameter(doc, keys, rest, value, _generator_parameters(doc, keys))
+
+
+def _set_protocol(doc: Document, name: str, value: Document) -> bool:
+    """Set one parameter of the protocol."""
+    written = doc.get(("protocol",))
+    entry = read_entry(written or DEFAULT, ("protocol",), "protocol", doc, Mistakes())
+    parameters = entry and _part_parameters("protocols", entry)
+    if not parameters or name not in parameters.names:
+        return False
+    if not isinstance(written, dict) or written[entry.name] is None:
+        doc.data["protocol"] = {entry.name: {}}
+    doc.graft(("protocol", entry.name, name), value)
+    return True
 
 
 def _set_parameter(
@@ -183,26 +209,42 @@ def _part_parameters(section: str, entry: Entry) -> Parameters | None:
         return None
 
 
-def _generator_parameters(doc: Document) -> Parameters | None:
-    name = doc.get(("data", "generator"))
+def _generator_parameters(doc: Document, keys: Keys) -> Parameters | None:
+    name = doc.get((*keys, "generator"))
     try:
         return Parameters(find("generator", name)) if isinstance(name, str) else None
     except ConfigError:
         return None
 
 
+def _blocks(doc: Document) -> list[Keys]:
+    """Where the blocks of the data stand."""
+    data = doc.get(("data",))
+    return (
+        [("data", index) for index in range(len(data))] if isinstance(data, list) else [("data",)]
+    )
+
+
 def _generator_names(doc: Document) -> list[str]:
-    parameters = _generator_parameters(doc)
-    return parameters.names if parameters else []
+    found = [_generator_parameters(doc, keys) for keys in _blocks(doc)]
+    return [name for parameters in found if parameters for name in parameters.names]
 
 
 def _known_keys(doc: Document) -> Iterator[str]:
     yield from SETTABLE
     yield from (f"paper.{key}" for key in PaperReference.model_fields)
     yield from (f"trials.{key}" for key in RULE)
-    yield "data.generator"
-    for name in _generator_names(doc):
-        yield from (name, f"data.{name}", f"data.sweep.{name}")
+    for keys in _blocks(doc):
+        block = ".".join(map(str, keys))
+        yield f"{block}.generator"
+        parameters = _generator_parameters(doc, keys)
+        for name in parameters.names if parameters else ():
+            yield from (name, f"{block}.{name}", f"{block}.sweep.{name}")
+    protocol = read_entry(
+        doc.get(("protocol",)) or DEFAULT, ("protocol",), "protocol", doc, Mistakes()
+    )
+    parameters = protocol and _part_parameters("protocols", protocol)
+    yield from (f"protocol.{name}" for name in (parameters.names if parameters else ()))
     for section in ("algorithms", "figures"):
         for entry in read_entries(doc, section, Mistakes()):
             parameters = _part_parameters(section, entry)

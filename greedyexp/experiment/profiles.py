@@ -59,7 +59,8 @@ def apply_profile(doc: Document, profile: str) -> None:
 
     Mappings merge; lists and scalars replace; ``trials`` and each parameter below ``data.sweep``
     are replaced as a whole. A parameter that the profile fixes leaves the sweep, and one that it
-    sweeps is no longer fixed. A profile with another generator brings all of its own data.
+    sweeps is no longer fixed. A profile with another generator brings all of its own data, one with
+    another protocol all of its parameters.
     """
     changes = doc.get(("profiles", profile))
     if isinstance(changes, dict):
@@ -74,6 +75,9 @@ def _merge(doc: Document, keys: Keys, origin: Keys) -> None:
             doc.graft(keys, doc, origin)
             return
         displace(doc, keys, mentioned(change) - {"generator"})
+    if keys == ("protocol",) and _names(base) != _names(change):
+        doc.graft(keys, doc, origin)
+        return
     # A rule for the number of trials, like the values of one sweep, is replaced and not mixed.
     whole = keys == ("trials",) or (keys[:2] == ("data", "sweep") and len(keys) == 3)
     if isinstance(base, dict) and isinstance(change, dict) and not whole:
@@ -81,3 +85,8 @@ def _merge(doc: Document, keys: Keys, origin: Keys) -> None:
             _merge(doc, (*keys, key), (*origin, key))
     elif change is not None or not isinstance(base, dict):
         doc.graft(keys, doc, origin)
+
+
+def _names(protocol) -> list[str]:
+    """The name of a protocol, as all the keys of its mapping."""
+    return list(protocol) if isinstance(protocol, dict) else [protocol]

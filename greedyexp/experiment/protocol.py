@@ -61,6 +61,19 @@ def read_protocol(doc: Document, mistakes: Mistakes) -> Protocol | None:
     return Protocol(part, ProtocolSpec(part.name, ordered))
 
 
+def refuse_metrics(
+    protocol: Protocol, metrics: list[str], doc: Document, mistakes: Mistakes
+) -> None:
+    """Note metrics that the protocol does not compute, or that it lacks any to compute."""
+    name, place = protocol.part.name, doc.place(("metrics",))
+    if protocol.part.extra["metrics"] and not metrics:
+        mistakes.add(
+            place, f"protocol '{name}' needs at least one metric.", "Add 'metrics: [NAME]'."
+        )
+    elif metrics and not protocol.part.extra["metrics"]:
+        mistakes.add(place, f"protocol '{name}' computes no metrics.", "Remove 'metrics'.")
+
+
 def measured_of(config: Mapping) -> list[Measured]:
     """The columns that the protocol of a resolved experiment gives.
 

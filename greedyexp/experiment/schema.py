@@ -45,11 +45,14 @@ def json_schema() -> dict:
         "default": properties["protocol"]["default"],
         **_entries("protocol", defs),
     }
+    named = {"properties": {"generator": {"enum": list(parts("generator"))}}}
+    named["required"] = ["generator"]
+    block = {"type": "object", **named}
+    block["allOf"] = [_when_block(name, part, defs) for name, part in parts("generator").items()]
+    defs["blocks"] = {"type": "array", "items": block, "minItems": 1}
     properties["data"] = {
         "description": properties["data"]["description"],
-        "type": "object",
-        "properties": {"generator": {"enum": list(parts("generator"))}},
-        "required": ["generator"],
+        "anyOf": [{"type": "object", **named}, {"$ref": "#/$defs/blocks"}],
     }
     properties["metrics"]["items"] = _choice("metric")
     properties["algorithms"]["items"] = _entries("algorithm", defs)
@@ -66,7 +69,7 @@ def json_schema() -> dict:
     defs["profile"] = {
         "type": ["object", "null"],
         "properties": {key: properties[key] for key in CHANGEABLE if key != "data"}
-        | {"data": {"type": "object"}},
+        | {"data": {"anyOf": [{"type": "object"}, {"$ref": "#/$defs/blocks"}]}},
         "additionalProperties": False,
     }
     return {
@@ -76,8 +79,26 @@ def json_schema() -> dict:
         "properties": properties,
         "required": settings["required"],
         "additionalProperties": False,
-        "allOf": [_when(name, part, defs) for name, part in parts("generator").items()],
+        "allOf": [
+            *(_when(name, part, defs) for name, part in parts("generator").items()),
+            _metrics_as_needed(),
+        ],
         "$defs": defs,
+    }
+
+
+def _metrics_as_needed() -> dict:
+    """At least one metric, unless the protocol computes none."""
+    needed = {"required": ["metrics"], "properties": {"metrics": {"minItems": 1}}}
+    without = [name for name, part in parts("protocol").items() if not part.extra["metrics"]]
+    if not without:
+        return needed
+    with_settings = {"type": "object", "anyOf": [{"required": [name]} for name in without]}
+    computes_none = {"anyOf": [{"enum": without}, with_settings]}
+    return {
+        "if": {"properties": {"protocol": computes_none}, "required": ["protocol"]},
+        "then": {"properties": {"metrics": {"maxItems": 0}}},
+        "else": needed,
     }
 
 
@@ -97,17 +118,33 @@ def _when(name: str, part: Part, defs: dict) -> dict:
     defs[key] = _settings_of(part, defs)
     defs[key]["properties"]["generator"] = {"const": name, "description": part.summary}
     data = {"$ref": f"#/$defs/{key}"}
+    changed = {"anyOf": [data, {"$ref": "#/$defs/blocks"}]}
     return {
-        "if": {
-            "properties": {"data": {"properties": {"generator": {"const": name}}}},
-            "required": ["data"],
-        },
+        "if": {"properties": {"data": _made_by(name)}, "required": ["data"]},
         "then": {
             "properties": {
                 "data": data,
-                "profiles": {"additionalProperties": {"properties": {"data": data}}},
+                "profiles": {"additionalProperties": {"properties": {"data": changed}}},
             }
         },
+    }
+
+
+def _when_block(name: str, part: Part, defs: dict) -> dict:
+    """If the generator of a block of data is this one, then the block has its parameters."""
+    key = f"block.{name}"
+    defs[key] = _settings_of(part, defs)
+    defs[key]["properties"]["generator"] = {"const": name, "description": part.summary}
+    label = {"type": "string", "description": "What the column 'data' calls the block."}
+    defs[key]["properties"]["label"] = label
+    return {"if": _made_by(name), "then": {"$ref": f"#/$defs/{key}"}}
+
+
+def _made_by(name: str) -> dict:
+    return {
+        "type": "object",
+        "properties": {"generator": {"const": name}},
+        "required": ["generator"],
     }
 
 
@@ -139,7 +176,7 @@ def _settings_of(part: Part, defs: dict) -> dict:
     parameters = _parameters(part, defs)
     reserved = RESERVED.get(part.kind, ())
     properties = dict(parameters)
-    if "label" in reserved:
+    if part.kind == "algorithm":
         properties["label"] = {"type": "string", "description": "How rows and figures call it."}
     if "tuning" in reserved and part.takes_grid:
         properties["tuning"] = {"enum": list(TUNINGS), "description": "How a point is chosen."}

@@ -73,6 +73,7 @@ def mistakes_in(
     *,
     points: list[dict],
     swept: list[str],
+    somewhere: list[str],
     zipped: set[str],
     metrics: list[str],
     algorithms: set[str],
@@ -83,8 +84,10 @@ def mistakes_in(
     ----------
     points : list of dict
         All parameters of the data at each point of the sweep.
-    swept, zipped : list and set of str
-        Swept data parameters, and those that are zipped with others.
+    swept, somewhere : list of str
+        Data parameters that every block of the data sweeps, and those that any does.
+    zipped : set of str
+        Those that are zipped with others.
     metrics : list of str
         Metrics whose values are 0 and 1.
     algorithms : set of str
@@ -100,7 +103,7 @@ def mistakes_in(
     if trials.min > trials.max:
         found.append((("min",), f"min = {trials.min} is more than max = {trials.max}.", ""))
     if trials.locate is not None:
-        found += _impossible_along(trials.locate.of, points, swept, zipped)
+        found += _impossible_along(trials.locate.of, points, swept, somewhere, zipped)
     known = {*algorithms, "default"}
     for key, metric in trials.success.items():
         if key not in known:
@@ -119,16 +122,21 @@ def mistakes_in(
     return found
 
 
-def _impossible_along(name: str, points: list[dict], swept: list[str], zipped: set[str]) -> Found:
+def _impossible_along(
+    name: str, points: list[dict], swept: list[str], somewhere: list[str], zipped: set[str]
+) -> Found:
     """Why nothing can be located along a parameter, if so."""
     remedy = ""
-    if name not in swept:
+    if name in somewhere and name not in swept:
+        wrong = f"'{name}' is not swept in every block of data, so that nothing can be located in"
+        wrong += " the others."
+    elif name not in swept:
         wrong = f"'{name}' is not swept, so that nothing can be located along it."
         remedy = did_you_mean(name, swept)
     elif name in zipped:
         wrong = f"{name} is zipped with others, so that nothing can be located along it alone."
         remedy = "Sweep it on its own."
-    elif not all(_is_finite(point[name]) for point in points):
+    elif not all(_is_finite(point.get(name)) for point in points):
         wrong = f"{name} is not a finite number everywhere: nothing can be located along it."
     else:
         return []

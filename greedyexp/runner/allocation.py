@@ -177,7 +177,7 @@ def series_of(experiment) -> list[Series]:
     groups: dict[tuple, list[int]] = {}
     for index, point in enumerate(experiment.points):
         along = adaptive.locate.of if adaptive.locate else None
-        key = repr([index if along is None else [v for k, v in point.items() if k != along]])
+        key = repr([index if along is None else [v for k, v in point.cells.items() if k != along]])
         groups.setdefault(key, []).append(index)
     return [
         _series(experiment, points, number, spec)
@@ -193,7 +193,7 @@ def _series(experiment, points: list[int], number: int, spec) -> Series:
     if adaptive.until is not None:
         return Series(np.array(points), number, metric, Narrow(adaptive.until.half_width, *sizes))
     locate = adaptive.locate
-    # Points are sorted by value, so that these increase.
-    values = np.array([experiment.points[index][locate.of] for index in points])
+    # The points of a block are sorted by value, so that these increase.
+    values = np.array([experiment.points[index].params[locate.of] for index in points])
     rule = Locate(values, locate.threshold, locate.half_width, *sizes)
     return Series(np.array(points), number, metric, rule)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from greedyexp import registry
+from greedyexp.experiment.data import COLUMN
 from greedyexp.registry import RESERVED_COLUMNS
 from greedyexp.runner.canonical import plain_data
 
@@ -18,7 +19,8 @@ class Columns:
     Parameters
     ----------
     data : tuple of str
-        Parameters of the generator, in the order of its signature.
+        The label of the block where the data are a list; then the parameters of the generators, in
+        the order of their signatures.
     swept : tuple of str
         Parameters that vary inside an algorithm's entry.
     measured : tuple of str
@@ -49,12 +51,14 @@ class Columns:
 
 def columns_of(experiment) -> Columns:
     """The columns of an experiment, which are distinct: loading it refuses others."""
-    generator = registry.find("generator", experiment.generator)
+    generators = dict.fromkeys(point.generator for point in experiment.points)
+    parameters = [registry.find("generator", name).parameters.model_fields for name in generators]
+    label = [] if experiment.points[0].label is None else [COLUMN]
     protocol = registry.find("protocol", experiment.protocol.name)
     metrics = [registry.find("metric", name) for name in experiment.metrics]
     measured = protocol.extra["columns"](metrics, **experiment.protocol.params)
     return Columns(
-        data=tuple(generator.parameters.model_fields),
+        data=(*label, *dict.fromkeys(name for fields in parameters for name in fields)),
         swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),
         measured=tuple(column.name for column in measured),
     )

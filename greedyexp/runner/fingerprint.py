@@ -23,8 +23,8 @@ RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.canonical", "greed
 class Fingerprints:
     """Keys for the rows of one experiment.
 
-    The time limit and the label are left out on purpose: neither changes a number. A row whose
-    time limit was too short is computed again with ``retry_failed``.
+    The time limit and the labels of algorithms and of blocks of data are left out on purpose: none
+    changes a number. A row whose time limit was too short is computed again with ``retry_failed``.
 
     Parameters
     ----------
@@ -33,35 +33,41 @@ class Fingerprints:
 
     def __init__(self, experiment):
         self._experiment = experiment
-        self._generator = registry.find("generator", experiment.generator)
         self._points: dict[int, bytes] = {}
-        self._algorithms = [self._of_algorithm(spec) for spec in experiment.algorithms]
+        self._algorithms: dict[str, list[bytes]] = {}
+        for name in dict.fromkeys(point.generator for point in experiment.points):
+            generator = registry.find("generator", name)
+            self._algorithms[name] = [
+                self._of_algorithm(spec, generator) for spec in experiment.algorithms
+            ]
 
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
         """32 bytes for the algorithm of that index on that replicate of the point of that index."""
+        source = self._experiment.points[point]
         if point not in self._points:
-            self._points[point] = self._of_point(self._experiment.points[point])
-        head = self._points[point] + self._algorithms[algorithm]
+            self._points[point] = self._of_point(source)
+        head = self._points[point] + self._algorithms[source.generator][algorithm]
         return hashlib.sha256(head + str(replicate).encode("ascii")).digest()
 
-    def _of_point(self, params: dict) -> bytes:
+    def _of_point(self, point) -> bytes:
+        generator = registry.find("generator", point.generator)
         return digest(
             {
                 "seed": self._experiment.seed,
-                "generator": self._generator.name,
-                "params": params,
-                "files": _contents(self._generator, params),
+                "generator": generator.name,
+                "params": point.params,
+                "files": _contents(generator, point.params),
             }
         )
 
-    def _of_algorithm(self, spec) -> bytes:
+    def _of_algorithm(self, spec, generator: Part) -> bytes:
         experiment = self._experiment
         part = registry.find("algorithm", spec.name)
         protocol = registry.find("protocol", experiment.protocol.name)
         metrics = [registry.find("metric", name) for name in experiment.metrics]
         return digest(
             {
-                "generator_code": code_version.of_function(self._generator.function),
+                "generator_code": code_version.of_function(generator.function),
                 "algorithm": spec.name,
                 "params": spec.params,
                 "tuning": spec.tuning,

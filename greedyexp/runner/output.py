@@ -50,14 +50,14 @@ class _Rows:
         self._plan = plan
         self._columns = columns
         self._journal = journal
-        self._point: tuple[int, list[str]] = (-1, [])
+        self._point: tuple[int, dict[str, str]] = (-1, {})
 
     def write_table(self, write: Write) -> None:
         facts = self._fact_names()
         write(self._columns.of_table(facts))
         for slot, entry in self._finished():
             head = [
-                *self._data_cells(slot.point),
+                *self._data_cells(slot.point, entry.facts),
                 *(cell(entry.facts.get(name)) for name in facts),
                 *self._algorithm_cells(slot),
                 entry.outcome.status.value,
@@ -70,7 +70,7 @@ class _Rows:
     def write_timings(self, write: Write) -> None:
         write(self._columns.of_timings)
         for slot, _, seconds in self._plan.timings(self._journal):
-            write([*self._data_cells(slot.point), *self._algorithm_cells(slot), cell(seconds)])
+            write([*self._data_cells(slot.point, {}), *self._algorithm_cells(slot), cell(seconds)])
 
     def _fact_names(self) -> tuple[str, ...]:
         """Every fact of every problem, in the order in which the rows bring them up."""
@@ -86,11 +86,16 @@ class _Rows:
                 if slot.key in entries:
                     yield slot, entries[slot.key]
 
-    def _data_cells(self, point: int) -> list[str]:
+    def _data_cells(self, point: int, facts: dict) -> list[str]:
+        """Label and parameters; a fact stands where only other generators have the parameter."""
         if self._point[0] != point:
-            params = self._plan.experiment.points[point]
-            self._point = (point, [cell(params[name]) for name in self._columns.data])
-        return self._point[1]
+            cells = self._plan.experiment.points[point].cells
+            known = {name: cell(cells[name]) for name in self._columns.data if name in cells}
+            self._point = (point, known)
+        known = self._point[1]
+        return [
+            known[name] if name in known else cell(facts.get(name)) for name in self._columns.data
+        ]
 
     def _algorithm_cells(self, slot: Slot) -> list[str]:
         spec = self._plan.experiment.algorithms[slot.algorithm]

@@ -215,7 +215,8 @@ class Plan:
                     if keys[point, replicate, algorithm] not in finished
                 )
                 if left:
-                    yield Item(point, self.experiment.points[point], replicate, left)
+                    source = self.experiment.points[point]
+                    yield Item(point, source.generator, source.params, replicate, left)
 
 
 class Batches:

@@ -12,14 +12,15 @@ from greedyexp.runner.work import Bench, describe
 
 
 def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
-    """Run every algorithm once on the first point's first data set, in this process.
+    """Run every algorithm once, in this process, on the first data set of each block of data.
 
     Nothing is written. The numbers are those of the real run.
 
     Returns
     -------
     list of (label, Outcome, seconds)
-        Seconds include the compilation of kernels.
+        Seconds include the compilation of kernels. Where the data are a list, the label names the
+        block too.
 
     Raises
     ------
@@ -27,9 +28,16 @@ def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
         When a part or a plugin cannot be used.
     """
     work = describe(experiment, columns_of(experiment).not_for_facts)
-    item = Item(0, experiment.points[0], 0, tuple(range(len(work.algorithms))))
+    everything = tuple(range(len(work.algorithms)))
+    first: dict[str | None, Item] = {}
+    for index, point in enumerate(experiment.points):
+        first.setdefault(point.label, Item(index, point.generator, point.params, 0, everything))
+    tried = []
     with threadpool_limits(limits=1):
-        return [
-            (work.algorithms[result.algorithm].label, result.outcome, result.seconds)
-            for result in run_item(Bench(work), item)
-        ]
+        bench = Bench(work)
+        for label, item in first.items():
+            where = "" if label is None else f" on {label}"
+            for result in run_item(bench, item):
+                name = f"{work.algorithms[result.algorithm].label}{where}"
+                tried.append((name, result.outcome, result.seconds))
+    return tried

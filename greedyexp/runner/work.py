@@ -46,7 +46,7 @@ class Work:
     """
 
     seed: int
-    generator: str
+    generators: tuple[str, ...]
     protocol: str
     protocol_params: dict
     metrics: tuple[str, ...]
@@ -59,7 +59,7 @@ def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
     """The work of an experiment."""
     return Work(
         seed=experiment.seed,
-        generator=experiment.generator,
+        generators=tuple(dict.fromkeys(point.generator for point in experiment.points)),
         protocol=experiment.protocol.name,
         protocol_params=experiment.protocol.params,
         metrics=tuple(experiment.metrics),
@@ -92,28 +92,30 @@ class Bench:
                     " code.",
                 )
         self._work = work
-        self._generator = registry.find("generator", work.generator)
+        self._generators = {name: registry.find("generator", name) for name in work.generators}
         self._protocol = registry.find("protocol", work.protocol)
         self._metrics = tuple(registry.find("metric", name) for name in work.metrics)
         self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
         columns = self._protocol.extra["columns"](self._metrics, **work.protocol_params)
         self._columns = frozenset(column.name for column in columns)
 
-    def problem(self, params: dict, replicate: int) -> Problem:
+    def problem(self, generator: str, params: dict, replicate: int) -> Problem:
         """One data set."""
         work = self._work
-        rng = seeds.data_stream(work.seed, work.generator, params, replicate)
-        problem = self._generator.function(rng, **params)
+        rng = seeds.data_stream(work.seed, generator, params, replicate)
+        problem = self._generators[generator].function(rng, **params)
         for name, value in problem.facts.items():
             if name in work.reserved or (name in params and params[name] != value):
                 raise ValueError(f"the data have a fact '{name}', which names another column")
         _freeze(problem)
         return problem
 
-    def outcome(self, problem: Problem, params: dict, replicate: int, algorithm: int) -> Outcome:
+    def outcome(
+        self, problem: Problem, generator: str, params: dict, replicate: int, algorithm: int
+    ) -> Outcome:
         """One algorithm on one data set; an exception is an outcome like any other."""
         work, task = self._work, self._work.algorithms[algorithm]
-        rng = seeds.algorithm_stream(work.seed, work.generator, params, replicate, task.name)
+        rng = seeds.algorithm_stream(work.seed, generator, params, replicate, task.name)
         try:
             found = self._protocol.function(
                 problem,
@@ -139,8 +141,8 @@ class Bench:
 
 def _freeze(problem: Problem) -> None:
     """Make the data read-only: all algorithms get the same arrays, whatever one of them does."""
-    held = [*problem.X, *problem.y, *problem.X_test, *problem.y_test]
-    for array in [*held, *([] if problem.truth is None else [problem.truth])]:
+    held = [*problem.X, *problem.y, *problem.X_test, *problem.y_test, problem.truth, problem.start]
+    for array in [one for one in held if one is not None]:
         array.flags.writeable = False
 
 

@@ -94,7 +94,7 @@ def run_item(
     """
     watch = Stopwatch(compiling)
     try:
-        problem = bench.problem(item.params, item.replicate)
+        problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
     except Exception as error:
         failure = data_failure(error)
@@ -104,7 +104,7 @@ def run_item(
     channel.send((Kind.DATA, known, watch.seconds() / len(item.algorithms)))
     for algorithm in item.algorithms:
         watch = Stopwatch(compiling)
-        outcome = bench.outcome(problem, item.params, item.replicate, algorithm)
+        outcome = bench.outcome(problem, item.generator, item.params, item.replicate, algorithm)
         if compiling.fresh.found and may_start_over:
             return False
         channel.send((Kind.RESULT, outcome, watch.seconds()))

@@ -9,7 +9,10 @@ import click
 from greedyexp import shipped
 from greedyexp.cli import options, text
 
-KINDS = ("generators", "algorithms", "metrics", "figures", "tables", "datasets", "configs")
+KINDS = (
+    *("generators", "algorithms", "protocols", "metrics", "figures", "tables"),
+    *("datasets", "configs"),
+)
 
 
 @click.command("list", short_help="Names of parts and configs.")

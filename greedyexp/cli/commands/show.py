@@ -17,7 +17,7 @@ from greedyexp.cli import options, text
 def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     """Show what NAME is, where it comes from and which parameters it takes.
 
-    NAME is a generator, algorithm, metric, figure, table, data set or shipped config.
+    NAME is a generator, algorithm, protocol, metric, figure, table, data set or shipped config.
     """
     from greedyexp import registry
     from greedyexp.datasets import catalogue
@@ -44,11 +44,16 @@ def part_words(part) -> str:
     """A part as text: kind, title, docstring, facts and the table of its parameters."""
     import inspect
 
+    from greedyexp import registry
     from greedyexp.cli import docstrings, parameters
 
     facts = [("paper", part.paper), ("requires", ", ".join(part.requires))]
     if part.kind == "algorithm":
+        facts.append(("makes", registry.YIELDS[part.extra["yields"]]))
         facts.append(("tuning", "along a grid of its own" if part.takes_grid else "none"))
+    if part.kind == "protocol":
+        facts.append(("takes", registry.YIELDS[part.extra["takes"]]))
+        facts.append(("metrics", "at least one" if part.extra["metrics"] else "none"))
     if part.kind == "metric":
         facts.append(("better", part.extra.get("better") or "neither"))
     facts.append(("file", inspect.getsourcefile(part.function) or ""))

@@ -18,14 +18,17 @@ class Item:
     ----------
     point : int
         Index of the sweep point.
+    generator : str
+        What draws the data there.
     params : dict
-        Its complete generator parameters.
+        Its complete parameters.
     replicate : int
     algorithms : tuple of int
         Indices of the algorithms.
     """
 
     point: int
+    generator: str
     params: dict
     replicate: int
     algorithms: tuple[int, ...]

@@ -9,10 +9,11 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from greedyexp.errors import PluginError, UserError
 from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.runner.engines.base import Batch, Item, Result
+from greedyexp.runner.engines.base import Batch, Result
 from greedyexp.runner.messages import Kind, inherited, pair
 from greedyexp.runner.work import Work
 
@@ -142,7 +143,7 @@ class Member:
         first, *others = self._batch[self._item :]
         left = first.algorithms[self._algorithm :]
         self._batch = []
-        return [Item(first.point, first.params, first.replicate, left), *others]
+        return [replace(first, algorithms=left), *others]
 
     def end(self, *, patience: float = 0.0) -> None:
         """Close the channel, at which an idle worker leaves, and kill it when it does not."""

@@ -70,7 +70,8 @@ def usable_cores() -> int:
 
 
 def _refuse_parts_of_the_session(work: Work) -> None:
-    wanted = [("generator", work.generator)]
+    wanted = [("protocol", work.protocol)]
+    wanted += [("generator", name) for name in work.generators]
     wanted += [("algorithm", task.name) for task in work.algorithms]
     wanted += [("metric", name) for name in work.metrics]
     for kind, name in wanted:

@@ -45,7 +45,7 @@ def run_item(bench: Bench, item: Item) -> Iterator[Result]:
     """Make a data set and run its algorithms."""
     start = time.perf_counter()
     try:
-        problem = bench.problem(item.params, item.replicate)
+        problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
     except Exception as error:
         for algorithm in item.algorithms:
@@ -54,6 +54,8 @@ def run_item(bench: Bench, item: Item) -> Iterator[Result]:
     data_seconds = (time.perf_counter() - start) / len(item.algorithms)
     for algorithm in item.algorithms:
         start = time.perf_counter()
-        outcome: Outcome = bench.outcome(problem, item.params, item.replicate, algorithm)
+        outcome: Outcome = bench.outcome(
+            problem, item.generator, item.params, item.replicate, algorithm
+        )
         seconds = time.perf_counter() - start
         yield Result(item.point, item.replicate, algorithm, outcome, known, seconds, data_seconds)
