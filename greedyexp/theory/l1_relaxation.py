@@ -58,25 +58,25 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None
     Moucer, Taylor & Bach (2024), Proposition 8, Lemmas 21 and 22.
     """
     P = checked_design(design)
-    n, p = P.shape
-    if not relaxation_fits(n, p):
-        raise DataError(
-            f"the relaxation for {n} samples and {p} columns needs a dense system beyond memory;"
-            f" with independent columns up to {LARGEST_ORDER} fit, else samples and columns with"
-            f" n (n + 1) / 2 + p <= {LARGEST_SYSTEM}."
-        )
     known = known or spectrum(P)
-    eta, factor = _independent(known, tol) if known.rank == p else _dependent(P, known, tol)
-    lower = _from_weights(P, eta, known.rank)
+    p, rank = P.shape[1], known.rank
+    if not relaxation_fits(rank, p):
+        raise DataError(
+            f"the relaxation for {p} columns of rank {rank} needs dense matrices beyond memory;"
+            f" up to {LARGEST_ORDER} independent columns fit, else a rank with"
+            f" rank (rank + 1) / 2 + p <= {LARGEST_SYSTEM}."
+        )
+    eta, factor = _independent(known, tol) if rank == p else _dependent(P, known, tol)
+    lower = _from_weights(P, eta, rank)
     upper = _from_factor(P, factor, known)
     return Constant(upper, min(lower, upper), upper)
 
 
-def relaxation_fits(n_samples: int, p: int) -> bool:
-    """Whether ``curvature_l1_sdp`` takes designs of this shape."""
-    if p <= n_samples:
+def relaxation_fits(rank: int, p: int) -> bool:
+    """Whether ``curvature_l1_sdp`` takes p columns of that rank, at most min(n, p)."""
+    if rank == p:
         return p <= LARGEST_ORDER
-    return n_samples * (n_samples + 1) // 2 + p <= LARGEST_SYSTEM
+    return rank * (rank + 1) // 2 + p <= LARGEST_SYSTEM
 
 
 def _independent(known: Spectrum, tol: float):
@@ -103,7 +103,8 @@ def _from_weights(P: np.ndarray, eta: np.ndarray, rank: int) -> float:
     Directly: sum eta max_i (P_i^T v)^2 >= v^T P Diag(eta) P^T v >= lambda_min ||v||^2.
     """
     weighted = spectrum(P * np.sqrt(eta))
-    least = weighted.values[rank - 1] - weighted.error - 2 * EPS * weighted.values[0]
+    # The entries of the weighted design are rounded, too.
+    least = weighted.values[rank - 1] - weighted.error - 2 * EPS * np.linalg.norm(weighted.values)
     return float(max(least, 0.0) ** 2 / (len(P) * eta.sum()) * (1 - (P.shape[1] + 8) * EPS))
 
 
