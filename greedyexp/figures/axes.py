@@ -23,6 +23,24 @@ def make_logarithmic(axis: plt.Axes) -> None:
     axis.xaxis.set_minor_locator(NullLocator())
 
 
+def iteration_axis(axis: plt.Axes, last: float, scale: str) -> None:
+    """A horizontal axis from iteration 0 to the last, which a logarithmic one shows too.
+
+    Parameters
+    ----------
+    scale : {"linear", "log"}
+    """
+    if scale == "linear":
+        axis.set_xlim(-0.015 * last, 1.015 * last)
+        return
+    # Linear up to 1, so that iteration 0 has its place.
+    axis.set_xscale("symlog", linthresh=1, linscale=0.3)
+    ticks = log_ticks(1.0, max(last, 10.0))
+    axis.set_xticks([0.0, *ticks], ["0", *number_texts(ticks)])
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xlim(-0.12, last * 1.1)
+
+
 class LogAxis:
     """Places on a logarithmic axis that has 0 as a tick of its own, apart at the left.
 

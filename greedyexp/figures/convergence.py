@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
 from pydantic import Field
 
-from greedyexp.figures.axes import log_ticks, number_texts
+from greedyexp.figures.axes import iteration_axis
 from greedyexp.figures.options import Line, Panel, Row
 from greedyexp.figures.panels import Panels, inside, laid_out, title
 from greedyexp.figures.strands import Strands
@@ -20,6 +19,7 @@ from greedyexp.frames.context import Context
 from greedyexp.frames.counts import require_columns
 from greedyexp.frames.labels import axis_label, number
 from greedyexp.frames.records import by_entry, replicates
+from greedyexp.frames.sizes import with_sizes
 from greedyexp.frames.spread import spread_text
 from greedyexp.frames.trajectories import TWICE, curve, trajectories
 from greedyexp.registry import figure
@@ -70,6 +70,7 @@ def convergence(
     its exponent, guarantee^2 / gap_0, which some plots show and nothing proves. A line ends before
     its gap first reaches ``floor``. Replicates that failed are left out and counted below.
     """
+    frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in (row, panel, *line) if name))
     require_columns(frame, keys)
     frame = by_entry(frame, context, keys)
@@ -134,16 +135,7 @@ def _draw_bound(axis, points: pd.DataFrame, kind: str, colour) -> None:
 
 
 def _apply_scales(axis, measured: pd.DataFrame, curves: dict, scale: str, floor: float) -> None:
-    last = measured["iteration"].max()
-    if scale == "log":
-        # Linear up to 1, so that iteration 0 has its place.
-        axis.set_xscale("symlog", linthresh=1, linscale=0.3)
-        ticks = log_ticks(1.0, max(last, 10))
-        axis.set_xticks([0.0, *ticks], ["0", *number_texts(ticks)])
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.set_xlim(-0.12, last * 1.1)
-    else:
-        axis.set_xlim(-0.015 * last, 1.015 * last)
+    iteration_axis(axis, measured["iteration"].max(), scale)
     axis.set_yscale("log")
     axis.set_ylim(*_heights(measured, curves, floor))
 

@@ -23,6 +23,7 @@ from greedyexp.frames.counts import require_columns, require_numbers
 from greedyexp.frames.hits import hits
 from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import by_entry, records, replicates
+from greedyexp.frames.sizes import with_sizes
 from greedyexp.frames.spread import spread_text
 from greedyexp.registry import figure
 
@@ -57,6 +58,7 @@ def epsilon_curve(
     did. On a logarithmic axis 0 stands apart at the left and no line leads to it. Replicates that
     failed are left out and counted below.
     """
+    frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in (row, panel, x) if name))
     require_columns(frame, keys)
     frame = by_entry(frame, context, keys)

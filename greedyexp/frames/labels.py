@@ -56,7 +56,12 @@ def levels_text(values: Mapping) -> str:
         A column of None stands for no column; an empty cell (nan) is left out.
     """
     return ", ".join(
-        str(value).replace("_", " ") if column in _NAMES else f"{letter(column)} = {number(value)}"
+        _words(value) if column in _NAMES else f"{letter(column)} = {_words(value)}"
         for column, value in values.items()
         if column is not None and not (isinstance(value, float) and math.isnan(value))
     )
+
+
+def _words(value) -> str:
+    """A value as running text has it: names without their underscores."""
+    return value.replace("_", " ") if isinstance(value, str) else number(value)

@@ -1,0 +1,127 @@
+"""Constants of a design against its size: means over replicates, with intervals."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from greedyexp.figures.axes import LogAxis
+from greedyexp.figures.intervals import draw_interval, least_gap
+from greedyexp.figures.looks import Looks
+from greedyexp.figures.marks import Mark, draw_mark, mark_handle
+from greedyexp.figures.options import Line, Panel, Row
+from greedyexp.figures.panels import Panels, inside, laid_out, title
+from greedyexp.frames import notes
+from greedyexp.frames.constants import enclosure_text, means
+from greedyexp.frames.context import Context
+from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.labels import axis_label
+from greedyexp.frames.records import by_entry
+from greedyexp.frames.sizes import with_sizes
+from greedyexp.registry import figure
+
+
+def _columns(*, x, panel, row, line, mark, **_) -> list[str]:
+    named = (x, panel, row, *line, mark if isinstance(mark, str) else None)
+    return [*(name for name in named if name), "value", "lower", "upper"]
+
+
+@figure("constants", title="Constants", columns=_columns)
+def constants(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    x: Annotated[str, Field(description="column along the horizontal axis")] = "p",
+    panel: Panel = None,
+    row: Row = None,
+    line: Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
+    scale: Annotated[
+        Literal["linear", "log"], Field(description="scale of the horizontal axis")
+    ] = "linear",
+    mark: Mark = None,
+) -> Figure:
+    """The mean of each constant over replicates against ``x``, one line for each.
+
+    Bars are 95% t intervals of the mean, set slightly beside one another; one that reaches 0 goes
+    on below the logarithmic axis and ends in an arrow. Replicates that failed are not in the means
+    and are counted below, as are means of 0, which the axis cannot show.
+    """
+    frame = with_sizes(frame)
+    keys = list(dict.fromkeys(name for name in (row, panel, *line, x) if name))
+    require_columns(frame, keys)
+    frame = by_entry(frame, context, keys)
+    table = means(frame, keys)
+    require_numbers(table, x)
+    along = LogAxis(x, table[x]) if scale == "log" else None
+    table = table.assign(place=along.places(table[x]) if along else table[x].astype(float))
+    drawn = table[table["value"] > 0]
+    looks = Looks(table, line)
+    panels = Panels(laid_out(frame, row=row, panel=panel), height=3.0)
+    for axis, values in panels:
+        axis.set_yscale("log")
+        axis.set_ylim(*_heights(drawn))
+        points = inside(drawn, values)
+        _draw_lines(axis, points, table["place"], line, looks, logarithmic=along is not None)
+        if along:
+            along.apply(axis)
+        draw_mark(axis, inside(frame, values), mark)
+        title(axis, values, context)
+    panels.label(axis_label(x), "value of the constant")
+    panels.legend([*looks.handles(context), *mark_handle(mark, x)])
+    panels.note(_note(frame, table, context, keys))
+    return panels.figure
+
+
+def _heights(drawn: pd.DataFrame) -> tuple[float, float]:
+    """All means and the upper ends; lower ends as far as they are near."""
+    if drawn.empty:
+        return 0.1, 1.0
+    low, high = drawn["value"].min(), drawn["value"].max()
+    ends = drawn["high"][np.isfinite(drawn["high"])]
+    high = max(high, *ends) if len(ends) else high
+    near = drawn["low"][drawn["low"] > low / 3]
+    low = min(low, *near) if len(near) else low
+    margin = max((high / low) ** 0.05, 1.1)
+    return low / margin, high * margin
+
+
+def _draw_lines(
+    axis,
+    table: pd.DataFrame,
+    places: pd.Series,
+    line: list[str],
+    looks: Looks,
+    *,
+    logarithmic: bool,
+) -> None:
+    at = np.log(places) if logarithmic else places
+    shifts = looks.places(min(0.3 * least_gap(at), 0.004 * (at.max() - at.min()) * len(looks)))
+    for key, points in table.groupby(line, sort=True):
+        look = looks.of(*key)
+        place = points["place"]
+        beside = place * np.exp(shifts[key]) if logarithmic else place + shifts[key]
+        axis.plot(beside, points["value"], **look, gid="mean")
+        for where, point in zip(beside, points.itertuples(), strict=True):
+            draw_interval(axis, where, point.low, point.high, look["color"])
+
+
+def _note(frame: pd.DataFrame, table: pd.DataFrame, context: Context, keys: list[str]) -> list[str]:
+    fewest, most = table["replicates"].min(), table["replicates"].max()
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    hidden = int((table["value"] <= 0).sum())
+    empty = int(table["value"].isna().sum())
+    lines = [
+        f"{notes.origin(context)}: means over {count} replicates with 95% t intervals",
+        notes.failures_text(frame, "not in the means"),
+        enclosure_text(frame, context),
+        notes.pooled_text(frame, keys),
+    ]
+    if hidden:
+        lines.append(f"Means of 0, not drawn: {hidden}.")
+    if empty:
+        lines.append(f"Points without a value: {empty}.")
+    return lines
