@@ -4,10 +4,10 @@ All take ``(problem, optimum, *, support=None, **parameters)``. The gap is that 
 ``optimum.value``: proofs that compare with a point hold for the point found, exact or not. The
 constants enter by their certified ends, so that every bound is one for the problem at hand.
 
-With ``support``, a mask of features, the guarantee is the local one: it bounds the gap from an
-iteration on after which no iterate has a nonzero coefficient outside. Steps then are those of the
-method on the columns of the support with the L of all columns, since that sets their length; what
-depends on the start is left out.
+With ``support``, a mask or indices of features, the guarantee is the local one: it bounds the gap
+from an iteration on after which no iterate has a nonzero coefficient outside. Steps then are those
+of the method on the columns of the support with the L of all columns, since that sets their length;
+what depends on the start is left out.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def rmp(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> Guar
     return Guarantee(rate, 1, far, 1)
 
 
-def ultimate(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> Guarantee:
+def ultimate(problem: Problem, optimum: Optimum, *, support=None, **_) -> Guarantee:
     """gap_k <= (1 - mu1L / L1)^k gap_0 whatever the rank and lam (Proposition 20).
 
     The loss is L1-smooth and mu1L-strongly convex in the gauge of the columns; with independent
@@ -151,7 +151,7 @@ def _columns(problem: Problem, support) -> np.ndarray | None:
     """The design or its columns on the support; None when they are zero or there are none."""
     P = problem.X[0]
     if support is not None:
-        P = P[:, np.asarray(support, dtype=bool)]
+        P = P[:, np.asarray(support)]
     return P if P.any() else None
 
 

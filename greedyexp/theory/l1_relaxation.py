@@ -69,7 +69,7 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None
     eta, factor = _independent(known, tol) if rank == p else _dependent(P, known, tol)
     lower = _from_weights(P, eta, rank)
     upper = _from_factor(P, factor, known)
-    return Constant(upper, min(lower, upper), upper)
+    return Constant(min(lower, upper), min(lower, upper), upper)
 
 
 def relaxation_fits(rank: int, p: int) -> bool:

@@ -1,0 +1,175 @@
+"""Constants of a design as algorithms: what protocol ``constants`` evaluates.
+
+mu1 and mu2 here are what convergence depends on in either regime, max(mu, muL) of Propositions 4
+and 7: the strong convexity when columns are independent, else the constant of the Lojasiewicz
+inequality. The two agree where both are defined (Lemma 3), so that one curve leads from p < n to
+p > n.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.algorithms.descent import check_single_task, single_task
+from greedyexp.algorithms.limits import enforce
+from greedyexp.problem import Problem
+from greedyexp.registry import algorithm
+from greedyexp.theory.constant import Constant
+from greedyexp.theory.curvature import curvature_l1_upper, lojasiewicz_l2
+from greedyexp.theory.l1_curvature import curvature_l1, enumeration_fits
+from greedyexp.theory.l1_relaxation import curvature_l1_sdp, relaxation_fits
+from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
+
+
+def _design(problem: Problem) -> np.ndarray:
+    return single_task(problem).design
+
+
+@algorithm(
+    "mu2",
+    title="mu2",
+    paper="Moucer, Taylor & Bach (2024), Proposition 4",
+    yields="constant",
+    check=check_single_task,
+)
+def mu2(problem: Problem) -> Constant:
+    """Smallest nonzero eigenvalue of P^T P / n: curvature of least squares in the l2 norm.
+
+    Eigenvalues that rounding of the data explains count as zero.
+    """
+    return lojasiewicz_l2(_design(problem))
+
+
+@algorithm(
+    "mu2_over_p",
+    title="mu2 / p",
+    paper="Moucer, Taylor & Bach (2024), Lemma 23",
+    yields="constant",
+    check=check_single_task,
+)
+def mu2_over_p(problem: Problem) -> Constant:
+    """mu2 / p, a lower bound on the curvature in the l1 norm."""
+    return lojasiewicz_l2(_design(problem)) / problem.n_features
+
+
+def _check_relaxation(shape: dict, **_) -> None:
+    check_single_task(shape)
+    p = shape["n_features"]
+    if not relaxation_fits(min(shape["n_samples"], p), p):
+        raise ValueError(
+            f"the relaxation for {shape['n_samples']} samples and {p} features is beyond memory."
+        )
+
+
+@algorithm(
+    "mu1_sdp",
+    title="mu1, relaxation",
+    paper="Moucer, Taylor & Bach (2024), Proposition 8",
+    yields="constant",
+    check=_check_relaxation,
+)
+def mu1_sdp(
+    problem: Problem,
+    *,
+    tol: Annotated[
+        float, Field(ge=1e-10, lt=1, description="aim of the relative distance of the bounds")
+    ] = 1e-6,
+) -> Constant:
+    """Semidefinite relaxation of mu1, the curvature in the l1 norm; never above it.
+
+    With independent columns mu1 is at most pi / 2 times as large.
+    """
+    enforce(_check_relaxation, problem)
+    return curvature_l1_sdp(_design(problem), tol=tol)
+
+
+def _check_enumeration(shape: dict, **_) -> None:
+    check_single_task(shape)
+    p = shape["n_features"]
+    if not enumeration_fits(min(shape["n_samples"], p), p):
+        raise ValueError(
+            f"{p} features and {shape['n_samples']} samples are too many for the exact mu1;"
+            " mu1_sdp takes more."
+        )
+
+
+@algorithm(
+    "mu1_exact",
+    title="mu1",
+    paper="Moucer, Taylor & Bach (2024), Proposition 7",
+    yields="constant",
+    check=_check_enumeration,
+)
+def mu1_exact(problem: Problem) -> Constant:
+    """Curvature of least squares in the l1 norm, by enumeration: few features or few samples.
+
+    (1/n) min ||P z||^2 over ||z||_1 = 1 when columns are independent, else (1/n) min
+    ||P^T v||_inf^2 over unit v in the range of P.
+    """
+    enforce(_check_enumeration, problem)
+    return curvature_l1(_design(problem))
+
+
+def _check_independent(shape: dict, **_) -> None:
+    check_single_task(shape)
+    if shape["n_features"] > shape["n_samples"]:
+        raise ValueError(
+            f"mu1_upper needs independent columns; {shape['n_features']} features of"
+            f" {shape['n_samples']} samples are dependent."
+        )
+
+
+@algorithm(
+    "mu1_upper",
+    title="mu1, upper bound",
+    paper="Moucer, Taylor & Bach (2024), Lemma 23",
+    yields="constant",
+    check=_check_independent,
+)
+def mu1_upper(problem: Problem) -> Constant:
+    """1^T P^T P 1 / (n p^2), an upper bound on mu1 with independent columns."""
+    enforce(_check_independent, problem)
+    return curvature_l1_upper(_design(problem))
+
+
+@algorithm(
+    "smoothness_l2",
+    title="L2",
+    paper="Moucer, Taylor & Bach (2024), section 2.1",
+    yields="constant",
+    check=check_single_task,
+)
+def largest_eigenvalue(problem: Problem) -> Constant:
+    """L2, the largest eigenvalue of P^T P / n: smoothness of least squares in the l2 norm."""
+    return smoothness_l2(_design(problem))
+
+
+@algorithm(
+    "smoothness_l1",
+    title="L1",
+    paper="Moucer, Taylor & Bach (2024), equation (9)",
+    yields="constant",
+    check=check_single_task,
+)
+def largest_column(problem: Problem) -> Constant:
+    """L1, the largest squared norm of a column over n: smoothness in the l1 norm."""
+    return smoothness_l1(_design(problem))
+
+
+@algorithm(
+    "smoothness_l1_over_n",
+    title="L1 / n",
+    paper="Moucer, Taylor & Bach (2024), Lemma 23",
+    yields="constant",
+    check=check_single_task,
+)
+def largest_column_over_n(problem: Problem) -> Constant:
+    """L1 / n, an upper bound on mu1_sdp for designs of rank n.
+
+    Lemma 23 prints it for the exact constant, where it fails: three unit columns at 120 degrees
+    have mu1L = 3/8 and L1 / n = 1/4.
+    """
+    return smoothness_l1(_design(problem)) / int(problem.n_samples[0])

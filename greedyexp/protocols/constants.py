@@ -1,0 +1,55 @@
+"""Constants of a design: one number with its bounds for each algorithm and problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from greedyexp.errors import PluginError
+from greedyexp.problem import Problem
+from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.setup import Setup
+from greedyexp.registry import Part, protocol
+from greedyexp.theory.constant import Constant
+
+NAMES = ("value", "lower", "upper")
+
+
+def columns(metrics: Sequence[Part]) -> list[Measured]:
+    """The best estimate and the proved bounds."""
+    return [Measured(name, "number") for name in NAMES]
+
+
+@protocol(
+    "constants",
+    title="Constants",
+    paper="Moucer, Taylor & Bach (2024), Figures 7 and 8",
+    takes="constant",
+    columns=columns,
+)
+def constants(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcome:
+    """Compute a constant of the design: ``value``, and bounds ``lower`` and ``upper`` on it.
+
+    The bounds are proved, rounding errors included; ``value`` lies between them.
+
+    Returns
+    -------
+    Outcome
+        One row; status ``nonfinite`` when a number is not finite.
+
+    Raises
+    ------
+    PluginError
+        When the algorithm returns anything but a ``Constant``.
+    """
+    constant = part.function(problem, **params)
+    if not isinstance(constant, Constant):
+        raise PluginError(
+            f"algorithm '{part.name}' returned {type(constant).__name__}; a constant is needed.",
+            remedy="Return greedyexp.theory.constant.Constant(value, lower, upper).",
+        )
+    row = {name: float(getattr(constant, name)) for name in NAMES}
+    if not all(map(math.isfinite, row.values())):
+        return Outcome(Status.NONFINITE, "the constant or a bound is not finite", [])
+    return Outcome(Status.OK, "", [row])
