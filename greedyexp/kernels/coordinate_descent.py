@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.descent_state import HELD, ITERATION, conclude, move, outdate, put, reached
+from greedyexp.kernels.descent_state import HELD, ITERATION, conclude, move, move_all, reached
 from greedyexp.kernels.gram_fit import TIE, largest
 from greedyexp.kernels.matching_pursuit import propose
 
@@ -101,9 +101,11 @@ def _proximal_gauss_southwell(state):
 
 @njit(cache=True)
 def _proximal_gradient(state):
-    for i in range(len(state.coef)):
-        put(state, i, _shrunk(state.coef[i], state.grad[i], state.lam, state.lipschitz))
-    outdate(state)
+    coef, grad, score = state.coef, state.grad, state.score
+    lam, lipschitz = state.lam, state.lipschitz
+    for i in range(len(coef)):
+        score[i] = _shrunk(coef[i], grad[i], lam, lipschitz)
+    move_all(state, score)
 
 
 @njit(cache=True)

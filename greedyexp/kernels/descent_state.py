@@ -4,6 +4,8 @@ The residual follows every move at the cost of n, so that the objective is known
 gradient follows it by a row of the Gram matrix (p) where that matrix is kept, else by a product
 with all atoms (n p). Both are computed afresh every ``REFRESH`` steps and whenever the residual has
 become ten times smaller, which keeps their errors at the rounding level of what they are now.
+
+What every step calls is inlined: to hand over so many arrays would take half the time of a step.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ def begin(atoms, gram, response, lam, lipschitz, start):
     )
     state.counts[LAST_OUTSIDE] = -1
     for i in range(p):
-        put(state, i, start[i])
+        _put(state, i, start[i])
     _refresh(state)
     scale = np.sqrt(dot(response, response)) + np.sqrt(state.power[NOW])
     state.power[DOUBTED] = (RESIDUAL_DOUBT * scale) ** 2
@@ -87,15 +89,20 @@ def watch(state, outside):
     """Note from now on when a coefficient marked in ``outside`` (p,) is not zero."""
     counts = state.counts
     state.outside[:] = outside
-    counts[OUTSIDE] = 0
-    for t in range(counts[HELD]):
-        counts[OUTSIDE] += outside[state.held[t]]
+    _count_outside(state)
     counts[LAST_OUTSIDE] = counts[ITERATION] if counts[OUTSIDE] > 0 else -1
 
 
 @njit(cache=True)
-def put(state, i, value):
-    """Set a coefficient, but neither residual nor gradient."""
+def _count_outside(state):
+    counts = state.counts
+    counts[OUTSIDE] = 0
+    for t in range(counts[HELD]):
+        counts[OUTSIDE] += state.outside[state.held[t]]
+
+
+@njit(cache=True, inline="always")
+def _put(state, i, value):
     held, position, counts = state.held, state.position, state.counts
     if value != 0.0 and position[i] < 0:
         position[i] = counts[HELD]
@@ -112,14 +119,14 @@ def put(state, i, value):
     state.coef[i] = value + 0.0  # no negative zeros
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def move(state, i, value):
     """Set a coefficient, with residual and, where the Gram matrix is kept, gradient."""
     change = value - state.coef[i]
     axpy(change, state.atoms[i], state.residual)
     if len(state.gram) > 0:
         axpy(change, state.gram[i], state.grad)
-    put(state, i, value)
+    _put(state, i, value)
 
 
 @njit(cache=True)
@@ -141,9 +148,19 @@ def _correlate(state):
 
 
 @njit(cache=True)
-def outdate(state):
-    """Let the residual be computed afresh at the end of this step, after ``put``."""
-    state.counts[AGE] = REFRESH
+def move_all(state, values):
+    """Set all coefficients (p,), and have everything computed afresh at the end of the step."""
+    coef, held, position, counts = state.coef, state.held, state.position, state.counts
+    count = 0
+    for i in range(len(values)):
+        coef[i] = values[i] + 0.0
+        position[i] = -1
+        if coef[i] != 0.0:
+            held[count], position[i] = i, count
+            count += 1
+    counts[HELD] = count
+    _count_outside(state)
+    counts[AGE] = REFRESH
 
 
 @njit(cache=True)
@@ -154,7 +171,7 @@ def _refresh(state):
     state.counts[AGE] = 0
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def conclude(state):
     """End a step whose moves are made: the gradient at its end, and what is counted."""
     counts, power = state.counts, state.power
@@ -185,7 +202,7 @@ def objective(state):
     return dot(state.other, state.other) / (2.0 * len(state.other)) + state.lam * _size(state)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def reached(state, target):
     """Whether the objective is at or below ``target``; the state stays as it is."""
     n, power = len(state.residual), state.power
