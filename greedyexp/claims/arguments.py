@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable
 
-from greedyexp.claims.quantities import Form, Mean, Proportion, Ratio, Threshold, algorithms_of
+from greedyexp.claims.quantities import (
+    Form,
+    Mean,
+    Proportion,
+    Ratio,
+    Same,
+    Threshold,
+    algorithms_of,
+)
 from greedyexp.claims.setting import Setting
 from greedyexp.errors import ConfigError, did_you_mean
 
@@ -82,7 +91,7 @@ def check_swept(column: str, form: Form, name: str, setting: Setting) -> None:
         With the nearest swept column.
     """
     if not is_swept(column, form, setting):
-        known = (*setting.swept, *setting.swept_by(algorithms_of(form)))
+        known = (*setting.shared, *setting.swept_by(algorithms_of(form)))
         raise mistake(
             f"{name} runs along a swept column, and '{column}' is not swept.",
             did_you_mean(column, known),
@@ -92,12 +101,7 @@ def check_swept(column: str, form: Form, name: str, setting: Setting) -> None:
 def simple(node: ast.Call, name: str, setting: Setting) -> Threshold | Proportion | Mean:
     """``threshold``, ``proportion`` or ``mean`` with its arguments checked."""
     given = _bound(node, name)
-    algorithm = _word(given.pop("algorithm"), f"the algorithm of {name}")
-    if algorithm not in setting.algorithms:
-        raise mistake(
-            f"there is no algorithm '{algorithm}' in the experiment.",
-            did_you_mean(algorithm, setting.algorithms),
-        )
+    algorithm = named_algorithm(given.pop("algorithm"), name, setting)
     metric = _metric(given.get("metric"), name, algorithm, setting)
     if name == "mean":
         return Mean(algorithm, metric)
@@ -110,6 +114,43 @@ def simple(node: ast.Call, name: str, setting: Setting) -> Threshold | Proportio
             "Write threshold(ALGORITHM, of=COLUMN). " + did_you_mean(of, setting.swept),
         )
     return Threshold(algorithm, metric, of, _level(given.get("level")))
+
+
+def named_algorithm(node: ast.expr, name: str, setting: Setting) -> str:
+    """The label of an algorithm."""
+    algorithm = _word(node, f"the algorithm of {name}")
+    if algorithm not in setting.algorithms:
+        raise mistake(
+            f"there is no algorithm '{algorithm}' in the experiment.",
+            did_you_mean(algorithm, setting.algorithms),
+        )
+    return algorithm
+
+
+def named_metric(node: ast.expr, name: str, setting: Setting) -> str:
+    """A column that the protocol measures."""
+    metric = _word(node, f"the metric of {name}")
+    if metric not in setting.measured:
+        raise mistake(
+            f"there is no metric '{metric}' in the experiment.",
+            did_you_mean(metric, setting.measured),
+        )
+    return metric
+
+
+def same(node: ast.Call, text: str, setting: Setting) -> Same:
+    """``same(a, b, metric, tolerance)``."""
+    wanted = ("a", "b", "metric", "tolerance")
+    one, other, metric, tolerance = positional(node, "same", wanted)
+    labels = [named_algorithm(label, "same", setting) for label in (one, other)]
+    if labels[0] == labels[1]:
+        raise mistake("same compares two algorithms, but here is one.")
+    width = tolerance.value if isinstance(tolerance, ast.Constant) else None
+    if isinstance(width, bool) or not isinstance(width, (int, float)) or not 0 <= width < math.inf:
+        raise mistake(
+            f"the tolerance of same must be a number of at least 0, but is '{written(tolerance)}'."
+        )
+    return Same(text, *labels, named_metric(metric, "same", setting), float(width))
 
 
 def ratio(node: ast.Call, setting: Setting) -> Ratio:
@@ -166,12 +207,7 @@ def _metric(node: ast.expr | None, name: str, algorithm: str, setting: Setting) 
         if default is None:
             raise mistake(f"no metric of the experiment is a success (0 or 1), as {name} needs.")
         return default
-    metric = _word(node, f"the metric of {name}")
-    if metric not in setting.measured:
-        raise mistake(
-            f"there is no metric '{metric}' in the experiment.",
-            did_you_mean(metric, setting.measured),
-        )
+    metric = named_metric(node, name, setting)
     if name != "mean" and metric not in setting.binary:
         raise mistake(
             f"{name} needs a metric that is 0 or 1, but '{metric}' is not.",

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from greedyexp.claims.estimates import Estimate, Estimates, Share
+from greedyexp.claims.estimates import Estimate, Peaked, Share
+from greedyexp.claims.estimating import Estimates
 from greedyexp.claims.expressions import Expression, columns_of, evaluate
 from greedyexp.claims.quantities import Form, Trend, algorithms_of
 from greedyexp.claims.table import Group, Missing, Table
@@ -86,6 +87,19 @@ class Contrast:
     def unvarying(self) -> bool:
         """Whether no value in it differs from another."""
         return all(estimate.constant for estimate in self.estimates)
+
+    def alike(self, rare: float) -> float:
+        """How likely values that never vary are, were the truth outside of their interval.
+
+        Parameters
+        ----------
+        rare : float
+            A mean may hang on values that come up as seldom as this. A peak is taken to lie on
+            either side of its mean equally often, and so would half of the replicates.
+        """
+        if isinstance(self.estimates[0], Peaked):
+            return 2 * 0.5 ** min(estimate.rows for estimate in self.estimates)
+        return (1 - rare) ** self.rows
 
 
 def contrast(form: Form, group: Group, estimates: Estimates) -> Contrast:

@@ -92,7 +92,7 @@ class Compared(Tested):
         if self.relation != "==":
             self.p = max(self.p, self.contrast.exact_p(self.boundary))
         if self.contrast.unvarying:
-            self.p = max(self.p, (1 - RARE) ** self.contrast.rows)
+            self.p = max(self.p, self.contrast.alike(RARE))
 
     def _boundaries(self) -> tuple[float, ...]:
         if self.relation != "==":

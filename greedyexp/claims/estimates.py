@@ -7,13 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from greedyexp.claims.quantities import Mean, Proportion, Ratio, Threshold
-from greedyexp.claims.table import Group, Missing, Table
-from greedyexp.frames.counts import FAILED
-from greedyexp.protocols.outcome import Status
+from greedyexp.claims.peaks import Places
 from greedyexp.stats.correlation import correlation as sample_correlation
 from greedyexp.stats.correlation import uncentred_correlation
-from greedyexp.stats.crossing import influence
 from greedyexp.stats.means import fieller, t_interval
 from greedyexp.stats.paired import phi
 from greedyexp.stats.sequential import located_crossing, proportion_interval
@@ -153,6 +149,26 @@ class Average(Estimate):
 
 
 @dataclass
+class Peaked(Average):
+    """The mean place of a peak; its outcomes are the middles of where each replicate has it."""
+
+    at: Places = None
+
+    @property
+    def constant(self) -> bool:
+        return self.rows > 1 and np.ptp(self.at.low) == np.ptp(self.at.high) == 0
+
+    def _interval(self, confidence: float) -> tuple[float, float]:
+        # Each peak is known up to its neighbours only, and not at all beyond the end of a sweep.
+        low, high = -np.inf, np.inf
+        if np.isfinite(self.at.below).all():
+            _, low, _ = t_interval(self.at.below, confidence)
+        if np.isfinite(self.at.above).all():
+            _, _, high = t_interval(self.at.above, confidence)
+        return low, high
+
+
+@dataclass
 class Quotient(Estimate):
     """A ratio of means; its outcomes are unused."""
 
@@ -170,142 +186,3 @@ class Quotient(Estimate):
     def correlation(self, other: Estimate) -> float:
         # Ratios are only put together across different data.
         return 0.0
-
-
-class Estimates:
-    """Estimates from a table, each made once.
-
-    Parameters
-    ----------
-    table : Table
-    """
-
-    def __init__(self, table: Table):
-        self.table = table
-        self._made: dict = {}
-
-    def of(self, quantity, cell: Group) -> Estimate:
-        """The estimate of a quantity in a cell.
-
-        Raises
-        ------
-        Missing
-            When the table does not have what it takes.
-        """
-        key = (quantity, tuple(sorted(cell)))
-        if key not in self._made:
-            try:
-                self._made[key] = self._make(quantity, cell)
-            except Missing as lack:
-                self._made[key] = lack
-        made = self._made[key]
-        if isinstance(made, Missing):
-            raise made
-        return made
-
-    def _make(self, quantity, cell: Group) -> Estimate:
-        match quantity:
-            case Threshold():
-                return self._threshold(quantity, cell)
-            case Proportion():
-                rows = self._rows(quantity.algorithm, cell)
-                values = self._successes(quantity.metric, rows)
-                sequential = self.table.setting.sequential
-                return Share(float(values.mean()), *self._base(rows, values, 1), sequential)
-            case Mean():
-                rows = self._rows(quantity.algorithm, cell)
-                values = self._values(quantity, rows)
-                return Average(float(values.mean()), *self._base(rows, values, 1))
-            case Ratio():
-                return self._ratio(quantity, cell)
-        raise TypeError(quantity)
-
-    def _base(self, rows: np.ndarray, outcomes: np.ndarray, points: int, pairs=None) -> tuple:
-        status = self.table.frame["status"].to_numpy()[rows]
-        return (
-            self.table.pairs[rows] if pairs is None else pairs,
-            outcomes,
-            points,
-            int(np.isin(status, FAILED).sum()),
-            int((status == Status.NOT_CONVERGED.value).sum()),
-            {},
-        )
-
-    def _rows(self, algorithm: str, cell: Group) -> np.ndarray:
-        rows = self.table.rows(algorithm, cell)
-        pairs = self.table.pairs[rows]
-        if len(np.unique(pairs)) < len(pairs):
-            raise Missing(
-                f"{algorithm} has several rows for one replicate, which are not independent"
-            )
-        return rows
-
-    def column(self, name: str, rows: np.ndarray) -> np.ndarray:
-        if name not in self.table.frame.columns:
-            raise Missing(f"the table has no column '{name}'")
-        try:
-            return self.table.frame[name].to_numpy()[rows].astype(float)
-        except (TypeError, ValueError):
-            raise Missing(f"column '{name}' is not a number in every row") from None
-
-    def _successes(self, metric: str, rows: np.ndarray) -> np.ndarray:
-        """0 and 1; a replicate that failed is no success."""
-        values = np.nan_to_num(self.column(metric, rows), nan=0.0)
-        if not np.isin(values, (0.0, 1.0)).all():
-            raise Missing(f"metric '{metric}' is not 0 or 1 in every row")
-        return values
-
-    def _values(self, mean: Mean, rows: np.ndarray) -> np.ndarray:
-        """A metric of replicates that all have one."""
-        status = self.table.frame["status"].to_numpy()[rows]
-        values = self.column(mean.metric, rows)
-        lost = int((np.isin(status, FAILED) | ~np.isfinite(values)).sum())
-        if lost:
-            raise Missing(
-                f"{lost} of {len(rows)} replicates of {mean.algorithm} have no {mean.metric}, and"
-                " the mean of the others is not the mean"
-            )
-        return values
-
-    def _threshold(self, quantity: Threshold, cell: Group) -> Crossed:
-        rows = self._rows(quantity.algorithm, cell)
-        wins = self._successes(quantity.metric, rows)
-        at = self.column(quantity.of, rows)
-        if not np.isfinite(at).all():
-            raise Missing(f"{quantity.of} is not a number in every row")
-        x, place = np.unique(at, return_inverse=True)
-        successes = np.bincount(place, weights=wins)
-        trials = np.bincount(place).astype(float)
-        sequential = self.table.setting.sequential
-        fit = located_crossing(x, successes, trials, sequential=sequential, level=quantity.level)
-        moves = np.zeros(len(rows))
-        if fit.regular:
-            moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])
-        return Crossed(
-            fit.estimate,
-            *self._base(rows, moves, len(x)),
-            x=x,
-            successes=successes,
-            trials=trials,
-            level=quantity.level,
-            sequential=sequential,
-        )
-
-    def _ratio(self, quantity: Ratio, cell: Group) -> Quotient:
-        tops, bottoms = (
-            self._rows(part.algorithm, cell) for part in (quantity.top, quantity.bottom)
-        )
-        # Every value counts in refusing failures, though only common replicates form the ratio.
-        top, bottom = self._values(quantity.top, tops), self._values(quantity.bottom, bottoms)
-        pairs, here, there = np.intersect1d(
-            self.table.pairs[tops], self.table.pairs[bottoms], return_indices=True
-        )
-        if not len(pairs):
-            raise Missing("the two means have no replicate in common")
-        value, _, _ = fieller(top[here], bottom[there])
-        return Quotient(
-            value,
-            *self._base(tops[here], np.zeros(len(here)), 1, pairs),
-            top=top[here],
-            bottom=bottom[there],
-        )

@@ -12,21 +12,24 @@ import numpy as np
 import pandas as pd
 
 from greedyexp.claims.contrasts import Contrast, contrast, number
-from greedyexp.claims.decisions import Bounded, Compared, Tested, Unjudged, Verdict
-from greedyexp.claims.estimates import Estimates
-from greedyexp.claims.expressions import columns_of, evaluate
+from greedyexp.claims.decisions import Compared, Tested, Unjudged, Verdict
+from greedyexp.claims.estimating import Estimates
+from greedyexp.claims.everywhere import always, same
 from greedyexp.claims.fitting import used_up
 from greedyexp.claims.model import Claim
-from greedyexp.claims.quantities import Always, Comparison, Monotone, algorithms_of
+from greedyexp.claims.quantities import (
+    Always,
+    Comparison,
+    Monotone,
+    Same,
+    algorithms_of,
+    metrics_of,
+)
 from greedyexp.claims.setting import Setting
 from greedyexp.claims.table import Group, Missing, Table
-from greedyexp.frames.counts import FAILED
-from greedyexp.protocols.outcome import Status
 from greedyexp.stats.multiplicity import holm
 
 ALPHA = 0.05
-# Bounds are met up to rounding.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -100,15 +103,24 @@ def _tested(test, claim: Claim, estimates: Estimates) -> Iterable[Tested]:
         where = ", ".join(f"{name} = {value}" for name, value in claim.where.items())
         reason = f"the table has no rows{f' with {where}' if where else ''}"
         return [Unjudged({}, test.text, getattr(test, "relation", ""), reason=reason)]
+    try:
+        return _elementary(test, claim, estimates)
+    except Missing as lack:
+        return [_unjudged(test, {}, lack)]
+
+
+def _elementary(test, claim: Claim, estimates: Estimates) -> Iterable[Tested]:
     match test:
         case Comparison():
             return _comparisons(test, claim.margin or 0.0, estimates)
         case Monotone():
             return _steps(test, estimates)
         case Always():
-            wanted = claim.where.get("algorithm", list(table.setting.algorithms))
+            wanted = claim.where.get("algorithm", list(estimates.table.setting.algorithms))
             labels = sorted(wanted) if isinstance(wanted, list) else [wanted]
-            return [_bound(test, algorithm, estimates) for algorithm in labels]
+            return [always(test, algorithm, estimates) for algorithm in labels]
+        case Same():
+            return [same(test, estimates)]
     raise TypeError(test)
 
 
@@ -128,9 +140,20 @@ def _comparisons(test: Comparison, margin: float, estimates: Estimates) -> list[
 
 
 def _groups(test, table: Table, labels: list[str]) -> list[Group]:
-    """Groups of a test; one without values where no algorithm of the test has any."""
+    """Groups of a test; one without values where no algorithm of the test has any.
+
+    Raises
+    ------
+    Missing
+        When there are groups, but of other measurements.
+    """
     along = (test.column,) if isinstance(test, Monotone) else ()
-    return table.groups(labels, used_up(test.form, along, table.setting)) or [()]
+    groups = table.groups(labels, used_up(test.form, along, table.setting)) or [()]
+    metrics = metrics_of(test.form)
+    told = [group for group in groups if table.tells(group, metrics)]
+    if not told:
+        raise Missing(f"no row of the table has a number of {' and '.join(metrics)}")
+    return told
 
 
 def _steps(test: Monotone, estimates: Estimates) -> list[Tested]:
@@ -201,61 +224,3 @@ def _compared(test, shown: dict, found: Contrast, boundary: float, margin: float
     )
     compared.judge()
     return compared
-
-
-def _bound(test: Always, algorithm: str, estimates: Estimates) -> Tested:
-    """One algorithm's rows; a replicate with several rows violates when any of them does."""
-    table = estimates.table
-    shown = {"algorithm": algorithm}
-    names = sorted(columns_of(test.left) | columns_of(test.right))
-    try:
-        rows = table.rows(algorithm, ())
-        columns = {name: estimates.column(name, rows) for name in names}
-    except Missing as lack:
-        return _unjudged(test, shown, lack)
-    left, right = (np.broadcast_to(evaluate(side, columns), rows.shape)
-                   for side in (test.left, test.right))  # fmt: skip
-    status = table.frame["status"].to_numpy()[rows]
-    failed = np.isin(status, FAILED)
-    judged = ~failed & np.isfinite(left) & np.isfinite(right)
-    broken = judged & ~_holds(left, test.relation, right)
-    untold = np.flatnonzero(~failed & ~judged)
-    # One violation refutes whatever the other rows say; to hold, a bound must be told in all.
-    if len(untold) and not broken.any():
-        # Of all such places the first, whatever the order of the rows.
-        where = min(table.words(table.cell(algorithm, rows[place])) for place in untold)
-        lack = f"a number in the test is not finite{f' at {where}' if where else ''}"
-        return _unjudged(test, shown, Missing(lack))
-    # A number of the replicate within the algorithm: the variants of a sweep are apart.
-    runs = pd.MultiIndex.from_arrays([table.pairs[rows], table.frame["algorithm"].to_numpy()[rows]])
-    seen, violated = runs[judged].unique(), runs[broken].unique()
-    if not len(seen):
-        return _unjudged(test, shown, Missing(f"{algorithm} has no row with both sides"))
-    points = len(table.cells((), table.setting.swept, [algorithm]))
-    bounded = Bounded(
-        shown,
-        test.text,
-        test.relation,
-        estimate=len(violated) / len(seen),
-        trials=math.ceil(len(seen) / points),
-        failed=int(failed.sum()),
-        unconverged=int((status == Status.NOT_CONVERGED.value).sum()),
-        violations=len(violated),
-        replicates=len(seen),
-        points=points,
-    )
-    bounded.judge()
-    return bounded
-
-
-def _holds(left: np.ndarray, relation: str, right: np.ndarray) -> np.ndarray:
-    """The relation in each row; one that allows equality does so up to rounding."""
-    with np.errstate(invalid="ignore"):
-        slack = ROUNDING * np.maximum(np.abs(left), np.abs(right))
-        slack = np.where(np.isfinite(slack), slack, 0.0)
-        return {
-            "<": left < right,
-            "<=": left <= right + slack,
-            ">": left > right,
-            ">=": left >= right - slack,
-        }[relation]

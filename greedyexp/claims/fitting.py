@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greedyexp.claims.quantities import Form, Ratio, Threshold, Trend, algorithms_of
+from greedyexp.claims.quantities import Form, Peak, Ratio, Threshold, Trend, algorithms_of
 from greedyexp.claims.setting import Setting
 from greedyexp.errors import ConfigError
 
@@ -26,6 +26,8 @@ def check_kinds(form: Form) -> None:
         raise ConfigError("trends along different columns cannot be compared.")
     if len({q.of for q in quantities if isinstance(q, Threshold)}) > 1:
         raise ConfigError("thresholds of different columns cannot be compared.")
+    if len({q.along for q in quantities if isinstance(q, Peak)}) > 1:
+        raise ConfigError("peaks along different expressions cannot be compared.")
     ratios = [quantity for quantity in quantities if isinstance(quantity, Ratio)]
     if len(ratios) > 1:
         raise ConfigError(
@@ -45,12 +47,14 @@ def used_up(form: Form, along: tuple[str, ...], setting: Setting) -> tuple[str, 
     Returns
     -------
     tuple of str
-        Those of thresholds, of trends and of ``along``, with all that are zipped with them.
+        Those of thresholds, peaks, trends and of ``along``, with all that are zipped with them.
     """
     columns = list(along)
     for quantity, _ in form.terms:
         columns += quantity.columns if isinstance(quantity, Trend) else ()
-    columns += [quantity.of for quantity in form.quantities() if isinstance(quantity, Threshold)]
+    for quantity in form.quantities():
+        columns += [quantity.of] if isinstance(quantity, Threshold) else ()
+        columns += quantity.columns if isinstance(quantity, Peak) else ()
     labels = algorithms_of(form)
     return tuple(dict.fromkeys(n for c in columns for n in setting.mates(c, labels)))
 

@@ -28,7 +28,9 @@ from greedyexp.claims.quantities import (
     Always,
     Comparison,
     Form,
+    Mean,
     Monotone,
+    Peak,
     Test,
     Trend,
 )
@@ -38,8 +40,8 @@ from greedyexp.errors import did_you_mean
 RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
-QUANTITIES = ("threshold", "proportion", "mean", "ratio", "slope", "limit")
-TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
+QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
+TESTS = {"increasing": ">", "decreasing": "<", "always": "", "same": ""}
 WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
 
 
@@ -89,6 +91,8 @@ class _Reader:
             name = node.func.id
             if name == "always":
                 return self.always(node)
+            if name == "same":
+                return arguments.same(node, self.text, self.setting)
             if name in TESTS:
                 return self.monotone(node, TESTS[name])
             if name not in QUANTITIES and name not in FUNCTIONS:
@@ -97,7 +101,7 @@ class _Reader:
                 )
         raise mistake(
             f"'{shortened(self.text)}' is no test: it compares nothing.",
-            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
+            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...), same(...).",
         )
 
     def comparison(self, node: ast.Compare) -> Comparison:
@@ -145,7 +149,7 @@ class _Reader:
         left, relation, right = self.sides(inner)
         if relation == "==":
             raise mistake("always takes <, <=, > or >=.")
-        known = (*self.setting.columns, *self.setting.measured)
+        known = (*self.setting.known, *self.setting.measured)
         sides = [self.expression(side, known) for side in (left, right)]
         if not any(columns_of(side) for side in sides):
             raise mistake("always compares columns, but here is none.", did_you_mean("", known))
@@ -179,7 +183,7 @@ class _Reader:
             if name in QUANTITIES:
                 quantity = self.quantity(node, name)
                 return Form(((quantity, Number(1.0)),))
-        return Form(constant=self.expression(node, self.setting.columns))
+        return Form(constant=self.expression(node, self.setting.known))
 
     def operation(self, node: ast.BinOp) -> Form:
         symbol = self.symbol(node)
@@ -208,6 +212,8 @@ class _Reader:
             return self.trend(node, name)
         if name == "ratio":
             return arguments.ratio(node, self.setting)
+        if name == "peak":
+            return self.peak(node)
         return arguments.simple(node, name, self.setting)
 
     def trend(self, node: ast.Call, name: str) -> Trend:
@@ -215,7 +221,21 @@ class _Reader:
         form = self.quantity_form(inner, name)
         if form.trends():
             raise mistake(f"{name} cannot hold another slope or limit.")
-        expression = self.expression(along, self.setting.columns)
+        expression, swept = self.along(along, form, name)
+        check_columns(form, columns_of(expression), (), self.setting)
+        return Trend(name, form, expression, swept)
+
+    def peak(self, node: ast.Call) -> Peak:
+        wanted = ("ALGORITHM", "METRIC", "expression")
+        label, metric, along = arguments.positional(node, "peak", wanted)
+        algorithm = arguments.named_algorithm(label, "peak", self.setting)
+        metric = arguments.named_metric(metric, "peak", self.setting)
+        form = Form(((Mean(algorithm, metric), Number(1.0)),))
+        return Peak(algorithm, metric, *self.along(along, form, "peak"))
+
+    def along(self, node: ast.expr, form: Form, name: str) -> tuple[Expression, tuple[str, ...]]:
+        """An expression for a form to run along, and the swept columns in it."""
+        expression = self.expression(node, self.setting.known)
         swept = sorted(
             column
             for column in columns_of(expression)
@@ -223,11 +243,10 @@ class _Reader:
         )
         if not swept:
             raise mistake(
-                f"'{written(along)}' names no swept column, as {name} needs.",
+                f"'{written(node)}' names no swept column, as {name} needs.",
                 f"Swept: {', '.join(self.setting.swept)}." if self.setting.swept else "",
             )
-        check_columns(form, columns_of(expression), (), self.setting)
-        return Trend(name, form, expression, tuple(swept))
+        return expression, tuple(swept)
 
     def expression(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
         """Arithmetic on numbers and columns."""

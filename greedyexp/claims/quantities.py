@@ -65,6 +65,18 @@ class Ratio:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """Where along an expression of swept columns a metric is largest."""
+
+    algorithm: str
+    metric: str
+    along: Expression
+    columns: tuple[str, ...]
+
+    kind = "peak"
+
+
+@dataclass(frozen=True)
 class Trend:
     """Slope or intercept (``limit``) of the least-squares line of a form along an expression."""
 
@@ -74,7 +86,7 @@ class Trend:
     columns: tuple[str, ...]
 
 
-Quantity = Threshold | Proportion | Mean | Ratio | Trend
+Quantity = Threshold | Proportion | Mean | Ratio | Peak | Trend
 
 
 @dataclass(frozen=True)
@@ -154,7 +166,20 @@ class Always:
     right: Expression
 
 
-Test = Comparison | Monotone | Always
+@dataclass(frozen=True)
+class Same:
+    """Two algorithms whose values of a metric differ by at most a tolerance in every row."""
+
+    text: str
+    one: str
+    other: str
+    metric: str
+    tolerance: float
+
+    relation = "=="
+
+
+Test = Comparison | Monotone | Always | Same
 
 
 def algorithms_of(form: Form) -> list[str]:
@@ -164,3 +189,12 @@ def algorithms_of(form: Form) -> list[str]:
         for part in (quantity.top, quantity.bottom) if isinstance(quantity, Ratio) else (quantity,):
             labels[part.algorithm] = None
     return list(labels)
+
+
+def metrics_of(form: Form) -> list[str]:
+    """The metrics that a form speaks of, in order of appearance."""
+    metrics: dict[str, None] = {}
+    for quantity in form.quantities():
+        for part in (quantity.top, quantity.bottom) if isinstance(quantity, Ratio) else (quantity,):
+            metrics[part.metric] = None
+    return list(metrics)

@@ -62,14 +62,25 @@ class Setting:
     sequential: bool = False
 
     def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
-        """The column and those zipped with it; empty when it is not swept."""
-        swept = [*self.axes, *(axis for a in algorithms for axis in self.algorithms[a].axes)]
+        """The column and those zipped with it; empty when it is neither swept nor a key."""
+        keys = [(key,) for key in self.keys]
+        swept = [*self.axes, *keys, *(axis for a in algorithms for axis in self.algorithms[a].axes)]
         return tuple(dict.fromkeys(name for axis in swept if column in axis for name in axis))
 
     @property
     def swept(self) -> tuple[str, ...]:
         """The swept data columns."""
         return tuple(dict.fromkeys(name for axis in self.axes for name in axis))
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """What tells rows of any one algorithm apart: the swept data columns and the keys."""
+        return (*self.swept, *self.keys)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Columns that have a value before anything is measured."""
+        return (*self.columns, *self.keys)
 
     def swept_by(self, algorithms: Iterable[str]) -> tuple[str, ...]:
         """The parameters that any of these algorithms sweeps."""
