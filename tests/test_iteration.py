@@ -12,6 +12,7 @@ from greedyexp.algorithms.proximal_gs_coordinate_descent import proximal_gs_coor
 from greedyexp.algorithms.rmp import rmp
 from greedyexp.iteration import SteppedIteration
 from greedyexp.problem import Problem
+from greedyexp.theory import guarantees
 
 
 class PlainShrinkage(SteppedIteration):
@@ -154,6 +155,7 @@ def test_what_it_gives_away_is_a_copy(method):
 def test_methods_are_registered_as_making_iterates(name):
     part = registry.find("algorithm", name)
     assert part.extra["yields"] == "iterates"
+    assert part.extra["guarantee"] is getattr(guarantees, name)
     part.extra["check"]({"n_tasks": 1})
     with pytest.raises(ValueError, match="takes one task"):
         part.extra["check"]({"n_tasks": 3})

@@ -9,6 +9,8 @@ from greedyexp.iteration import Iteration, objective
 from greedyexp.kernels.diagonal_descent import descend
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory import guarantees
+from greedyexp.theory.marchenko_pastur import predict_gradient_descent
 
 
 @algorithm(
@@ -17,6 +19,8 @@ from greedyexp.registry import algorithm
     paper="Moucer, Taylor & Bach (2024), section 2.1",
     yields="iterates",
     check=check_single_task,
+    guarantee=guarantees.gradient_descent,
+    prediction=predict_gradient_descent,
 )
 def gradient_descent(problem: Problem) -> Iteration:
     """Gradient descent with the step length 1 / L2.

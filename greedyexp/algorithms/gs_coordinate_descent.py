@@ -7,6 +7,8 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import GAUSS_SOUTHWELL
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory import guarantees
+from greedyexp.theory.marchenko_pastur import predict_coordinate_descent
 from greedyexp.theory.smoothness import smoothness_l1
 
 
@@ -16,6 +18,8 @@ from greedyexp.theory.smoothness import smoothness_l1
     paper="Nutini et al. (2015); Moucer, Taylor & Bach (2024), eq. 11",
     yields="iterates",
     check=check_single_task,
+    guarantee=guarantees.gs_coordinate_descent,
+    prediction=predict_coordinate_descent,
 )
 def gs_coordinate_descent(problem: Problem) -> Iteration:
     """Coordinate descent with the Gauss-Southwell rule: move the coordinate of steepest descent.

@@ -13,6 +13,7 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import PROXIMAL_GRADIENT
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory import guarantees
 from greedyexp.theory.smoothness import smoothness_l2
 
 
@@ -22,6 +23,7 @@ from greedyexp.theory.smoothness import smoothness_l2
     paper="Combettes & Wajs (2005); Moucer, Taylor & Bach (2024), eq. 14",
     yields="iterates",
     check=check_single_task,
+    guarantee=guarantees.proximal_gradient,
 )
 def proximal_gradient(problem: Problem, *, lam: Lam) -> Iteration:
     """Proximal gradient with the step length 1 / L2, also known as ISTA.

@@ -18,6 +18,7 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import PROXIMAL_GAUSS_SOUTHWELL
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory import guarantees
 from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
 
 SMOOTHNESS = {"l1": smoothness_l1, "l2": smoothness_l2}
@@ -29,6 +30,7 @@ SMOOTHNESS = {"l1": smoothness_l1, "l2": smoothness_l2}
     paper="Nutini et al. (2015), GS-q rule; Moucer, Taylor & Bach (2024), eq. 15",
     yields="iterates",
     check=check_single_task,
+    guarantee=guarantees.proximal_gs_coordinate_descent,
 )
 def proximal_gs_coordinate_descent(
     problem: Problem,

@@ -13,6 +13,7 @@ from greedyexp.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import MATCHING_PURSUIT
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory import guarantees
 from greedyexp.theory.smoothness import smoothness_l1
 
 
@@ -22,6 +23,7 @@ from greedyexp.theory.smoothness import smoothness_l1
     paper="Moucer, Taylor & Bach (2024), Algorithm 1",
     yields="iterates",
     check=check_single_task,
+    guarantee=guarantees.rmp,
 )
 def rmp(problem: Problem, *, lam: Lam) -> Iteration:
     """Regularised matching pursuit: minimise the upper bound in the geometry of the l1 norm.
