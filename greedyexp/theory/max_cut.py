@@ -97,10 +97,7 @@ def _rounding(C: np.ndarray, rank: int) -> float:
 
 
 def _checked(C) -> np.ndarray:
-    try:
-        C = np.ascontiguousarray(C, dtype=float)
-    except (TypeError, ValueError):
-        raise DataError("the matrix C does not hold numbers only.") from None
+    C = np.asarray(C)
     if C.ndim != 2 or C.shape[0] != C.shape[1] or C.size == 0:
         raise DataError(f"the matrix C has shape {C.shape}; a square one is needed.")
     if len(C) > LARGEST_ORDER:
@@ -108,6 +105,10 @@ def _checked(C) -> np.ndarray:
             f"the relaxation over {len(C)} columns needs dense matrices of that order;"
             f" up to {LARGEST_ORDER} are taken."
         )
+    try:
+        C = C.astype(float)
+    except (TypeError, ValueError):
+        raise DataError("the matrix C does not hold numbers only.") from None
     if not np.isfinite(C).all():
         raise DataError("the matrix C has entries that are not finite.")
     diagonal = np.diag(C)
