@@ -237,6 +237,23 @@ def test_few_replicates_alike_decide_nothing():
         assert (test.verdict, test.p) == (verdict, pytest.approx(2 * 0.5**trials))
 
 
+def test_trials_narrow_a_peak_down_to_its_neighbours_only():
+    rows = by_hand(CURVES)
+    test = only(judge(rows, "peak(gd, iterations, p / n_samples) < 1.26", sweep=SWEEP))
+    assert (test.verdict, test.needed_trials) == ("inconclusive", None)
+    assert "points of the sweep are too far apart" in test.obstacle
+    # The upper limits are 0.9 and three times 1.5, so that their mean is 1.35.
+    some = only(judge(rows, "peak(gd, iterations, p / n_samples) < 1.5", sweep=SWEEP))
+    width = stats.t.ppf(0.975, 3) * stats.sem([0.9, 1.5, 1.5, 1.5])
+    assert some.needed_trials == math.ceil(4 * (width / 0.15) ** 2)
+    apart = by_hand([(1, 2, 3, 4, 2)] * 9) + by_hand([(1, 2, 4, 3, 2)] * 9, algorithm="cd")
+    near = only(judge(apart, "peak(gd, iterations, p) > peak(cd, iterations, p)", sweep=SWEEP))
+    # Each may be anywhere between its neighbours: 50 in [45, 75], 40 in [30, 45].
+    assert (near.estimate, near.low, near.high) == (10, 0, 45)
+    assert (near.verdict, near.needed_trials) == ("inconclusive", None)
+    assert "too far apart" in near.obstacle
+
+
 def test_a_peak_at_the_end_of_the_sweep_may_lie_beyond():
     rows = by_hand([(1, 2, 3, 4, 5)] * 9)
     test = only(judge(rows, "peak(gd, iterations, p) > 60", sweep=SWEEP))

@@ -51,16 +51,41 @@ class Contrast:
             return float(np.sum(self.coefficients * values)) + self.constant
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """The interval at a confidence level, by variance estimates recovery."""
+        """The interval at a confidence level, by variance estimates recovery.
+
+        What is open about each peak on a grid is no chance that would cancel: it adds up.
+        """
         ends = [estimate.ends(confidence) for estimate in self.estimates]
-        _, low, high = combination(
-            self.coefficients,
-            [estimate.value for estimate in self.estimates],
-            [low for low, _ in ends],
-            [high for _, high in ends],
-            self._correlation,
-        )
+        lows, highs = zip(*ends, strict=True)
+        down, up = self._worst
+
+        def combined(values) -> tuple[float, float, float]:
+            return combination(self.coefficients, values, lows, highs, self._correlation)
+
+        _, low, high = combined(down)
+        if self._peaks:
+            _, _, high = combined(up)
         return low + self.constant, high + self.constant
+
+    @property
+    def _peaks(self) -> bool:
+        """Whether it is about peaks; the estimates in a contrast are of one kind."""
+        return isinstance(self.estimates[0], Peaked)
+
+    @property
+    def _worst(self) -> tuple[np.ndarray, np.ndarray]:
+        """For the lower and the upper end what each estimate may be in the worst case."""
+        low, high = np.array([estimate.settled for estimate in self.estimates]).T
+        positive = self.coefficients > 0
+        return np.where(positive, low, high), np.where(positive, high, low)
+
+    @property
+    def settled(self) -> tuple[float, float]:
+        """Between which more replicates of the same kind would leave it."""
+        if not self._peaks:
+            return self.value, self.value
+        down, up = (float(self.coefficients @ worst) for worst in self._worst)
+        return down + self.constant, up + self.constant
 
     @property
     def points(self) -> int:
@@ -97,7 +122,7 @@ class Contrast:
             A mean may hang on values that come up as seldom as this. A peak is taken to lie on
             either side of its mean equally often, and so would half of the replicates.
         """
-        if isinstance(self.estimates[0], Peaked):
+        if self._peaks:
             return 2 * 0.5 ** min(estimate.rows for estimate in self.estimates)
         return (1 - rare) ** self.rows
 

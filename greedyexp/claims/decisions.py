@@ -126,6 +126,9 @@ class Compared(Tested):
         """Trials per point at which the interval would decide if the estimate stayed."""
         if not np.isfinite(self.estimate):
             return None, "The estimate is not finite: sweep further, more trials cannot decide it."
+        low, high = self.contrast.settled
+        if low < high and any(low <= boundary <= high for boundary in self._boundaries()):
+            return None, "The points of the sweep are too far apart: more trials cannot decide it."
         ratio = max(self._ratio(boundary) for boundary in self._boundaries())
         if ratio == math.inf and self.estimate in self._boundaries():
             return None, "The estimate sits on the boundary: no number of trials would decide it."
@@ -138,9 +141,10 @@ class Compared(Tested):
 
     def _ratio(self, boundary: float) -> float:
         """How many times narrower the interval must be to leave out a boundary."""
-        distance = abs(self.estimate - boundary)
-        towards = self.low if boundary < self.estimate else self.high
-        width = abs(self.estimate - towards)
+        below = boundary < self.estimate
+        nearest = self.contrast.settled[0 if below else 1]
+        distance = abs(nearest - boundary)
+        width = abs(nearest - (self.low if below else self.high))
         if distance == 0:
             return math.inf
         # Where an exact test or equal values ask for more than the interval, go by the p-value.

@@ -50,6 +50,11 @@ class Estimate(ABC):
         """Whether no value differs from another, so that their spread tells nothing."""
         return False
 
+    @property
+    def settled(self) -> tuple[float, float]:
+        """Between which the truth would be known to lie if there were endless replicates alike."""
+        return self.value, self.value
+
     def ends(self, confidence: float) -> tuple[float, float]:
         """The interval at a confidence level."""
         if confidence not in self._ends:
@@ -157,6 +162,10 @@ class Peaked(Average):
     @property
     def constant(self) -> bool:
         return self.rows > 1 and np.ptp(self.at.low) == np.ptp(self.at.high) == 0
+
+    @property
+    def settled(self) -> tuple[float, float]:
+        return float(self.at.below.mean()), float(self.at.above.mean())
 
     def _interval(self, confidence: float) -> tuple[float, float]:
         # Each peak is known up to its neighbours only, and not at all beyond the end of a sweep.
