@@ -22,6 +22,8 @@ from greedyexp.algorithms.ultimate import ultimate
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels import orthogonal_factor
 from greedyexp.problem import Problem, as_problem
+from greedyexp.registry import find
+from greedyexp.theory.guarantee import Optimum
 
 
 def begun_at(P, y, start):
@@ -236,3 +238,17 @@ def test_refusals_are_sentences():
         ultimate(as_problem(P, y), lam=-0.1)
     with pytest.raises(DataError, match="all columns of the design are zero"):
         ultimate(as_problem(0 * P, y), lam=0.1)
+
+
+def test_the_registered_guarantee_holds():
+    lam = 0.05
+    problem = as_problem(*gaussian_data(14, 5, 14))
+    path = lasso(problem, lam=lam, tol=1e-13)
+    optimum = Optimum(path.coef[0, :, 0], float(path.objective[0]), 0.0)
+    bound = find("algorithm", "ultimate").extra["guarantee"](problem, optimum, lam=lam)
+    assert 0 < bound.rate < 1
+    iteration = ultimate(problem, lam=lam)
+    first = iteration.objective - optimum.value
+    for k in range(1, 80):
+        iteration.advance(k)
+        assert iteration.objective - optimum.value <= bound.bound(k, first) + 1e-13

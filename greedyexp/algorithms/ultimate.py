@@ -9,6 +9,7 @@ from greedyexp.algorithms.gauge_step import GaugeStep
 from greedyexp.iteration import Iteration, SteppedIteration
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory import guarantees
 
 # Relative duality gap of a step from which on the iterates are not what they should be.
 TOLERATED = 1e-9
@@ -57,6 +58,7 @@ class UltimateIteration(SteppedIteration):
     paper="Moucer, Taylor & Bach (2024), eq. 20",
     check=check_single_task,
     yields="iterates",
+    guarantee=guarantees.ultimate,
 )
 def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     """Ultimate method: each step minimises the upper bound that the gauge of the atoms gives.

@@ -1,4 +1,4 @@
-"""One step of the ultimate method by an active-set method on its dual, which n + 1 numbers describe.
+"""One step of the ultimate method: an active-set method on its dual, n + 1 numbers.
 
 With atoms A (p, r), rows of length at most 1, x the point and c the gradient, both in the same r
 coordinates, the dual of the step is over v in R^r and t >= 0

@@ -1,0 +1,106 @@
+"""One iteration of the ultimate method against the printed conic model, on one thread.
+
+The model is eq. 20 in 4 p + 1 variables, set up once per step and solved by the same interior point
+solver that the package falls back on. Both take the steps of one run, in turn; the points are the
+package's. Also timed are the two inner loops with their default budgets.
+Run: python benchmarks/bench_ultimate.py
+"""
+
+from __future__ import annotations
+
+import time
+
+import clarabel
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from greedyexp.algorithms.ultimate import ultimate
+from greedyexp.algorithms.ultimate_alternating import ultimate_alternating
+from greedyexp.algorithms.ultimate_ar_bcd import ultimate_ar_bcd
+from greedyexp.problem import as_problem
+
+N_SAMPLES, N_FEATURES, N_NONZERO, NOISE, LAM = 50, 500, 8, 0.5, 0.2
+LEADING, STRIDE, STEPS = 3, 12, 16
+
+
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N_SAMPLES, N_FEATURES))
+    truth = np.zeros(N_FEATURES)
+    truth[rng.choice(N_FEATURES, N_NONZERO, replace=False)] = rng.choice([-1.0, 1.0], N_NONZERO)
+    return X, X @ truth + NOISE * rng.standard_normal(N_SAMPLES)
+
+
+def conic_model(P, y, lam):
+    """What does not change from step to step: curvature, constraints, cones, settings."""
+    n, p = P.shape
+    curvature = np.zeros(4 * p + 1)
+    curvature[-1] = (P**2).sum(axis=0).max() / n
+    balance = np.hstack([-P, P, P, -P, np.zeros((n, 1))])
+    length = np.concatenate([np.ones(2 * p), np.zeros(2 * p), [-1.0]])
+    rows = sparse.vstack(
+        [
+            sparse.csc_matrix(balance),
+            sparse.csc_matrix(length),
+            sparse.hstack([-sparse.eye(4 * p), sparse.csc_matrix((4 * p, 1))]),
+        ]
+    ).tocsc()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    cones = [clarabel.ZeroConeT(n), clarabel.NonnegativeConeT(4 * p + 1)]
+    return sparse.diags(curvature).tocsc(), rows, cones, settings
+
+
+def conic_step(P, y, lam, coef, model):
+    """The representation of the next point."""
+    n, p = P.shape
+    curvature, rows, cones, settings = model
+    gradient = P.T @ (P @ coef - y) / n
+    price = np.full(p, lam)
+    linear = np.concatenate([gradient, -gradient, price, price, [0.0]])
+    bounds = np.concatenate([P @ coef, np.zeros(4 * p + 1)])
+    parts = np.array(
+        clarabel.DefaultSolver(curvature, linear, rows, bounds, cones, settings).solve().x
+    )
+    return parts[2 * p : 3 * p] - parts[3 * p : 4 * p]
+
+
+def timed(action):
+    start = time.perf_counter()
+    result = action()
+    return time.perf_counter() - start, result
+
+
+def main():
+    X, y = data()
+    problem = as_problem(X, y)
+    with threadpool_limits(1):
+        model = conic_model(X, y, LAM)
+        own_times, conic_times, apart = [], [], 0.0
+        for method in (ultimate, ultimate_alternating, ultimate_ar_bcd):
+            method(problem, lam=LAM).advance(1)  # compiled before the clock starts
+        iteration = ultimate(problem, lam=LAM)
+        iteration.advance(LEADING)
+        for _ in range(STEPS):
+            coef, k = iteration.coef, iteration.iteration
+            seconds, found = timed(lambda coef=coef: conic_step(X, y, LAM, coef, model))
+            conic_times.append(seconds)
+            own_times.append(timed(lambda k=k: iteration.advance(k + 1))[0])
+            apart = max(apart, np.abs(X @ (found - iteration.coef)).max())
+            iteration.advance(k + STRIDE)
+        own, conic = np.median(own_times), np.median(conic_times)
+        loops = {}
+        for method in (ultimate_alternating, ultimate_ar_bcd):
+            loop = method(problem, lam=LAM)
+            loops[method.__name__] = timed(lambda loop=loop: loop.advance(50))[0] / 50
+    print(f"{N_SAMPLES} x {N_FEATURES}, lam {LAM}: one iteration, median of {STEPS} along a run")
+    print(f"{'ultimate':22s} {1e3 * own:8.3f} ms")
+    print(f"{'conic model':22s} {1e3 * conic:8.3f} ms  {conic / own:8.1f} times ours")
+    for name, seconds in loops.items():
+        print(f"{name:22s} {1e3 * seconds:8.3f} ms  {seconds / own:8.1f} times ours")
+    print(f"next points at most {apart:.1e} apart; largest gap of ours {iteration.certificate:.1e}")
+
+
+if __name__ == "__main__":
+    main()
