@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from row_oracles import conic_optimum, kkt_violation, random_problem
 from sklearn.linear_model import Lasso, lars_path
 
+from greedyexp.path import Path
 from greedyexp.problem import as_problem
+from greedyexp.protocols import reference
 from greedyexp.protocols.active_set import duality_gap, minimise
 from greedyexp.protocols.reference import certified, optimum, projected
 
@@ -181,6 +183,17 @@ def test_a_design_of_full_row_rank_keeps_its_response():
     assert projected(problem) is problem
     centred = projected(as_problem(problem.X[0] - problem.X[0].mean(axis=0), problem.y[0]))
     assert abs(centred.y[0].sum()) < 1e-13
+
+
+def test_a_guess_that_is_far_off_is_mended(monkeypatch):
+    problem = sparse_problem(20, 50)
+    best = optimum(problem, 1e-3)
+    zero = Path(np.zeros((1, 50, 1)), {}, np.zeros(1), np.zeros(1, bool))
+    monkeypatch.setattr(reference, "lasso", lambda *_, **__: zero)
+    alone = optimum(problem, 1e-3)
+    assert np.count_nonzero(alone.coef) >= 15
+    assert alone.gap <= 1e-14 * problem.y[0] @ problem.y[0] / 40
+    assert alone.coef == pytest.approx(best.coef, abs=1e-9)
 
 
 def test_what_rounding_hides_is_not_certified():

@@ -347,6 +347,37 @@ def test_the_local_bound_begins_once_the_support_stays_inside():
     assert all(row.get("local_guarantee") is None for row in short.rows)
 
 
+METHODS = {
+    "gradient_descent": {},
+    "gs_coordinate_descent": {},
+    "proximal_gradient": {"lam": 0.1},
+    "proximal_gs_coordinate_descent": {"lam": 0.1, "smoothness": "l1"},
+    "rmp": {"lam": 0.1},
+    "ultimate": {"lam": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(("n", "p"), [(30, 8), (10, 25)])
+def test_no_method_breaks_its_guarantees_or_undercuts_the_optimum(name, n, p):
+    problem, part = gaussian_problem(n, p, seed=7), registry.find("algorithm", name)
+    found = trajectory(
+        problem, part, METHODS[name], SETUP,
+        iterations=300, points=40, dense=20, guarantees=True, local=True,
+    )  # fmt: skip
+    assert found.status is Status.OK
+    first = found.rows[0]["gap"]
+    bounded = 0
+    for row in found.rows:
+        assert row["gap"] >= -1e-14
+        for bound in (row["guarantee"], row.get("local_guarantee")):
+            if bound is not None:
+                assert row["gap"] <= bound * (1 + 1e-9) + 1e-14
+                bounded += bound < first
+    # Not every method has a rate, but all have one where columns are independent.
+    assert bounded or p > n
+
+
 def test_troubles_and_missing_certificates_are_not_converged():
     problem = shrinking_problem()
     asked = {"iterations": 50, "points": 0, "dense": 50, "epsilons": [1e-2, 1e-25]}
