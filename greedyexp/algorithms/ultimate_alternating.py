@@ -49,11 +49,11 @@ def ultimate_alternating(
     (u_i^2 + e^2)^(1/2), where e in round j = 0, 1, ... is ||u||_1 / (p (1 + j)) or less. Each round
     still descends, and the error that e brings is the part 1 / (1 + j) of what the step is worth.
     The step is the best eta met, so that the objective never rises. Along the kernel of P, where u
-    stays zero, a round moves an entry of eta by no more than about lam gamma_i / L1. With a small
-    lam the loop therefore finds the next point long before its representation of least norm, and
-    the objective falls behind that of ``ultimate`` however many rounds are affordable. Of the printed appendix, the
-    order of the three is that of its list of minimisations, and Q z is computed from n equations
-    without Q.
+    stays zero, a round moves an entry of eta by no more than (|g_i| + lam) gamma_i / L1. With a
+    small lam the loop therefore finds the next point long before its representation of least norm,
+    and the objective falls behind that of ``ultimate`` however many rounds are affordable. Of the
+    printed appendix, the order of the three is that of its list of minimisations, and Q z is
+    computed from n equations without Q.
 
     Parameters
     ----------
