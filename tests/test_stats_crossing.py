@@ -150,6 +150,22 @@ def test_an_end_that_the_first_step_hits_is_found():
         assert fit.high - fit.low < 1e-5, confidence
 
 
+@pytest.mark.parametrize(
+    ("wins", "end"), [([3, 5, 9, 9], "low"), ([0, 4, 5, 7], "high"), ([4, 9, 9], "low")]
+)
+def test_an_end_is_infinite_as_soon_as_no_trend_is_left(wins, end):
+    x, wins, trials = np.arange(len(wins)), np.array(wins), np.full(len(wins), 10)
+    share = wins.sum() / trials.sum()
+    # Infinitely far the score test is that of Cochran and Armitage, and the weaker of the two here.
+    away = x - x.mean()
+    trend = away @ wins / np.sqrt(share * (1 - share) * trials @ away**2)
+    for factor, finite in ((0.999, True), (1.001, False)):
+        confidence = 2 * norm.cdf(factor * trend) - 1
+        fit = crossing(x, wins, trials, confidence=confidence, whole=True)
+        assert np.isfinite(getattr(fit, end)) == finite
+        assert np.isfinite([fit.low, fit.high]).sum() == 1 + finite
+
+
 def test_points_beyond_doubt_bound_the_interval_where_the_slope_is_open():
     x, trials = [1.0, 2.0, 3.0, 4.0], [100] * 4
     fit = crossing(x, [0, 40, 60, 100], trials, confidence=0.9999)

@@ -255,12 +255,16 @@ class _Profile:
     def _score_root(self, distance, b: float) -> float:
         """Rao's statistic of tau with the slope estimated; infinite where one point tells all."""
         p = expit(self.offset + b * distance)
-        weight = self.trials * p * (1 - p)
-        i0, i1, i2 = weight.sum(), weight @ distance, weight @ distance**2
-        left = i0 * i2 - i1 * i1
-        if left <= 1e-9 * i0 * i2:
+        weight, rest = self.trials * p * (1 - p), self.successes - self.trials * p
+        total = weight.sum()
+        if total == 0:
             return np.inf
-        return float(abs(np.sum(self.successes - self.trials * p)) * np.sqrt(i2 / left))
+        # About the mean, where moments of the distance would lose all digits for a tau far away.
+        away = self.x - weight @ self.x / total
+        spread = weight @ away**2
+        if spread <= 1e-9 * total:
+            return np.inf
+        return float(np.sqrt(rest.sum() ** 2 / total + (rest @ away) ** 2 / spread))
 
     def _best_slope(self, distance) -> float:
         """Root of the score in the slope, which falls; the data must not be separated at tau."""
