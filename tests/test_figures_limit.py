@@ -133,15 +133,19 @@ def test_points_lines_and_diamonds_are_the_tables(frame):
     for colour, (_, points) in zip(COLOURS, table.groupby("kappa"), strict=False):
         (line,) = [one for one in drawn(figure, "thresholds") if one.get_color() == colour]
         assert line.get_ydata().tolist() == points["estimate"].tolist()
-        np.testing.assert_allclose(line.get_xdata(), 1 / np.log(SIZES), atol=0.004)
+        np.testing.assert_allclose(line.get_xdata(), 1 / np.log(SIZES), atol=0.0015)
         bars = {tuple(one.get_ydata()) for one in drawn(figure, "interval")}
         assert set(zip(points["low"], points["high"], strict=True)) <= bars
         place = 1 / np.log(points["p"])
         fit = limit_at_zero(place, points["estimate"], points["low"], points["high"])
         (diamond,) = [one for one in drawn(figure, "limit") if one.get_color() == colour]
         assert diamond.get_ydata()[0] == fit.estimate
-        assert abs(diamond.get_xdata()[0]) < 0.02
+        assert diamond.get_xdata()[0] == 0
         assert (fit.low, fit.high) in bars
+        (bar,) = [
+            b for b in drawn(figure, "interval") if tuple(b.get_ydata()) == (fit.low, fit.high)
+        ]
+        assert 0 < abs(bar.get_xdata()[0]) < 0.0015, "beside the others, through its diamond"
         (straight,) = [one for one in drawn(figure, "fit") if one.get_color() == colour]
         assert straight.get_ydata()[0] == fit.estimate
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from math import log
 
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -14,6 +16,13 @@ from greedyexp.theory.thresholds import TWO_TASKS, Threshold
 LOOK = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}
 # Line style and legend of a predicted transition, by whether it is proved.
 _KINDS = {True: ("-", "predicted transition"), False: ((0, (2, 2)), "conjectured")}
+# Predictions that are stated for n / (s log(p)), where theta has log(p - (2 - kappa) s).
+_PER_LOG_P = ("lasso",)
+
+
+@dataclass(frozen=True)
+class _Restated(Threshold):
+    """A prediction for n / (s log(p)), told in theta for one p and s."""
 
 
 def stated_for(
@@ -38,6 +47,40 @@ def stated_for(
     }
 
 
+def restated(
+    stated: dict[str, Threshold], rows: pd.DataFrame, context: Context
+) -> dict[str, Threshold]:
+    """The same predictions, told in theta for the size of these rows.
+
+    At finite sizes the law of the Lasso, n = 2 s log(p), is no constant in theta. Where rows have
+    several sizes, or none is known, its limit 2 is kept.
+
+    Parameters
+    ----------
+    stated : dict of str to Threshold
+        As ``stated_for`` gives it.
+    rows : DataFrame
+        ``p`` and ``s`` are the size, if both are there.
+    """
+    sizes = rows[["p", "s"]].drop_duplicates() if {"p", "s"} <= set(rows.columns) else []
+    if len(sizes) != 1:
+        return stated
+    ((p, s),) = sizes.to_numpy(dtype=float)
+    return {
+        label: _restated(prediction, p, s)
+        if context.algorithms.get(label, label) in _PER_LOG_P
+        else prediction
+        for label, prediction in stated.items()
+    }
+
+
+def note(drawn: Iterable[Threshold]) -> str:
+    """What a prediction told for one size stands for; empty when none was drawn."""
+    if any(isinstance(prediction, _Restated) for prediction in drawn):
+        return "Predicted for the Lasso: n = 2 s log(p), which is a curve in θ for each p."
+    return ""
+
+
 def dash(prediction: Threshold):
     """Line style: proved or conjectured."""
     return _KINDS[prediction.proved][0]
@@ -49,3 +92,11 @@ def handles(drawn: Iterable[Threshold]) -> list[Line2D]:
         Line2D([], [], color="0.5", linewidth=1.1, linestyle=_KINDS[kind][0], label=_KINDS[kind][1])
         for kind in sorted({prediction.proved for prediction in drawn}, reverse=True)
     ]
+
+
+def _restated(prediction: Threshold, p: float, s: float) -> _Restated:
+    return _Restated(
+        lambda kappa: prediction.theta(kappa) * log(p) / log(p - (2 - kappa) * s),
+        prediction.proved,
+        prediction.even_values,
+    )

@@ -32,6 +32,8 @@ _TRANSFORMS = {
     "1/x": lambda x: 1 / x,
     "1/sqrt(x)": lambda x: 1 / np.sqrt(x),
 }
+# Distance of the outermost of bars set beside one another, as a part of the axis.
+_BESIDE = 0.014
 _DIAMOND = {"marker": "D", "markersize": 6, "markerfacecolor": "white", "linestyle": "none"}
 
 
@@ -59,10 +61,11 @@ def threshold_limit(
 ) -> Figure:
     """Where success crosses ``level``, against a transform of ``x`` that vanishes as ``x`` grows.
 
-    Bars are 95% intervals of a logistic fit. The straight lines are least squares fits in which
-    all thresholds count alike, and a diamond at 0 is the intercept with its 95% interval: the
-    limit, if the threshold is linear in the transform. How well a line fits is in the note. Short
-    lines at the left edge are the predicted transitions, where they are stated for the data.
+    Bars are 95% intervals of a logistic fit, set a hair beside one another. The straight lines are
+    least squares fits in which all thresholds count alike, and a diamond at 0 is the intercept with
+    its 95% interval: the limit, if the threshold is linear in the transform. How well a line fits
+    is in the note. Short lines at the left edge are the predicted transitions, where they are
+    stated for the data.
     Thresholds whose interval has an infinite end are drawn but not fitted.
     """
     keys = [c for c in (row, panel, *line, x) if c]
@@ -85,11 +88,11 @@ def threshold_limit(
         axis.set_ylim(*heights)
         title(axis, values, context, pad=24)
         _draw_sizes(axis, table, x)
-    shifts = looks.places(0.09 * widest)
-    beside = looks.places(0.4 * least_gap(table["place"]))
+    # So little that a point is still seen on its line.
+    beside = looks.places(min(0.4 * least_gap(table["place"]), _BESIDE * widest))
     for (axis, key), (_, points, fit) in groups.items():
         _draw_points(axis, points, beside[key], looks.of(*key))
-        _draw_fit(axis, fit, shifts[key], widest, looks.of(*key))
+        _draw_fit(axis, fit, beside[key], widest, looks.of(*key))
         if (axis, key) in stated:
             _draw_prediction(axis, *stated[axis, key], looks.of(*key))
     panels.label(transform.replace("x", letter(x)), threshold_label(of, level))
@@ -156,7 +159,7 @@ def _draw_fit(axis, fit: Limit, shift: float, widest: float, look: dict) -> None
         gid="fit",
     )
     draw_interval(axis, shift, fit.low, fit.high, colour)
-    axis.plot(shift, fit.estimate, color=colour, zorder=3, gid="limit", **_DIAMOND)
+    axis.plot(0.0, fit.estimate, color=colour, zorder=3, gid="limit", **_DIAMOND)
 
 
 def _draw_prediction(axis, theta: float, prediction: Threshold, look: dict) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Annotated
 
 import numpy as np
@@ -22,6 +23,10 @@ from greedyexp.frames.labels import axis_label, number
 from greedyexp.frames.thresholds import thresholds
 from greedyexp.registry import figure
 from greedyexp.theory.thresholds import Threshold
+
+# Distance of the outermost of lines set beside one another, as a part of the axis: a marker moved
+# along a steep prediction would seem to lie off it.
+_BESIDE = 0.012
 
 
 def _columns(*, x, of, line, panel, row, success, **_) -> list[str]:
@@ -45,10 +50,11 @@ def transition_threshold(
     """Where the success probability crosses ``level``, against ``x``, one line per algorithm.
 
     Each threshold is the crossing of a logistic curve fitted to successes against ``of``; vertical
-    bars are its 95% intervals, set slightly beside one another. A replicate that
+    bars are its 95% intervals, set a hair beside one another. A replicate that
     failed is a trial without success. A threshold outside what was tested is an open arrow at the
     edge of the panel, and named in the note. Thin curves are the predicted transitions, drawn when
     ``x`` is kappa, ``of`` is theta and the coefficients are such as the prediction is stated for.
+    That of the Lasso, n = 2 s log(p), depends on p and s in theta: one curve for each size.
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, [*keys, of])
@@ -56,11 +62,11 @@ def transition_threshold(
     table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
     looks = Looks(table, line)
     panels = Panels(grid(table, row=row, panel=panel), width=4.2, height=3.2)
-    stated, drawn = {}, []
+    stated = {}
     if theory and (x, of) == ("kappa", "theta") and line[0] == "algorithm":
         for axis, values in panels:
-            stated[axis] = predictions.stated_for(inside(frame, values), context, looks.colours)
-            drawn += stated[axis].values()
+            stated[axis] = _stated(inside(frame, values), context, line, looks)
+    drawn = [prediction for curves in stated.values() for _, prediction in curves]
     curve = np.linspace(table[x].min(), table[x].max(), 101)
     ends = table[["low", "high"]].to_numpy().ravel()
     predicted = [prediction.theta(k) for prediction in drawn for k in curve]
@@ -68,18 +74,29 @@ def transition_threshold(
     for axis, values in panels:
         axis.set_ylim(*limits([*table["estimate"], *predicted], ends, tested))
         title(axis, values, context)
-        _draw_predictions(axis, stated.get(axis, {}), curve, looks)
+        _draw_predictions(axis, stated.get(axis, []), curve, looks)
         _draw_lines(axis, inside(table, values), x, line, looks)
         _mark(axis, table[x])
     panels.label(axis_label(x), threshold_label(of, level))
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn)])
     judged = notes.judged_text(frame, context, success, line)
-    panels.note([*threshold_note(frame, context, table, [*keys, of]), judged])
+    said = threshold_note(frame, context, table, [*keys, of])
+    panels.note([*said, judged, predictions.note(drawn)])
     return panels.figure
 
 
-def _draw_predictions(axis, stated: dict[str, Threshold], curve, looks: Looks) -> None:
-    for label, prediction in stated.items():
+def _stated(
+    rows: pd.DataFrame, context: Context, line: list[str], looks: Looks
+) -> list[tuple[str, Threshold]]:
+    """Labels and predictions of a panel: one for each size where it matters."""
+    stated = predictions.stated_for(rows, context, looks.colours)
+    groups = [group for _, group in rows.groupby(line[1:])] if len(line) > 1 else [rows]
+    sized = (predictions.restated(stated, group, context).items() for group in groups)
+    return list(dict.fromkeys(chain.from_iterable(sized)))
+
+
+def _draw_predictions(axis, stated: list[tuple[str, Threshold]], curve, looks: Looks) -> None:
+    for label, prediction in stated:
         axis.plot(
             curve,
             [prediction.theta(k) for k in curve],
@@ -90,9 +107,8 @@ def _draw_predictions(axis, stated: dict[str, Threshold], curve, looks: Looks) -
 
 
 def _draw_lines(axis, table: pd.DataFrame, x: str, line: list[str], looks: Looks) -> None:
-    # Beside one another, but no further apart than intervals of few lines need.
     span = table[x].max() - table[x].min()
-    shifts = looks.places(min(0.45 * least_gap(table[x]), 0.012 * span * len(looks)))
+    shifts = looks.places(min(0.45 * least_gap(table[x]), _BESIDE * span))
     for key, points in table.groupby(line, sort=True):
         look = looks.of(*key)
         at = points[x] + shifts[key]
