@@ -64,7 +64,9 @@ def test_curves_have_the_colour_of_their_noise_level(frame):
         assert drawn[colour].tolist() == expected
     assert all((heights == 1).all() for heights in curves(figure, 1).values())
     assert "every nonzero value exceeds" in figure.get_supxlabel()
-    assert "limit set by noise" in [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "predicted from noise alone" in [
+        text.get_text() for text in figure.legends[0].get_texts()
+    ]
     plain = phase_transition(frame, CONTEXT, panel="values", line=["noise_std"])
     assert not curves(plain, 0)
 

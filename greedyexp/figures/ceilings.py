@@ -47,7 +47,7 @@ def draw_ceilings(
 
 def handle() -> Line2D:
     """The legend's entry."""
-    return Line2D([], [], color="0.4", label="limit set by noise", **_LOOK)
+    return Line2D([], [], color="0.4", label="predicted from noise alone", **_LOOK)
 
 
 def _height(setting) -> float:
