@@ -73,10 +73,11 @@ def test_the_largest_have_colours_that_are_the_same_in_all_panels(frame):
 
 
 def test_the_first_iterations_keep_the_colours_of_the_whole(frame):
-    early = frame["coordinate"].eq(10) & frame["iteration"].between(1, 5)
-    frame.loc[early, "coefficient"] = 4.0
+    late = frame["coordinate"].eq(10) & frame["iteration"].eq(100)
+    frame.loc[late, "coefficient"] = 40.0
     whole, part = coordinates(frame, CONTEXT), coordinates(frame, CONTEXT, until=5)
     assert texts(whole) == texts(part)
+    assert "coordinate 10" in texts(part)
     assert paths(part)[0].get_xdata().tolist() == [0, 1, 5]
     assert part.axes[0].get_xlim()[1] < 6
 
