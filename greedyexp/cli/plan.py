@@ -35,7 +35,9 @@ def data_words(experiment: Experiment) -> list[str]:
 
 
 def words(experiment: Experiment) -> str:
-    """The plan, one line each: size, data, algorithms, metrics, figures, tables, claims."""
+    """The plan, one line each: size, data, algorithms, what is measured, drawn and claimed."""
+    from greedyexp.experiment.sentences import show
+
     tuned = [
         spec.label if spec.tuning == "none" else f"{spec.label} (tuning: {spec.tuning})"
         for spec in experiment.algorithms
@@ -49,7 +51,7 @@ def words(experiment: Experiment) -> str:
     if experiment.metrics:
         lines.append(f"  metrics: {', '.join(experiment.metrics)}")
     else:
-        given = ", ".join(f"{name} = {value}" for name, value in protocol.params.items())
+        given = ", ".join(f"{name} = {show(value)}" for name, value in protocol.params.items())
         lines.append(f"  protocol: {protocol.name}" + (f" ({given})" if given else ""))
     lines.append(f"  figures: {', '.join(spec.name for spec in experiment.figures) or 'none'}")
     if experiment.tables:

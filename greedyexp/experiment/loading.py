@@ -106,7 +106,7 @@ def load(
         if replaced:
             adaptive = adaptive.limited_to(algorithms.named)
             settings = settings.model_copy(update={"trials": adaptive})
-        adaptive = _complete(adaptive, data, measured, algorithms, doc, mistakes)
+        adaptive = _complete(adaptive, protocol, data, measured, algorithms, doc, mistakes)
     names = [column.name for column in measured]
     columns = refuse_columns(data, algorithms.specs, names, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
@@ -257,6 +257,7 @@ def _drawn(doc: Document, kind: str, mistakes: Mistakes) -> list[tuple[Keys, Par
 
 def _complete(
     adaptive: AdaptiveTrials,
+    protocol: Protocol,
     data: Data,
     measured: list[Measured],
     algorithms: Algorithms,
@@ -267,6 +268,14 @@ def _complete(
     # A rule looks at one row of a replicate.
     keyed = any(column.kind == "key" for column in measured)
     binary = [] if keyed else [one.name for one in measured if one.kind == "success"]
+    if not binary and (keyed or not protocol.part.extra["metrics"]):
+        mistakes.add(
+            doc.place(("trials",)),
+            f"protocol '{protocol.part.name}' gives no one success (0 or 1) of a replicate for a"
+            " rule to decide by.",
+            "Give a number of trials.",
+        )
+        return adaptive
     for keys, message, remedy in mistakes_in(
         adaptive,
         points=[point.params for point in data.points],

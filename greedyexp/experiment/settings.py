@@ -34,7 +34,7 @@ def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
             )
         written["paper"] = {k: v for k, v in written["paper"].items() if k in known}
     listed = {"algorithms", "figures", "tables", "metrics", "claims", "readings"}
-    shallow = {*listed - {"metrics"}, "data", "protocol", "profiles"}
+    shallow = {*listed - {"metrics"}, "data", "profiles"}
     settings = None
     try:
         settings = read_value(

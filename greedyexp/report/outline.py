@@ -75,3 +75,5 @@ def refuse_damaged(config: dict, place: str) -> None:
         keys, message, remedy = error.found[0]
         where = f"{place}: {dotted(keys)}" if keys else place
         raise StorageError(message, place=where, remedy=remedy or None) from None
+    if config.get("protocol", DEFAULT) == DEFAULT and "metrics" not in config:
+        raise StorageError("'metrics' is missing.", place=place)
