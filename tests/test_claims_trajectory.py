@@ -128,6 +128,9 @@ def test_a_claim_about_other_records_only_is_open_and_says_so():
     assert reason(other) == "no row of the table has a number of iterations."
     nowhere = judge(rows, "mean(gd, iterations) < 40", where={"record": "epsilom"})
     assert reason(nowhere) == "the table has no rows with record = epsilom."
+    # Failures are everywhere but not where nothing is.
+    failed = judge([*rows, failure(4)], "mean(gd, gap) < 1", where={"record": "epsilom"})
+    assert reason(failed) == reason(nowhere)
 
 
 def test_what_was_not_reached_has_no_mean():

@@ -49,6 +49,7 @@ class Table:
                 self._codes[name], self._values[name] = codes, [_plain(v) for v in values]
         self._family = _families(frame["algorithm"], setting)
         self._rows_of: dict[str, np.ndarray] = {}
+        self._series: dict[tuple[str, ...], np.ndarray] = {}
         self.pairs = self.series(())
 
     def series(self, along: Iterable[str]) -> np.ndarray:
@@ -56,10 +57,13 @@ class Table:
 
         With none of them, one for each data set: the same for all algorithms that saw it.
         """
-        names = [n for n in self.setting.swept if n in self._codes and n not in along]
-        columns = [self._codes[name] for name in names]
-        keys = pd.DataFrame([*columns, self.frame["replicate"].to_numpy()]).T
-        return keys.groupby(list(keys.columns), sort=False).ngroup().to_numpy()
+        names = tuple(n for n in self.setting.swept if n in self._codes and n not in along)
+        if names not in self._series:
+            columns = [self._codes[name] for name in names]
+            keys = pd.DataFrame(dict(enumerate([*columns, self.frame["replicate"].to_numpy()])))
+            groups = keys.groupby(list(keys.columns), sort=False)
+            self._series[names] = groups.ngroup().to_numpy()
+        return self._series[names]
 
     def of(self, algorithm: str) -> np.ndarray:
         """Indices of all rows of an algorithm."""
