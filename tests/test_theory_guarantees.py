@@ -136,6 +136,16 @@ def test_guarantee_of_gradient_descent_is_tight(n, p):
     assert tail == pytest.approx(guarantee.contraction, rel=0.01)
 
 
+def test_exponent_2k_is_false_for_coordinate_descent():
+    # Two orthonormal columns and equal coefficients: every step takes one of them, half the gap.
+    P, y = np.sqrt(2.0) * np.eye(2), np.sqrt(2.0) * np.ones(2)
+    problem = Problem((P,), (y,))
+    guarantee = guarantees.gs_coordinate_descent(problem, best_of(problem, 0.0))
+    found = gaps(coordinate_step, P, y, 0.0, np.zeros(2), 0.0, 1)
+    assert found[1] == pytest.approx(guarantee.bound(1, found[0]))
+    assert found[1] > 1.9 * found[0] * guarantee.rate**2
+
+
 def test_linear_rates_are_those_of_the_constants():
     # Orthogonal columns of lengths 2 and 1 with n = 4: L2 = L1 = 1, mu2 = 1/4, mu1 = 1/5.
     P = np.zeros((4, 2))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedyexp.errors import ConfigError, DataError
+from greedyexp.kernels.max_cut import is_dual
 from greedyexp.theory import l1_relaxation
 from greedyexp.theory.l1_curvature import curvature_l1
 from greedyexp.theory.l1_relaxation import curvature_l1_sdp, relaxation_fits
@@ -57,6 +58,19 @@ def test_dual_point_is_feasible_in_exact_arithmetic(seed, n, p, decay, most_swee
     assert Fraction(cut.primal) <= value / max(*lengths, 1)
     assert (cut.dual - cut.primal) / cut.dual <= 1e-6
     assert (cut.sweeps == 0) == (most_sweeps == 1 and p > 1)
+
+
+@pytest.mark.parametrize("p", [1, 2, 7, 40])
+def test_dual_test_is_sharp(p):
+    # Diag(y) - 1 1^T with y = p (1 - shortfall) has the smallest eigenvalue -p shortfall.
+    shortfall = 1e-6
+    C, y = np.ones((p, p)), np.full(p, p * (1 - shortfall))
+    needed, allowance = shortfall / (1 - shortfall), p * (p + 8) * 2.3e-16
+    assert is_dual(C, y, 1.001 * needed, allowance, np.empty((p, p)))
+    assert not is_dual(C, y, 0.999 * needed, allowance, np.empty((p, p)))
+    assert not is_dual(C, y, needed, 1e-9, np.empty((p, p)))
+    y[-1] = 0.0
+    assert not is_dual(C, y, 1.0, allowance, np.empty((p, p)))
 
 
 def test_known_optima():
