@@ -130,7 +130,7 @@ def test_three_columns_at_120_degrees():
 def test_both_formulations_are_one_programme(shape):
     P = np.random.default_rng(5).standard_normal(shape)
     known = l1_relaxation.spectrum(P)
-    eta, factor = l1_relaxation._dependent(P, known, 1e-7)
+    eta, factor = l1_relaxation._dependent(known, 1e-7)
     lower = l1_relaxation._from_weights(P, eta, known.rank)
     upper = l1_relaxation._from_factor(P, factor, known)
     cut = curvature_l1_sdp(P)
@@ -187,6 +187,13 @@ def test_nearly_dependent_columns_keep_honest_bounds():
     assert relaxed.lower <= exact.upper
     assert 0.9 * exact.lower <= relaxed.upper
     assert relaxed.lower > 0.9 * exact.lower
+
+
+def test_a_centred_square_design_of_unlike_columns_keeps_its_accuracy():
+    P = np.random.default_rng(2).standard_normal((20, 20)) / np.arange(1, 21) ** 2
+    P -= P.mean(axis=0)
+    relaxed = curvature_l1_sdp(P)
+    assert relaxed.upper - relaxed.lower <= 1e-6 * relaxed.upper
 
 
 def test_mistakes_are_told_in_a_sentence():

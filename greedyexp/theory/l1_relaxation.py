@@ -66,7 +66,7 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None
             f" up to {LARGEST_ORDER} independent columns fit, else a rank with"
             f" rank (rank + 1) / 2 + p <= {LARGEST_SYSTEM}."
         )
-    eta, factor = _independent(known, tol) if rank == p else _dependent(P, known, tol)
+    eta, factor = _independent(known, tol) if rank == p else _dependent(known, tol)
     lower = _from_weights(P, eta, rank)
     upper = _from_factor(P, factor, known)
     return Constant(min(lower, upper), min(lower, upper), upper)
@@ -86,15 +86,20 @@ def _independent(known: Spectrum, tol: float):
     return cut.multipliers, (known.left / known.values) @ (known.right.T @ cut.factor.T)
 
 
-def _dependent(P: np.ndarray, known: Spectrum, tol: float):
-    """Weights and factor from the conic solver, in a basis of the range."""
-    basis = known.left[:, : known.rank]
-    # Equal weights give the eigenvalue one: the solver's tolerances then are relative ones.
-    B = basis.T @ P * (np.sqrt(P.shape[1]) / known.smallest)
-    triangle = Triangle(known.rank)
-    eta, M = best_mixture(triangle.pack_squares(B), triangle, tol)
+def _dependent(known: Spectrum, tol: float):
+    """Weights and factor from the conic solver, in whitened coordinates of the range.
+
+    With P = U S V^T the condition is V^T Diag(eta) V >= lambda S^-2. Left in the basis U, nearly
+    dependent columns would make the solver's rounding as large as the eigenvalue.
+    """
+    p, rank = len(known.right), known.rank
+    basis, right = known.left[:, :rank], known.right[:, :rank]
+    shrink = known.smallest / known.values[:rank]
+    triangle = Triangle(rank)
+    squares = triangle.pack_squares(np.sqrt(p) * right.T)
+    eta, M = best_mixture(squares, triangle.pack(np.diag(shrink**2)), triangle, tol)
     values, vectors = np.linalg.eigh(M)
-    return eta, basis @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    return eta, (basis * shrink) @ (vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _from_weights(P: np.ndarray, eta: np.ndarray, rank: int) -> float:

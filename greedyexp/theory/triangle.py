@@ -72,27 +72,28 @@ def solve_conic(cost, weights, constant, triangle: Triangle, tol: float):
     return np.maximum(solution.x, 0.0), triangle.unpack(np.asarray(solution.z[m:]))
 
 
-def best_mixture(weights, triangle: Triangle, tol: float):
-    """Maximise lambda_min(sum_j x_j W_j) over x in the simplex.
+def best_mixture(weights, target, triangle: Triangle, tol: float):
+    """Maximise t with sum_j x_j W_j - t T positive semidefinite over x in the simplex.
 
     Parameters
     ----------
     weights : array (size, m)
         The packed W_j as columns.
+    target : array (size,)
+        The packed T.
     triangle, tol : see ``solve_conic``
 
     Returns
     -------
     x : array (m,), not negative
     multiplier : array (n, n)
-        M of trace about one with max_j <W_j, M> about the value.
+        M with <T, M> about one and max_j <W_j, M> about the value.
     """
     m = weights.shape[1]
-    # The last variable is the eigenvalue. It is free, so that the matrix inequality is the only one
-    # it is in. Fixing the eigenvalue and minimising the sum takes three times as long.
+    # The last variable is t. Fixing it and minimising the sum of x takes three times as long.
     simplex = np.concatenate([np.ones(m), [0.0]])[None]
     positive = sparse.hstack([-sparse.eye(m), sparse.csc_matrix((m, 1))])
-    above = sparse.csc_matrix(np.column_stack([-weights, triangle.on_diagonal.astype(float)]))
+    above = sparse.csc_matrix(np.column_stack([-weights, target]))
     A = sparse.vstack([sparse.csc_matrix(simplex), positive, above], format="csc")
     bound = np.zeros(A.shape[0])
     bound[0] = 1.0
