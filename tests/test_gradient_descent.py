@@ -12,7 +12,7 @@ from descent_oracles import (
 
 from greedyexp.algorithms.gradient_descent import gradient_descent
 from greedyexp.errors import ConfigError, DataError
-from greedyexp.problem import as_problem
+from greedyexp.problem import Problem, as_problem
 
 
 def closed_form(problem, k):
@@ -60,3 +60,18 @@ def test_a_column_of_zeros_is_left_alone():
 def test_several_tasks_are_refused():
     with pytest.raises(ConfigError, match="takes one task; the data have 2"):
         gradient_descent(as_problem(np.ones((4, 2)), np.ones((4, 2))))
+
+
+def test_an_estimate_outside_is_noted_between_two_stops():
+    # The second coefficient shrinks by 7/16 a step until it rounds to zero.
+    problem = Problem((np.diag([4.0, 3.0]),), (np.zeros(2),), start=np.array([[0.0], [1.0]]))
+    slow, fast = gradient_descent(problem), gradient_descent(problem)
+    outside = []
+    for k in range(400):
+        slow.advance(k)
+        outside.append(slow.coef[1] != 0.0)
+    last = np.flatnonzero(outside)[-1]
+    assert 10 < last < 300
+    fast.watch(np.array([True, False]))
+    fast.advance(399)
+    assert fast.last_outside == last

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from descent_oracles import (
     gauss_southwell,
+    gradient,
     greatest_difference,
     iterates,
     one_task,
@@ -13,6 +14,8 @@ from descent_oracles import (
 
 from greedyexp.algorithms.gs_coordinate_descent import gs_coordinate_descent
 from greedyexp.errors import ConfigError, DataError
+from greedyexp.kernels.coordinate_descent import GAUSS_SOUTHWELL, descend
+from greedyexp.kernels.descent_state import REFRESH, begin
 from greedyexp.problem import Problem, as_problem
 
 
@@ -75,3 +78,27 @@ def test_impossible_data_are_refused():
         gs_coordinate_descent(Problem((X,), (np.array([1.0, np.nan, 0.0, 0.0]),)))
     with pytest.raises(DataError, match="the start has 3 coefficients; the data need 2"):
         gs_coordinate_descent(Problem((X,), (np.ones(4),), start=np.zeros((3, 1))))
+
+
+def state_of(problem, start):
+    P, n = problem.X[0], len(problem.y[0])
+    atoms, gram = np.ascontiguousarray(P.T), P.T @ P / n
+    return begin(atoms, gram, problem.y[0], 0.0, smoothness_l1(problem), start)
+
+
+def test_errors_of_the_kept_gradient_do_not_last():
+    problem = one_task(8, 40, 15)
+    state = state_of(problem, np.zeros(15))
+    state.grad[3] += 1e-6
+    state.residual[5] += 1e-6
+    descend(state, GAUSS_SOUTHWELL, REFRESH, -1.0)
+    assert state.grad == pytest.approx(gradient(problem, state.coef), abs=1e-14)
+    assert state.residual == pytest.approx(problem.X[0] @ state.coef - problem.y[0], abs=1e-13)
+
+
+def test_errors_made_far_away_do_not_stay():
+    problem = one_task(8, 300, 5, noise=0.0)
+    state = state_of(problem, np.full(5, 1e12))
+    descend(state, GAUSS_SOUTHWELL, REFRESH - 1, -1.0)
+    # Rounding at the start is 1e-4 in the gradient; it must not be there any more.
+    assert state.grad == pytest.approx(gradient(problem, state.coef), abs=1e-9)
