@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from greedyexp.kernels.orthogonal_factor import append, remove, solve, solve_transposed
-from greedyexp.kernels.row_gradient import dot
+from greedyexp.kernels.row_gradient import axpy, dot
 
 MOVE, PRICE = 0, 1
 SOLVED, UNBOUNDED, TOO_LONG = 0, 1, 2
@@ -230,6 +230,38 @@ def _begin(atoms, offset, level, lam, support):
 
 
 @njit(cache=True)
+def _descend(face, atoms, offset, level, x, lam, L, point, weight, most):
+    """From a feasible point to the solution; the changes made and the status."""
+    r = len(x)
+    length_of_x = np.sqrt(dot(x, x))
+    least = 1e-17 * np.max(np.abs(offset))
+    direction, slope = np.empty(r + 1), np.empty(r + 1)
+    for changes in range(most):
+        t = point[r]
+        slope[:r], slope[r] = -x, t / L
+        longest = _downhill(face, slope, t, L, length_of_x + t / L, least, direction)
+        if longest == 0.0:
+            _multipliers(face, atoms, slope, weight)
+            index = _worst(face, weight)
+            if index < 0:
+                return changes, SOLVED
+            _release(face, index)
+            continue
+        rate = np.dot(atoms, direction[:r])
+        tiny = PARALLEL * np.sqrt(dot(direction, direction))
+        length, kind, atom, sign = _first_wall(
+            face, offset, level, t, lam, rate, direction[r], longest, tiny
+        )
+        if length == np.inf:
+            return changes, UNBOUNDED
+        axpy(length, direction, point)
+        axpy(length, rate, level)
+        if atom >= 0:
+            _hold(face, atoms, kind, atom, sign)
+    return most, TOO_LONG
+
+
+@njit(cache=True)
 def gauge_step(atoms, x, c, lam, L, v, support, most):
     """Solve the dual and read the next estimate off its multipliers.
 
@@ -264,39 +296,8 @@ def gauge_step(atoms, x, c, lam, L, v, support, most):
     p, r = atoms.shape
     offset, level = np.dot(atoms, c), np.dot(atoms, v)
     face, t = _begin(atoms, offset, level, lam, support)
-    point = np.append(v, t)
-    length_of_x = np.sqrt(dot(x, x))
-    least = 1e-17 * np.max(np.abs(offset))
-    direction, slope, weight = np.empty(r + 1), np.empty(r + 1), np.zeros(r + 1)
-    changes, status = 0, TOO_LONG
-    while changes < most:
-        t = point[r]
-        slope[:r], slope[r] = -x, t / L
-        unit = length_of_x + t / L
-        longest = _downhill(face, slope, t, L, unit, least, direction)
-        if longest > 0.0:
-            rate = np.dot(atoms, direction[:r])
-            tiny = PARALLEL * np.sqrt(dot(direction, direction))
-            length, kind, atom, sign = _first_wall(
-                face, offset, level, t, lam, rate, direction[r], longest, tiny
-            )
-            if length == np.inf:
-                status = UNBOUNDED
-                break
-            for i in range(r + 1):
-                point[i] += length * direction[i]
-            for i in range(p):
-                level[i] += length * rate[i]
-            if atom >= 0:
-                _hold(face, atoms, kind, atom, sign)
-        else:
-            _multipliers(face, atoms, slope, weight)
-            index = _worst(face, weight)
-            if index < 0:
-                status = SOLVED
-                break
-            _release(face, index)
-        changes += 1
+    point, weight = np.append(v, t), np.zeros(r + 1)
+    changes, status = _descend(face, atoms, offset, level, x, lam, L, point, weight, most)
     estimate, move = np.zeros(p), np.zeros(p)
     if status == SOLVED:
         _settle(face, atoms, c, lam, point)
