@@ -152,7 +152,7 @@ def test_crossings_are_located_in_every_block():
     def t_hit(problem, coef):
         pass
 
-    other = {**WIDE, "label": "other", "p": 8, "sweep": {"theta": [5.0, 6.0, 7.0]}}
+    other = {**WIDE, "label": "other", "sweep": {"theta": [5.0, 6.0, 7.0]}}
     experiment = load(listed(WIDE, other, trials=rule, metrics=["t_hit"]))
     assert [list(one.points) for one in series_of(experiment)] == [[0, 1]] * 2 + [[2, 3, 4]] * 2
 

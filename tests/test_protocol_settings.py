@@ -164,13 +164,15 @@ def test_the_command_line_and_profiles_change_one_parameter():
     assert changed.protocol.params == {"steps": 5, "every": 2, "mode": "gap"}
     assert load(follow(), overrides=["protocol.steps=5"]).protocol.params["steps"] == 5
     profiles = {"smoke": {"protocol": {"t_follow": {"steps": 3}}}, "deep": {"protocol": "t_once"}}
+    profiles["paper"] = {"protocol": {"t_once": {}}}
     settings["profiles"] = profiles
     assert load(settings, profile="smoke").protocol.params == {
         "steps": 3,
         "every": 2,
         "mode": "gap",
     }
-    assert load(settings, profile="deep").protocol.name == "t_once"
+    for profile in ("deep", "paper"):
+        assert load(settings, profile=profile).protocol.name == "t_once"
     told = message(settings, overrides=["protocol.step=1"])
     assert "there is no setting 'protocol.step'. Did you mean 'protocol.steps'?" in told
 
