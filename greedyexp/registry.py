@@ -13,13 +13,11 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-import typing
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from greedyexp.errors import ConfigError, PluginError, did_you_mean
+from greedyexp.part import Part
 
 PACKAGES = {
     "generator": "greedyexp.generators",
@@ -41,73 +39,6 @@ RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
 
 # What an algorithm gives, in words; a protocol takes one of these.
 YIELDS = {"estimates": "estimates", "iterates": "iterates", "constant": "a constant"}
-
-
-@dataclass(frozen=True)
-class Part:
-    """One registered function.
-
-    Parameters
-    ----------
-    kind : str
-        ``generator``, ``algorithm``, ``protocol``, ``metric``, ``figure`` or ``table``.
-    name : str
-        What a YAML file calls it.
-    function : callable
-        The decorated function.
-    title : str
-        How figures and tables call it.
-    paper : str
-        Where it comes from: paper and equation, algorithm or figure number.
-    requires : tuple of str
-        Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
-    extra : dict
-        What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
-        (generators), ``yields``, ``check``, ``theory``, ``guarantee`` and ``prediction``
-        (algorithms), ``takes``, ``metrics`` and ``columns`` (protocols), ``better`` and ``binary``
-        (metrics), ``columns`` (figures, tables).
-    """
-
-    kind: str
-    name: str
-    function: Callable
-    title: str
-    paper: str = ""
-    requires: tuple[str, ...] = ()
-    extra: dict = field(default_factory=dict)
-
-    @cached_property
-    def parameters(self) -> type:
-        """A pydantic model of the keyword-only arguments; unknown keys are refused."""
-        from pydantic import ConfigDict, create_model
-
-        hints = typing.get_type_hints(self.function, include_extras=True)
-        fields = {}
-        for argument in inspect.signature(self.function).parameters.values():
-            if argument.kind is inspect.Parameter.KEYWORD_ONLY and argument.name != "grid":
-                default = ... if argument.default is inspect.Parameter.empty else argument.default
-                fields[argument.name] = (hints.get(argument.name, typing.Any), default)
-        return create_model(
-            self.name,
-            __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True),
-            **fields,
-        )
-
-    @property
-    def takes_grid(self) -> bool:
-        """Whether the algorithm returns a path and can be asked for given tuning values."""
-        given = "grid" in inspect.signature(self.function).parameters
-        return given and self.extra.get("yields", "estimates") == "estimates"
-
-    @property
-    def summary(self) -> str:
-        """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
-
-    def provides(self, params: dict) -> frozenset[str]:
-        """Traits of the problems a generator makes with these parameters."""
-        traits = self.extra.get("provides", ())
-        return frozenset(traits(**params) if callable(traits) else traits)
 
 
 _PARTS: dict[str, dict[str, Part]] = {kind: {} for kind in PACKAGES}
