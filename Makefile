@@ -14,7 +14,9 @@ figures: $(READY) data  ## every experiment in configs/, in the profile PROFILE
 	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going
 
 data: $(READY)  ## the public data sets that experiments read
-	$(BIN)/greedyexp data where digits_mfeat > /dev/null 2>&1 || $(BIN)/greedyexp data fetch digits_mfeat
+	for name in digits_mfeat leukemia; do \
+	  $(BIN)/greedyexp data where $$name > /dev/null 2>&1 || $(BIN)/greedyexp data fetch $$name || exit 1; \
+	done
 
 test: $(READY)  ## the tests, in parallel
 	$(BIN)/python -m pytest -n 2
