@@ -14,7 +14,7 @@ from greedyexp.registry import Part
 from greedyexp.runner import code_version
 from greedyexp.runner.canonical import digest
 
-NUMERICAL_LIBRARIES = ("numpy", "scipy", "numba")
+NUMERICAL_LIBRARIES = ("numpy", "scipy", "numba", "clarabel")
 
 # Of the runner, only what makes the streams and calls the parts has a say in the numbers.
 RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.canonical", "greedyexp.runner.work")
