@@ -315,6 +315,34 @@ def test_a_bound_that_is_no_number_somewhere_is_not_held(value):
     assert only(judge(frame, text, words=words)).verdict == "refuted"
 
 
+def test_two_algorithms_in_every_data_set():
+    sweep = {"kappa": [0.3, 0.8]}
+    error = np.linspace(0, 1, 30)
+    frame = table(
+        sweep,
+        {
+            "a": lambda _: {"frobenius_error": error},
+            "b": lambda _: {"frobenius_error": 1.5 * error},
+        },
+    )
+    words = setting(sweep=sweep, algorithms=["a", "b"])
+    text = "always(frobenius_error(b) <= {} * frobenius_error(a))"
+    held = only(judge(frame, text.format(1.5), words=words))
+    assert (held.group, held.replicates, held.trials, held.verdict) == ({}, 60, 30, "supported")
+    assert held.p == pytest.approx(0.95**60)
+    # All but the first, where both are zero.
+    broken = only(judge(frame, text.format(1.499), words=words))
+    assert (broken.verdict, broken.violations) == ("refuted", 58)
+    half = only(judge(frame, text.format(1.5), where={"kappa": 0.3}, words=words))
+    assert (half.verdict, half.needed_trials) == ("inconclusive", 59)
+    # A failure of either leaves the data set out; an empty cell without one decides nothing.
+    frame.loc[(frame["algorithm"] == "b") & (frame["replicate"] == 4), "frobenius_error"] = math.nan
+    assert only(judge(frame, text.format(1.5), words=words)).p is None
+    frame.loc[(frame["algorithm"] == "b") & (frame["replicate"] == 4), "status"] = "error"
+    lost = only(judge(frame, text.format(1.5), words=words))
+    assert (lost.failed, lost.replicates, lost.verdict) == (2, 58, "inconclusive")
+
+
 def test_adaptive_trials_get_intervals_that_hold_at_any_stopping_time():
     frame = table({}, {"a": lambda _: wins(9, 12)})
     fixed, adaptive = (

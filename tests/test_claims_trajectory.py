@@ -5,68 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
+from claims_tables import only
+from claims_trajectories import course, failure, hits, judge, words
 from scipy import stats
 
-from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.language import parse
-from greedyexp.claims.model import compile_claim
 from greedyexp.claims.peaks import places
 from greedyexp.claims.sentences import reason
-from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError
-from greedyexp.protocols.measured import Measured
-
-KEYS = ("record", "epsilon", "iteration")
-NUMBERS = ("iterations", "gap", "guarantee", "rate")
-MEASURED = [Measured(name, "key") for name in KEYS] + [Measured(n, "number") for n in NUMBERS]
-
-
-def words(*, sweep=None, algorithms=("gd", "cd")):
-    config = {
-        "data": {"generator": "g", "sweep": sweep or {}},
-        "algorithms": list(algorithms),
-        "trials": 10,
-    }
-    return setting_of(config, MEASURED, ("p", "n_samples", "lam"))
-
-
-def judge(rows, test, *, where=None, margin=None, **given):
-    """One claim on rows, whose cells are empty where nothing is said."""
-    empty = dict.fromkeys([*KEYS, *NUMBERS])
-    plain = {"p": 10, "n_samples": 50, "lam": None, "algorithm": "gd", "status": "ok"}
-    frame = pd.DataFrame([plain | empty | row for row in rows])
-    frame[list(KEYS[1:] + NUMBERS)] = frame[list(KEYS[1:] + NUMBERS)].astype(float)
-    setting = words(**given)
-    entry = {"id": "one", "quote": "q", "test": test, "where": where, "margin": margin}
-    return evaluate_claims([compile_claim(entry, setting, "1")], frame, setting)[0]
-
-
-def only(judged):
-    (test,) = judged.tests
-    return test
-
-
-def hits(counts, epsilon=1e-6, **more):
-    """Rows of record epsilon, one for each replicate; None has not reached it."""
-    return [
-        {"record": "epsilon", "epsilon": epsilon, "iterations": k, "replicate": i} | more
-        for i, k in enumerate(counts)
-    ]
-
-
-def course(gaps, replicate=0, **more):
-    """Rows of record iteration."""
-    return [
-        {"record": "iteration", "iteration": k, "gap": gap, "replicate": replicate} | more
-        for k, gap in enumerate(gaps)
-    ]
-
-
-def failure(replicate, **more):
-    return {"replicate": replicate, "status": "timeout"} | more
-
 
 # Keys are columns of a sweep.
 
@@ -307,148 +254,6 @@ def test_intervals_of_peaks_hold_where_curves_have_their_mean_peak():
     assert held >= 0.97 * runs
 
 
-# Relations in every row.
-
-
-def bounded(trials, *, broken=(), empty=()):
-    rows = []
-    for i in range(trials):
-        for row in course([1.0, 0.5, 0.3 if i not in broken else 0.7], i):
-            bound = None if i in empty else 0.6 ** row["iteration"]
-            rows.append(row | {"guarantee": bound})
-        rows += [hits([7])[0] | {"replicate": i}, {"record": "rate", "rate": 0.5, "replicate": i}]
-    return rows
-
-
-GD = {"algorithms": ("gd",)}
-
-
-def test_always_counts_replicates_not_rows():
-    held = only(judge(bounded(30), "always(gap <= guarantee)", **GD))
-    assert (held.replicates, held.p) == (30, pytest.approx(0.95**30))
-    # Ninety rows would have been enough.
-    assert (held.verdict, held.needed_trials) == ("inconclusive", 59)
-    assert judge(bounded(60), "always(gap <= guarantee)", **GD).verdict == "supported"
-    broken = only(judge(bounded(60, broken=[7]), "always(gap <= guarantee)", **GD))
-    assert (broken.verdict, broken.violations, broken.replicates) == ("refuted", 1, 60)
-    where = {"record": "iteration", "iteration": [0, 1]}
-    early = judge(bounded(60, broken=[7]), "always(gap <= guarantee)", where=where, **GD)
-    assert early.verdict == "supported"
-
-
-def test_rows_to_which_a_column_does_not_apply_are_left_out():
-    some = only(judge(bounded(70, empty=range(8)), "always(gap <= guarantee)", **GD))
-    assert (some.replicates, some.verdict) == (62, "supported")
-    none = only(judge(bounded(5, empty=range(5)), "always(gap <= guarantee)", **GD))
-    assert (none.p, none.reason) == (None, "gd has no row with both sides")
-    wrong = bounded(60)
-    wrong[1]["gap"] = math.inf
-    assert only(judge(wrong, "always(gap <= guarantee)", **GD)).reason == (
-        "a number in the test is not finite at record = iteration, iteration = 1"
-    )
-    lost = only(judge([*bounded(60), failure(60)], "always(gap <= guarantee)", **GD))
-    assert (lost.failed, lost.replicates, lost.verdict) == (1, 60, "supported")
-
-
-def test_rounding_is_allowed_for_by_the_claim():
-    rows = [row for i in range(60) for row in course([1.0, 3e-16], i, guarantee=1.0)]
-    rows = [row | {"guarantee": 1.0 if row["iteration"] == 0 else 1e-17} for row in rows]
-    assert judge(rows, "always(gap <= guarantee)", **GD).verdict == "refuted"
-    assert judge(rows, "always(gap <= guarantee + 1e-12)", **GD).verdict == "supported"
-
-
-def test_an_accuracy_that_was_not_reached_holds_no_bound():
-    rows = hits([5] * 60) + hits([9] * 59 + [None], 1e-8)
-    open_one = only(judge(rows, "always(iterations <= 10)", **GD))
-    assert (open_one.verdict, open_one.p) == ("inconclusive", None)
-    assert open_one.reason == (
-        "a number in the test is not reached or not finite at record = epsilon, epsilon = 1e-08"
-    )
-    # Rows of another record have no number of iterations to miss.
-    rows = hits([5] * 60) + [row for i in range(60) for row in course([1.0], i)]
-    assert judge(rows, "always(iterations <= -log(epsilon))", **GD).verdict == "supported"
-    assert judge(rows, "always(iterations <= -log(epsilon) / 3)", **GD).verdict == "refuted"
-
-
-def test_variants_of_an_algorithm_on_the_same_data_are_one_replicate():
-    rows = [
-        row | {"algorithm": f"rmp (lam={lam})", "lam": lam}
-        for lam in (0.1, 0.2)
-        for row in bounded(40)
-    ]
-    swept = [{"rmp": {"sweep": {"lam": [0.1, 0.2]}}}]
-    test = only(judge(rows, "always(gap <= guarantee)", algorithms=swept))
-    assert (test.replicates, test.trials, test.verdict) == (40, 40, "inconclusive")
-
-
-def two(trials, *, shift=0.0, at=None, **more):
-    """Two algorithms with the same gaps, one of them shifted in one replicate."""
-    rows = []
-    for i in range(trials):
-        gaps = np.array([1.0, 0.5, 0.25])
-        rows += course(gaps, i)
-        rows += course(gaps + shift * (i == at), i, algorithm="cd", **more)
-    return rows
-
-
-def test_same_is_within_a_tolerance_in_every_common_row():
-    text = "same(gd, cd, gap, 1e-9)"
-    held = only(judge(two(59), text))
-    assert (held.replicates, held.verdict, held.p) == (59, "supported", pytest.approx(0.95**59))
-    assert only(judge(two(58), text)).verdict == "inconclusive"
-    assert judge(two(60, shift=0.9e-9, at=3), text).verdict == "supported"
-    broken = only(judge(two(60, shift=-1.1e-9, at=3), text))
-    assert (broken.verdict, broken.violations, broken.estimate) == ("refuted", 1, 1 / 60)
-    assert judge(two(60, shift=1e-12, at=3), "same(gd, cd, gap, 0)").verdict == "refuted"
-
-
-def test_same_goes_by_replicate_data_and_key():
-    rows = [
-        row
-        for p in (10, 20)
-        for i in range(30)
-        for name in ("gd", "cd")
-        for row in course([i + p, i - p], i, algorithm=name, p=p)
-    ]
-    assert judge(rows, "same(gd, cd, gap, 0)", sweep={"p": [10, 20]}).verdict == "supported"
-    shuffled = [row | ({"p": 30 - row["p"]} if row["algorithm"] == "cd" else {}) for row in rows]
-    assert judge(shuffled, "same(gd, cd, gap, 0)", sweep={"p": [10, 20]}).verdict == "refuted"
-    # Rows that one of them lacks say nothing.
-    longer = two(60) + course([9.0] * 5, 0, algorithm="cd")[3:]
-    assert judge(longer, "same(gd, cd, gap, 0)").verdict == "supported"
-    none = only(judge(course([1.0]) + course([1.0], 1, algorithm="cd"), "same(gd, cd, gap, 0)"))
-    assert none.reason == "gd and cd have no gap in a common row"
-
-
-def test_same_meets_failures_and_empty_cells():
-    rows = [*two(60), failure(60), *course([1.0], 60, algorithm="cd")]
-    lost = only(judge(rows, "same(gd, cd, gap, 0)"))
-    assert (lost.failed, lost.replicates, lost.verdict) == (1, 60, "supported")
-    reached = [*hits([5] * 60), *hits([5] * 59 + [None], algorithm="cd")]
-    open_one = only(judge(reached, "same(gd, cd, iterations, 3)"))
-    assert (open_one.p, "not reached" in open_one.reason) == (None, True)
-    # What neither reached is no difference.
-    neither = [*hits([5] * 60 + [None]), *hits([5] * 60 + [None], algorithm="cd")]
-    assert only(judge(neither, "same(gd, cd, iterations, 3)")).replicates == 60
-
-
-def test_same_pairs_variants_with_the_same_value():
-    def rows(values):
-        return [
-            row
-            for lam, value in values.items()
-            for name in ("gd", "cd")
-            for i in range(60)
-            for row in course([value[name]], i, algorithm=f"{name} (lam={lam})", lam=lam)
-        ]
-
-    swept = [{name: {"sweep": {"lam": [0.1, 0.4]}}} for name in ("gd", "cd")]
-    alike = {0.1: {"gd": 1.0, "cd": 1.0}, 0.4: {"gd": 2.0, "cd": 2.0}}
-    assert judge(rows(alike), "same(gd, cd, gap, 0)", algorithms=swept).verdict == "supported"
-    alike[0.4]["cd"] = 1.0
-    assert judge(rows(alike), "same(gd, cd, gap, 0)", algorithms=swept).verdict == "refuted"
-
-
 # The language.
 
 
@@ -462,14 +267,19 @@ def test_same_pairs_variants_with_the_same_value():
         ("peak(gd, gap, p) > mean(gd, gap)", "a mean cannot be compared with a peak"),
         ("peak(gd, gap, p) > peak(cd, gap, log(p))", "along different expressions"),
         ("peak(gd, gap, p) > p", "'p' takes many values"),
-        ("same(gd, cd, gap)", "same is written same(a, b, metric, tolerance)"),
-        ("same(gd, gd, gap, 1)", "same compares two algorithms"),
-        ("same(gd, cd, gapp, 1)", "no metric 'gapp'"),
-        ("same(gd, cd, gap, -1)", "must be a number of at least 0"),
-        ("same(gd, cd, gap, p)", "must be a number of at least 0"),
-        ("same(gd, cd, gap, 1) < 1", "same(...) is a test of its own"),
+        ("same(gd, cd, gap, 1)", "no function 'same'"),
+        ("always(gap(gd) == gap(cd))", "always takes <, <=, > or >="),
+        ("always(gap(gd) <= guarantee)", "'guarantee' stands without an algorithm"),
+        ("always(gap(gdd) <= 1)", "no algorithm 'gdd'"),
+        ("always(gap(gd, cd) <= 1)", "gap is written gap(ALGORITHM)"),
+        ("always(gap() <= 1)", "gap is written gap(ALGORITHM)"),
+        ("always(gap(gd + cd) <= 1)", "the algorithm of gap must be a name"),
+        ("always(gapp(gd) <= 1)", "no function 'gapp'"),
+        ("always(epsilon(gd) <= 1)", "'epsilon' is not measured and takes no algorithm"),
+        ("always(mean(gd, gap) <= gap(cd))", "mean(...) cannot stand here"),
+        ("gap(gd) <= gap(cd)", "'gap(gd)' differs between replicates"),
+        ("mean(gd, gap) <= abs(gap(cd))", "there is no function 'gap'"),
         ("pek(gd, gap, p) > 1", "no function 'pek'"),
-        ("sam(gd, cd, gap, 1)", "no function 'sam'"),
         ("decreasing(mean(gd, gap), epsilonn)", "'epsilonn' is not swept"),
     ],
 )
@@ -480,7 +290,7 @@ def test_a_test_that_means_nothing_is_refused(text, said):
 
 
 def test_the_nearest_word_is_named():
-    for text, meant in (("pek(gd, gap, p) > 1", "peak"), ("sam(gd, cd, gap, 1)", "same"),
+    for text, meant in (("pek(gd, gap, p) > 1", "peak"), ("always(gapp(gd) <= 1)", "gap"),
                         ("decreasing(mean(gd, gap), epsilonn)", "epsilon")):  # fmt: skip
         with pytest.raises(ConfigError) as caught:
             parse(text, words(sweep=SWEEP))

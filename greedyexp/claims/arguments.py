@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterable
 
+from greedyexp.claims.expressions import Measurement
 from greedyexp.claims.quantities import (
+    Always,
     Form,
     Mean,
     Proportion,
     Ratio,
-    Same,
     Threshold,
     algorithms_of,
 )
@@ -138,19 +138,33 @@ def named_metric(node: ast.expr, name: str, setting: Setting) -> str:
     return metric
 
 
-def same(node: ast.Call, text: str, setting: Setting) -> Same:
-    """``same(a, b, metric, tolerance)``."""
-    wanted = ("a", "b", "metric", "tolerance")
-    one, other, metric, tolerance = positional(node, "same", wanted)
-    labels = [named_algorithm(label, "same", setting) for label in (one, other)]
-    if labels[0] == labels[1]:
-        raise mistake("same compares two algorithms, but here is one.")
-    width = tolerance.value if isinstance(tolerance, ast.Constant) else None
-    if isinstance(width, bool) or not isinstance(width, (int, float)) or not 0 <= width < math.inf:
-        raise mistake(
-            f"the tolerance of same must be a number of at least 0, but is '{written(tolerance)}'."
-        )
-    return Same(text, *labels, named_metric(metric, "same", setting), float(width))
+def measurement(node: ast.Call, name: str, setting: Setting) -> Measurement:
+    """``metric(ALGORITHM)``, the value of a column in the row of one algorithm."""
+    if name not in setting.measured:
+        raise mistake(f"'{name}' is not measured and takes no algorithm.", f"Write {name}.")
+    (label,) = positional(node, name, ("ALGORITHM",))
+    return Measurement(name, named_algorithm(label, name, setting))
+
+
+def check_common(test: Always, setting: Setting) -> None:
+    """Refuse columns beside those of algorithms that have no one value for all of these.
+
+    Raises
+    ------
+    ConfigError
+        Without a place.
+    """
+    if not test.algorithms:
+        return
+    for name in sorted(test.columns):
+        if name in setting.measured:
+            raise mistake(
+                f"'{name}' stands without an algorithm beside columns that have one.",
+                f"Write {name}(ALGORITHM).",
+            )
+        swept = name in setting.swept_by(setting.algorithms)
+        if swept and not all(name in setting.swept_by([label]) for label in test.algorithms):
+            raise mistake(f"'{name}' is not swept by every algorithm that the test names.")
 
 
 def ratio(node: ast.Call, setting: Setting) -> Ratio:

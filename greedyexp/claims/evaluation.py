@@ -14,14 +14,13 @@ import pandas as pd
 from greedyexp.claims.contrasts import Contrast, contrast, number
 from greedyexp.claims.decisions import Compared, Tested, Unjudged, Verdict
 from greedyexp.claims.estimating import Estimates
-from greedyexp.claims.everywhere import always, same
+from greedyexp.claims.everywhere import always
 from greedyexp.claims.fitting import used_up
 from greedyexp.claims.model import Claim
 from greedyexp.claims.quantities import (
     Always,
     Comparison,
     Monotone,
-    Same,
     algorithms_of,
     metrics_of,
 )
@@ -115,12 +114,12 @@ def _elementary(test, claim: Claim, estimates: Estimates) -> Iterable[Tested]:
             return _comparisons(test, claim.margin or 0.0, estimates)
         case Monotone():
             return _steps(test, estimates)
+        case Always() if test.algorithms:
+            return [always(test, test.algorithms, {}, estimates)]
         case Always():
             wanted = claim.where.get("algorithm", list(estimates.table.setting.algorithms))
             labels = sorted(wanted) if isinstance(wanted, list) else [wanted]
-            return [always(test, algorithm, estimates) for algorithm in labels]
-        case Same():
-            return [same(test, estimates)]
+            return [always(test, [one], {"algorithm": one}, estimates) for one in labels]
     raise TypeError(test)
 
 

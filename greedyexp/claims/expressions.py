@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-FUNCTIONS = {"log": np.log, "sqrt": np.sqrt}
+FUNCTIONS = {"log": np.log, "sqrt": np.sqrt, "abs": np.abs}
 OPERATORS = {
     "+": operator.add,
     "-": operator.sub,
@@ -33,6 +33,14 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Measurement:
+    """The value that a measured column has in the row of one algorithm."""
+
+    name: str
+    algorithm: str
+
+
+@dataclass(frozen=True)
 class Function:
     """One of ``FUNCTIONS`` of an expression."""
 
@@ -49,7 +57,7 @@ class Operation:
     right: Expression
 
 
-Expression = Number | Column | Function | Operation
+Expression = Number | Column | Measurement | Function | Operation
 
 ZERO, ONE = Number(0.0), Number(1.0)
 
@@ -73,8 +81,8 @@ def evaluate(expression: Expression, columns: Mapping):
 
     Parameters
     ----------
-    columns : mapping of str to float or array
-        Values of all columns that the expression names.
+    columns : mapping of str or Measurement to float or array
+        Values of all columns that the expression names, and of its measurements.
 
     Returns
     -------
@@ -91,6 +99,8 @@ def _evaluate(expression: Expression, columns: Mapping):
             return np.float64(value)
         case Column(name):
             return np.asarray(columns[name], dtype=float)[()]
+        case Measurement():
+            return np.asarray(columns[expression], dtype=float)[()]
         case Function(name, argument):
             return FUNCTIONS[name](_evaluate(argument, columns))
         case Operation(symbol, left, right):
@@ -98,12 +108,21 @@ def _evaluate(expression: Expression, columns: Mapping):
 
 
 def columns_of(expression: Expression) -> frozenset[str]:
-    """Names of the columns in an expression."""
+    """Names of the columns in an expression that stand there without an algorithm."""
+    return frozenset(leaf.name for leaf in _leaves(expression) if isinstance(leaf, Column))
+
+
+def measurements_of(expression: Expression) -> frozenset[Measurement]:
+    """The columns in an expression that are named with an algorithm."""
+    return frozenset(leaf for leaf in _leaves(expression) if isinstance(leaf, Measurement))
+
+
+def _leaves(expression: Expression) -> Iterator[Number | Column | Measurement]:
     match expression:
-        case Column(name):
-            return frozenset([name])
         case Function(_, argument):
-            return columns_of(argument)
+            yield from _leaves(argument)
         case Operation(_, left, right):
-            return columns_of(left) | columns_of(right)
-    return frozenset()
+            yield from _leaves(left)
+            yield from _leaves(right)
+        case _:
+            yield expression

@@ -41,7 +41,7 @@ RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
-TESTS = {"increasing": ">", "decreasing": "<", "always": "", "same": ""}
+TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
 WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
 
 
@@ -91,8 +91,6 @@ class _Reader:
             name = node.func.id
             if name == "always":
                 return self.always(node)
-            if name == "same":
-                return arguments.same(node, self.text, self.setting)
             if name in TESTS:
                 return self.monotone(node, TESTS[name])
             if name not in QUANTITIES and name not in FUNCTIONS:
@@ -101,7 +99,7 @@ class _Reader:
                 )
         raise mistake(
             f"'{shortened(self.text)}' is no test: it compares nothing.",
-            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...), same(...).",
+            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
         )
 
     def comparison(self, node: ast.Compare) -> Comparison:
@@ -148,12 +146,16 @@ class _Reader:
             raise mistake("always takes a comparison of columns, such as always(error <= 1).")
         left, relation, right = self.sides(inner)
         if relation == "==":
-            raise mistake("always takes <, <=, > or >=.")
+            raise mistake(
+                "always takes <, <=, > or >=.", "Write always(abs(a - b) <= 0) or a tolerance."
+            )
         known = (*self.setting.known, *self.setting.measured)
         sides = [self.expression(side, known) for side in (left, right)]
-        if not any(columns_of(side) for side in sides):
+        test = Always(self.text, sides[0], relation, sides[1])
+        if not (test.columns or test.measurements):
             raise mistake("always compares columns, but here is none.", did_you_mean("", known))
-        return Always(self.text, sides[0], relation, sides[1])
+        arguments.check_common(test, self.setting)
+        return test
 
     def quantity_form(self, node: ast.expr, caller: str) -> Form:
         form = self.form(node)
@@ -177,7 +179,12 @@ class _Reader:
         if isinstance(node, ast.BinOp):
             return self.operation(node)
         if isinstance(node, ast.Call):
-            name = arguments.function_name(node, WORDS)
+            name = arguments.function_name(node, (*WORDS, *self.setting.measured))
+            if name in self.setting.measured:
+                raise mistake(
+                    f"'{written(node)}' differs between replicates.",
+                    f"Write mean(ALGORITHM, {name}), or the comparison inside always(...).",
+                )
             if name in TESTS:
                 raise mistake(f"{name}(...) is a test of its own and has no value to compare.")
             if name in QUANTITIES:
@@ -264,17 +271,23 @@ class _Reader:
                 left, right = (self.expression(side, known) for side in (node.left, node.right))
                 return combined(self.symbol(node), left, right)
             case ast.Call():
-                name = arguments.function_name(node, WORDS)
-                if name not in FUNCTIONS:
-                    raise mistake(f"{name}(...) cannot stand here: only columns and numbers can.")
-                (argument,) = arguments.positional(node, name, ("expression",))
-                applied = Function(name, self.expression(argument, known))
-                if isinstance(applied.argument, Number):
-                    return Number(float(evaluate(applied, {})))
-                return applied
+                return self.call(node, known)
             case ast.Name(id=name):
                 return Column(arguments.known_column(name, known, self.setting))
         raise mistake(f"'{written(node)}' has no meaning in a claim.")
+
+    def call(self, node: ast.Call, known: tuple[str, ...]) -> Expression:
+        """A function of an expression, or a column named with an algorithm."""
+        name = arguments.function_name(node, (*WORDS, *known))
+        if name in FUNCTIONS:
+            (argument,) = arguments.positional(node, name, ("expression",))
+            applied = Function(name, self.expression(argument, known))
+            if isinstance(applied.argument, Number):
+                return Number(float(evaluate(applied, {})))
+            return applied
+        if name in known:
+            return arguments.measurement(node, name, self.setting)
+        raise mistake(f"{name}(...) cannot stand here: only columns and numbers can.")
 
 
 def finite(expression: Expression, node: ast.expr) -> Expression:

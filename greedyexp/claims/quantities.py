@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from greedyexp.claims.expressions import ZERO, Expression, Number, columns_of, combined
+from greedyexp.claims.expressions import (
+    ZERO,
+    Expression,
+    Measurement,
+    Number,
+    columns_of,
+    combined,
+    measurements_of,
+)
 
 
 @dataclass(frozen=True)
@@ -158,28 +166,34 @@ class Monotone:
 
 @dataclass(frozen=True)
 class Always:
-    """A relation between two expressions that holds in every row."""
+    """A relation between two expressions that holds in every row.
+
+    Its columns belong to the row of any one algorithm, or else they are named with algorithms and
+    belong to the rows that these have in common.
+    """
 
     text: str
     left: Expression
     relation: str
     right: Expression
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns named without an algorithm."""
+        return columns_of(self.left) | columns_of(self.right)
 
-@dataclass(frozen=True)
-class Same:
-    """Two algorithms whose values of a metric differ by at most a tolerance in every row."""
+    @property
+    def measurements(self) -> frozenset[Measurement]:
+        """Columns named with an algorithm."""
+        return measurements_of(self.left) | measurements_of(self.right)
 
-    text: str
-    one: str
-    other: str
-    metric: str
-    tolerance: float
-
-    relation = "=="
+    @property
+    def algorithms(self) -> list[str]:
+        """Labels of the algorithms that it names, sorted; empty when it speaks of any one."""
+        return sorted({one.algorithm for one in self.measurements})
 
 
-Test = Comparison | Monotone | Always | Same
+Test = Comparison | Monotone | Always
 
 
 def algorithms_of(form: Form) -> list[str]:

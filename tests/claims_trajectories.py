@@ -1,0 +1,54 @@
+"""Small tables with several rows for each replicate, and one claim on them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.model import compile_claim
+from greedyexp.claims.setting import setting_of
+from greedyexp.protocols.measured import Measured
+
+KEYS = ("record", "epsilon", "iteration")
+NUMBERS = ("iterations", "gap", "guarantee", "rate")
+MEASURED = [Measured(name, "key") for name in KEYS] + [Measured(n, "number") for n in NUMBERS]
+
+
+def words(*, sweep=None, algorithms=("gd", "cd")):
+    config = {
+        "data": {"generator": "g", "sweep": sweep or {}},
+        "algorithms": list(algorithms),
+        "trials": 10,
+    }
+    return setting_of(config, MEASURED, ("p", "n_samples", "lam"))
+
+
+def judge(rows, test, *, where=None, margin=None, **given):
+    """One claim on rows, whose cells are empty where nothing is said."""
+    empty = dict.fromkeys([*KEYS, *NUMBERS])
+    plain = {"p": 10, "n_samples": 50, "lam": None, "algorithm": "gd", "status": "ok"}
+    frame = pd.DataFrame([plain | empty | row for row in rows])
+    frame[list(KEYS[1:] + NUMBERS)] = frame[list(KEYS[1:] + NUMBERS)].astype(float)
+    setting = words(**given)
+    entry = {"id": "one", "quote": "q", "test": test, "where": where, "margin": margin}
+    return evaluate_claims([compile_claim(entry, setting, "1")], frame, setting)[0]
+
+
+def hits(counts, epsilon=1e-6, **more):
+    """Rows of record epsilon, one for each replicate; None has not reached it."""
+    return [
+        {"record": "epsilon", "epsilon": epsilon, "iterations": k, "replicate": i} | more
+        for i, k in enumerate(counts)
+    ]
+
+
+def course(gaps, replicate=0, **more):
+    """Rows of record iteration."""
+    return [
+        {"record": "iteration", "iteration": k, "gap": gap, "replicate": replicate} | more
+        for k, gap in enumerate(gaps)
+    ]
+
+
+def failure(replicate, **more):
+    return {"replicate": replicate, "status": "timeout"} | more
