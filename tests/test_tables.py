@@ -297,7 +297,7 @@ def test_columns_are_refused_before_any_work():
     assert table.params["published"] == {"lasso": {"support_size": {"0.3": 12.0}}}
 
 
-SPECIAL = r"a_b & 5% of $x^2$ #1 {y} ~z \w <b> |c| [d] κ ± ∞"
+SPECIAL = r"a_b & 5% of $x^2$ #1 {y} ~z \w <b> |c| [d] κ λ μ ± ∞"
 
 
 def test_latex_has_no_character_that_means_something_else(tmp_path):

@@ -54,6 +54,8 @@ def read_frame(table: Path) -> pd.DataFrame:
             keep_default_na=False,
             na_values=[""],
             dtype={"message": str, "status": str, "algorithm": str},
+            # A column read in pieces may be numbers in one block of data and words in the next.
+            low_memory=False,
             **_EXACT,
         )
     except (OSError, ValueError, EOFError, zlib.error) as error:

@@ -32,6 +32,8 @@ _LATEX = {
     "±": r"$\pm$",
     "∞": r"$\infty$",
     "κ": r"$\kappa$",
+    "λ": r"$\lambda$",
+    "μ": r"$\mu$",
     "θ": r"$\theta$",
     "σ": r"$\sigma$",
     "ε": r"$\varepsilon$",
