@@ -271,8 +271,8 @@ def figure(
         Columns of the CSV that the figure reads; one that an experiment will not have is refused
         before any work starts.
     by_algorithm : str, optional
-        A parameter that is a mapping with algorithms as keys; one that an experiment does not have
-        is refused likewise.
+        A parameter that is a list of algorithms, or a mapping with algorithms as keys; one that an
+        experiment does not have is refused likewise.
     """
     extra = {"columns": columns, "by_algorithm": by_algorithm}
 

@@ -8,6 +8,7 @@ from trajectory_frames import CONTEXT, iteration_rows, table
 
 from greedyexp import registry
 from greedyexp.errors import ConfigError
+from greedyexp.experiment import load
 from greedyexp.figures.convergence import convergence
 from greedyexp.figures.style import COLOURS, shades
 
@@ -67,7 +68,7 @@ def test_what_is_not_wanted_or_not_in_the_table_is_not_drawn(frame):
         assert texts(figure) == ["Gradient descent", "Ours"]
 
 
-def test_twice_the_exponent_is_drawn_for_those_named_and_said_not_to_be_proved(frame):
+def test_twice_the_exponent_is_drawn_for_those_named_and_said_to_be_no_bound(frame):
     assert not lines(convergence(frame, CONTEXT, panel="p"), "twice")
     figure = convergence(frame, CONTEXT, panel="p", twice=["rmp", "rpm"])
     (line,) = lines(figure, "twice")
@@ -75,8 +76,29 @@ def test_twice_the_exponent_is_drawn_for_those_named_and_said_not_to_be_proved(f
     ours = frame[(frame["algorithm"] == "ours") & (frame["p"] == 10)]
     rate = ours.loc[ours["iteration"] == 1, "guarantee"].iloc[0] / 4.0
     np.testing.assert_allclose(line.get_ydata(), 8.0 * rate ** (2 * np.array(MARKS)))
-    assert "exponent 2k, not proved" in texts(figure)
-    assert "`twice` names what the run does not have: rpm." in figure.get_supxlabel()
+    assert "exponent 2k, not a bound" in texts(figure)
+
+
+def test_an_algorithm_named_twice_that_does_not_run_is_refused_before_any_work():
+    names = ["gradient_descent", "gs_coordinate_descent"]
+    source = {
+        "name": "t",
+        "data": {"generator": "gaussian"},
+        "protocol": {"trajectory": {"guarantees": True}},
+        "algorithms": names,
+        "figures": [{"convergence": {"twice": names}}],
+        "profiles": {"smoke": {"algorithms": names[1:]}},
+    }
+    assert load(source).figures[0].params["twice"] == names
+    narrowed = load(source, profile="smoke")
+    assert narrowed.figures[0].params["twice"] == names[1:]
+    assert load(narrowed.resolved).figures == narrowed.figures
+    source["figures"] = [{"convergence": {"twice": [*names, "gradient_decent"]}}]
+    with pytest.raises(ConfigError, match=r"'gradient_decent'.*'gradient_descent'") as refused:
+        load(source)
+    assert refused.value.place == "figures[0].convergence.twice[2]"
+    short = load(source, overrides=["algorithms=[{rmp: {lam: 0.1}}]"])
+    assert short.figures[0].params["twice"] == []
 
 
 def test_the_bound_on_the_final_support_begins_where_it_holds(frame):
@@ -111,6 +133,23 @@ def test_what_is_below_the_floor_is_not_drawn_and_said(frame):
     assert lines(figure, "gap", colour=COLOURS[1])[0].get_xdata()[-1] == 10
     assert "gap first is at most 1e-12" in figure.get_supxlabel()
     assert "at most" not in convergence(frame, CONTEXT, panel="p", floor=1e-60).get_supxlabel()
+
+
+def test_runs_that_level_off_at_rounding_end_at_the_floor(frame):
+    frame["gap"] = frame["gap"].clip(lower=3e-14)
+    level = convergence(frame, CONTEXT, panel="p")
+    assert lines(level, "gap", colour=COLOURS[0])[0].get_xdata()[-1] == 100
+    figure = convergence(frame, CONTEXT, panel="p", floor=1e-13)
+    for axis in (0, 1):
+        drawn = lines(figure, "gap", axis)
+        assert min(line.get_ydata().min() for line in drawn) > 1e-13
+        assert 1e-14 < figure.axes[axis].get_ylim()[0] < 1e-13
+    assert lines(figure, "gap", colour=COLOURS[0])[0].get_xdata()[-1] < 100
+    # A band that is cut off is said though no median is as low.
+    fastest = frame["replicate"].eq(0) & frame["iteration"].eq(100)
+    rest = frame.assign(gap=frame["gap"].clip(lower=1e-3).mask(fastest, 1e-14))
+    said = convergence(rest, CONTEXT, panel="p", floor=1e-13).get_supxlabel()
+    assert "at most 1e-13; bands are cut off there." in said.replace("\n", " ")
 
 
 def test_bands_hold_the_replicates_and_nothing_is_cut_off(frame):

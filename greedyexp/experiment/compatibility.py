@@ -148,16 +148,19 @@ def refuse_strangers(
         those no longer there is left out then.
     """
     name = part.extra.get("by_algorithm")
-    for label in [label for label in params.get(name) or () if label not in known]:
-        if changed:
-            del params[name][label]
-            doc.remove((*keys, name, label))
-        else:
-            mistakes.add(
-                doc.place((*keys, name, label)),
-                f"`{name}` names an algorithm '{label}', which the experiment does not have.",
-                did_you_mean(label, known),
-            )
+    given = params.get(name) or ()
+    labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
+    strangers = {key: label for key, label in labels if label not in known}
+    # The last first, as what stands behind an item taken out of a list moves up.
+    for key in reversed(strangers if changed else ()):
+        del given[key]
+        doc.remove((*keys, name, key))
+    for key, label in () if changed else strangers.items():
+        mistakes.add(
+            doc.place((*keys, name, key)),
+            f"`{name}` names an algorithm '{label}', which the experiment does not have.",
+            did_you_mean(label, known),
+        )
 
 
 def refuse_columns(

@@ -43,10 +43,13 @@ class Document:
         return value
 
     def remove(self, keys: Keys) -> None:
-        """Take a key out of its mapping, if it is there."""
-        mapping = self.get(keys[:-1])
-        if isinstance(mapping, dict):
-            mapping.pop(keys[-1], None)
+        """Take a key out of its mapping, or an item out of its list, if it is there."""
+        holder = self.get(keys[:-1])
+        if isinstance(holder, dict):
+            holder.pop(keys[-1], None)
+            self.forget(keys)
+        elif isinstance(holder, list) and keys[-1] in range(len(holder)):
+            del holder[keys[-1]]
             self.forget(keys)
 
     def graft(self, keys: Keys, other: Document, origin: Keys = ()) -> None:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from greedyexp.figures.axes import iteration_axis
 from greedyexp.figures.options import Line, Panel, Row
-from greedyexp.figures.panels import Panels, inside, laid_out, title
+from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.strands import Strands
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -27,7 +27,7 @@ from greedyexp.registry import figure
 # Dashes and words of what is drawn beside the measured gap.
 _KINDS = {
     "guarantee": ((0, (5, 2)), "proved bound"),
-    TWICE: ((0, (5, 1.5, 1, 1.5, 1, 1.5)), "exponent 2k, not proved"),
+    TWICE: ((0, (5, 1.5, 1, 1.5, 1, 1.5)), "exponent 2k, not a bound"),
     "prediction": ((0, (1, 1.5)), "asymptotic prediction, not a bound"),
     "local_guarantee": ((0, (6, 1.5, 1, 1.5)), "proved bound on the final support"),
 }
@@ -39,7 +39,7 @@ def _columns(*, panel, row, line, **_) -> list[str]:
     return [*(name for name in (panel, row, *line) if name), "record", "iteration", "gap"]
 
 
-@figure("convergence", title="Convergence", columns=_columns)
+@figure("convergence", title="Convergence", columns=_columns, by_algorithm="twice")
 def convergence(
     frame: pd.DataFrame,
     context: Context,
@@ -67,8 +67,9 @@ def convergence(
     bounds that are proved, dash-dotted ones those on the final support from where all iterates have
     it; dotted ones are asymptotic predictions, which are not bounds. All are medians too, and the
     axis is not stretched far for them. ``twice`` adds the curve of an algorithm's bound with twice
-    its exponent, guarantee^2 / gap_0, which some plots show and nothing proves. A line ends before
-    its gap first reaches ``floor``. Replicates that failed are left out and counted below.
+    its exponent, guarantee^2 / gap_0, which some plots show. It is no bound of coordinate descent:
+    with two orthonormal columns of equal weight the first step from zero breaks it. A line ends
+    before its gap first reaches ``floor``. Replicates that failed are left out and counted below.
     """
     frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in (row, panel, *line) if name))
@@ -81,7 +82,7 @@ def convergence(
     curves = {kind: curves[kind] for kind in _KINDS if len(curves.get(kind, ()))}
     measured = curve(rows, keys, "gap")
     strands = Strands(rows, line)
-    panels = Panels(laid_out(rows, row=row, panel=panel))
+    panels = Panels(laid_out(rows, context, row=row, panel=panel), narrowest=2.1)
     for axis, values in panels:
         for key in strands.keys(inside(rows, values)):
             one = values | dict(zip(line, key, strict=True))
@@ -91,14 +92,14 @@ def convergence(
                 if len(bound):
                     _draw_bound(axis, bound, kind, strands.of(key)["color"])
         _apply_scales(axis, measured, curves, scale, floor)
-        title(axis, values, context)
+        panels.title(axis, values, context)
     panels.label(axis_label("iteration"), axis_label("gap"))
     kinds = [_handle(kind) for kind in curves]
     panels.legend([*strands.handles(context), *kinds])
-    ended = measured["median"].le(floor).any()
-    said = _note(frame, rows, measured, context, keys, twice)
+    cut = measured["low"].le(floor).any()
+    said = _note(frame, rows, measured, context, keys)
     likewise = "Bounds and predictions are medians too." if curves else ""
-    panels.note([*said, likewise, _floor_text(floor, ended)])
+    panels.note([*said, likewise, _floor_text(floor, cut)])
     return panels.figure
 
 
@@ -164,17 +165,15 @@ def _note(
     measured: pd.DataFrame,
     context: Context,
     keys: list[str],
-    twice: list[str],
 ) -> list[str]:
-    known = {*context.algorithms, *context.algorithms.values(), *rows["algorithm"]}
-    absent = [name for name in twice if name not in known]
     return [
         f"{notes.origin(context)}: {spread_text(measured)}",
         notes.failures_text(replicates(frame), "left out"),
         notes.pooled_text(rows, [*keys, "iteration"]),
-        f"`twice` names what the run does not have: {', '.join(absent)}." if absent else "",
     ]
 
 
-def _floor_text(floor: float, ended: bool) -> str:
-    return f"Lines end before the gap first is at most {number(floor)}." if ended else ""
+def _floor_text(floor: float, cut: bool) -> str:
+    if not cut:
+        return ""
+    return f"Lines end before the gap first is at most {number(floor)}; bands are cut off there."
