@@ -1,6 +1,7 @@
 """Figures show the table's numbers: rates, intervals, failures in the denominator, predictions."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,27 @@ def test_predictions_for_values_of_one_size_are_drawn_for_those_only(frame):
     assert not drawn("gaussian")
 
 
+def test_the_lassos_law_is_drawn_for_each_size(frame):
+    sizes = pd.concat([frame.assign(p=p, s=s) for p, s in ((128, 13), (512, 51))])
+    context = Context("demo", "smoke", 4, "", {"ours": "lasso"}, {})
+    # n = 2 s log(p), divided by s log(p - (2 - kappa) s) at kappa = 0.5.
+    laws = [2 * np.log(p) / np.log(p - 1.5 * s) for p, s in ((128, 13), (512, 51))]
+
+    def places(axis):
+        return [line.get_xdata()[0] for line in axis.lines if len(set(line.get_xdata())) == 1]
+
+    one = phase_transition(sizes, context, panel="kappa", line=["algorithm", "p"])
+    np.testing.assert_allclose(places(one.axes[0]), laws)
+    assert "n = 2 s log(p), another θ for each p" in one.get_supxlabel()
+    two = phase_transition(sizes, context, panel="kappa", row="p")
+    for axis, law in zip(two.axes, laws, strict=True):
+        np.testing.assert_allclose(places(axis), law)
+    # Lines of several sizes in one have no law but the limit.
+    pooled = phase_transition(sizes, context, panel="kappa")
+    assert places(pooled.axes[0]) == [2.0]
+    assert "log(p)," not in pooled.get_supxlabel()
+
+
 def test_success_metric_by_algorithm(frame):
     frame["row_support"] = 1.0
     figure = phase_transition(
@@ -166,6 +188,18 @@ def test_tables_are_read_with_full_precision(tmp_path):
     assert report.read_frame(path)["value"].tolist() == numbers.tolist()
 
 
+def test_a_column_is_of_one_kind_though_blocks_of_data_differ(tmp_path):
+    path = tmp_path / "t.csv"
+    # So wide that a reader in pieces takes few rows at a time.
+    others = "," * 63
+    header = "size," + ",".join(f"c{k}" for k in range(63))
+    rows = [f"7{others}\n"] * 10_000 + [f"small{others}\n"] * 10_000
+    path.write_text(f"{header}\n{''.join(rows)}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(report.read_frame(path)["size"]) == {"7", "small"}
+
+
 def test_second_axis_says_which_line_its_numbers_belong_to(frame):
     two = pd.concat([frame, frame.assign(p=128, n_samples=2 * frame["n_samples"])])
 
@@ -181,7 +215,7 @@ def test_second_axis_says_which_line_its_numbers_belong_to(frame):
         assert names == ["n, p=64", "n, p=128"]
         assert [int(n) / 2 for n in numbers[1]] == pytest.approx(list(map(int, numbers[0])), abs=1)
     assert tops(line=["algorithm"]) == ([], []), "no single number is right"
-    assert tops(line=["algorithm"], row="p")[1] == ["n"]
+    assert tops(line=["algorithm"], row="p")[1] == ["n", "p = 64"]
 
 
 def test_panels_of_algorithms_carry_their_titles(frame):

@@ -14,7 +14,7 @@ from greedyexp.figures.intervals import draw_interval, least_gap
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
 from greedyexp.figures.options import Line, Panel, Row
-from greedyexp.figures.panels import Panels, inside, laid_out, title
+from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.frames import notes
 from greedyexp.frames.constants import enclosure_text, means
 from greedyexp.frames.context import Context
@@ -46,9 +46,10 @@ def constants(
 ) -> Figure:
     """The mean of each constant over replicates against ``x``, one line for each.
 
-    Bars are 95% t intervals of the mean, set slightly beside one another; one that reaches 0 goes
-    on below the logarithmic axis and ends in an arrow. Replicates that failed are not in the means
-    and are counted below, as are means of 0, which the axis cannot show.
+    Panels of one row share their axes. Bars are 95% t intervals of the mean, set slightly beside
+    one another; one that reaches 0 goes on below the logarithmic axis and ends in an arrow.
+    Replicates that failed are not in the means and are counted below, as are means of 0, which the
+    axis cannot show.
     """
     frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in (row, panel, *line, x) if name))
@@ -56,20 +57,26 @@ def constants(
     frame = by_entry(frame, context, keys)
     table = means(frame, keys)
     require_numbers(table, x)
-    along = LogAxis(x, table[x]) if scale == "log" else None
-    table = table.assign(place=along.places(table[x]) if along else table[x].astype(float))
     drawn = table[table["value"] > 0]
     looks = Looks(table, line)
-    panels = Panels(laid_out(frame, row=row, panel=panel), height=3.0)
+    panels = Panels(
+        laid_out(frame, context, row=row, panel=panel),
+        height=3.0,
+        narrowest=2.1,
+        sharex="row" if row else True,
+    )
     for axis, values in panels:
         axis.set_yscale("log")
         axis.set_ylim(*_heights(drawn))
         points = inside(drawn, values)
-        _draw_lines(axis, points, table["place"], line, looks, logarithmic=along is not None)
+        # All sizes along the axis that this panel shares.
+        sizes = inside(table, {row: values[row]} if row else {})[x]
+        along = LogAxis(x, sizes) if scale == "log" else None
+        _draw_lines(axis, points, x, sizes, line, looks, along)
         if along:
             along.apply(axis)
         draw_mark(axis, inside(frame, values), mark)
-        title(axis, values, context)
+        panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
     panels.legend([*looks.handles(context), *mark_handle(mark, x)])
     panels.note(_note(frame, table, context, keys))
@@ -92,18 +99,18 @@ def _heights(drawn: pd.DataFrame) -> tuple[float, float]:
 def _draw_lines(
     axis,
     table: pd.DataFrame,
-    places: pd.Series,
+    x: str,
+    sizes: pd.Series,
     line: list[str],
     looks: Looks,
-    *,
-    logarithmic: bool,
+    along: LogAxis | None,
 ) -> None:
-    at = np.log(places) if logarithmic else places
+    at = np.log(along.places(sizes)) if along else sizes
     shifts = looks.places(min(0.3 * least_gap(at), 0.004 * (at.max() - at.min()) * len(looks)))
     for key, points in table.groupby(line, sort=True):
         look = looks.of(*key)
-        place = points["place"]
-        beside = place * np.exp(shifts[key]) if logarithmic else place + shifts[key]
+        shift = shifts[key]
+        beside = along.places(points[x]) * np.exp(shift) if along else points[x] + shift
         axis.plot(beside, points["value"], **look, gid="mean")
         for where, point in zip(beside, points.itertuples(), strict=True):
             draw_interval(axis, where, point.low, point.high, look["color"])

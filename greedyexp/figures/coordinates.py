@@ -11,7 +11,7 @@ from pydantic import Field
 
 from greedyexp.figures.axes import iteration_axis
 from greedyexp.figures.options import Panel, Row
-from greedyexp.figures.panels import Panels, inside, laid_out, title
+from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import COLOURS, assign
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -59,7 +59,7 @@ def coordinates(
     rows = coordinate_rows(frame, keys, replicate)
     shown = rows if until is None else rows[rows["iteration"] <= until]
     colours = assign(_largest(rows), COLOURS)
-    panels = Panels(laid_out(rows, row=row, panel=panel))
+    panels = Panels(laid_out(rows, context, row=row, panel=panel))
     for axis, values in panels:
         axis.axhline(0, color="0.6", linewidth=0.7, zorder=0.9)
         for coordinate, points in inside(shown, values).groupby("coordinate", sort=True):
@@ -68,7 +68,7 @@ def coordinates(
                 points["iteration"], points["coefficient"], **_look(coordinate, colours), gid="path"
             )
         iteration_axis(axis, shown["iteration"].max(), scale)
-        title(axis, values, context)
+        panels.title(axis, values, context)
     panels.label(axis_label("iteration"), "coefficient")
     panels.legend(_handles(colours, shown))
     chosen = rows["replicate"].iloc[0]

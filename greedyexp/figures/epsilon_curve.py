@@ -15,7 +15,7 @@ from greedyexp.figures import unreached
 from greedyexp.figures.axes import LogAxis, number_texts
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
 from greedyexp.figures.options import Panel, Row
-from greedyexp.figures.panels import Panels, inside, laid_out, title
+from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import shades
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -70,7 +70,7 @@ def epsilon_curve(
     # Brightest where an accuracy is easy: dark lines are the hard ones, on top.
     colours = shades(sorted(table["epsilon"].unique()))
     strip = unreached.Strip(table, budget or _last_iteration(frame))
-    panels = Panels(laid_out(rows, row=row, panel=panel))
+    panels = Panels(laid_out(rows, context, row=row, panel=panel))
     for axis, values in panels:
         shown = inside(table, values)
         for epsilon in sorted(colours, reverse=True):
@@ -80,7 +80,7 @@ def epsilon_curve(
         if along:
             along.apply(axis)
         draw_mark(axis, inside(rows, values), mark)
-        title(axis, values, context)
+        panels.title(axis, values, context)
     panels.label(axis_label(x), axis_label("iterations"))
     panels.scale(colours, axis_label("epsilon"), number_texts(list(colours)))
     panels.legend([*_handles(table), *strip.handles(), *mark_handle(mark, x)])

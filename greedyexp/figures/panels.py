@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Literal
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -17,6 +18,8 @@ from greedyexp.frames.notes import group_text
 
 # Characters of the note's type size that fit into one inch.
 _NOTE_DENSITY = 20
+# Inches of a row of panels that may be narrower: a wider figure is shrunk, and its words with it.
+_WIDEST = 13.0
 
 
 class Panels:
@@ -28,18 +31,31 @@ class Panels:
         What each panel shows, as ``grid`` and ``wrapped`` give it; None leaves the place empty.
     width, height : float
         Inches of one panel.
+    narrowest : float, optional
+        Inches that a panel keeps at least where a row of many would be wide; ``width`` when None.
+    sharex : bool or "row"
+        Whether all panels have one horizontal axis, or those of each row.
     sharey : bool
         Whether all panels have one vertical axis.
     """
 
     def __init__(
-        self, grid: list[list], *, width: float = 3.4, height: float = 2.6, sharey: bool = True
+        self,
+        grid: list[list],
+        *,
+        width: float = 3.4,
+        height: float = 2.6,
+        narrowest: float | None = None,
+        sharex: bool | Literal["row"] = True,
+        sharey: bool = True,
     ):
+        columns = len(grid[0])
+        width = max(min(width, _WIDEST / columns), width if narrowest is None else narrowest)
         self.figure, self.axes = plt.subplots(
             len(grid),
-            len(grid[0]),
-            figsize=(max(6.5, 1.2 + width * len(grid[0])), 1.9 + height * len(grid)),
-            sharex=True,
+            columns,
+            figsize=(max(6.5, 1.2 + width * columns), 1.9 + height * len(grid)),
+            sharex=sharex,
             sharey=sharey,
             squeeze=False,
             layout="constrained",
@@ -51,6 +67,27 @@ class Panels:
     def __iter__(self) -> Iterator[tuple[plt.Axes, dict]]:
         """Each panel with what it shows."""
         return ((axis, shown) for axis, shown in self._shown if shown is not None)
+
+    def title(self, axis: plt.Axes, values: dict, context: Context, pad: float = 4) -> None:
+        """Say which values a panel shows: once for its row and its column where it has both."""
+        if len(values) < 2:
+            axis.set_title(group_text(values, context), pad=pad)
+            return
+        (row, left), (panel, top) = values.items()
+        if axis in self.axes[0]:
+            axis.set_title(group_text({panel: top}, context), pad=pad)
+        if axis in self.axes[:, 0]:
+            axis.annotate(
+                group_text({row: left}, context),
+                (0, 0.5),
+                (-5, 0),
+                xycoords=(axis.yaxis.label, "axes fraction"),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                rotation="vertical",
+                fontsize=plt.rcParams["axes.titlesize"],
+            )
 
     def label(self, x: str, y: str) -> None:
         """Axis labels on the outer panels only."""
@@ -103,27 +140,26 @@ class Panels:
 
 
 def grid(
-    table: pd.DataFrame, *, row: str | None, panel: str | None, as_listed: bool = False
+    frame: pd.DataFrame, context: Context, *, row: str | None, panel: str | None
 ) -> list[list[dict]]:
     """A row of panels for each value of one column, in it one for each value of another.
 
-    Parameters
-    ----------
-    as_listed : bool
-        Words in the order in which the table has them rather than in that of the alphabet.
+    Numbers are sorted; words stand as the file lists them, or else the table.
     """
     return [
         [
             {column: value for column, value in ((row, i), (panel, j)) if column is not None}
-            for j in _levels(table, panel, as_listed)
+            for j in _levels(frame, panel, context)
         ]
-        for i in _levels(table, row, as_listed)
+        for i in _levels(frame, row, context)
     ]
 
 
-def laid_out(table: pd.DataFrame, *, row: str | None, panel: str | None) -> list[list]:
-    """As ``grid``, words as the table lists them; panels of one column alone in rows that fit."""
-    cells = grid(table, row=row, panel=panel, as_listed=True)
+def laid_out(
+    frame: pd.DataFrame, context: Context, *, row: str | None, panel: str | None
+) -> list[list]:
+    """As ``grid``, but panels of one column alone in rows that fit."""
+    cells = grid(frame, context, row=row, panel=panel)
     return cells if row else wrapped(cells[0])
 
 
@@ -143,13 +179,9 @@ def inside(table: pd.DataFrame, values: dict) -> pd.DataFrame:
     return table[keep]
 
 
-def title(axis: plt.Axes, values: dict, context: Context, pad: float = 4) -> None:
-    """Say which values a panel shows."""
-    axis.set_title(group_text(values, context), pad=pad)
-
-
-def _levels(table: pd.DataFrame, column: str | None, as_listed: bool) -> list:
+def _levels(frame: pd.DataFrame, column: str | None, context: Context) -> list:
     if column is None:
         return [None]
-    levels = list(table[column].unique())
-    return levels if as_listed and isinstance(levels[0], str) else sorted(levels)
+    levels = list(frame[column].unique())
+    words = isinstance(levels[0], str)
+    return context.in_order(column, levels) if words else sorted(levels)

@@ -15,7 +15,7 @@ from greedyexp.figures import ceilings, predictions
 from greedyexp.figures.axes import make_logarithmic
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Line, Panel, Row, Success
-from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import count_successes, require_columns, require_numeric, succeeded
@@ -58,7 +58,8 @@ def phase_transition(
     no success; the note below the panels gives the rate. Colours and markers tell algorithms
     apart, dashes the second key. Vertical lines are the predicted transitions of
     ``greedyexp.theory.thresholds``, drawn when ``x`` is theta, ``panel`` is kappa and the values of
-    the coefficients are such as the prediction is stated for. With ``ceiling``, curves give the
+    the coefficients are such as the prediction is stated for. That of the Lasso, n = 2 s log(p),
+    depends on p and s in theta: one line for each size. With ``ceiling``, curves give the
     probability that every nonzero value clears the noise (``greedyexp.theory.ceilings``).
     """
     keys = [c for c in (row, panel, *line, x) if c]
@@ -67,7 +68,7 @@ def phase_transition(
     table = count_successes(succeeded(frame, success, context), frame, keys)
     looks = Looks(table, line)
     intervals = partial(proportion_interval, sequential=context.adaptive)
-    panels = Panels(grid(table, row=row, panel=panel))
+    panels = Panels(grid(frame, context, row=row, panel=panel))
     drawn = []
     for axis, values in panels:
         rows = inside(frame, values)
@@ -77,19 +78,20 @@ def phase_transition(
         if scale == "log":
             make_logarithmic(axis)
         axis.set_ylim(-0.03, 1.03)
-        title(axis, values, context)
         if theory and (x, panel) == ("theta", "kappa"):
-            stated = predictions.stated_for(rows, context, looks.colours)
+            stated = predictions.in_panel(rows, context, line, looks.colours)
             _draw_predictions(axis, stated, values["kappa"], looks)
-            drawn += stated.values()
+            drawn += [prediction for _, prediction in stated]
+        levels = 0
         if second_axis in frame.columns:
             levels = _draw_second_axis(axis, rows, x, second_axis, line)
-            title(axis, values, context, pad=8 + 15 * levels)
+        panels.title(axis, values, context, pad=8 + 15 * levels if levels else 4)
     panels.label(axis_label(x), "probability of success")
     limit = [ceilings.handle()] if ceiling else []
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn), *limit])
     judged = notes.judged_text(frame, context, success, line)
-    panels.note([*_note(frame, context, table, keys), judged, ceilings.NOTE if ceiling else ""])
+    said = [*_note(frame, context, table, keys), judged, predictions.note(drawn)]
+    panels.note([*said, ceilings.NOTE if ceiling else ""])
     return panels.figure
 
 
@@ -108,9 +110,11 @@ def _draw_lines(
         axis.plot(points[x], rate, **look, markevery=every, clip_on=False)
 
 
-def _draw_predictions(axis, stated: dict[str, Threshold], kappa: float, looks: Looks) -> None:
+def _draw_predictions(
+    axis, stated: list[tuple[str, Threshold]], kappa: float, looks: Looks
+) -> None:
     """Vertical lines at the predicted transitions."""
-    for label, prediction in stated.items():
+    for label, prediction in stated:
         dash = predictions.dash(prediction)
         colour = looks.colours[label]
         axis.axvline(prediction.theta(kappa), color=colour, linestyle=dash, **predictions.LOOK)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import log
 
 import pandas as pd
@@ -47,7 +48,27 @@ def stated_for(
     }
 
 
-def restated(
+def in_panel(
+    rows: pd.DataFrame, context: Context, line: Sequence[str], labels: Iterable[str]
+) -> list[tuple[str, Threshold]]:
+    """Labels and predictions of a panel in units of theta: one for each size where it matters.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows of the panel.
+    line : sequence of str
+        Columns that tell lines apart, the algorithm first.
+    labels : iterable of str
+        Of the algorithms.
+    """
+    stated = stated_for(rows, context, labels)
+    groups = [group for _, group in rows.groupby(line[1:])] if len(line) > 1 else [rows]
+    sized = (_restated_for(stated, group, context).items() for group in groups)
+    return list(dict.fromkeys(chain.from_iterable(sized)))
+
+
+def _restated_for(
     stated: dict[str, Threshold], rows: pd.DataFrame, context: Context
 ) -> dict[str, Threshold]:
     """The same predictions, told in theta for the size of these rows.
@@ -77,7 +98,7 @@ def restated(
 def note(drawn: Iterable[Threshold]) -> str:
     """What a prediction told for one size stands for; empty when none was drawn."""
     if any(isinstance(prediction, _Restated) for prediction in drawn):
-        return "Predicted for the Lasso: n = 2 s log(p), which is a curve in θ for each p."
+        return "Predicted for the Lasso: n = 2 s log(p), another θ for each p."
     return ""
 
 

@@ -14,7 +14,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
 from greedyexp.figures.options import Line, Panel, Row
-from greedyexp.figures.panels import Panels, inside, laid_out, title
+from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.strands import Strands
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -63,7 +63,7 @@ def rates(
     table = spread(rows.dropna(subset=["kept"]), keys, "kept")
     along = LogAxis(x, rows[x]) if scale == "log" else None
     strands = Strands(rows, line)
-    panels = Panels(laid_out(rows, row=row, panel=panel), width=4.2, height=3.2)
+    panels = Panels(laid_out(rows, context, row=row, panel=panel), width=4.2, height=3.2)
     for axis, values in panels:
         axis.set_yscale("log")
         for key in strands.keys(inside(rows, values)):
@@ -74,7 +74,7 @@ def rates(
         if along:
             along.apply(axis)
         draw_mark(axis, inside(rows, values), mark)
-        title(axis, values, context)
+        panels.title(axis, values, context)
     panels.label(axis_label(x), "part of the gap taken away per iteration, 1 − rate")
     dots = Line2D([], [], color="0.3", label="asymptotic prediction, not a bound", **_DOTS)
     predicted = [dots] if rows["predicted"].notna().any() else []

@@ -15,7 +15,7 @@ from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_interval, draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success
-from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -77,7 +77,7 @@ def threshold_limit(
     table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
     table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
     looks = Looks(table, line)
-    panels = Panels(grid(table, row=row, panel=panel), width=3.8, height=3.4)
+    panels = Panels(grid(frame, context, row=row, panel=panel), width=3.8, height=3.4)
     confidence = nominal_confidence(0.95, sequential=context.adaptive)
     groups = _groups(table, panels, line, confidence)
     stated = _stated(frame, context, groups) if theory and of == "theta" else {}
@@ -86,7 +86,7 @@ def threshold_limit(
     for axis, values in panels:
         axis.set_xlim(-0.09 * widest, 1.08 * widest)
         axis.set_ylim(*heights)
-        title(axis, values, context, pad=24)
+        panels.title(axis, values, context, pad=24)
         _draw_sizes(axis, table, x)
     # So little that a point is still seen on its line.
     beside = looks.places(min(0.4 * least_gap(table["place"]), _BESIDE * widest))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Annotated
 
 import numpy as np
@@ -14,7 +13,7 @@ from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success
-from greedyexp.figures.panels import Panels, grid, inside, title
+from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -61,11 +60,12 @@ def transition_threshold(
     require_numbers(frame, x)
     table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
     looks = Looks(table, line)
-    panels = Panels(grid(table, row=row, panel=panel), width=4.2, height=3.2)
+    panels = Panels(grid(frame, context, row=row, panel=panel), width=4.2, height=3.2)
     stated = {}
     if theory and (x, of) == ("kappa", "theta") and line[0] == "algorithm":
         for axis, values in panels:
-            stated[axis] = _stated(inside(frame, values), context, line, looks)
+            rows = inside(frame, values)
+            stated[axis] = predictions.in_panel(rows, context, line, looks.colours)
     drawn = [prediction for curves in stated.values() for _, prediction in curves]
     curve = np.linspace(table[x].min(), table[x].max(), 101)
     ends = table[["low", "high"]].to_numpy().ravel()
@@ -73,7 +73,7 @@ def transition_threshold(
     tested = (frame[of].min(), frame[of].max())
     for axis, values in panels:
         axis.set_ylim(*limits([*table["estimate"], *predicted], ends, tested))
-        title(axis, values, context)
+        panels.title(axis, values, context)
         _draw_predictions(axis, stated.get(axis, []), curve, looks)
         _draw_lines(axis, inside(table, values), x, line, looks)
         _mark(axis, table[x])
@@ -83,16 +83,6 @@ def transition_threshold(
     said = threshold_note(frame, context, table, [*keys, of])
     panels.note([*said, judged, predictions.note(drawn)])
     return panels.figure
-
-
-def _stated(
-    rows: pd.DataFrame, context: Context, line: list[str], looks: Looks
-) -> list[tuple[str, Threshold]]:
-    """Labels and predictions of a panel: one for each size where it matters."""
-    stated = predictions.stated_for(rows, context, looks.colours)
-    groups = [group for _, group in rows.groupby(line[1:])] if len(line) > 1 else [rows]
-    sized = (predictions.restated(stated, group, context).items() for group in groups)
-    return list(dict.fromkeys(chain.from_iterable(sized)))
 
 
 def _draw_predictions(axis, stated: list[tuple[str, Threshold]], curve, looks: Looks) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,14 @@ class Context:
     source : str
         Paper and figure reproduced; empty when there is none.
     algorithms : dict of str to str
-        Algorithm label, as in the CSV, to the registered name behind it.
+        Algorithm label, as in the CSV, to the registered name behind it, in the order of the file.
     titles : dict of str to str
         Algorithm label to how the figure calls it.
     adaptive : bool
         Whether results decided how many replicates a point got: intervals must then hold at any
         stopping time.
+    words : dict of str to list of str
+        Column to the words that the file sweeps it over, in the order given there.
     """
 
     name: str
@@ -33,3 +35,10 @@ class Context:
     algorithms: dict[str, str]
     titles: dict[str, str]
     adaptive: bool = False
+    words: dict[str, list[str]] = field(default_factory=dict)
+
+    def in_order(self, column: str, levels: list[str]) -> list[str]:
+        """Words of a column as the file lists them, then others as they come."""
+        listed = list(self.algorithms) if column == "algorithm" else self.words.get(column, [])
+        places = {word: place for place, word in reversed([*enumerate(listed)])}
+        return sorted(levels, key=lambda level: places.get(level, len(listed)))

@@ -86,12 +86,13 @@ def _refuse_damaged_table(frame: pd.DataFrame, table: Path) -> None:
 def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
     known = registry.parts("algorithm")
     named = {params.get("label", name): name for name, params in entries(config, "algorithms")}
+    labels = dict.fromkeys([*named, *frame["algorithm"].unique()])
+    entry_by_label = {label: entry_of(label, named) for label in labels}
     algorithms, titles = {}, {}
-    for label in dict.fromkeys([*named, *frame["algorithm"].unique()]):
-        entry = entry_of(label, named)
-        if entry is not None:
-            name = algorithms[label] = named[entry]
-            titled = known[name].title if name in known and entry == name else entry
+    for entry, name in named.items():
+        titled = known[name].title if name in known and entry == name else entry
+        for label in [label for label in labels if entry_by_label[label] == entry]:
+            algorithms[label] = name
             titles[label] = titled + label[len(entry) :]
     paper = config.get("paper") or {}
     trials = config["trials"]
@@ -104,4 +105,18 @@ def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
         algorithms=algorithms,
         titles=titles,
         adaptive=adaptive,
+        words=_swept_words(config),
     )
+
+
+def _swept_words(config: dict) -> dict[str, list[str]]:
+    """The words of each sweep, of data and of algorithms, in the order of the file."""
+    data = config.get("data") or {}
+    swept = [*(data if isinstance(data, list) else [data])]
+    swept += [params for _, params in entries(config, "algorithms")]
+    words: dict[str, list[str]] = {}
+    for params in swept:
+        for name, values in (params.get("sweep") or {}).items():
+            listed = values if isinstance(values, list) else []
+            words.setdefault(name, []).extend(v for v in listed if isinstance(v, str))
+    return words
