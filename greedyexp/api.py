@@ -266,7 +266,7 @@ def run(
     Returns
     -------
     DataFrame
-        One row per replicate and algorithm, as in the CSV.
+        As in the CSV: for each replicate and algorithm one row, or as many as its protocol records.
 
     Raises
     ------

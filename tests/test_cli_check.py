@@ -79,7 +79,7 @@ def sentences(tmp_path_factory) -> dict[str, str]:
     result = greedyexp("check", "toy.yaml", *(f"{name}.yaml" for name in names), cwd=folder)
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
-    assert result.stdout == ("toy.yaml: ok: 2 data points x 3 trials x 1 algorithm = 6 rows\n"), (
+    assert result.stdout == ("toy.yaml: ok: 2 data points x 3 trials x 1 algorithm = 6 runs\n"), (
         "a bad config must not keep the others from being checked, nor pass"
     )
     lines = result.stderr.splitlines()
@@ -106,10 +106,10 @@ def test_a_shipped_config_is_found_by_name_from_any_folder(tmp_path):
     sweep = {**written["data"]["sweep"], **smoke["data"]["sweep"]}
     points = len(sweep["p"]) * len(sweep["kappa"]) * len(sweep["theta"])
     algorithms = len(written["algorithms"])
-    rows = points * smoke["trials"] * algorithms
+    runs = points * smoke["trials"] * algorithms
     assert result.stdout == (
         f"ok: {points} data points x {smoke['trials']} trials"
-        f" x {algorithms} algorithms = {rows} rows\n"
+        f" x {algorithms} algorithms = {runs} runs\n"
     )
 
 
@@ -132,7 +132,7 @@ def test_options_beat_the_file_and_resolved_config_gives_the_same_experiment(cal
     write_toy(tmp_path)
     changes = ["--set", "data.sweep.n_samples=[5, 6, 7]", "--set", "data.p=3"]
     result = call("check", "toy.yaml", *changes, "--trials", "4", cwd=tmp_path)
-    assert result.stdout == "ok: 3 data points x 4 trials x 1 algorithm = 12 rows\n"
+    assert result.stdout == "ok: 3 data points x 4 trials x 1 algorithm = 12 runs\n"
     resolved = call(
         "check", "toy.yaml", *changes, "--trials", 4, "--seed", 9, "--resolved", cwd=tmp_path
     ).stdout
@@ -149,7 +149,7 @@ def test_only_keeps_what_matches(call, tmp_path):
         *("check", "toy.yaml", "--only", "n_samples=8", "--only", "algorithm=toy_slow"),
         cwd=tmp_path,
     )
-    assert result.stdout == "ok: 1 data point x 3 trials x 1 algorithm = 3 rows\n"
+    assert result.stdout == "ok: 1 data point x 3 trials x 1 algorithm = 3 runs\n"
 
 
 def test_bad_options_are_refused(call, tmp_path):

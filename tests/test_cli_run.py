@@ -141,7 +141,7 @@ def test_dry_run_tries_each_algorithm_and_writes_nothing(call, tmp_path):
     before = sorted(tmp_path.iterdir())
     result = call("run", "toy.yaml", "--dry-run", cwd=tmp_path)
     assert result.returncode == 1, result.stderr
-    assert "2 data points x 3 trials x 2 algorithms = 12 rows" in result.stdout
+    assert "2 data points x 3 trials x 2 algorithms = 12 runs" in result.stdout
     assert re.search(r"toy_broken +error .*toy_broken cannot do this", result.stdout)
     assert re.search(r"toy_exact +ok ", result.stdout)
     assert [path for path in sorted(tmp_path.iterdir()) if path.name != "__pycache__"] == before

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -101,7 +102,7 @@ def test_matching_pursuit_keeps_its_guarantee(drawn):
 @settings(deadline=None, derandomize=True, max_examples=6)
 @given(problems())
 def test_ultimate_method_keeps_its_guarantee(drawn):
-    import cvxpy as cp
+
     problem, lam = drawn
     P, y = problem.X[0], problem.y[0]
     n, p = P.shape

@@ -1,5 +1,6 @@
 """The proximal gradient rate in objective values, by performance estimation."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -11,7 +12,7 @@ def test_worst_decrease_of_the_objective_is_the_square(mu):
     The smooth part is L-smooth and mu-strongly convex, the other convex; interpolation conditions
     of Taylor, Hendrickx & Glineur make it a semidefinite programme over Gram matrices.
     """
-    import cvxpy as cp
+
     x0, g0, g1, g_best, s1, s0 = np.eye(6)
     best, x1 = np.zeros(6), x0 - g0 - s1
     gram, values = cp.Variable((6, 6), PSD=True), cp.Variable(6)

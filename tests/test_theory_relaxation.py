@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -140,7 +141,7 @@ def test_both_formulations_are_one_programme(shape):
 
 @pytest.mark.parametrize(("n", "p"), [(12, 8), (40, 40), (30, 20)])
 def test_max_cut_agrees_with_cvxpy(n, p):
-    import cvxpy as cp
+
     C = covariance(n, n, p)
     C = (C + C.T) / 2
     Z = cp.Variable((p, p), PSD=True)
@@ -151,7 +152,7 @@ def test_max_cut_agrees_with_cvxpy(n, p):
 
 @pytest.mark.parametrize("kind", ["plain", "decaying", "centred", "large"])
 def test_dependent_columns_agree_with_cvxpy(kind):
-    import cvxpy as cp
+
     P = np.random.default_rng(8).standard_normal((8, 15))
     if kind == "decaying":
         P /= np.arange(1, 16)

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def size_words(experiment: Experiment) -> str:
-    """``12 data points x 20 trials x 3 algorithms = 720 rows``."""
-    rows = len(experiment.points) * experiment.trials * len(experiment.algorithms)
+    """``12 data points x 20 trials x 3 algorithms = 720 runs``, each one row of the table or more."""
+    runs = len(experiment.points) * experiment.trials * len(experiment.algorithms)
     most = "at most " if experiment.adaptive else ""
     return (
         f"{count(len(experiment.points), 'data point')} x {most}{count(experiment.trials, 'trial')}"
-        f" x {count(len(experiment.algorithms), 'algorithm')} = {most}{count(rows, 'row')}"
+        f" x {count(len(experiment.algorithms), 'algorithm')} = {most}{count(runs, 'run')}"
     )
 
 

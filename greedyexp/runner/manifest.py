@@ -20,7 +20,7 @@ from greedyexp.runner.files import write_text
 from greedyexp.runner.plan import Census
 
 NAME = "manifest.json"
-PACKAGES = ("numpy", "scipy", "numba", "pandas", "pydantic", "matplotlib")
+PACKAGES = ("numpy", "scipy", "numba", "clarabel", "pandas", "pydantic", "matplotlib")
 
 
 class Record:

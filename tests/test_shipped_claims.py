@@ -1,0 +1,25 @@
+"""The claims of shipped experiments look at rows that their runs have."""
+
+import pytest
+
+from greedyexp import shipped
+from greedyexp.experiment import load
+from greedyexp.protocols.marks import marks
+
+TRAJECTORIES = [
+    name for name in shipped.configs() if load(shipped.locate(name)).protocol.name == "trajectory"
+]
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("name", TRAJECTORIES)
+def test_claims_name_recorded_iterations_and_accuracies(name):
+    experiment = load(shipped.locate(name), profile="paper")
+    params = experiment.protocol.params
+    recorded = set(marks(params["iterations"], params["points"], params["dense"]))
+    for claim in experiment.claims:
+        assert set(listed(claim.where.get("iteration", []))) <= recorded, claim.id
+        assert set(listed(claim.where.get("epsilon", []))) <= set(params["epsilons"]), claim.id
