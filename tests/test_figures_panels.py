@@ -84,6 +84,9 @@ def test_constants_share_the_sizes_of_a_row_only(scale):
         at = {x for axis in axes for line in axis.lines for x in line.get_xdata()}
         assert all(min(abs(x / low - 1), abs(x / high - 1)) < 0.08 for x in at)
         assert any(label.get_text() for label in axes[0].get_xticklabels())
+    alone = constants(pd.DataFrame(rows), CONTEXT, panel="data", line=["covariance"], scale=scale)
+    for one, other in ((alone.axes[0], figure.axes[0]), (alone.axes[1], figure.axes[4])):
+        np.testing.assert_allclose(one.get_xlim(), other.get_xlim(), rtol=0.1)
 
 
 def run(tmp_path, frame, **config):

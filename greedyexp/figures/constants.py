@@ -46,10 +46,10 @@ def constants(
 ) -> Figure:
     """The mean of each constant over replicates against ``x``, one line for each.
 
-    Panels of one row share their axes. Bars are 95% t intervals of the mean, set slightly beside
-    one another; one that reaches 0 goes on below the logarithmic axis and ends in an arrow.
-    Replicates that failed are not in the means and are counted below, as are means of 0, which the
-    axis cannot show.
+    The vertical axis is that of all panels, the horizontal one that of a row, or of a panel alone
+    without ``row``. Bars are 95% t intervals of the mean, set slightly beside one another; one that
+    reaches 0 goes on below the logarithmic axis and ends in an arrow. Replicates that failed are
+    not in the means and are counted below, as are means of 0, which the axis cannot show.
     """
     frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in (row, panel, *line, x) if name))
@@ -63,14 +63,14 @@ def constants(
         laid_out(frame, context, row=row, panel=panel),
         height=3.0,
         narrowest=2.1,
-        sharex="row" if row else True,
+        sharex="row" if row else False,
     )
     for axis, values in panels:
         axis.set_yscale("log")
         axis.set_ylim(*_heights(drawn))
         points = inside(drawn, values)
         # All sizes along the axis that this panel shares.
-        sizes = inside(table, {row: values[row]} if row else {})[x]
+        sizes = inside(table, {row: values[row]} if row else values)[x]
         along = LogAxis(x, sizes) if scale == "log" else None
         _draw_lines(axis, points, x, sizes, line, looks, along)
         if along:

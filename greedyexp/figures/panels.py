@@ -34,7 +34,7 @@ class Panels:
     narrowest : float, optional
         Inches that a panel keeps at least where a row of many would be wide; ``width`` when None.
     sharex : bool or "row"
-        Whether all panels have one horizontal axis, or those of each row.
+        Whether all panels have one horizontal axis, or those of each row, or none share it.
     sharey : bool
         Whether all panels have one vertical axis.
     """
