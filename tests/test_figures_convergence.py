@@ -106,10 +106,17 @@ def test_the_bound_on_the_final_support_begins_where_it_holds(frame):
     frame["local_guarantee"] = (2 * frame["gap"]).where(some)
     figure = convergence(frame, CONTEXT, panel="p")
     assert lines(figure, "local_guarantee")[0].get_xdata().tolist() == [10, 30, 100]
-    late = (frame["iteration"] < 30) & (frame["replicate"] == 2)
-    frame["local_guarantee"] = frame["local_guarantee"].mask(late)
-    figure = convergence(frame, CONTEXT, panel="p")
-    assert lines(figure, "local_guarantee")[0].get_xdata().tolist() == [30, 100]
+    first = frame["p"] == frame["p"].min()
+    for late, begins in (([2], 10), ([0, 1, 2], 30)):
+        before = (frame["iteration"] < 30) & frame["replicate"].isin(late)
+        frame["local_guarantee"] = frame["local_guarantee"].mask(before)
+        bound = lines(convergence(frame, CONTEXT, panel="p"), "local_guarantee")[0]
+        assert bound.get_xdata()[0] == begins
+        here = frame[first & (frame["iteration"] == begins)]
+        absent = here.groupby("algorithm")["local_guarantee"].apply(
+            lambda values: np.median(values.fillna(np.inf))
+        )
+        assert bound.get_ydata()[0] == pytest.approx(absent.iloc[0])
     assert "proved bound on the final support" in texts(figure)
     assert not lines(convergence(frame, CONTEXT, panel="p", local=False), "local_guarantee")
 

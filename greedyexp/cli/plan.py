@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def size_words(experiment: Experiment) -> str:
-    """``12 data points x 20 trials x 3 algorithms = 720 runs``, each one row of the table or more."""
+    """``12 data points x 20 trials x 3 algorithms = 720 runs``, each a row of the table or more."""
     runs = len(experiment.points) * experiment.trials * len(experiment.algorithms)
     most = "at most " if experiment.adaptive else ""
     return (

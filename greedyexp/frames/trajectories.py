@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from greedyexp.errors import ConfigError
@@ -49,20 +50,21 @@ def trajectories(
 def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     """Median and band of a column at every iteration that all replicates of a line have.
 
-    Replicates end at different iterations, and bounds begin at different ones: a median over those
-    that happen to be there would jump.
+    Replicates end at different iterations: a median over those that are left would jump. A bound
+    that a replicate does not have there is infinite, so that a median of bounds is one of the
+    median; where it is not finite the curve has no point.
 
     Returns
     -------
     DataFrame
         As ``spread``, empty when the table has no such column or no value in it.
     """
-    known = rows.dropna(subset=[value]) if value in rows.columns else rows.iloc[:0]
-    if known.empty:
-        return pd.DataFrame(columns=[*keys, "iteration", "median", "low", "high", "replicates"])
-    table = spread(known, [*keys, "iteration"], value)
+    columns = [*keys, "iteration", "median", "low", "high", "replicates"]
+    if value not in rows.columns or rows[value].isna().all():
+        return pd.DataFrame(columns=columns)
+    table = spread(rows.assign(**{value: rows[value].fillna(np.inf)}), columns[:-4], value)
     whole = table.groupby(list(keys))["replicates"].transform("max")
-    return table[table["replicates"] == whole]
+    return table[(table["replicates"] == whole) & np.isfinite(table["median"])]
 
 
 def coordinates(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd.DataFrame:
