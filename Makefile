@@ -14,7 +14,7 @@ figures: $(READY) data  ## every experiment in configs/, in the profile PROFILE
 	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going
 
 data: $(READY)  ## the public data sets that experiments read
-	for name in digits_mfeat leukemia; do \
+	for name in $$($(BIN)/greedyexp data list | cut -d' ' -f1); do \
 	  $(BIN)/greedyexp data where $$name > /dev/null 2>&1 || $(BIN)/greedyexp data fetch $$name || exit 1; \
 	done
 

@@ -66,10 +66,11 @@ def convergence(
     Lines are medians over replicates with bands, as far as all replicates go. Dashed curves are
     bounds that are proved, dash-dotted ones those on the final support from where all iterates have
     it; dotted ones are asymptotic predictions, which are not bounds. All are medians too, a bound
-    that a replicate does not have yet being infinite, and the axis is not stretched far for them. ``twice`` adds the curve of an algorithm's bound with twice
-    its exponent, guarantee^2 / gap_0, which some plots show. It is no bound of coordinate descent:
-    with two orthonormal columns of equal weight the first step from zero breaks it. A line ends
-    before its gap first reaches ``floor``. Replicates that failed are left out and counted below.
+    that a replicate does not have yet being infinite, and the axis is not stretched far for them.
+    ``twice`` adds the curve of an algorithm's bound with twice its exponent, guarantee^2 / gap_0,
+    which some plots show. It is no bound of coordinate descent: with two orthonormal columns of
+    equal weight the first step from zero breaks it. A line ends before its gap first reaches
+    ``floor``. Replicates that failed are left out and counted below.
     """
     frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in (row, panel, *line) if name))
