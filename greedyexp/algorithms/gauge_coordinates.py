@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from greedyexp.theory.spectrum import spectrum
+
 
 @dataclass(frozen=True)
 class GaugeCoordinates:
     """f(x) = ||x - y||^2 / (2 n) over x = P a, up to a constant, in units of the longest column.
 
-    A design of low rank is no special case here: the atoms span the space.
+    A design of low rank is no special case here: the atoms span the space. The rank is that of
+    ``theory.spectrum``.
 
     Parameters
     ----------
@@ -55,12 +58,11 @@ def gauge_coordinates(design: np.ndarray, response: np.ndarray) -> GaugeCoordina
     """
     n, p = design.shape
     scale = np.sqrt(np.einsum("ij,ij->j", design, design).max())
-    left, values, _ = np.linalg.svd(design / scale, full_matrices=False)
-    rank = int(np.sum(values > values[0] * max(n, p) * np.finfo(float).eps))
-    basis = left[:, :rank]
+    known = spectrum(design)
+    basis = known.left[:, : known.rank]
     return GaugeCoordinates(
         np.ascontiguousarray(design.T @ basis) / scale,
         basis.T @ response / scale,
         float(scale**2 / n),
-        float(np.sqrt(p) / values[rank - 1]),
+        float(np.sqrt(p) * scale / known.smallest),
     )

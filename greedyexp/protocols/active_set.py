@@ -13,8 +13,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from greedyexp.theory.guarantee import Optimum
-
-_EPS = np.finfo(float).eps
+from greedyexp.theory.spectrum import EPS, spectrum
 
 # Violations of the conditions of optimality below this part of lam are left.
 _PRECISION = 1e-10
@@ -44,10 +43,11 @@ def minimise(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray, aim: fl
     """
     coef, signs = coef.copy(), np.sign(coef)
     support = coef != 0
-    slack = _PRECISION * lam + 10 * _EPS * float(np.abs(X.T @ y).max()) / len(y)
+    slack = _PRECISION * lam + 10 * EPS * float(np.abs(X.T @ y).max()) / len(y)
     best, steps = duality_gap(X, y, lam, coef), _PATIENCE * sum(X.shape)
+    known = spectrum(X)
     while best.gap > aim and steps > 0:
-        steps -= _settle(X, y, lam, coef, signs, support, steps)
+        steps -= _settle(X, known, y, lam, coef, signs, support, steps)
         now = duality_gap(X, y, lam, coef)
         if now.gap < best.gap:
             best = now
@@ -78,13 +78,13 @@ def duality_gap(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray) -> O
     return Optimum(coef.copy(), float(value), float(loss * (1 - t) ** 2 + own.sum()))
 
 
-def _settle(X, y, lam, coef, signs, support, steps) -> int:
+def _settle(X, known, y, lam, coef, signs, support, steps) -> int:
     """Minimise over the signed support, which shrinks on the way; the number of steps made."""
     for made in range(1, steps + 1):
         inside = np.flatnonzero(support)
         if not inside.size:
             return made
-        move, ends = _direction(X[:, inside], y, lam, coef[inside], signs[inside])
+        move, ends = _direction(X[:, inside], known, y, lam, coef[inside], signs[inside])
         falling = signs[inside] * move < 0
         reach = np.full(len(inside), np.inf)
         reach[falling] = -coef[inside][falling] / move[falling]
@@ -100,16 +100,17 @@ def _settle(X, y, lam, coef, signs, support, steps) -> int:
     return steps
 
 
-def _direction(X, y, lam, coef, signs) -> tuple[np.ndarray, bool]:
+def _direction(X, known, y, lam, coef, signs) -> tuple[np.ndarray, bool]:
     """The way to the minimiser over a signed support, and whether it ends there.
 
-    Where columns depend on each other it is a way that leaves the fit as it is and along which the
-    penalty does not grow; it has no end but the first coefficient that reaches zero.
+    Columns depend on each other where what one adds to the others is rounding for the whole design,
+    or where there are more than its rank. Then it is a way that leaves the fit as it is and along
+    which the penalty does not grow; it has no end but the first coefficient that reaches zero.
     """
     n = len(y)
     Q, R, order = qr(X, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
-    rank = int((size > max(X.shape) * _EPS * size[0]).sum())
+    rank = min(int((size > known.floor).sum()), known.rank)
     move = np.zeros(len(coef))
     if rank < len(coef):
         move[order[:rank]] = -solve_triangular(R[:rank, :rank], R[:rank, rank])

@@ -10,6 +10,7 @@ from greedyexp.algorithms.lasso import lasso
 from greedyexp.problem import Problem
 from greedyexp.protocols.active_set import duality_gap, minimise
 from greedyexp.theory.guarantee import Optimum
+from greedyexp.theory.spectrum import Spectrum, spectrum
 
 # A Lasso optimum is certified when its duality gap is at most this part of max(1, G(0)); the
 # search goes on to a hundredth of it, as G(0) may be small and accuracies be asked for below it.
@@ -35,10 +36,10 @@ def projected(problem: Problem) -> Problem:
         One task.
     """
     X, y = problem.X[0], problem.y[0]
-    basis = _range(X)
-    if basis.shape[1] == len(y):
+    known = spectrum(X)
+    if known.rank == len(y):
         return problem
-    return replace(problem, y=(basis @ (basis.T @ y),))
+    return replace(problem, y=(_nearest(known, y),))
 
 
 def optimum(problem: Problem, lam: float) -> Optimum:
@@ -55,7 +56,7 @@ def optimum(problem: Problem, lam: float) -> Optimum:
     -------
     Optimum
         For least squares the coefficients of least norm; ``value`` is the distance of y from the
-        range of X, where singular values below rounding count as zero, and ``gap`` how far the
+        range of X, of the numerical rank of ``theory.spectrum``, and ``gap`` how far the
         coefficients are above it. For the Lasso a solution on which an active-set method has
         settled; ``gap`` is its duality gap.
     """
@@ -77,17 +78,17 @@ def certified(best: Optimum, problem: Problem) -> bool:
     return best.gap <= CERTIFIED * max(1.0, y @ y / (2 * len(y)))
 
 
-def _range(X: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of the numerical range, shape (n, rank)."""
-    left, size, _ = np.linalg.svd(X, full_matrices=False)
-    return left[:, size > max(X.shape) * np.finfo(float).eps * size[0]]
+def _nearest(known: Spectrum, y: np.ndarray) -> np.ndarray:
+    """The point of the numerical range that is nearest to y."""
+    basis = known.left[:, : known.rank]
+    return basis @ (basis.T @ y)
 
 
 def _least_squares(X: np.ndarray, y: np.ndarray) -> Optimum:
-    basis = _range(X)
-    fit = basis @ (basis.T @ y) if basis.shape[1] < len(y) else y
-    rounding = max(X.shape) * np.finfo(float).eps
-    coef = np.linalg.lstsq(X, y, rcond=rounding)[0]
+    known = spectrum(X)
+    rank = known.rank
+    fit = _nearest(known, y) if rank < len(y) else y
+    coef = known.right[:, :rank] @ ((known.left[:, :rank].T @ y) / known.values[:rank])
     short, left = X @ coef - fit, y - fit
     # By Pythagoras F(coef) is the sum of both squares; the second is the least possible.
     return Optimum(coef, float(left @ left / (2 * len(y))), float(short @ short / (2 * len(y))))

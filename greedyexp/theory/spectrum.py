@@ -1,4 +1,11 @@
-"""Singular values of a design with a proved error, and its numerical rank."""
+"""Singular values of a design with a proved error, and its numerical rank.
+
+There is one rank for all: for the optimum, the constants, the guarantees, and the methods that need
+a basis. A response is projected on the directions that count. The others keep their place in the
+design, but gradient methods move along them by rounding errors of rounding errors (their singular
+value squared), and what a coefficient adds to the fit there is rounding too. So the methods need no
+rule of their own, and gaps and guarantees agree to rounding.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,9 @@ from scipy import linalg
 from greedyexp.errors import DataError
 
 EPS = float(np.finfo(float).eps)
-# Centring and scaling leave singular values of about max(n, p) eps s_1 where exact ones are zero.
+# Centring and scaling leave singular values of about max(n, p) eps s_1 where exact ones are zero,
+# and several times that where means are a hundred standard deviations from zero. Means farther off
+# leave values that count.
 RANK_MARGIN = 10.0
 # Numbers whose squares overflow or vanish.
 LARGEST, SMALLEST = 1e140, 1e-140
@@ -26,15 +35,23 @@ class Spectrum:
         U, s in descending order, V; m = min(n, p).
     error : float
         Each exact singular value is within this of the one given.
-    rank : int
-        Number of values that are not rounding errors of the data.
     """
 
     left: np.ndarray
     values: np.ndarray
     right: np.ndarray
     error: float
-    rank: int
+
+    @property
+    def rank(self) -> int:
+        """Number of values that are not rounding errors of the data."""
+        return int(np.sum(self.values > self.floor))
+
+    @property
+    def floor(self) -> float:
+        """What singular values must exceed to count."""
+        size = max(len(self.left), len(self.right))
+        return RANK_MARGIN * size * EPS * float(self.values[0])
 
     @property
     def smallest(self) -> float:
@@ -86,8 +103,7 @@ def spectrum(P: np.ndarray) -> Spectrum:
     rounding = (m + 2) * EPS * np.sqrt(m) * np.linalg.norm(scaled)
     slant_u, slant_v = _slant(U), _slant(Vt.T)
     error = residual + rounding + s[0] * (slant_u + slant_v + slant_u * slant_v)
-    rank = int(np.sum(s > RANK_MARGIN * max(P.shape) * EPS * s[0]))
-    return Spectrum(U, s, Vt.T, float(error), rank)
+    return Spectrum(U, s, Vt.T, float(error))
 
 
 def _slant(Q: np.ndarray) -> float:
