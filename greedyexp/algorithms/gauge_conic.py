@@ -10,6 +10,9 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
+from greedyexp.theory.semidefinite import settings
+
+TOLERANCE = 1e-12
 # Multipliers below this part of the largest of their kind are zero at the solver's accuracy.
 INACTIVE = 1e-7
 
@@ -39,16 +42,13 @@ def conic_step(
     bounds = np.concatenate([-offset, offset, np.full(2 * p, lam)])
     curvature = np.zeros(r + 1)
     curvature[r] = 1.0 / L
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix(np.diag(curvature)),
         np.append(-x, 0.0),
         sparse.csc_matrix(rows),
         bounds,
         [clarabel.NonnegativeConeT(4 * p)],
-        settings,
+        settings(TOLERANCE, TOLERANCE),
     )
     solution = solver.solve()
     if not np.isfinite(solution.x).all():

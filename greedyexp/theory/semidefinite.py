@@ -1,4 +1,4 @@
-"""Linear matrix inequalities for the conic solver: packing of triangles, one call, one answer."""
+"""The conic solver Clarabel: its settings, and linear matrix inequalities for it."""
 
 from __future__ import annotations
 
@@ -42,6 +42,24 @@ class Triangle:
         matrix = np.zeros((self.order, self.order))
         matrix[self.rows, self.columns] = matrix[self.columns, self.rows] = vector / self._weight
         return matrix
+
+
+def settings(relative: float, absolute: float) -> clarabel.DefaultSettings:
+    """Quiet and on one thread, so that sums are added in one order whatever the machine.
+
+    Parameters
+    ----------
+    relative : float > 0
+        Aim of the relative gap and of feasibility.
+    absolute : float > 0
+        Aim of the gap where the optimum is near zero.
+    """
+    chosen = clarabel.DefaultSettings()
+    chosen.verbose = False
+    chosen.max_threads = 1
+    chosen.tol_gap_rel = chosen.tol_feas = relative
+    chosen.tol_gap_abs = absolute
+    return chosen
 
 
 def solve_conic(cost, weights, constant, triangle: Triangle, tol: float):
@@ -110,10 +128,6 @@ def best_mixture(weights, target, triangle: Triangle, tol: float):
 
 
 def _solve(cost, A, bound, cones, tol):
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_rel = settings.tol_feas = 1e-2 * tol
-    settings.tol_gap_abs = 1e-14
     none = sparse.csc_matrix((len(cost), len(cost)))
-    return clarabel.DefaultSolver(none, cost, A, bound, cones, settings).solve()
+    exact = settings(1e-2 * tol, 1e-14)
+    return clarabel.DefaultSolver(none, cost, A, bound, cones, exact).solve()
