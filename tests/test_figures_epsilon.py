@@ -144,7 +144,9 @@ def swept(lams=(0.0, 1e-3, 0.1), algorithms=("rmp",)):
 
 
 def test_zero_stands_apart_on_a_logarithmic_axis():
-    context = replace(CONTEXT, algorithms={"rmp": "rmp"}, titles={"rmp": "Pursuit"})
+    # A run's context has the labels of a sweep beside that of its entry.
+    algorithms = {label: "rmp" for label in ("rmp", *swept()["algorithm"])}
+    context = replace(CONTEXT, algorithms=algorithms, titles={"rmp": "Pursuit"})
     figure = epsilon_curve(swept(), context, x="lam")
     axis = figure.axes[0]
     assert axis.get_title() == "Pursuit", "a value along the axis does not make another algorithm"

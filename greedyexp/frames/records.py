@@ -9,6 +9,7 @@ import pandas as pd
 from greedyexp.errors import ConfigError
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import FAILED, require_columns
+from greedyexp.frames.entries import entry_of
 
 # What must be asked of protocol ``trajectory`` for its table to have rows of a kind.
 _ASKED = {
@@ -105,9 +106,8 @@ def by_entry(frame: pd.DataFrame, context: Context, keys: Sequence[str]) -> pd.D
 
 
 def _entry(label: str, context: Context, keys: Sequence[str]) -> str:
-    for known in sorted(context.algorithms, key=len, reverse=True):
-        if label != known and label.startswith(f"{known} (") and label.endswith(")"):
-            swept = label[len(known) + 2 : -1].split(", ")
-            if all(part.partition("=")[0] in keys for part in swept):
-                return known
-    return label
+    entry = entry_of(label, context.algorithms.keys() - {label})
+    if entry is None:
+        return label
+    swept = label[len(entry) + 2 : -1].split(", ")
+    return entry if all(part.partition("=")[0] in keys for part in swept) else label
