@@ -18,8 +18,8 @@ import numpy as np
 from greedyexp.errors import DataError
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.max_cut import LARGEST_ORDER, max_cut
-from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 from greedyexp.theory.semidefinite import Triangle, best_mixture
+from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 
 # The conic solver factors a dense matrix of about this many rows at every step (8000: 0.5 GB).
 LARGEST_SYSTEM = 8000

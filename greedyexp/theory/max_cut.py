@@ -13,8 +13,8 @@ from scipy import linalg, sparse
 
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels.max_cut import ascend
-from greedyexp.theory.spectrum import EPS
 from greedyexp.theory.semidefinite import Triangle, solve_conic
+from greedyexp.theory.spectrum import EPS
 
 # A cap, not a budget: hard covariances of 50 columns need 50 sweeps.
 MOST_SWEEPS = 5000
