@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from greedyexp.algorithms.descent import Lam, check_single_task, checked_lam, single_task
 from greedyexp.algorithms.gauge_step import GaugeStep
+from greedyexp.algorithms.gs_coordinate_descent import gs_coordinate_descent
 from greedyexp.iteration import Iteration, SteppedIteration
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
@@ -16,7 +15,12 @@ TOLERATED = 1e-9
 
 
 class UltimateIteration(SteppedIteration):
-    """Iterates of the ultimate method.
+    """Iterates of the ultimate method with a penalty.
+
+    Parameters
+    ----------
+    design, response, start : see ``SteppedIteration``
+    lam : float > 0
 
     Attributes
     ----------
@@ -28,12 +32,9 @@ class UltimateIteration(SteppedIteration):
 
     def __init__(self, design, response, lam, start=None):
         super().__init__(design, response, lam, start)
-        self._gauge_step = GaugeStep(design, response, lam) if lam > 0 else None
-        self._powers = np.einsum("ij,ij->j", design, design)
+        self._gauge_step = GaugeStep(design, response, lam)
 
     def step(self, coef):
-        if self._gauge_step is None:
-            return self._greedy_step(coef)
         step = self._gauge_step(coef)
         self.certificate = max(self.certificate, step.certificate)
         if step.certificate > TOLERATED and not self.trouble:
@@ -42,14 +43,6 @@ class UltimateIteration(SteppedIteration):
                 f" gap of {step.certificate:.1e}."
             )
         return step.estimate
-
-    def _greedy_step(self, coef):
-        """Without a penalty v = 0, and the step is along the best atom alone (eq. 11)."""
-        correlation = self.design.T @ (self.response - self.design @ coef)
-        best = int(np.argmax(np.abs(correlation)))
-        coef = coef.copy()
-        coef[best] += correlation[best] / self._powers.max()
-        return coef
 
 
 @algorithm(
@@ -84,8 +77,9 @@ def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     Returns
     -------
     Iteration
-        With the attribute ``certificate``, the largest duality gap of a step relative to the
-        objective before it. Above 1e-9 there is ``trouble``.
+        For lam > 0 with the attribute ``certificate``, the largest duality gap of a step relative
+        to the objective before it; above 1e-9 there is ``trouble``. For lam = 0 that of
+        ``gs_coordinate_descent``, whose steps need none.
 
     Raises
     ------
@@ -100,5 +94,8 @@ def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     convergence on linear regression and LASSO, 2024: eq. 20, Prop. 20. d is the number of features.
     """
     lam = checked_lam(lam)
+    if lam == 0:
+        # Then v = 0 in the dual of the step, which is along the best atom alone (eq. 11).
+        return gs_coordinate_descent(problem)
     task = single_task(problem)
     return UltimateIteration(task.design, task.response, lam, task.start)
