@@ -13,24 +13,18 @@ from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.intervals import draw_interval, least_gap
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
-from greedyexp.figures.options import Line, Panel, Row
+from greedyexp.figures.options import Line, Panel, Row, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.frames import notes
 from greedyexp.frames.constants import enclosure_text, means
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.counts import require_numbers
 from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import by_entry
-from greedyexp.frames.sizes import with_sizes
+from greedyexp.frames.records import told_apart
 from greedyexp.registry import figure
 
 
-def _columns(*, x, panel, row, line, mark, **_) -> list[str]:
-    named = (x, panel, row, *line, mark if isinstance(mark, str) else None)
-    return [*(name for name in named if name), "value", "lower", "upper"]
-
-
-@figure("constants", title="Constants", columns=_columns)
+@figure("constants", title="Constants", columns=named_columns("value", "lower", "upper"))
 def constants(
     frame: pd.DataFrame,
     context: Context,
@@ -51,10 +45,7 @@ def constants(
     reaches 0 goes on below the logarithmic axis and ends in an arrow. Replicates that failed are
     not in the means and are counted below, as are means of 0, which the axis cannot show.
     """
-    frame = with_sizes(frame)
-    keys = list(dict.fromkeys(name for name in (row, panel, *line, x) if name))
-    require_columns(frame, keys)
-    frame = by_entry(frame, context, keys)
+    frame, keys = told_apart(frame, context, row, panel, *line, x)
     table = means(frame, keys)
     require_numbers(table, x)
     drawn = table[table["value"] > 0]
@@ -117,8 +108,7 @@ def _draw_lines(
 
 
 def _note(frame: pd.DataFrame, table: pd.DataFrame, context: Context, keys: list[str]) -> list[str]:
-    fewest, most = table["replicates"].min(), table["replicates"].max()
-    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    count = notes.count_text(table["replicates"].min(), table["replicates"].max())
     hidden = int((table["value"] <= 0).sum())
     empty = int(table["value"].isna().sum())
     lines = [

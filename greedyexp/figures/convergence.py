@@ -11,15 +11,13 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.figures.axes import iteration_axis
-from greedyexp.figures.options import Line, Panel, Row
+from greedyexp.figures.options import Line, Panel, Row, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.strands import Strands
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns
 from greedyexp.frames.labels import axis_label, number
-from greedyexp.frames.records import by_entry, replicates
-from greedyexp.frames.sizes import with_sizes
+from greedyexp.frames.records import replicates, told_apart
 from greedyexp.frames.spread import spread_text
 from greedyexp.frames.trajectories import TWICE, curve, trajectories
 from greedyexp.registry import figure
@@ -35,11 +33,12 @@ _KINDS = {
 _ABOVE = 1e3
 
 
-def _columns(*, panel, row, line, **_) -> list[str]:
-    return [*(name for name in (panel, row, *line) if name), "record", "iteration", "gap"]
-
-
-@figure("convergence", title="Convergence", columns=_columns, by_algorithm="twice")
+@figure(
+    "convergence",
+    title="Convergence",
+    columns=named_columns("record", "iteration", "gap"),
+    by_algorithm="twice",
+)
 def convergence(
     frame: pd.DataFrame,
     context: Context,
@@ -72,10 +71,7 @@ def convergence(
     equal weight the first step from zero breaks it. A line ends before its gap first reaches
     ``floor``. Replicates that failed are left out and counted below.
     """
-    frame = with_sizes(frame)
-    keys = list(dict.fromkeys(name for name in (row, panel, *line) if name))
-    require_columns(frame, keys)
-    frame = by_entry(frame, context, keys)
+    frame, keys = told_apart(frame, context, row, panel, *line)
     rows = trajectories(frame, keys, until=until)
     wanted = {"guarantee": guarantee, "prediction": prediction, "local_guarantee": local}
     curves = {kind: curve(rows, keys, kind) for kind, draw in wanted.items() if draw}

@@ -10,15 +10,13 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.figures.axes import iteration_axis
-from greedyexp.figures.options import Panel, Row
+from greedyexp.figures.options import Panel, Row, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import COLOURS, assign
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns
 from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import by_entry, replicates
-from greedyexp.frames.sizes import with_sizes
+from greedyexp.frames.records import replicates, told_apart
 from greedyexp.frames.trajectories import coordinates as coordinate_rows
 from greedyexp.registry import figure
 
@@ -26,12 +24,11 @@ from greedyexp.registry import figure
 _NAMED = 12
 
 
-def _columns(*, panel, row, **_) -> list[str]:
-    named = [name for name in (panel, row) if name]
-    return [*named, "record", "iteration", "coordinate", "coefficient"]
-
-
-@figure("coordinates", title="Coordinates", columns=_columns)
+@figure(
+    "coordinates",
+    title="Coordinates",
+    columns=named_columns("record", "iteration", "coordinate", "coefficient"),
+)
 def coordinates(
     frame: pd.DataFrame,
     context: Context,
@@ -52,10 +49,7 @@ def coordinates(
     others are grey.
     Each panel shows the coordinates that its algorithm recorded.
     """
-    frame = with_sizes(frame)
-    keys = list(dict.fromkeys(name for name in (row, panel) if name))
-    require_columns(frame, keys)
-    frame = by_entry(frame, context, keys)
+    frame, keys = told_apart(frame, context, row, panel)
     rows = coordinate_rows(frame, keys, replicate)
     shown = rows if until is None else rows[rows["iteration"] <= until]
     colours = assign(_largest(rows), COLOURS)
@@ -110,7 +104,7 @@ def _shown_text(rows: pd.DataFrame, keys: list[str]) -> str:
     """How many coordinates are shown, of how many, and which while they are few."""
     by_panel = rows.groupby(keys)["coordinate"] if keys else rows["coordinate"]
     counts = by_panel.nunique() if keys else pd.Series([by_panel.nunique()])
-    count = " to ".join(str(n) for n in sorted({counts.min(), counts.max()}))
+    count = notes.count_text(counts.min(), counts.max())
     sizes = rows["p"].dropna().unique() if "p" in rows.columns else []
     of_all = f" of {sizes[0]:.0f}" if len(sizes) == 1 else ""
     known = sorted(rows["coordinate"].unique())

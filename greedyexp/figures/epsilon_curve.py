@@ -14,26 +14,24 @@ from pydantic import Field
 from greedyexp.figures import unreached
 from greedyexp.figures.axes import LogAxis, number_texts
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
-from greedyexp.figures.options import Panel, Row
+from greedyexp.figures.options import Panel, Row, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import shades
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.counts import require_numbers
 from greedyexp.frames.hits import hits
 from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import by_entry, records, replicates
-from greedyexp.frames.sizes import with_sizes
+from greedyexp.frames.records import records, replicates, told_apart
 from greedyexp.frames.spread import spread_text
 from greedyexp.registry import figure
 
 
-def _columns(*, x, panel, row, mark, **_) -> list[str]:
-    named = (x, panel, row, mark if isinstance(mark, str) else None)
-    return [*(name for name in named if name), "record", "epsilon", "iterations"]
-
-
-@figure("epsilon_curve", title="Iterations to reach an accuracy", columns=_columns)
+@figure(
+    "epsilon_curve",
+    title="Iterations to reach an accuracy",
+    columns=named_columns("record", "epsilon", "iterations"),
+)
 def epsilon_curve(
     frame: pd.DataFrame,
     context: Context,
@@ -58,10 +56,7 @@ def epsilon_curve(
     did. On a logarithmic axis 0 stands apart at the left and no line leads to it. Replicates that
     failed are left out and counted below.
     """
-    frame = with_sizes(frame)
-    keys = list(dict.fromkeys(name for name in (row, panel, x) if name))
-    require_columns(frame, keys)
-    frame = by_entry(frame, context, keys)
+    frame, keys = told_apart(frame, context, row, panel, x)
     rows = records(frame, "epsilon", keys)
     require_numbers(rows, x)
     table = hits(frame, keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -16,3 +17,22 @@ Success = Annotated[
 ]
 Of = Annotated[str, Field(description="column whose threshold is sought")]
 Level = Annotated[float, Field(gt=0, lt=1, description="probability of success at the threshold")]
+
+
+def named_columns(*measured: str) -> Callable[..., list[str]]:
+    """What the registry asks of a figure: parameters in, the columns that it reads out.
+
+    Parameters
+    ----------
+    *measured : str
+        Those that it reads whatever its parameters are.
+    """
+
+    def columns(
+        *, x=None, of=None, panel=None, row=None, line=(), mark=None, success=(), **_
+    ) -> list[str]:
+        at = mark if isinstance(mark, str) else None
+        named = (x, of, panel, row, *line, at, *dict(success).values(), *measured)
+        return [name for name in named if name is not None]
+
+    return columns

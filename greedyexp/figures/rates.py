@@ -13,27 +13,23 @@ from pydantic import Field
 from greedyexp.errors import ConfigError
 from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
-from greedyexp.figures.options import Line, Panel, Row
+from greedyexp.figures.options import Line, Panel, Row, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.strands import Strands
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import require_columns, require_numbers, require_numeric
 from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import by_entry, records, replicates
-from greedyexp.frames.sizes import with_sizes
+from greedyexp.frames.records import records, replicates, told_apart
 from greedyexp.frames.spread import spread, spread_text
 from greedyexp.registry import figure
 
 _DOTS = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
 
 
-def _columns(*, x, panel, row, line, mark, **_) -> list[str]:
-    named = (x, panel, row, *line, mark if isinstance(mark, str) else None)
-    return [*(name for name in named if name), "record", "rate", "predicted_rate"]
-
-
-@figure("rates", title="Rates of convergence", columns=_columns)
+@figure(
+    "rates", title="Rates of convergence", columns=named_columns("record", "rate", "predicted_rate")
+)
 def rates(
     frame: pd.DataFrame,
     context: Context,
@@ -55,10 +51,7 @@ def rates(
     drawn where they are below 1. Replicates that failed are left out and counted below, as are
     those without a rate.
     """
-    frame = with_sizes(frame)
-    keys = list(dict.fromkeys(name for name in (row, panel, *line, x) if name))
-    require_columns(frame, keys)
-    frame = by_entry(frame, context, keys)
+    frame, keys = told_apart(frame, context, row, panel, *line, x)
     rows = _rows(frame, keys, x)
     table = spread(rows.dropna(subset=["kept"]), keys, "kept")
     along = LogAxis(x, rows[x]) if scale == "log" else None

@@ -14,7 +14,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_interval, draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success
+from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success, named_columns
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
@@ -37,11 +37,7 @@ _BESIDE = 0.014
 _DIAMOND = {"marker": "D", "markersize": 6, "markerfacecolor": "white", "linestyle": "none"}
 
 
-def _columns(*, x, of, line, panel, row, success, **_) -> list[str]:
-    return [name for name in (x, of, panel, row, *line, *success.values()) if name is not None]
-
-
-@figure("threshold_limit", title="Limit of the transition threshold", columns=_columns)
+@figure("threshold_limit", title="Limit of the transition threshold", columns=named_columns())
 def threshold_limit(
     frame: pd.DataFrame,
     context: Context,

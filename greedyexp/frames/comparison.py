@@ -107,8 +107,7 @@ def compare(
 def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
     """What must be said beside the numbers of ``compare``."""
     row = table.columns[0]
-    fewest, most = table["replicates"].min(), table["replicates"].max()
-    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    count = notes.count_text(table["replicates"].min(), table["replicates"].max())
     lines = [f"{notes.origin(context)}: means over {count} replicates with 95% t intervals."]
     failed = frame["status"].isin(FAILED)
     if failed.any():

@@ -17,11 +17,15 @@ def origin(context: Context) -> str:
     return f"{source}{context.name}, profile {context.profile}"
 
 
+def count_text(fewest: int, most: int) -> str:
+    """A number of things that may vary."""
+    return f"{most}" if fewest == most else f"{fewest} to {most}"
+
+
 def trials_text(fewest: int, most: int, total: int) -> str:
     """Trials per point and, where their number varies, in all."""
-    if fewest == most:
-        return f"{most} trials per point"
-    return f"{fewest} to {most} trials per point, {total} in all"
+    each = f"{count_text(fewest, most)} trials per point"
+    return each if fewest == most else f"{each}, {total} in all"
 
 
 def failures_text(frame: pd.DataFrame, how: str) -> str:

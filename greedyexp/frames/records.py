@@ -10,6 +10,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import FAILED, require_columns
 from greedyexp.frames.entries import entry_of
+from greedyexp.frames.sizes import with_sizes
 
 # What must be asked of protocol ``trajectory`` for its table to have rows of a kind.
 _ASKED = {
@@ -90,19 +91,30 @@ def identity(frame: pd.DataFrame) -> list[str]:
     return list(frame.columns[: frame.columns.get_loc("status")])
 
 
-def by_entry(frame: pd.DataFrame, context: Context, keys: Sequence[str]) -> pd.DataFrame:
-    """The table with ``algorithm`` as the entry of the file where the keys tell the rest.
+def told_apart(
+    frame: pd.DataFrame, context: Context, *columns: str | None
+) -> tuple[pd.DataFrame, list[str]]:
+    """The table as a figure wants it that tells these columns apart, and the columns.
 
-    An entry with a sweep gives a label for each value, ``rmp (lam=0.1)``. A figure that has lam
+    Sizes are filled in, and ``algorithm`` is the entry of the file where the columns tell the rest:
+    an entry with a sweep gives a label for each value, ``rmp (lam=0.1)``, and a figure that has lam
     along an axis wants them as one algorithm, ``rmp``.
 
     Parameters
     ----------
-    keys : sequence of str
-        Columns that the figure tells apart.
+    *columns : str or None
+        Each is kept once; None stands for no column.
+
+    Raises
+    ------
+    ConfigError
+        When the table lacks a column.
     """
+    frame = with_sizes(frame)
+    keys = list(dict.fromkeys(name for name in columns if name is not None))
+    require_columns(frame, keys)
     labels = {label: _entry(label, context, keys) for label in frame["algorithm"].unique()}
-    return frame.assign(algorithm=frame["algorithm"].map(labels))
+    return frame.assign(algorithm=frame["algorithm"].map(labels)), keys
 
 
 def _entry(label: str, context: Context, keys: Sequence[str]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from greedyexp.frames.notes import count_text
+
 # Up to this many replicates a band holds all of them; quartiles of so few would say little.
 FEW = 5
 
@@ -44,6 +46,5 @@ def spread_text(table: pd.DataFrame) -> str:
     fewest, most = table["replicates"].min(), table["replicates"].max()
     if most == 1:
         return "one replicate"
-    count = f"{most}" if fewest == most else f"{fewest} to {most}"
     held = "the middle half" if most > FEW else "all"
-    return f"medians of {count} replicates, bands hold {held} of them"
+    return f"medians of {count_text(fewest, most)} replicates, bands hold {held} of them"
