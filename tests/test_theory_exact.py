@@ -107,6 +107,61 @@ def test_no_direction_is_flatter(seed, n, more):
     assert lojasiewicz_l2(P).lower / P.shape[1] <= found.upper
 
 
+def rational_solution(A, b):
+    """The solution of a rational system, or None when it is singular."""
+    rows = [[*line, right] for line, right in zip(A, b, strict=True)]
+    for k in range(len(rows)):
+        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [a / rows[k][k] for a in rows[k]]
+        for i in range(len(rows)):
+            if i != k:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [line[-1] for line in rows]
+
+
+def rational_mu1l(P):
+    """mu1L of an integer design of full row rank: 1 / n over the longest vertex of the polar."""
+    n = len(P)
+    columns = [[Fraction(int(a)) for a in column] for column in P.T]
+    longest = Fraction(0)
+    for chosen in itertools.combinations(columns, n):
+        for signs in itertools.product([1, -1], repeat=n - 1):
+            v = rational_solution(chosen, [Fraction(1), *map(Fraction, signs)])
+            if v and all(abs(sum(map(Fraction.__mul__, v, a))) <= 1 for a in columns):
+                longest = max(longest, sum(a * a for a in v))
+    return 1 / (n * longest)
+
+
+INTEGERS = {
+    "sparse signs": np.array([[1, 1, 0, -1], [0, 1, 1, 1], [1, 0, 1, 1]]),
+    "edges of a cube": np.array([[1, 1, 1, 1, 1], [1, 1, -1, -1, 0], [1, -1, 1, -1, 0]]),
+    "lengths apart": np.array([[100, 1, 2, 0], [3, 1, -1, 7]]),
+    "nearly flat": np.array([[20, 21, 19], [1, 2, -1]]),
+    **{f"drawn in {n}, {p}": np.random.default_rng(p).integers(-9, 10, (n, p))
+       for n, p in [(2, 3), (2, 7), (3, 4), (3, 5), (3, 8)]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("P", INTEGERS.values(), ids=INTEGERS)
+def test_bounds_by_facets_hold_in_exact_arithmetic(P):
+    exact, found = rational_mu1l(P), curvature_l1(P)
+    assert Fraction(found.lower) <= exact <= Fraction(found.upper)
+    assert found.upper - found.lower <= 1e-9 * found.value
+
+
+def test_bounds_by_facets_hold_in_a_plane_of_the_space():
+    # Orthogonal rows of equal length carry the plane, so that lengths there are rational.
+    flat = INTEGERS["drawn in 2, 7"]
+    P = np.array([[1, 2], [2, 1], [2, -2]]) @ flat
+    # ||P^T v|| over unit v = A w / 3 is 3 ||flat^T w||; n is 3 and not 2.
+    exact, found = rational_mu1l(flat) * 9 * 2 / 3, curvature_l1(P)
+    assert Fraction(found.lower) <= exact <= Fraction(found.upper)
+    assert found.upper - found.lower <= 1e-9 * found.value
+
+
 def test_special_ranks():
     column = curvature_l1(np.array([[3.0], [4.0]]))
     assert column.value == pytest.approx(25 / 2)
