@@ -19,6 +19,7 @@ from greedyexp.problem import Problem
 from greedyexp.protocols.reference import optimum
 from greedyexp.theory import guarantees
 from greedyexp.theory.guarantee import Guarantee, Optimum
+from greedyexp.theory.smoothness import SMOOTHNESS
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=200)
 ITERATIONS = 40
@@ -166,6 +167,33 @@ def test_linear_rates_are_those_of_the_constants():
     radius = 14 / 8 / 0.1 + np.abs(lasso.coef).sum()
     assert pursuit.sublinear == pytest.approx(2 * radius**2)
     assert guarantees.ultimate(problem, lasso, lam=0.1).contraction == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize("lam", [1e-150, 1e-300, 5e-324])
+def test_a_tiny_penalty_leaves_no_sublinear_bound(lam):
+    problem = Problem((np.eye(3, 5),), (np.arange(1.0, 4.0),))
+    found = guarantees.rmp(problem, Optimum(np.zeros(5), 0.0, 0.0), lam=lam)
+    if lam == 1e-150:
+        assert found.sublinear == pytest.approx(2 / 3 * (14 / 6 / lam) ** 2)
+    else:
+        assert found.sublinear is None
+    assert (found.bound([0, 1, 10**6], 2.0) == 2.0).all()
+
+
+def test_the_constant_of_the_steps_is_one_table():
+    P = np.random.default_rng(0).standard_normal((6, 4))
+    assert SMOOTHNESS["l1"](P).value == pytest.approx((P**2).sum(axis=0).max() / 6)
+    assert SMOOTHNESS["l2"](P).value == pytest.approx(np.linalg.norm(P, 2) ** 2 / 6)
+    problem = Problem((P,), (np.arange(6.0),))
+    best = optimum(problem, 0.1)
+    for smoothness, constant in SMOOTHNESS.items():
+        proved = guarantees.proximal_gs_coordinate_descent(
+            problem, best, lam=0.1, smoothness=smoothness
+        )
+        mu2 = np.linalg.svd(P, compute_uv=False)[-1] ** 2 / 6
+        assert proved.rate == pytest.approx(1 - mu2 / 4 / constant(P).value)
+    with pytest.raises(KeyError):
+        guarantees.proximal_gs_coordinate_descent(problem, best, lam=0.1, smoothness="L1")
 
 
 def test_dependent_columns_leave_a_linear_rate_to_few_methods():

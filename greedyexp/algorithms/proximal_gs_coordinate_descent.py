@@ -19,9 +19,7 @@ from greedyexp.kernels.coordinate_descent import PROXIMAL_GAUSS_SOUTHWELL
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
 from greedyexp.theory import guarantees
-from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
-
-SMOOTHNESS = {"l1": smoothness_l1, "l2": smoothness_l2}
+from greedyexp.theory.smoothness import SMOOTHNESS
 
 
 @algorithm(

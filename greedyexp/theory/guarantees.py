@@ -12,6 +12,7 @@ what depends on the start is left out.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -21,7 +22,7 @@ from greedyexp.theory.constant import Constant
 from greedyexp.theory.curvature import lojasiewicz_l2
 from greedyexp.theory.guarantee import Guarantee, Optimum
 from greedyexp.theory.l1_relaxation import curvature_l1_sdp, relaxation_fits
-from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
+from greedyexp.theory.smoothness import SMOOTHNESS, smoothness_l1, smoothness_l2
 from greedyexp.theory.spectrum import Spectrum, spectrum
 
 # The relaxation over dependent columns of a higher rank takes minutes.
@@ -92,7 +93,7 @@ def proximal_gs_coordinate_descent(
     J. Nutini, M. Schmidt, I. Laradji, M. Friedlander, H. Koepke, Coordinate descent converges
     faster with the Gauss-Southwell rule than random selection, 2018, Appendix 8.
     """
-    smooth = (smoothness_l1 if smoothness == "l1" else smoothness_l2)(problem.X[0])
+    smooth = SMOOTHNESS[smoothness](problem.X[0])
     if lam == 0:
         return _coordinate_descent(problem, smooth, support)
     P = _columns(problem, support)
@@ -117,13 +118,15 @@ def rmp(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> Guar
         return NOTHING_LEFT
     smooth = smoothness_l1(problem.X[0])
     rate = _rate(_l1_curvature(P), smooth) if _independent(P) else None
-    far = None
+    far = math.inf
     if support is None:
         start = _start(problem)
         away = problem.X[0] @ start - problem.y[0]
         size = float(away @ away) / (2 * len(away) * lam) + float(np.abs(start).sum())
-        far = 2 * smooth.upper * (size + float(np.abs(optimum.coef).sum())) ** 2
-    return Guarantee(rate, 1, far, 1)
+        radius = size + float(np.abs(optimum.coef).sum())
+        # Infinite for a tiny lam, where a power would raise an error.
+        far = 2 * smooth.upper * radius * radius
+    return Guarantee(rate, 1, far if math.isfinite(far) else None, 1)
 
 
 def ultimate(problem: Problem, optimum: Optimum, *, support=None, **_) -> Guarantee:

@@ -56,6 +56,10 @@ def smoothness_l1(design) -> Constant:
     return Constant(value, value * (1 - (n + 2) * EPS), value * (1 + (n + 2) * EPS))
 
 
+# By the norm; methods that can use either name it so.
+SMOOTHNESS = {"l1": smoothness_l1, "l2": smoothness_l2}
+
+
 def squared(value: float, error: float, n_samples: int) -> Constant:
     """s^2 / n for a singular value s within ``error`` of ``value``."""
     rounding = 4 * EPS
