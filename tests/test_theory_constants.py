@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
 from greedyexp.errors import DataError
-from greedyexp.theory.constant import Constant
-from greedyexp.theory.curvature import curvature_l1_upper, lojasiewicz_l2, strong_convexity_l2
+from greedyexp.theory.curvature import curvature_l1_upper, lojasiewicz_l2
 from greedyexp.theory.l1_curvature import curvature_l1
 from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
 from greedyexp.theory.spectrum import checked_design, spectrum
@@ -67,7 +66,6 @@ def test_diagonal_design_has_known_constants():
     P = np.diag([3.0, 1.0, 2.0])
     assert holds(smoothness_l2(P), 3.0)
     assert holds(smoothness_l1(P), 3.0)
-    assert holds(strong_convexity_l2(P), 1 / 3)
     assert holds(lojasiewicz_l2(P), 1 / 3)
     assert holds(curvature_l1_upper(P), 14 / 27)
     # A separable quadratic: 1 / mu1 is the sum of the inverse curvatures.
@@ -83,14 +81,13 @@ def test_constants_agree_with_eigenvalues(seed, n, p):
     assert smoothness_l2(P).value == pytest.approx(values[-1])
     assert smoothness_l1(P).value == pytest.approx((P**2).sum(axis=0).max() / n)
     assert lojasiewicz_l2(P).value == pytest.approx(values[-rank], rel=1e-7)
-    convex = strong_convexity_l2(P)
-    assert convex.value == (0 if p > n else lojasiewicz_l2(P).value)
-    for constant in (smoothness_l2(P), smoothness_l1(P), lojasiewicz_l2(P), convex):
+    curved = lojasiewicz_l2(P)
+    for constant in (smoothness_l2(P), smoothness_l1(P), curved):
         assert 0 <= constant.lower <= constant.value <= constant.upper
     if p <= n:
         # Lemma 23.
         exact = curvature_l1(P)
-        assert (convex / p).lower <= exact.upper
+        assert (curved / p).lower <= exact.upper
         assert exact.lower <= curvature_l1_upper(P).upper
 
 
@@ -100,8 +97,6 @@ def test_smallest_nonzero_eigenvalue_of_a_centred_design():
     P -= P.mean(axis=0)
     values = np.linalg.svd(P, compute_uv=False)
     assert holds(lojasiewicz_l2(P), values[4] ** 2 / 6)
-    assert strong_convexity_l2(P) == Constant(0.0, 0.0, 0.0)
-    assert strong_convexity_l2(P.T[:, :]).lower == 0
     assert lojasiewicz_l2(P.T).value == pytest.approx(values[4] ** 2 / 10)
 
 

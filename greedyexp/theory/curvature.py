@@ -10,8 +10,14 @@ from greedyexp.theory.smoothness import squared
 from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 
 
-def strong_convexity_l2(design, *, known: Spectrum | None = None) -> Constant:
-    """mu2 = lambda_min(P^T P) / n, strong convexity in the l2 norm; zero when p > n.
+def lojasiewicz_l2(design, *, known: Spectrum | None = None) -> Constant:
+    """mu2L, the smallest nonzero eigenvalue of P P^T / n (Lojasiewicz inequality, l2 norm).
+
+    It equals mu2 = lambda_min(P^T P) / n, strong convexity in the l2 norm, when the columns are
+    independent; else mu2 is zero, and convergence depends on this constant alone. Eigenvalues that
+    rounding of the data would explain count as zero, as those of centred data with p >= n: the
+    bounds are those of the smallest that is not. Proposition 4 prints lambda_max; its proof and
+    Corollary 6 need this.
 
     Parameters
     ----------
@@ -27,31 +33,7 @@ def strong_convexity_l2(design, *, known: Spectrum | None = None) -> Constant:
 
     References
     ----------
-    Moucer, Taylor & Bach (2024), Section 2.1 and Lemma 1.
-    """
-    P = checked_design(design)
-    n, p = P.shape
-    if p > n:
-        return Constant(0.0, 0.0, 0.0)
-    known = known or spectrum(P)
-    return squared(known.values[-1], known.error, n)
-
-
-def lojasiewicz_l2(design, *, known: Spectrum | None = None) -> Constant:
-    """mu2L, the smallest nonzero eigenvalue of P P^T / n (Lojasiewicz inequality, l2 norm).
-
-    It equals mu2 when the columns are independent and is the larger of the two always, hence the
-    one that convergence depends on. Eigenvalues that rounding of the data would explain count as
-    zero, as those of centred data with p >= n: the bounds are those of the smallest that is not.
-    Proposition 4 prints lambda_max; its proof and Corollary 6 need this.
-
-    Parameters, errors
-    ------------------
-    As for ``strong_convexity_l2``.
-
-    References
-    ----------
-    Moucer, Taylor & Bach (2024), Proposition 4 and Lemma 2.
+    Moucer, Taylor & Bach (2024), Section 2.1, Proposition 4, Lemmas 1 and 2.
     """
     P = checked_design(design)
     known = known or spectrum(P)

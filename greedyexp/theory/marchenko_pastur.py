@@ -42,7 +42,7 @@ def edges(aspect_ratio: float, variance: float = 1.0) -> tuple[float, float]:
 
 
 def gradient_rate(aspect_ratio: float) -> float:
-    """1 - lambda_min / lambda_max = 4 sqrt r / (1 + sqrt r)^2, the limit of 1 - mu2 / L2.
+    """1 - lambda_min / lambda_max over the ``edges``, the limit of 1 - mu2 / L2.
 
     Corollary 6 in both regimes: r (1 - sqrt(1 / r))^2 = (1 - sqrt r)^2.
 
@@ -60,9 +60,8 @@ def gradient_rate(aspect_ratio: float) -> float:
     ----------
     Moucer, Taylor & Bach (2024), Corollary 6.
     """
-    edges(aspect_ratio)
-    root = math.sqrt(aspect_ratio)
-    return 4 * root / (1 + root) ** 2
+    smallest, largest = edges(aspect_ratio)
+    return 1 - smallest / largest
 
 
 def predict_gradient_descent(n_samples: int, p: int) -> float:
