@@ -11,6 +11,7 @@ from trajectory_frames import CONTEXT, iteration_rows, table
 
 from greedyexp.figures.constants import constants
 from greedyexp.figures.convergence import convergence
+from greedyexp.figures.panels import Panels
 from greedyexp.figures.phase_transition import phase_transition
 from greedyexp.frames.context import Context
 from greedyexp.report.source import read_source
@@ -136,3 +137,27 @@ def test_words_that_the_file_does_not_list_follow_as_they_come():
     assert context.in_order("law", ["c", "y", "a", "z"]) == ["z", "y", "c", "a"]
     assert context.in_order("algorithm", ["c", "a", "b"]) == ["b", "a", "c"]
     assert context.in_order("data", ["q", "p"]) == ["q", "p"]
+
+
+def noted(*lines):
+    """What is written below one narrow panel, which has room for 130 characters."""
+    panels = Panels([[{}]])
+    panels.note(lines)
+    return panels.figure.get_supxlabel().split("\n")
+
+
+def test_a_note_is_broken_between_clauses():
+    origin = "Someone & Another 2024, Corollaries 6 and 10 | rates, profile paper: medians of 20"
+    first, second = f"{origin} replicates of each point,", "bands hold the middle half of them"
+    assert noted(f"{first} {second}", "", "short, and whole") == [first, second, "short, and whole"]
+    assert noted(f"{origin}, {second}") == [f"{origin}, {second}"], "it fits"
+
+
+def test_a_clause_too_long_for_a_line_is_broken_between_words():
+    long = " ".join(f"word-{k}" for k in range(30))
+    lines = noted(f"As follows: {long}; end.")
+    assert " ".join(lines) == f"As follows: {long}; end."
+    assert lines[0] == "As follows:"
+    assert lines[-1].endswith("; end.")
+    assert all(len(line) <= 130 for line in lines)
+    assert not any(line.endswith("-") for line in lines)

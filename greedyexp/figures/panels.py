@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -18,6 +19,8 @@ from greedyexp.frames.notes import group_text
 
 # Characters of the note's type size that fit into one inch.
 _NOTE_DENSITY = 20
+# Where a line of the note is broken if it must be.
+_CLAUSE_END = re.compile(r"(?<=[.:;,]) ")
 # Inches of a row of panels that may be narrower: a wider figure is shrunk, and its words with it.
 _WIDEST = 13.0
 
@@ -133,9 +136,7 @@ class Panels:
     def note(self, lines: Sequence[str]) -> None:
         """Lines below the panels, broken where they would be wider than the figure."""
         width = int(_NOTE_DENSITY * self.figure.get_figwidth())
-        broken = [
-            part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)
-        ]
+        broken = [part for line in lines for part in _broken(line, width)]
         self.figure.supxlabel("\n".join(broken), fontsize=7, color="0.35")
 
 
@@ -177,6 +178,17 @@ def inside(table: pd.DataFrame, values: dict) -> pd.DataFrame:
     for column, value in values.items():
         keep &= table[column] == value
     return table[keep]
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """A line in parts of at most ``width`` characters, clauses kept whole where they fit."""
+    parts: list[str] = []
+    for clause in _CLAUSE_END.split(line):
+        if parts and len(parts[-1]) + 1 + len(clause) <= width:
+            parts[-1] += f" {clause}"
+        else:
+            parts += textwrap.wrap(clause, width, break_on_hyphens=False)
+    return parts
 
 
 def _levels(frame: pd.DataFrame, column: str | None, context: Context) -> list:
