@@ -63,13 +63,13 @@ def greatest_difference(iteration, path: np.ndarray) -> float:
     return worst
 
 
-def gauss_southwell(lipschitz: float):
+def gauss_southwell(smoothness: float):
     """One step of the plain rule."""
 
     def step(coef, grad):
         moved = coef.copy()
         i = np.argmax(np.abs(grad))
-        moved[i] -= grad[i] / lipschitz
+        moved[i] -= grad[i] / smoothness
         return moved
 
     return step

@@ -24,13 +24,13 @@ from greedyexp.problem import Problem, as_problem
 SHAPES = [(30, 12), (20, 80), (10, 2100)]
 
 
-def steepest_model(lam, lipschitz):
+def steepest_model(lam, smoothness):
     """One step of proximal coordinate descent, by comparing the models as they are written."""
 
     def step(coef, grad):
-        best = soft(coef - grad / lipschitz, lam / lipschitz)
+        best = soft(coef - grad / smoothness, lam / smoothness)
         change = best - coef
-        model = grad * change + lipschitz / 2 * change**2 + lam * (np.abs(best) - np.abs(coef))
+        model = grad * change + smoothness / 2 * change**2 + lam * (np.abs(best) - np.abs(coef))
         i = np.argmin(model)
         moved = coef.copy()
         moved[i] = best[i]
@@ -55,8 +55,8 @@ def test_proximal_gradient_is_its_plain_loop(shape, start, lam):
 @pytest.mark.parametrize("lam", [0.0, 0.02, 0.5])
 def test_proximal_coordinate_descent_is_its_plain_loop(shape, start, smoothness, lam):
     problem = one_task(sum(shape) + 1, *shape, start=start)
-    lipschitz = smoothness_l1(problem) if smoothness == "l1" else smoothness_l2(problem)
-    path = iterates(problem, steepest_model(lam, lipschitz), 300)
+    constant = smoothness_l1(problem) if smoothness == "l1" else smoothness_l2(problem)
+    path = iterates(problem, steepest_model(lam, constant), 300)
     iteration = proximal_gs_coordinate_descent(problem, lam=lam, smoothness=smoothness)
     assert greatest_difference(iteration, path) < 1e-11
 

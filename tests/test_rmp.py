@@ -11,13 +11,13 @@ from greedyexp.algorithms.rmp import rmp
 from greedyexp.kernels.matching_pursuit import propose
 
 
-def model(step, coef, grad, lam, lipschitz):
+def model(step, coef, grad, lam, smoothness):
     """<g, b> + (L/2) ||b||_1^2 + lam ||a + b||_1."""
     length = np.abs(step).sum()
-    return grad @ step + lipschitz / 2 * length**2 + lam * np.abs(coef + step).sum()
+    return grad @ step + smoothness / 2 * length**2 + lam * np.abs(coef + step).sum()
 
 
-def conic_step(coef, grad, lam, lipschitz):
+def conic_step(coef, grad, lam, smoothness):
     """The same minimised by an interior point method over b = u - v and bounds w of |a + b|."""
     p = len(coef)
     each, none = sparse.identity(p), sparse.csc_matrix((p, p))
@@ -33,7 +33,7 @@ def conic_step(coef, grad, lam, lipschitz):
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
     solver = clarabel.DefaultSolver(
-        sparse.diags([0.0] * 3 * p + [lipschitz]).tocsc(),
+        sparse.diags([0.0] * 3 * p + [smoothness]).tocsc(),
         np.concatenate([grad, -grad, np.full(p, lam), [0.0]]),
         sparse.bmat(rows).tocsc(),
         np.concatenate([np.zeros(1 + 2 * p), -coef, coef]),
@@ -44,7 +44,7 @@ def conic_step(coef, grad, lam, lipschitz):
     return found[:p] - found[p : 2 * p]
 
 
-def own_step(coef, grad, lam, lipschitz):
+def own_step(coef, grad, lam, smoothness):
     """The compiled step, and the number of moves it proposes."""
     p = len(coef)
     held = np.concatenate([np.flatnonzero(coef), np.zeros(p - np.count_nonzero(coef), int)])
@@ -53,7 +53,7 @@ def own_step(coef, grad, lam, lipschitz):
         coef,
         grad,
         lam,
-        lipschitz,
+        smoothness,
         held,
         np.count_nonzero(coef),
         np.argmax(np.abs(grad)),
@@ -80,11 +80,11 @@ def test_every_step_minimises_the_model_of_a_conic_solver():
     rng = np.random.default_rng(0)
     kinds = {"none": 0, "inner": 0, "kink": 0, "outward": 0, "several": 0}
     for _ in range(600):
-        coef, grad, lam, lipschitz = drawn(rng)
-        step, moved = own_step(coef, grad, lam, lipschitz)
-        theirs = conic_step(coef, grad, lam, lipschitz)
-        own_value = model(step, coef, grad, lam, lipschitz)
-        their_value = model(theirs, coef, grad, lam, lipschitz)
+        coef, grad, lam, smoothness = drawn(rng)
+        step, moved = own_step(coef, grad, lam, smoothness)
+        theirs = conic_step(coef, grad, lam, smoothness)
+        own_value = model(step, coef, grad, lam, smoothness)
+        their_value = model(theirs, coef, grad, lam, smoothness)
         scale = max(1.0, abs(own_value))
         assert own_value <= their_value + 1e-12 * scale
         assert own_value == pytest.approx(their_value, abs=1e-9 * scale)
@@ -110,26 +110,26 @@ def test_steps_are_optimal_at_ties_and_through_zero():
         ([0.0, 0.0], [1.0, -1.0], 1.0, 1.0),
         ([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], 5.0, 0.1),
     ]
-    for coef, grad, lam, lipschitz in cases:
+    for coef, grad, lam, smoothness in cases:
         coef, grad = np.array(coef), np.array(grad)
-        step, _ = own_step(coef, grad, lam, lipschitz)
-        theirs = conic_step(coef, grad, lam, lipschitz)
-        assert model(step, coef, grad, lam, lipschitz) == pytest.approx(
-            model(theirs, coef, grad, lam, lipschitz), abs=1e-9
+        step, _ = own_step(coef, grad, lam, smoothness)
+        theirs = conic_step(coef, grad, lam, smoothness)
+        assert model(step, coef, grad, lam, smoothness) == pytest.approx(
+            model(theirs, coef, grad, lam, smoothness), abs=1e-9
         )
 
 
 def test_every_iterate_follows_from_the_last_by_the_conic_step():
     problem, lam = one_task(1, 20, 12, start=True), 0.3
-    lipschitz = smoothness_l1(problem)
+    smoothness = smoothness_l1(problem)
     iteration = rmp(problem, lam=lam)
     before = iteration.coef
     for k in range(1, 80):
         iteration.advance(k)
         step = iteration.coef - before
         grad = gradient(problem, before)
-        theirs = conic_step(before, grad, lam, lipschitz)
-        values = [model(b, before, grad, lam, lipschitz) for b in (step, theirs)]
+        theirs = conic_step(before, grad, lam, smoothness)
+        values = [model(b, before, grad, lam, smoothness) for b in (step, theirs)]
         assert values[0] == pytest.approx(values[1], abs=1e-9)
         before = iteration.coef
 
@@ -138,8 +138,10 @@ def test_every_iterate_follows_from_the_last_by_the_conic_step():
 @pytest.mark.parametrize("lam", [0.001, 0.2])
 def test_a_plain_loop_of_steps_gives_every_iterate(shape, lam):
     problem = one_task(sum(shape), *shape, start=True)
-    lipschitz = smoothness_l1(problem)
-    path = iterates(problem, lambda coef, grad: coef + own_step(coef, grad, lam, lipschitz)[0], 300)
+    smoothness = smoothness_l1(problem)
+    path = iterates(
+        problem, lambda coef, grad: coef + own_step(coef, grad, lam, smoothness)[0], 300
+    )
     assert greatest_difference(rmp(problem, lam=lam), path) < 1e-11
 
 

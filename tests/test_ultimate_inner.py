@@ -35,7 +35,7 @@ def printed(state, eta, null, gamma, norm):
     """Appendix F with the smoothed square; ``norm`` is the term of lam."""
     u = eta + null - state.start
     square = ((u**2 + state.floor[0] ** 2) / gamma).sum()
-    return state.slope @ (eta - state.start) + state.L / 2 * square + state.lam * norm
+    return state.slope @ (eta - state.start) + state.smoothness / 2 * square + state.lam * norm
 
 
 def smooth_norm(state, eta, theta):
@@ -138,7 +138,7 @@ def test_values_are_those_of_the_printed_function():
         printed(state, eta, null, gamma, smooth_norm(state, eta, theta))
     )
     u = eta + null - state.start
-    own = state.slope @ (eta - state.start) + state.L / 2 * np.abs(u).sum() ** 2
+    own = state.slope @ (eta - state.start) + state.smoothness / 2 * np.abs(u).sum() ** 2
     value, length = inner.step_value(state)
     assert value == pytest.approx(own + LAM * np.abs(eta).sum())
     assert length == pytest.approx(np.abs(u).sum())

@@ -17,11 +17,11 @@ from greedyexp.algorithms.descent import check_single_task, single_task
 from greedyexp.algorithms.limits import enforce
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory import smoothness
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.curvature import curvature_l1_upper, lojasiewicz_l2
 from greedyexp.theory.l1_curvature import curvature_l1, enumeration_fits
 from greedyexp.theory.l1_relaxation import curvature_l1_sdp, relaxation_fits
-from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
 
 
 def _design(problem: Problem) -> np.ndarray:
@@ -142,9 +142,9 @@ def mu1_upper(problem: Problem) -> Constant:
     yields="constant",
     check=check_single_task,
 )
-def largest_eigenvalue(problem: Problem) -> Constant:
+def smoothness_l2(problem: Problem) -> Constant:
     """L2, the largest eigenvalue of P^T P / n: smoothness of least squares in the l2 norm."""
-    return smoothness_l2(_design(problem))
+    return smoothness.smoothness_l2(_design(problem))
 
 
 @algorithm(
@@ -154,9 +154,9 @@ def largest_eigenvalue(problem: Problem) -> Constant:
     yields="constant",
     check=check_single_task,
 )
-def largest_column(problem: Problem) -> Constant:
+def smoothness_l1(problem: Problem) -> Constant:
     """L1, the largest squared norm of a column over n: smoothness in the l1 norm."""
-    return smoothness_l1(_design(problem))
+    return smoothness.smoothness_l1(_design(problem))
 
 
 @algorithm(
@@ -166,10 +166,10 @@ def largest_column(problem: Problem) -> Constant:
     yields="constant",
     check=check_single_task,
 )
-def largest_column_over_n(problem: Problem) -> Constant:
+def smoothness_l1_over_n(problem: Problem) -> Constant:
     """L1 / n, an upper bound on mu1_sdp for designs of rank n.
 
     Lemma 23 prints it for the exact constant, where it fails: three unit columns at 120 degrees
     have mu1L = 3/8 and L1 / n = 1/4.
     """
-    return smoothness_l1(_design(problem)) / int(problem.n_samples[0])
+    return smoothness.smoothness_l1(_design(problem)) / int(problem.n_samples[0])

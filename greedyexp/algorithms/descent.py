@@ -108,14 +108,14 @@ class CompiledIteration(Iteration):
     rule : int
         How to step, a constant of ``kernels.coordinate_descent``.
     lam : float >= 0
-    lipschitz : float > 0
-        Steps have length 1 / lipschitz.
+    smoothness : float > 0
+        Steps have length 1 / smoothness.
     gram : bool
         Whether to keep the Gram matrix where it is small enough; for rules that move few
         coordinates in a step.
     """
 
-    def __init__(self, task: Task, rule: int, lam: float, lipschitz: float, *, gram: bool):
+    def __init__(self, task: Task, rule: int, lam: float, smoothness: float, *, gram: bool):
         n, p = task.design.shape
         kept = gram and p <= MOST_GRAM_FEATURES
         self.lam = lam
@@ -125,7 +125,7 @@ class CompiledIteration(Iteration):
             task.design.T @ task.design / n if kept else np.empty((0, 0)),
             task.response,
             lam,
-            float(lipschitz),
+            float(smoothness),
             task.start,
         )
 

@@ -18,7 +18,7 @@ INACTIVE = 1e-7
 
 
 def conic_step(
-    atoms: np.ndarray, x: np.ndarray, c: np.ndarray, lam: float, L: float
+    atoms: np.ndarray, x: np.ndarray, c: np.ndarray, lam: float, smoothness: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Solve min t^2 / (2 L) - <v, x> with |<A_i, c + v>| <= t and |<A_i, v>| <= lam.
 
@@ -26,7 +26,8 @@ def conic_step(
     ----------
     atoms : array (p, r)
     x, c : arrays (r,)
-    lam, L : float > 0
+    lam, smoothness : float > 0
+        The second is L.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def conic_step(
     offset = atoms @ c
     bounds = np.concatenate([-offset, offset, np.full(2 * p, lam)])
     curvature = np.zeros(r + 1)
-    curvature[r] = 1.0 / L
+    curvature[r] = 1.0 / smoothness
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix(np.diag(curvature)),
         np.append(-x, 0.0),

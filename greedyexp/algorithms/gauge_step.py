@@ -10,7 +10,7 @@ from greedyexp.algorithms.gauge_coordinates import gauge_coordinates
 from greedyexp.kernels import gauge_step as kernel
 
 # A step whose relative duality gap is larger is tried again by an interior point method.
-CERTIFIED = 1e-11
+STEP_GAP = 1e-11
 # A point whose largest move correlation is below this part of the data's is where it stays.
 AT_REST = 1e-14
 # Most changes of the constraints held in a step, for each dimension; ten are usual in all.
@@ -75,7 +75,7 @@ class GaugeStep:
         c = space.gradient(x)
         still = np.zeros_like(coef)
         found = Step(coef.copy(), self._certificate(x, c, coef, still, coef, self._dual))
-        if self._at_rest(c) and found.certificate <= CERTIFIED:
+        if self._at_rest(c) and found.certificate <= STEP_GAP:
             return found
         estimate, move, dual, _, status = kernel.gauge_step(
             space.atoms,
@@ -89,7 +89,7 @@ class GaugeStep:
         )
         if status == kernel.SOLVED:
             found = self._better(x, c, coef, estimate, move, dual, found)
-        if found.certificate > CERTIFIED:
+        if found.certificate > STEP_GAP:
             # Imported where it is needed, which is seldom.
             from greedyexp.algorithms.gauge_conic import conic_step
 

@@ -83,5 +83,5 @@ def proximal_gs_coordinate_descent(
     lam, task = checked_lam(lam), single_task(problem)
     if smoothness not in SMOOTHNESS:
         raise ConfigError(f"smoothness must be 'l1' or 'l2'; it is '{smoothness}'.")
-    lipschitz = SMOOTHNESS[smoothness](task.design).value
-    return CompiledIteration(task, PROXIMAL_GAUSS_SOUTHWELL, lam, lipschitz, gram=True)
+    constant = SMOOTHNESS[smoothness](task.design).value
+    return CompiledIteration(task, PROXIMAL_GAUSS_SOUTHWELL, lam, constant, gram=True)

@@ -61,24 +61,24 @@ def _steepest(state):
 @njit(cache=True)
 def _gauss_southwell(state):
     i = _steepest(state)
-    move(state, i, state.coef[i] - state.grad[i] / state.lipschitz)
+    move(state, i, state.coef[i] - state.grad[i] / state.smoothness)
 
 
 @njit(cache=True)
-def _shrunk(value, slope, lam, lipschitz):
+def _shrunk(value, slope, lam, smoothness):
     """argmin over t of slope (t - value) + (L/2) (t - value)^2 + lam |t|."""
-    free = value - slope / lipschitz
-    return np.copysign(max(abs(free) - lam / lipschitz, 0.0), free)
+    free = value - slope / smoothness
+    return np.copysign(max(abs(free) - lam / smoothness, 0.0), free)
 
 
 @njit(cache=True)
-def _gain(value, slope, lam, lipschitz):
+def _gain(value, slope, lam, smoothness):
     """2 L times the decrease that the same minimum brings from a nonzero value.
 
     A sum of positive terms: near an optimum, the difference of the two models would be rounding.
     """
     inward = lam + slope if value > 0.0 else lam - slope
-    way = lipschitz * abs(value)
+    way = smoothness * abs(value)
     if inward <= way:
         return inward * inward
     beyond = max(inward - 2.0 * lam - way, 0.0)
@@ -88,23 +88,23 @@ def _gain(value, slope, lam, lipschitz):
 @njit(cache=True)
 def _proximal_gauss_southwell(state):
     coef, grad, score = state.coef, state.grad, state.score
-    lam, lipschitz = state.lam, state.lipschitz
+    lam, smoothness = state.lam, state.smoothness
     for i in range(len(grad)):
         outward = max(abs(grad[i]) - lam, 0.0)
         score[i] = outward * outward
     for t in range(state.counts[HELD]):
         i = state.held[t]
-        score[i] = _gain(coef[i], grad[i], lam, lipschitz)
+        score[i] = _gain(coef[i], grad[i], lam, smoothness)
     i = _first_largest(score)
-    move(state, i, _shrunk(coef[i], grad[i], lam, lipschitz))
+    move(state, i, _shrunk(coef[i], grad[i], lam, smoothness))
 
 
 @njit(cache=True)
 def _proximal_gradient(state):
     coef, grad, score = state.coef, state.grad, state.score
-    lam, lipschitz = state.lam, state.lipschitz
+    lam, smoothness = state.lam, state.smoothness
     for i in range(len(coef)):
-        score[i] = _shrunk(coef[i], grad[i], lam, lipschitz)
+        score[i] = _shrunk(coef[i], grad[i], lam, smoothness)
     move_all(state, score)
 
 
@@ -114,7 +114,7 @@ def _matching_pursuit(state):
         state.coef,
         state.grad,
         state.lam,
-        state.lipschitz,
+        state.smoothness,
         state.held,
         state.counts[HELD],
         _steepest(state),

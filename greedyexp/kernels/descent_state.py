@@ -37,7 +37,7 @@ class State(NamedTuple):
     gram: np.ndarray  # (p, p): P^T P / n, or (0, 0) when it is not kept
     response: np.ndarray  # (n,)
     lam: float
-    lipschitz: float  # L1 or L2
+    smoothness: float  # L1 or L2
     coef: np.ndarray  # (p,)
     residual: np.ndarray  # (n,): P a - y
     grad: np.ndarray  # (p,): P^T residual / n
@@ -53,7 +53,7 @@ class State(NamedTuple):
 
 
 @njit(cache=True)
-def begin(atoms, gram, response, lam, lipschitz, start):
+def begin(atoms, gram, response, lam, smoothness, start):
     """The state at ``start`` (p,) after no step; see ``State`` for shapes."""
     p, n = atoms.shape
     state = State(
@@ -61,7 +61,7 @@ def begin(atoms, gram, response, lam, lipschitz, start):
         gram,
         response,
         lam,
-        lipschitz,
+        smoothness,
         np.zeros(p),
         np.zeros(n),
         np.zeros(p),

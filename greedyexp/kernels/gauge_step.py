@@ -100,7 +100,7 @@ def _along(face, parts, scale, direction):
 
 
 @njit(cache=True)
-def _downhill(face, slope, t, L, unit, least, direction):
+def _downhill(face, slope, t, smoothness, unit, least, direction):
     """A direction that keeps what is held and its longest useful length, 0 when there is none.
 
     First those that leave t alone, along which the objective is linear; only then the one in which
@@ -126,7 +126,7 @@ def _downhill(face, slope, t, L, unit, least, direction):
             direction[k - 1] = 0.0
         return np.inf
     if free:
-        length = common * L / (curvature * curvature)
+        length = common * smoothness / (curvature * curvature)
         if abs(length * curvature) > NO_CHANGE * t + least:
             _along(face, lifts, -length, direction)
             return 1.0
@@ -230,7 +230,7 @@ def _begin(atoms, offset, level, lam, support):
 
 
 @njit(cache=True)
-def _descend(face, atoms, offset, level, x, lam, L, point, weight, most):
+def _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most):
     """From a feasible point to the solution; the changes made and the status."""
     r = len(x)
     length_of_x = np.sqrt(dot(x, x))
@@ -238,8 +238,9 @@ def _descend(face, atoms, offset, level, x, lam, L, point, weight, most):
     direction, slope = np.empty(r + 1), np.empty(r + 1)
     for changes in range(most):
         t = point[r]
-        slope[:r], slope[r] = -x, t / L
-        longest = _downhill(face, slope, t, L, length_of_x + t / L, least, direction)
+        slope[:r], slope[r] = -x, t / smoothness
+        unit = length_of_x + slope[r]
+        longest = _downhill(face, slope, t, smoothness, unit, least, direction)
         if longest == 0.0:
             _multipliers(face, atoms, slope, weight)
             index = _worst(face, weight)
@@ -262,7 +263,7 @@ def _descend(face, atoms, offset, level, x, lam, L, point, weight, most):
 
 
 @njit(cache=True)
-def gauge_step(atoms, x, c, lam, L, v, support, most):
+def gauge_step(atoms, x, c, lam, smoothness, v, support, most):
     """Solve the dual and read the next estimate off its multipliers.
 
     Parameters
@@ -272,7 +273,8 @@ def gauge_step(atoms, x, c, lam, L, v, support, most):
     x, c : arrays (r,)
         Point and gradient.
     lam : float > 0
-    L : float > 0
+    smoothness : float > 0
+        L.
     v : array (r,)
         With |<A_i, v>| <= lam for all i.
     support : int array
@@ -297,7 +299,7 @@ def gauge_step(atoms, x, c, lam, L, v, support, most):
     offset, level = np.dot(atoms, c), np.dot(atoms, v)
     face, t = _begin(atoms, offset, level, lam, support)
     point, weight = np.append(v, t), np.zeros(r + 1)
-    changes, status = _descend(face, atoms, offset, level, x, lam, L, point, weight, most)
+    changes, status = _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most)
     estimate, move = np.zeros(p), np.zeros(p)
     if status == SOLVED:
         _settle(face, atoms, c, lam, point)

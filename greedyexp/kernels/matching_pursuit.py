@@ -14,14 +14,14 @@ from numba import njit
 
 
 @njit(cache=True)
-def propose(coef, grad, lam, lipschitz, held, count, largest, rate, features, values):
+def propose(coef, grad, lam, smoothness, held, count, largest, rate, features, values):
     """Write the coordinates that the step moves, and where to; their number.
 
     Parameters
     ----------
     coef, grad : arrays (p,)
         a and g.
-    lam, lipschitz : float
+    lam, smoothness : float
         lam >= 0 and L > 0.
     held : int array
         Features with nonzero coefficients, the first ``count`` entries.
@@ -43,7 +43,7 @@ def propose(coef, grad, lam, lipschitz, held, count, largest, rate, features, va
         if best < 0:
             break
         i = held[best]
-        left = rate[best] / lipschitz - spent
+        left = rate[best] / smoothness - spent
         if left <= 0.0:
             return moved
         features[moved] = i
@@ -56,7 +56,7 @@ def propose(coef, grad, lam, lipschitz, held, count, largest, rate, features, va
         moved += 1
         if i == largest:
             last = coef[i]
-    left = outward / lipschitz - spent
+    left = outward / smoothness - spent
     if left > 0.0:
         features[moved] = largest
         values[moved] = coef[largest] - last - np.copysign(left, grad[largest])

@@ -31,7 +31,7 @@ class Inner(NamedTuple):
     start: np.ndarray  # (p,) a
     slope: np.ndarray  # (p,) g
     lam: float
-    L: float
+    smoothness: float  # L
     eta: np.ndarray  # (p,) representation of the next point
     null: np.ndarray  # (p,) w, in the kernel of P
     gamma: np.ndarray  # (p,) weights of the move
@@ -40,16 +40,16 @@ class Inner(NamedTuple):
 
 
 @njit(cache=True)
-def begin(atoms, start, slope, lam, L):
+def begin(atoms, start, slope, lam, smoothness):
     """A loop at eta = a, w = 0, even weights, and e for a move as long as a first one may be."""
     p = len(start)
-    floor = np.full(1, (np.max(np.abs(slope)) + lam) / (L * p))
+    floor = np.full(1, (np.max(np.abs(slope)) + lam) / (smoothness * p))
     state = Inner(
         atoms,
         start,
         slope,
         lam,
-        L,
+        smoothness,
         start.copy(),
         np.zeros(p),
         np.full(p, 1.0 / p),
@@ -112,7 +112,7 @@ def weigh_representation(state):
 def threshold(state):
     """Minimise over eta with its norm as it is: soft thresholding."""
     for i in range(len(state.eta)):
-        reach = state.gamma[i] / state.L
+        reach = state.gamma[i] / state.smoothness
         centre = state.start[i] - state.null[i] - reach * state.slope[i]
         size = abs(centre) - state.lam * reach
         state.eta[i] = 0.0 if size <= 0.0 else (size if centre > 0.0 else -size)
@@ -123,8 +123,8 @@ def shrink(state):
     """Minimise over eta with its norm made quadratic by theta."""
     for i in range(len(state.eta)):
         gamma, theta = state.gamma[i], state.theta[i]
-        pull = state.L * (state.start[i] - state.null[i]) - gamma * state.slope[i]
-        state.eta[i] = theta * pull / (state.L * theta + state.lam * gamma)
+        pull = state.smoothness * (state.start[i] - state.null[i]) - gamma * state.slope[i]
+        state.eta[i] = theta * pull / (state.smoothness * theta + state.lam * gamma)
 
 
 @njit(cache=True)
@@ -140,7 +140,7 @@ def value(state, quadratic):
             norm += ((state.eta[i] ** 2 + power) / state.theta[i] + state.theta[i]) / 2.0
         else:
             norm += abs(state.eta[i])
-    return total + state.L / 2.0 * square + state.lam * norm
+    return total + state.smoothness / 2.0 * square + state.lam * norm
 
 
 @njit(cache=True)
@@ -152,7 +152,7 @@ def step_value(state):
         total += state.slope[i] * away
         length += abs(away + state.null[i])
         norm += abs(state.eta[i])
-    return total + state.L / 2.0 * length * length + state.lam * norm, length
+    return total + state.smoothness / 2.0 * length * length + state.lam * norm, length
 
 
 @njit(cache=True)

@@ -41,8 +41,8 @@ def gradient_descent(problem: Problem, optimum: Optimum, *, support=None) -> Gua
     P = _columns(problem, support)
     if P is None:
         return NOTHING_LEFT
-    smooth = smoothness_l2(problem.X[0])
-    return Guarantee(rate=_rate(_eigenvalue(P), smooth), power=2)
+    smoothness = smoothness_l2(problem.X[0])
+    return Guarantee(rate=_rate(_eigenvalue(P), smoothness), power=2)
 
 
 def gs_coordinate_descent(problem: Problem, optimum: Optimum, *, support=None) -> Guarantee:
@@ -70,12 +70,12 @@ def proximal_gradient(problem: Problem, optimum: Optimum, *, lam: float, support
     P = _columns(problem, support)
     if P is None:
         return NOTHING_LEFT
-    smooth = smoothness_l2(problem.X[0])
-    rate = _rate(_eigenvalue(P), smooth) if _independent(P) else None
+    smoothness = smoothness_l2(problem.X[0])
+    rate = _rate(_eigenvalue(P), smoothness) if _independent(P) else None
     far = None
     if support is None:
         away = _start(problem) - optimum.coef
-        far = smooth.upper * float(away @ away) / 2
+        far = smoothness.upper * float(away @ away) / 2
     return Guarantee(rate, 2, far, 0)
 
 
@@ -93,15 +93,15 @@ def proximal_gs_coordinate_descent(
     J. Nutini, M. Schmidt, I. Laradji, M. Friedlander, H. Koepke, Coordinate descent converges
     faster with the Gauss-Southwell rule than random selection, 2018, Appendix 8.
     """
-    smooth = SMOOTHNESS[smoothness](problem.X[0])
+    constant = SMOOTHNESS[smoothness](problem.X[0])
     if lam == 0:
-        return _coordinate_descent(problem, smooth, support)
+        return _coordinate_descent(problem, constant, support)
     P = _columns(problem, support)
     if P is None:
         return NOTHING_LEFT
     if not _independent(P):
         return Guarantee()
-    return Guarantee(rate=_rate(_eigenvalue(P) / P.shape[1], smooth))
+    return Guarantee(rate=_rate(_eigenvalue(P) / P.shape[1], constant))
 
 
 def rmp(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> Guarantee:
@@ -116,8 +116,8 @@ def rmp(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> Guar
     P = _columns(problem, support)
     if P is None:
         return NOTHING_LEFT
-    smooth = smoothness_l1(problem.X[0])
-    rate = _rate(_l1_curvature(P), smooth) if _independent(P) else None
+    smoothness = smoothness_l1(problem.X[0])
+    rate = _rate(_l1_curvature(P), smoothness) if _independent(P) else None
     far = math.inf
     if support is None:
         start = _start(problem)
@@ -125,7 +125,7 @@ def rmp(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> Guar
         size = float(away @ away) / (2 * len(away) * lam) + float(np.abs(start).sum())
         radius = size + float(np.abs(optimum.coef).sum())
         # Infinite for a tiny lam, where a power would raise an error.
-        far = 2 * smooth.upper * radius * radius
+        far = 2 * smoothness.upper * radius * radius
     return Guarantee(rate, 1, far if math.isfinite(far) else None, 1)
 
 
@@ -139,16 +139,16 @@ def ultimate(problem: Problem, optimum: Optimum, *, support=None, **_) -> Guaran
     return _coordinate_descent(problem, smoothness_l1(problem.X[0]), None)
 
 
-def _coordinate_descent(problem: Problem, smooth: Constant, support) -> Guarantee:
+def _coordinate_descent(problem: Problem, smoothness: Constant, support) -> Guarantee:
     P = _columns(problem, support)
     if P is None:
         return NOTHING_LEFT
-    return Guarantee(rate=_rate(_l1_curvature(P), smooth))
+    return Guarantee(rate=_rate(_l1_curvature(P), smoothness))
 
 
-def _rate(curved: Constant, smooth: Constant) -> float:
+def _rate(curved: Constant, smoothness: Constant) -> float:
     """1 - mu / L, rounded up by the certificates."""
-    return max(0.0, 1.0 - curved.lower / smooth.upper)
+    return max(0.0, 1.0 - curved.lower / smoothness.upper)
 
 
 def _columns(problem: Problem, support) -> np.ndarray | None:
