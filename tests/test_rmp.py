@@ -155,7 +155,7 @@ def test_from_zero_it_is_coordinate_descent_until_two_coordinates_move_at_once(s
         pursuit = rmp(problem, lam=lam)
         descent = proximal_gs_coordinate_descent(problem, lam=lam, smoothness="l1")
         before = pursuit.coef
-        for k in range(1, 1500):
+        for k in range(1, 500):
             pursuit.advance(k)
             descent.advance(k)
             step = pursuit.coef - before
