@@ -32,6 +32,7 @@ class Iteration(ABC):
     iteration: int = 0
     last_outside: int = -1
     trouble: str = ""
+    _outside: np.ndarray | None = None
 
     @property
     @abstractmethod
@@ -56,7 +57,6 @@ class Iteration(ABC):
             By default none.
         """
 
-    @abstractmethod
     def watch(self, inside: np.ndarray) -> None:
         """Note from now on when the estimate has a nonzero coefficient outside a set.
 
@@ -67,10 +67,29 @@ class Iteration(ABC):
         ----------
         inside : bool array (p,)
         """
+        self._outside = np.flatnonzero(~np.asarray(inside, dtype=bool))
+        self.last_outside = -1
+        self._note()
+
+    def _note(self) -> None:
+        """Bring ``last_outside`` up to date; for ``advance`` to call after every step."""
+        if self._outside is not None and self.coef[self._outside].any():
+            self.last_outside = self.iteration
 
 
 class SteppedIteration(Iteration):
     """An iteration of single steps written in Python: what is left to define is ``step``.
+
+    A function that returns one is registered as an algorithm like this::
+
+        class Descent(SteppedIteration):
+            def step(self, coef):
+                slope = self.design.T @ (self.design @ coef - self.response)
+                return coef - slope / (self.design**2).sum()
+
+        @algorithm("slow_descent", yields="iterates")
+        def slow_descent(problem):
+            return Descent(problem.X[0], problem.y[0])
 
     Parameters
     ----------
@@ -86,7 +105,6 @@ class SteppedIteration(Iteration):
     def __init__(self, design, response, lam: float = 0.0, start=None):
         self.design, self.response, self.lam = design, response, float(lam)
         self._coef = np.zeros(design.shape[1]) if start is None else np.array(start, dtype=float)
-        self._outside: np.ndarray | None = None
 
     @abstractmethod
     def step(self, coef: np.ndarray) -> np.ndarray:
@@ -105,15 +123,6 @@ class SteppedIteration(Iteration):
             self._coef = self.step(self._coef)
             self.iteration += 1
             self._note()
-
-    def watch(self, inside: np.ndarray) -> None:
-        self._outside = np.flatnonzero(~np.asarray(inside, dtype=bool))
-        self.last_outside = -1
-        self._note()
-
-    def _note(self) -> None:
-        if self._outside is not None and self._coef[self._outside].any():
-            self.last_outside = self.iteration
 
 
 def objective(design: np.ndarray, response: np.ndarray, coef: np.ndarray, lam: float) -> float:

@@ -1,8 +1,11 @@
 """Driving an iteration: exact stops that leave no trace, and what it watches."""
 
+import textwrap
+
 import numpy as np
 import pytest
 from descent_oracles import one_task, smoothness_l2, soft, value
+from kept_registry import kept_registry
 
 from greedyexp import registry
 from greedyexp.algorithms.gradient_descent import gradient_descent
@@ -125,6 +128,18 @@ def test_it_notes_the_last_estimate_outside_a_set(method, shape):
         for k in (0, 1, 2, 10, 399):
             iteration.advance(k)
             assert iteration.last_outside == max(out[out <= k], default=-1)
+
+
+def test_the_printed_example_makes_an_algorithm():
+    printed = SteppedIteration.__doc__.split("like this::")[1].split("Parameters")[0]
+    names = {"algorithm": registry.algorithm, "SteppedIteration": SteppedIteration}
+    problem = one_task(0, 40, 3)
+    with kept_registry():
+        exec(textwrap.dedent(printed), names)
+        run = registry.find("algorithm", "slow_descent").function(problem)
+    run.advance(2000)
+    exact = np.linalg.lstsq(problem.X[0], problem.y[0], rcond=None)[0]
+    assert run.coef == pytest.approx(exact, abs=1e-10)
 
 
 def test_watching_begins_with_the_present_estimate():

@@ -72,7 +72,6 @@ class DiagonalDescent(Iteration):
         self._pull = singular / singular[0] ** 2
         self._keep = 1.0 - (singular / singular[0]) ** 2
         self._fixed = ~task.design.any(axis=0)
-        self._outside: np.ndarray | None = None
 
     @property
     def coef(self) -> np.ndarray:
@@ -108,12 +107,3 @@ class DiagonalDescent(Iteration):
         self.iteration += made
         self._note()
         return made
-
-    def watch(self, inside: np.ndarray) -> None:
-        self._outside = np.flatnonzero(~np.asarray(inside, dtype=bool))
-        self.last_outside = -1
-        self._note()
-
-    def _note(self) -> None:
-        if self._outside is not None and self.coef[self._outside].any():
-            self.last_outside = self.iteration

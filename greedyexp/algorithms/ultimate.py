@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greedyexp.algorithms.descent import Lam, check_single_task, checked_lam, single_task
+from greedyexp.algorithms.descent import Lam, Task, check_single_task, checked_lam, single_task
 from greedyexp.algorithms.gauge_step import GaugeStep
 from greedyexp.algorithms.gs_coordinate_descent import gs_coordinate_descent
 from greedyexp.iteration import Iteration, SteppedIteration
@@ -19,7 +19,7 @@ class UltimateIteration(SteppedIteration):
 
     Parameters
     ----------
-    design, response, start : see ``SteppedIteration``
+    task : Task
     lam : float > 0
 
     Attributes
@@ -30,9 +30,9 @@ class UltimateIteration(SteppedIteration):
 
     certificate: float = 0.0
 
-    def __init__(self, design, response, lam, start=None):
-        super().__init__(design, response, lam, start)
-        self._gauge_step = GaugeStep(design, response, lam)
+    def __init__(self, task: Task, lam: float):
+        super().__init__(task.design, task.response, lam, task.start)
+        self._gauge_step = GaugeStep(task.design, task.response, lam)
 
     def step(self, coef):
         step = self._gauge_step(coef)
@@ -97,5 +97,4 @@ def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     if lam == 0:
         # Then v = 0 in the dual of the step, which is along the best atom alone (eq. 11).
         return gs_coordinate_descent(problem)
-    task = single_task(problem)
-    return UltimateIteration(task.design, task.response, lam, task.start)
+    return UltimateIteration(single_task(problem), lam)
