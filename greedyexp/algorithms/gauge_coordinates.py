@@ -24,14 +24,15 @@ class GaugeCoordinates:
         y in the same coordinates.
     smoothness : float
         L1 = max_i ||P_i||^2 / n, the smoothness of f with respect to the gauge.
-    thickness : float
-        Bound on the gauge of vectors of length 1.
+    thickness : array (r,)
+        Bound on the gauge along each coordinate, sqrt(p) over the singular value: the gauge of m is
+        at most the length of ``thickness * m``.
     """
 
     atoms: np.ndarray
     aim: np.ndarray
     smoothness: float
-    thickness: float
+    thickness: np.ndarray
 
     def point(self, coef: np.ndarray) -> np.ndarray:
         """P coef."""
@@ -64,5 +65,5 @@ def gauge_coordinates(design: np.ndarray, response: np.ndarray) -> GaugeCoordina
         np.ascontiguousarray(design.T @ basis) / scale,
         basis.T @ response / scale,
         float(scale**2 / n),
-        float(np.sqrt(p) * scale / known.smallest),
+        np.sqrt(p) * scale / known.values[: known.rank],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from greedyexp.algorithms.gauge_coordinates import gauge_coordinates
 from greedyexp.kernels import gauge_step as kernel
 
 # A step whose relative duality gap is larger is tried again by an interior point method.
-STEP_GAP = 1e-11
+STEP_GAP = 1e-13
 # A point whose largest move correlation is below this part of the data's is where it stays.
 AT_REST = 1e-14
 # Most changes of the constraints held in a step, for each dimension; ten are usual in all.
@@ -31,6 +31,18 @@ class Step:
 
     estimate: np.ndarray
     certificate: float
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A step from the point x = P coef with gradient c, as far as it is known."""
+
+    x: np.ndarray
+    c: np.ndarray
+    coef: np.ndarray
+    estimate: np.ndarray
+    move: np.ndarray
+    dual: np.ndarray
 
 
 class GaugeStep:
@@ -73,54 +85,80 @@ class GaugeStep:
         """
         space, x = self._space, self._space.point(coef)
         c = space.gradient(x)
-        still = np.zeros_like(coef)
-        found = Step(coef.copy(), self._certificate(x, c, coef, still, coef, self._dual))
-        if self._at_rest(c) and found.certificate <= STEP_GAP:
-            return found
-        estimate, move, dual, _, status = kernel.gauge_step(
-            space.atoms,
-            x,
-            c,
-            self.lam,
-            space.smoothness,
-            self._dual,
-            np.flatnonzero(coef),
-            MOST_CHANGES * (len(x) + 1),
-        )
-        if status == kernel.SOLVED:
-            found = self._better(x, c, coef, estimate, move, dual, found)
-        if found.certificate > STEP_GAP:
+        if not coef.any() and np.abs(space.atoms @ c).max() <= self.lam:
+            # v = -c proves it. As t, x and all multipliers vanish, it is left to nobody else.
+            return Step(coef.copy(), 0.0)
+        found = _Pair(x, c, coef, coef, np.zeros_like(coef), self._dual)
+        if self._at_rest(c) and self._certificate(found) <= STEP_GAP:
+            return Step(coef.copy(), self._certificate(found))
+        found = self._by_active_set(found)
+        if self._certificate(found) > STEP_GAP:
             # Imported where it is needed, which is seldom.
             from greedyexp.algorithms.gauge_conic import conic_step
 
             answer = conic_step(space.atoms, x, c, self.lam, space.smoothness)
             if answer is not None:
-                found = self._better(x, c, coef, *answer, found)
-        return found
+                # Its v is near the solution: few constraints are left to change.
+                found = self._by_active_set(self._better(found, *answer))
+        self._dual = found.dual
+        return Step(found.estimate.copy(), self._certificate(found))
+
+    def _by_active_set(self, found: _Pair) -> _Pair:
+        """The better of a pair and what the active-set method makes of its multipliers."""
+        estimate, move, dual, _, status = kernel.gauge_step(
+            self._space.atoms,
+            found.x,
+            found.c,
+            self.lam,
+            self._space.smoothness,
+            found.dual,
+            np.flatnonzero(found.coef),
+            MOST_CHANGES * (len(found.x) + 1),
+        )
+        return self._better(found, estimate, move, dual) if status == kernel.SOLVED else found
 
     def _at_rest(self, c):
         offset = self._space.atoms @ c
         largest = np.abs(offset + self._space.atoms @ self._dual).max()
         return largest <= AT_REST * (np.abs(offset).max() + self.lam)
 
-    def _better(self, x, c, coef, estimate, move, dual, other: Step) -> Step:
-        """The better certified of a solution and another step; its v begins the next one."""
-        excess = np.abs(self._space.atoms @ dual).max() / self.lam
-        dual = dual / max(1.0, excess)
-        certificate = self._certificate(x, c, coef, move, estimate, dual)
-        if certificate > other.certificate:
-            return other
-        self._dual = dual
-        return Step(estimate, certificate)
+    def _better(self, found: _Pair, estimate, move, dual) -> _Pair:
+        """The better of two points, and apart from that the better of two multipliers.
 
-    def _certificate(self, x, c, coef, move, estimate, dual) -> float:
-        """Relative duality gap of a pair; what P b misses of x+ - x is charged at its most."""
+        One that does not descend is never taken for what comes with it.
+        """
+        if self._change(found, estimate, move) <= self._change(found, found.estimate, found.move):
+            found = replace(found, estimate=estimate, move=move)
+        excess = np.abs(self._space.atoms @ dual).max() / self.lam
+        other = replace(found, dual=dual / max(1.0, excess))
+        return other if self._gap(other) <= self._gap(found) else found
+
+    def _shift(self, found: _Pair, estimate, move):
+        """x+ - x, what P b misses of it, and the most that the gauge of x+ - x can be."""
+        shift = self._space.point(estimate - found.coef)
+        missed = shift - self._space.point(move)
+        length = np.abs(move).sum() + np.linalg.norm(self._space.thickness * missed)
+        return shift, missed, length
+
+    def _change(self, found: _Pair, estimate, move) -> float:
+        """Value of the step less that of staying, exact to rounding of the change itself."""
+        shift, _, length = self._shift(found, estimate, move)
+        price = self.lam * (np.abs(estimate) - np.abs(found.coef)).sum()
+        return found.c @ shift + self._space.smoothness * length**2 / 2 + price
+
+    def _gap(self, found: _Pair) -> float:
+        """Duality gap, as a sum of terms that are not negative but for rounding."""
         space = self._space
-        shift = space.point(estimate) - x
-        missed = np.linalg.norm(shift - space.point(move))
-        length = np.abs(move).sum() + space.thickness * missed
-        primal = c @ shift + space.smoothness * length**2 / 2 + self.lam * np.abs(estimate).sum()
-        reach = np.abs(space.atoms @ (c + dual)).max()
-        gap = primal - (dual @ x - reach**2 / (2 * space.smoothness))
-        objective = space.loss(x) + self.lam * np.abs(coef).sum()
-        return max(float(gap), 0.0) / objective if objective > 0.0 else 0.0
+        _, missed, length = self._shift(found, found.estimate, found.move)
+        level = space.atoms @ found.dual
+        pull = space.atoms @ found.c + level
+        reach = np.abs(pull).max()
+        slack = (self.lam * np.abs(found.estimate) - found.estimate * level).sum()
+        turn = reach * length + found.move @ pull + (found.c + found.dual) @ missed
+        excess = space.smoothness * length - reach
+        return max(float(slack + turn + excess**2 / (2 * space.smoothness)), 0.0)
+
+    def _certificate(self, found: _Pair) -> float:
+        """The gap over the objective before the step."""
+        objective = self._space.loss(found.x) + self.lam * np.abs(found.coef).sum()
+        return self._gap(found) / objective if objective > 0.0 else 0.0

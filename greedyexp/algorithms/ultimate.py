@@ -11,7 +11,7 @@ from greedyexp.registry import algorithm
 from greedyexp.theory import guarantees
 
 # Relative duality gap of a step from which on the iterates are not what they should be.
-TOLERATED = 1e-9
+TOLERATED = 1e-12
 
 
 class UltimateIteration(SteppedIteration):
@@ -78,7 +78,7 @@ def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     -------
     Iteration
         For lam > 0 with the attribute ``certificate``, the largest duality gap of a step relative
-        to the objective before it; above 1e-9 there is ``trouble``. For lam = 0 that of
+        to the objective before it; above 1e-12 there is ``trouble``. For lam = 0 that of
         ``gs_coordinate_descent``, whose steps need none.
 
     Raises

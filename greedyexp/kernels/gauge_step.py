@@ -24,7 +24,7 @@ from greedyexp.kernels.orthogonal_factor import append, remove, solve, solve_tra
 from greedyexp.kernels.row_gradient import axpy, dot
 
 MOVE, PRICE = 0, 1
-SOLVED, UNBOUNDED, TOO_LONG = 0, 1, 2
+SOLVED, UNBOUNDED, DEPENDENT, TOO_LONG = 0, 1, 2, 3
 
 # Relative sizes below which a direction, a change or a multiplier is taken for a rounding error.
 NO_SLOPE = 1e-13
@@ -32,6 +32,8 @@ NO_CHANGE = 1e-13
 NO_WEIGHT = 1e-13
 # A level is at its price when it is so to this relative accuracy; what is less is moved there.
 AT_PRICE = 1e-14
+# A t below this part of the correlations that it is the difference of is a rounding error of zero.
+NO_MOVE = 1e-15
 # A constraint whose slope along a direction is below this part of its length is parallel to it.
 PARALLEL = 1e-13
 
@@ -66,14 +68,19 @@ def _empty_face(p, r):
 
 @njit(cache=True)
 def _hold(face, atoms, kind, i, sign):
+    """Hold one more constraint; False when its normal depends on those of the others."""
     size, r = face.size[0], atoms.shape[1]
     for j in range(r):
         face.normal[j] = sign * atoms[i, j]
     face.normal[r] = -1.0 if kind == MOVE else 0.0
     append(face.basis, face.triangle, size, face.normal)
+    length = np.sqrt(dot(face.normal, face.normal))
+    if not abs(face.triangle[size, size]) > PARALLEL * length:
+        return False
     face.atom[size], face.kind[size], face.sign[size] = i, kind, sign
     face.held[kind, i] = True
     face.size[0] = size + 1
+    return True
 
 
 @njit(cache=True)
@@ -118,8 +125,11 @@ def _downhill(face, slope, t, smoothness, unit, least, direction):
     common = dot(lifts, falls)
     free = curvature > PARALLEL * PARALLEL
     if free:
-        for j in range(k - size):
-            falls[j] -= lifts[j] * (common / curvature)
+        # Twice, so that what is left keeps t to the rounding of its own length.
+        for _ in range(2):
+            along = dot(lifts, falls)
+            for j in range(k - size):
+                falls[j] -= lifts[j] * (along / curvature)
     if np.sqrt(dot(falls, falls)) > NO_SLOPE * np.sqrt(k) * unit:
         _along(face, falls, -1.0, direction)
         if free:
@@ -235,12 +245,15 @@ def _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most
     r = len(x)
     length_of_x = np.sqrt(dot(x, x))
     least = 1e-17 * np.max(np.abs(offset))
+    rounding = NO_MOVE * (np.max(np.abs(offset)) + lam)
     direction, slope = np.empty(r + 1), np.empty(r + 1)
     for changes in range(most):
-        t = point[r]
+        # At x = 0 without a move a rounding error in t would be all there is of the slope.
+        t = point[r] if point[r] > rounding else 0.0
         slope[:r], slope[r] = -x, t / smoothness
         unit = length_of_x + slope[r]
-        longest = _downhill(face, slope, t, smoothness, unit, least, direction)
+        change = least if t > 0.0 else rounding
+        longest = _downhill(face, slope, t, smoothness, unit, change, direction)
         if longest == 0.0:
             _multipliers(face, atoms, slope, weight)
             index = _worst(face, weight)
@@ -251,14 +264,14 @@ def _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most
         rate = np.dot(atoms, direction[:r])
         tiny = PARALLEL * np.sqrt(dot(direction, direction))
         length, kind, atom, sign = _first_wall(
-            face, offset, level, t, lam, rate, direction[r], longest, tiny
+            face, offset, level, point[r], lam, rate, direction[r], longest, tiny
         )
         if length == np.inf:
             return changes, UNBOUNDED
         axpy(length, direction, point)
         axpy(length, rate, level)
-        if atom >= 0:
-            _hold(face, atoms, kind, atom, sign)
+        if atom >= 0 and not _hold(face, atoms, kind, atom, sign):
+            return changes, DEPENDENT
     return most, TOO_LONG
 
 
@@ -279,7 +292,7 @@ def gauge_step(atoms, x, c, lam, smoothness, v, support, most):
         With |<A_i, v>| <= lam for all i.
     support : int array
         Atoms of the present estimate. Those whose price constraint is an equality at v are held
-        from the beginning; they must be linearly independent.
+        from the beginning, as far as they are linearly independent.
     most : int
         Most changes of what is held.
 
@@ -293,7 +306,7 @@ def gauge_step(atoms, x, c, lam, smoothness, v, support, most):
         Solution of the dual, in which the constraints held are equalities to rounding.
     changes : int
     status : int
-        SOLVED, UNBOUNDED (rounding errors have won) or TOO_LONG.
+        SOLVED, UNBOUNDED or DEPENDENT (rounding errors have won), or TOO_LONG.
     """
     p, r = atoms.shape
     offset, level = np.dot(atoms, c), np.dot(atoms, v)
