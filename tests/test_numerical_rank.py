@@ -5,8 +5,8 @@ import pytest
 
 from greedyexp import registry
 from greedyexp.algorithms.gauge_coordinates import gauge_coordinates
+from greedyexp.algorithms.lasso_active_set import _direction, minimise
 from greedyexp.problem import Problem, as_problem
-from greedyexp.protocols.active_set import _direction, minimise
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.reference import optimum, projected
 from greedyexp.protocols.setup import Setup

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from row_oracles import conic_optimum, kkt_violation, random_problem
 from sklearn.linear_model import Lasso, lars_path
 
+from greedyexp.algorithms.lasso_active_set import duality_gap, minimise
 from greedyexp.path import Path
 from greedyexp.problem import as_problem
 from greedyexp.protocols import reference
-from greedyexp.protocols.active_set import duality_gap, minimise
 from greedyexp.protocols.reference import certified, optimum, projected
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=40)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from greedyexp.algorithms.lasso import lasso
+from greedyexp.algorithms.lasso_active_set import duality_gap, minimise
 from greedyexp.problem import Problem
-from greedyexp.protocols.active_set import duality_gap, minimise
 from greedyexp.theory.guarantee import Optimum
 from greedyexp.theory.spectrum import Spectrum, spectrum
 
