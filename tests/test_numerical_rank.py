@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from trajectory_runs import SETUP
 
 from greedyexp import registry
 from greedyexp.algorithms.gauge_coordinates import gauge_coordinates
@@ -9,12 +10,10 @@ from greedyexp.algorithms.lasso_active_set import _direction, minimise
 from greedyexp.problem import Problem, as_problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.reference import optimum, projected
-from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.trajectory import trajectory
 from greedyexp.theory.spectrum import spectrum
 
 EPS = np.finfo(float).eps
-SETUP = Setup("none", 2, (), np.random.default_rng(0))
 METHODS = {
     "gradient_descent": {},
     "gs_coordinate_descent": {},

@@ -1,98 +1,37 @@
-"""The trajectory protocol: exact hits, exact gaps, and what it says of bounds and troubles."""
+"""The trajectory protocol: exact hits, exact gaps, and what it says of troubles."""
 
 import re
 import tracemalloc
 
 import numpy as np
 import pytest
+from trajectory_runs import (
+    SETUP,
+    Proximal,
+    Shrinking,
+    follow,
+    gaussian_problem,
+    halving,
+    of_kind,
+    proximal,
+    shrinking_problem,
+)
 
 import greedyexp
 from greedyexp import registry
 from greedyexp.errors import DataError, PluginError
-from greedyexp.iteration import Iteration, SteppedIteration
+from greedyexp.iteration import SteppedIteration
 from greedyexp.problem import Problem, as_problem
 from greedyexp.protocols.driving import drive
 from greedyexp.protocols.marks import marks
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.reference import optimum
-from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.trajectory import columns, trajectory
-from greedyexp.registry import Part
-from greedyexp.theory.guarantee import Guarantee
 
-SETUP = Setup("none", 2, (), np.random.default_rng(0))
 DEFAULTS = {
     name: field.default
     for name, field in registry.find("protocol", "trajectory").parameters.model_fields.items()
 }
-
-
-class Shrinking(Iteration):
-    """a_k = 1 - c^k in every coordinate, on the design I sqrt(n) and y = sqrt(n): gap c^(2k) p / 2.
-
-    Counts its steps. From ``spoiled`` on every step makes the estimate infinite, or, with
-    ``stuck``, there are no further steps.
-    """
-
-    def __init__(self, p, c, spoiled=np.inf, stuck=np.inf, trouble=""):
-        self.p, self.c, self.spoiled, self.stuck, self.said = p, c, spoiled, stuck, trouble
-
-    @property
-    def coef(self):
-        if self.iteration >= self.spoiled:
-            return np.full(self.p, np.inf)
-        return np.full(self.p, 1 - self.c**self.iteration)
-
-    @property
-    def objective(self):
-        with np.errstate(over="ignore"):
-            return float(((self.coef - 1) ** 2).sum() / 2)
-
-    def advance(self, until, target=-np.inf):
-        while self.iteration < until and not self.objective <= target:
-            if self.iteration >= self.stuck:
-                self.trouble = self.said
-                return
-            self.iteration += 1
-
-    def watch(self, inside):
-        raise AssertionError("nobody asked for local bounds")
-
-
-def shrinking_problem(p=3):
-    """Its optimum is all ones, with value zero."""
-    return as_problem(np.sqrt(p) * np.eye(p), np.full(p, np.sqrt(p)))
-
-
-class Proximal(SteppedIteration):
-    """Plain proximal gradient."""
-
-    def step(self, coef):
-        n = len(self.response)
-        scale = np.linalg.norm(self.design, 2) ** 2 / n
-        moved = coef - self.design.T @ (self.design @ coef - self.response) / (n * scale)
-        return np.sign(moved) * np.maximum(np.abs(moved) - self.lam / scale, 0)
-
-
-def proximal(problem, *, lam):
-    return Proximal(problem.X[0], problem.y[0], lam)
-
-
-def follow(problem, function, params=None, *, extra=None, **asked):
-    part = Part("algorithm", "tried", function, "tried", extra=extra or {})
-    return trajectory(problem, part, params or {}, SETUP, **asked)
-
-
-def of_kind(outcome, record):
-    return [row for row in outcome.rows if row["record"] == record]
-
-
-def gaussian_problem(n, p, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    truth = np.zeros(p)
-    truth[rng.choice(p, 4, replace=False)] = rng.choice([-1.0, 1.0], 4)
-    return as_problem(X, X @ truth + 0.5 * rng.standard_normal(n))
 
 
 def plain_descent(X, y, steps):
@@ -259,123 +198,6 @@ def test_coordinates_are_those_that_grow_largest():
         )
     everything = follow(problem, proximal, {"lam": 0.2}, coordinates=1000, **asked)
     assert len(of_kind(everything, "coordinate")) == 40 * len(ks)
-
-
-@pytest.mark.parametrize(("c", "iterations"), [(0.9, 10_000), (0.999, 500), (0.5, 1)])
-def test_the_rate_is_the_contraction_of_the_gap(c, iterations):
-    extra = {"prediction": lambda n, p: n / p / 4}
-    found = follow(
-        shrinking_problem(),
-        lambda _: Shrinking(3, c),
-        extra=extra,
-        iterations=iterations,
-        points=0,
-        rate=True,
-    )
-    (row,) = found.rows
-    assert row == {"record": "rate", "rate": pytest.approx(c**2, rel=1e-6), "predicted_rate": 0.25}
-
-
-def test_the_rate_is_of_the_second_half_and_above_the_floor():
-    # Two modes: a fast large one and a slow one at 1e-6 of it.
-    X = np.sqrt(2) * np.diag([1.0, 0.1])
-    problem = as_problem(X, X @ [1.0, 0.01])
-    part = registry.find("algorithm", "gradient_descent")
-    found = trajectory(problem, part, {}, SETUP, points=0, rate=True, epsilons=[1e-17])
-    rate, hit = of_kind(found, "rate")[0]["rate"], of_kind(found, "epsilon")[0]["iterations"]
-    assert rate == pytest.approx(0.99**2, rel=1e-9)
-    # The run for the rate is cut at 1e-12 of the gap 1/2, where the accuracy asks for more.
-    assert hit == np.ceil(np.log(2e-17 / 1e-6) / np.log(0.99**2))
-    begun = follow(shrinking_problem(), lambda _: Shrinking(3, 0.0), points=0, rate=True)
-    assert begun.rows[0]["rate"] == 0
-    there = follow(shrinking_problem(), lambda _: Shrinking(0, 0.5), points=0, rate=True)
-    assert there.rows[0]["rate"] is None
-    still = follow(shrinking_problem(), lambda _: Shrinking(3, 1.0), points=0, rate=True)
-    assert still.rows[0]["rate"] == 1
-
-
-def halving(problem, best, *, support=None, **_):
-    """A bound with the rate 1/2, on a support 1 - |S| / 1000."""
-    if support is not None:
-        assert np.array_equal(support, np.flatnonzero(best.coef))
-        return Guarantee(rate=1 - len(support) / 1000, power=2)
-    return Guarantee(rate=0.5)
-
-
-def test_guarantees_and_predictions_stand_beside_the_gap():
-    problem = shrinking_problem()
-    asked = {"iterations": 20, "points": 0, "dense": 20, "guarantees": True}
-    extra = {"guarantee": halving, "prediction": lambda n, p: 0.3}
-    found = follow(problem, lambda _: Shrinking(3, 0.5), extra=extra, **asked)
-    for k, row in enumerate(found.rows):
-        assert row["gap"] == pytest.approx(1.5 * 0.25**k, rel=1e-9)
-        assert row["guarantee"] == pytest.approx(1.5 * 0.5**k)
-        assert row["prediction"] == pytest.approx(1.5 * 0.3**k)
-    without = follow(problem, lambda _: Shrinking(3, 0.5), **asked)
-    assert all(row.get("guarantee") is None for row in without.rows)
-    assert all(row.get("prediction") is None for row in without.rows)
-
-
-def test_the_local_bound_begins_once_the_support_stays_inside():
-    problem = gaussian_problem(40, 80)
-    run, best = Proximal(problem.X[0], problem.y[0], 0.15), optimum(problem, 0.15)
-    outside, gaps = [], []
-    for k in range(401):
-        run.advance(k)
-        outside.append(run.coef[best.coef == 0].any())
-        gaps.append(run.objective - best.value)
-    last = np.flatnonzero(outside)[-1]
-    assert 3 < last < 300
-    found = follow(
-        problem, proximal, {"lam": 0.15}, extra={"guarantee": halving},
-        iterations=400, points=30, local=True,
-    )  # fmt: skip
-    rows = of_kind(found, "iteration")
-    begin = next(row["iteration"] for row in rows if row["iteration"] > last)
-    factor = (1 - np.count_nonzero(best.coef) / 1000) ** 2
-    for row in rows:
-        k = row["iteration"]
-        if k < begin:
-            assert row["local_guarantee"] is None
-        else:
-            expected = gaps[begin] * factor ** (k - begin)
-            assert row["local_guarantee"] == pytest.approx(expected, rel=1e-6, abs=1e-14)
-    short = follow(
-        problem, proximal, {"lam": 0.15}, extra={"guarantee": halving},
-        iterations=int(last), points=5, local=True,
-    )  # fmt: skip
-    assert all(row.get("local_guarantee") is None for row in short.rows)
-
-
-METHODS = {
-    "gradient_descent": {},
-    "gs_coordinate_descent": {},
-    "proximal_gradient": {"lam": 0.1},
-    "proximal_gs_coordinate_descent": {"lam": 0.1, "smoothness": "l1"},
-    "rmp": {"lam": 0.1},
-    "ultimate": {"lam": 0.1},
-}
-
-
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize(("n", "p"), [(30, 8), (10, 25)])
-def test_no_method_breaks_its_guarantees_or_undercuts_the_optimum(name, n, p):
-    problem, part = gaussian_problem(n, p, seed=7), registry.find("algorithm", name)
-    found = trajectory(
-        problem, part, METHODS[name], SETUP,
-        iterations=300, points=40, dense=20, guarantees=True, local=True,
-    )  # fmt: skip
-    assert found.status is Status.OK
-    first = found.rows[0]["gap"]
-    bounded = 0
-    for row in found.rows:
-        assert row["gap"] >= -1e-14
-        for bound in (row["guarantee"], row.get("local_guarantee")):
-            if bound is not None:
-                assert row["gap"] <= bound * (1 + 1e-9) + 1e-14
-                bounded += bound < first
-    # Not every method has a rate, but all have one where columns are independent.
-    assert bounded or p > n
 
 
 def test_troubles_and_missing_certificates_are_not_converged():
