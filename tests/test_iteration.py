@@ -13,6 +13,8 @@ from greedyexp.algorithms.gs_coordinate_descent import gs_coordinate_descent
 from greedyexp.algorithms.proximal_gradient import proximal_gradient
 from greedyexp.algorithms.proximal_gs_coordinate_descent import proximal_gs_coordinate_descent
 from greedyexp.algorithms.rmp import rmp
+from greedyexp.algorithms.ultimate import ultimate
+from greedyexp.errors import DataError
 from greedyexp.iteration import SteppedIteration
 from greedyexp.problem import Problem
 from greedyexp.theory import guarantees
@@ -39,6 +41,7 @@ METHODS = {
         problem, lam=lam
     ),
     "rmp": lambda problem, lam: rmp(problem, lam=lam),
+    "ultimate": lambda problem, lam: ultimate(problem, lam=lam),
     "stepped": PlainShrinkage,
 }
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
@@ -128,6 +131,14 @@ def test_it_notes_the_last_estimate_outside_a_set(method, shape):
         for k in (0, 1, 2, 10, 399):
             iteration.advance(k)
             assert iteration.last_outside == max(out[out <= k], default=-1)
+
+
+@pytest.mark.parametrize("method", [m for name, m in METHODS.items() if name != "stepped"])
+@pytest.mark.parametrize("scale", [1e-200, 1e-145, 1e145])
+def test_designs_whose_squares_are_out_of_range_are_refused(method, scale):
+    problem = one_task(1, 20, 10)
+    with pytest.raises(DataError, match="out of range"):
+        method(Problem((scale * problem.X[0],), problem.y), 0.1 * scale)
 
 
 def test_the_printed_example_makes_an_algorithm():

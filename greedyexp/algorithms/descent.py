@@ -13,6 +13,7 @@ from greedyexp.errors import ConfigError, DataError
 from greedyexp.iteration import Iteration
 from greedyexp.kernels import coordinate_descent, descent_state
 from greedyexp.problem import Problem
+from greedyexp.theory.spectrum import checked_design
 
 Lam = Annotated[float, Field(ge=0, description="weight of the l1 norm; 0 gives least squares")]
 
@@ -63,7 +64,8 @@ def single_task(problem: Problem) -> Task:
     ConfigError
         When there are several tasks.
     DataError
-        When the data are not finite, or nothing but zeros, which leave no step length.
+        When the data are not finite, or nothing but zeros, which leave no step length, or have
+        entries whose squares are out of range.
     """
     enforce(check_single_task, problem)
     design = np.ascontiguousarray(problem.X[0], dtype=float)
@@ -83,7 +85,7 @@ def single_task(problem: Problem) -> Task:
             "all columns of the design are zero, which leaves no step length.",
             remedy="Give a design with at least one nonzero entry.",
         )
-    return Task(design, response, start)
+    return Task(checked_design(design), response, start)
 
 
 def checked_lam(lam: float) -> float:
