@@ -81,6 +81,27 @@ def test_an_accuracy_that_was_not_reached_holds_no_bound():
     assert judge(rows, "always(iterations <= -log(epsilon) / 3)", **GD).verdict == "refuted"
 
 
+LOST = {"status": "not_converged"}
+
+
+def test_runs_without_a_certificate_do_not_refute():
+    def runs(broken, lost):
+        return [r | (LOST if r["replicate"] in lost else {}) for r in bounded(60, broken=broken)]
+
+    held = only(judge(runs([], [7]), "always(gap <= guarantee)", **GD))
+    assert (held.verdict, held.unconverged, held.replicates) == ("supported", 1, 60)
+    open_one = only(judge(runs([7], [7]), "always(gap <= guarantee)", **GD))
+    assert (open_one.verdict, open_one.p) == ("inconclusive", None)
+    assert open_one.reason == (
+        "runs that did not converge violate it at record = iteration, iteration = 2,"
+        " and have no certificate"
+    )
+    # Those that converged refute as before, and are the only ones that count as violations.
+    assert judge(runs([7], [8]), "always(gap <= guarantee)", **GD).verdict == "refuted"
+    both = only(judge(runs([7, 8], [7]), "always(gap <= guarantee)", **GD))
+    assert (both.verdict, both.violations, both.replicates) == ("refuted", 1, 60)
+
+
 def test_variants_of_an_algorithm_on_the_same_data_are_one_replicate():
     rows = [
         row | {"algorithm": f"rmp (lam={lam})", "lam": lam}
@@ -118,6 +139,21 @@ def test_algorithms_are_compared_in_every_common_row():
     for shift, verdict in ((1e-3, "supported"), (-1e-3, "refuted")):
         judged = judge(two(60, shift=shift, at=3), "always(gap(gd) <= gap('cd'))")
         assert judged.verdict == verdict
+
+
+@pytest.mark.parametrize("name", ["gd", "cd"])
+def test_comparisons_with_a_run_without_a_certificate_do_not_refute(name):
+    def runs(lost):
+        return [
+            row | (LOST if (row.get("algorithm", "gd"), row["replicate"]) == (name, lost) else {})
+            for row in two(60, shift=1.0, at=3)
+        ]
+
+    open_one = only(judge(runs(3), NEAR.format(0)))
+    assert (open_one.verdict, open_one.p) == ("inconclusive", None)
+    assert "runs that did not converge violate it" in open_one.reason
+    assert judge(runs(4), NEAR.format(0)).verdict == "refuted"
+    assert judge(runs(4), NEAR.format(1)).verdict == "supported"
 
 
 def test_algorithms_are_compared_by_replicate_data_and_key():

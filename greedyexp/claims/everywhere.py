@@ -32,9 +32,9 @@ class Found:
         Whose rows they are.
     rows : array of int, shape (k, n)
         Those of each algorithm that go together in a column.
-    asked, told, broken : arrays of bool, shape (n,)
-        Where the relation is asked for, where the rows tell whether it holds, and where it does
-        not.
+    asked, told, broken, doubtful : arrays of bool, shape (n,)
+        Where the relation is asked for, where the rows tell whether it holds, where it does not,
+        and where it does not but a run did not converge.
     everyone : array of int
         Rows of all replicates of these algorithms.
     """
@@ -44,13 +44,16 @@ class Found:
     asked: np.ndarray
     told: np.ndarray
     broken: np.ndarray
+    doubtful: np.ndarray
     everyone: np.ndarray
 
 
 def always(test: Always, algorithms: list[str], shown: dict, estimates: Estimates) -> Tested:
     """A relation in all rows of one algorithm, or in all that several have in common.
 
-    A data set violates it when any of its rows does. Where replicates have rows of several kinds,
+    A data set violates it when any of its rows does. What a run says that did not converge has no
+    certificate: where it violates the relation, nobody knows whether it is the relation or the run
+    that is wrong. Where replicates have rows of several kinds,
     those in which a column is empty do not count: it is not theirs. A run that ended before it
     reached an accuracy has a number of iterations, only nobody knows it.
 
@@ -72,14 +75,16 @@ def always(test: Always, algorithms: list[str], shown: dict, estimates: Estimate
         return Unjudged(shown, test.text, test.relation, reason=str(lack))
     sides = (evaluate(side, columns) for side in (test.left, test.right))
     left, right = (np.broadcast_to(side, rows.shape[1:]) for side in sides)
-    asked = ~np.isin(table.frame["status"].to_numpy()[rows], FAILED).any(axis=0)
+    statuses = table.frame["status"].to_numpy()[rows]
+    asked = ~np.isin(statuses, FAILED).any(axis=0)
     if table.setting.keys:
         named = [(name, rows[0]) for name in test.columns]
         named += [(one.name, rows[algorithms.index(one.algorithm)]) for one in test.measurements]
         asked &= ~np.any([_foreign(table, *one) for one in named], axis=0)
     told = asked & np.isfinite(left) & np.isfinite(right)
     broken = told & ~_holds(left, test.relation, right)
-    found = Found(algorithms, rows, asked, told, broken, np.concatenate(everyone))
+    doubtful = broken & (statuses == Status.NOT_CONVERGED.value).any(axis=0)
+    found = Found(algorithms, rows, asked, told, broken, doubtful, np.concatenate(everyone))
     return _counted(test, shown, table, found)
 
 
@@ -127,20 +132,11 @@ def _counted(test: Always, shown: dict, table: Table, found: Found) -> Tested:
     """The test from its rows."""
     first, rows = found.algorithms[0], found.rows[0]
     pairs = table.pairs[rows]
-    seen, violated = np.unique(pairs[found.told]), np.unique(pairs[found.broken])
-    untold = np.flatnonzero(found.asked & ~found.told)
-    names = " and ".join(found.algorithms)
-    own = "has no row" if len(found.algorithms) == 1 else "have no common row"
-    lack = f"{names} {own} with both sides"
+    seen = np.unique(pairs[found.told])
+    violated = np.unique(pairs[found.broken & ~found.doubtful])
+    lack = _lack(test, table, found)
     # One violation refutes whatever the other rows say; to hold, a bound must be told in all.
-    if len(untold) and not len(violated):
-        # Of all such places the first, whatever the order of the rows.
-        cells = (table.cell(first, rows[place]) for place in untold)
-        where = min(map(table.words, cells))
-        steps = STEPS in {*test.columns, *(one.name for one in test.measurements)}
-        what = "not reached or not finite" if steps else "not finite"
-        lack = f"a number in the test is {what}{f' at {where}' if where else ''}"
-    if not len(seen) or (len(untold) and not len(violated)):
+    if lack and not len(violated):
         return Unjudged(shown, test.text, test.relation, reason=lack)
     points = len(table.cells((), table.setting.swept, [first]))
     bounded = Bounded(
@@ -157,6 +153,29 @@ def _counted(test: Always, shown: dict, table: Table, found: Found) -> Tested:
     )
     bounded.judge()
     return bounded
+
+
+def _lack(test: Always, table: Table, found: Found) -> str:
+    """Why the rows cannot show that the relation holds; empty when they can."""
+    first, rows = found.algorithms[0], found.rows[0]
+    if found.doubtful.any():
+        where = _place(table, first, rows[found.doubtful])
+        return f"runs that did not converge violate it{where}, and have no certificate"
+    untold = found.asked & ~found.told
+    if untold.any():
+        steps = STEPS in {*test.columns, *(one.name for one in test.measurements)}
+        what = "not reached or not finite" if steps else "not finite"
+        return f"a number in the test is {what}{_place(table, first, rows[untold])}"
+    if found.told.any():
+        return ""
+    own = "has no row" if len(found.algorithms) == 1 else "have no common row"
+    return f"{' and '.join(found.algorithms)} {own} with both sides"
+
+
+def _place(table: Table, label: str, rows: np.ndarray) -> str:
+    """Where the first of some rows stands, whatever their order; empty without swept columns."""
+    where = min(table.words(table.cell(label, row)) for row in rows)
+    return f" at {where}" if where else ""
 
 
 def _replicates(table: Table, rows: np.ndarray, statuses: tuple[str, ...]) -> int:
