@@ -15,6 +15,7 @@ from trajectory_runs import (
 )
 
 from greedyexp import registry
+from greedyexp.iteration import SteppedIteration
 from greedyexp.problem import as_problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.reference import optimum
@@ -97,6 +98,38 @@ def test_the_local_bound_begins_once_the_support_stays_inside():
         iterations=int(last), points=5, local=True,
     )  # fmt: skip
     assert all(row.get("local_guarantee") is None for row in short.rows)
+
+
+class Straying(SteppedIteration):
+    """Halves its distance from (0.9, 0.9, 0), and is off in the third coordinate at step 15."""
+
+    def step(self, coef):
+        following = (coef + np.array([0.9, 0.9, 0.0])) / 2
+        following[2] = 1e-3 if self.iteration == 14 else 0.0
+        return following
+
+
+def test_the_local_bound_of_recorded_iterations_does_not_depend_on_where_the_run_ends():
+    problem = as_problem(np.sqrt(3) * np.eye(3), np.sqrt(3) * np.array([1.0, 1.0, 0.0]))
+
+    def rows(**more):
+        found = follow(
+            problem,
+            lambda problem, lam: Straying(problem.X[0], problem.y[0], lam),
+            {"lam": 0.1},
+            extra={"guarantee": halving},
+            iterations=100, points=0, local=True, **more,
+        )  # fmt: skip
+        return of_kind(found, "iteration")
+
+    short = rows(dense=12)
+    assert all(row["local_guarantee"] > 0 for row in short)
+    # The gap falls to 1e-12 after the step that strays, which no recorded iteration sees.
+    assert rows(dense=12, epsilons=[1e-12]) == short
+    longer = rows(dense=20)
+    assert [row["iteration"] for row in longer if row["local_guarantee"] is not None] == [
+        16, 17, 18, 19, 20,
+    ]  # fmt: skip
 
 
 METHODS = {

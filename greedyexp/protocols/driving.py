@@ -37,6 +37,8 @@ class Course:
         For each target the first iterate at or below it; None where there was none.
     end : Stop
         The last iterate seen.
+    last_outside : int
+        That of the iteration at the last mark, be the run longer or not; see ``Iteration.watch``.
     trouble : str
         Why the run ended early, a sentence; empty when it did not.
     """
@@ -48,6 +50,7 @@ class Course:
     coef: np.ndarray
     hits: tuple[Stop | None, ...]
     end: Stop
+    last_outside: int = -1
     trouble: str = ""
 
 
@@ -74,7 +77,7 @@ def drive(
     order = sorted(range(len(targets)), key=lambda t: -targets[t])
     hits: list[Stop | None] = [None] * len(targets)
     seen: list[tuple] = []
-    kept, trouble = [], ""
+    kept, trouble, last_outside = [], "", -1
     legs = [(int(mark), True) for mark in marks]
     if not len(marks) or marks[-1] < iterations:
         legs.append((iterations, False))
@@ -92,6 +95,7 @@ def drive(
             coef = iteration.coef
             seen.append((iteration.objective, np.count_nonzero(coef), np.abs(coef).sum()))
             kept.extend([coef] if keep_coef else [])
+            last_outside = iteration.last_outside
     objective, size, l1_norm = np.array(seen, dtype=float).reshape(-1, 3).T
     return Course(
         marks=marks[: len(seen)],
@@ -101,6 +105,7 @@ def drive(
         coef=np.array(kept).reshape(len(kept), len(iteration.coef)),
         hits=tuple(hits),
         end=Stop(iteration.iteration, iteration.objective),
+        last_outside=last_outside,
         trouble=iteration.trouble or trouble,
     )
 

@@ -177,7 +177,7 @@ def trajectory(
         return Outcome(Status.NONFINITE, "the objective of an iterate is not finite")
     bounds = Bounds(part, params, problem, best, span)
     rows = _accuracies(epsilons, course)
-    rows += _iterations(course, bounds, guarantees, run.last_outside if local else None)
+    rows += _iterations(course, bounds, guarantees, local)
     rows += _coordinates(course, coordinates)
     if rate:
         end = course.hits[-1] or course.end
@@ -212,10 +212,8 @@ def _accuracies(epsilons: list[float], course: Course) -> list[dict]:
     ]
 
 
-def _iterations(
-    course: Course, bounds: Bounds, guarantees: bool, last_outside: int | None
-) -> list[dict]:
-    """One row for each mark; bounds where asked for (``last_outside`` None: no local one)."""
+def _iterations(course: Course, bounds: Bounds, guarantees: bool, local: bool) -> list[dict]:
+    """One row for each mark, with the bounds asked for."""
     if not len(course.marks):
         return []
     gaps = course.objective - bounds.best.value
@@ -228,8 +226,8 @@ def _iterations(
     if guarantees:
         lines["guarantee"] = bounds.proved(course.marks)
         lines["prediction"] = bounds.predicted(course.marks)
-    if last_outside is not None:
-        lines["local_guarantee"] = bounds.proved_locally(course.marks, gaps, last_outside)
+    if local:
+        lines["local_guarantee"] = bounds.proved_locally(course.marks, gaps, course.last_outside)
     known = {name: values for name, values in lines.items() if values is not None}
     return [
         {"record": "iteration", **{name: _cell(values[m]) for name, values in known.items()}}
