@@ -206,3 +206,44 @@ def test_what_rounding_hides_is_not_certified():
     best = optimum(problem, 1e-9)
     assert not certified(best, problem)
     assert certified(optimum(problem, 1e-6), problem)
+
+
+def test_a_small_penalty_is_certified_in_spite_of_rounded_coefficients():
+    # Coefficients of 60 and a penalty of 8e-4: rounding them moves the residual by 1e-11 lam.
+    X = np.array(
+        [
+            [1, -1, 2, -2, 1],
+            [-1, 1, 0, 1, 2],
+            [-1, 2, 2, 0, -1],
+            [1, -1, -2, 2, 2],
+            [1, -1, 1, -1, 1],
+        ]
+    )
+    problem = projected(as_problem(X.astype(float), np.array([0.0, 1.0, 0.0, 0.0, -3.0])))
+    best = optimum(problem, 8e-4)
+    assert best.coef == pytest.approx([43.624, 58.968, -32.092, -34.592, 10.136], rel=1e-12)
+    assert best.gap <= 1e-13
+    assert certified(best, problem)
+
+
+@SETTINGS
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_whole_numbers_are_certified_at_small_penalties(seed, decades):
+    rng = np.random.default_rng(seed)
+    n, p = rng.integers(2, 9), rng.integers(1, 14)
+    X, y = rng.integers(-2, 3, (n, p)).astype(float), rng.integers(-3, 4, n).astype(float)
+    problem = projected(as_problem(X, y))
+    lam = 10.0**-decades * np.abs(X.T @ y).max() / n
+    if lam > 0:
+        assert certified(optimum(problem, lam), problem)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_certificates_do_not_depend_on_units(unit):
+    problem = sparse_problem(20, 30)
+    scaled = replace(problem, y=(unit * problem.y[0],))
+    best = optimum(scaled, 0.1 * unit)
+    assert certified(best, scaled)
+    X, y = scaled.X[0], scaled.y[0]
+    for part in (0.0, 0.999, 1 + 1e-7):
+        assert not certified(duality_gap(X, y, 0.1 * unit, part * best.coef), scaled)

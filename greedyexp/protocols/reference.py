@@ -12,8 +12,8 @@ from greedyexp.problem import Problem
 from greedyexp.theory.guarantee import Optimum
 from greedyexp.theory.spectrum import Spectrum, spectrum
 
-# A Lasso optimum is certified when its duality gap is at most this part of max(1, G(0)); the
-# search goes on to a hundredth of it, as G(0) may be small and accuracies be asked for below it.
+# An optimum is certified when its gap is at most this part of G(0), whatever the units of the data;
+# the search goes on to a hundredth of it, as accuracies may be asked for below it.
 OPTIMUM_GAP = 1e-12
 _AIM = 1e-14
 
@@ -73,9 +73,9 @@ def optimum(problem: Problem, lam: float) -> Optimum:
 
 
 def certified(best: Optimum, problem: Problem) -> bool:
-    """Whether the gap of an optimum is at most ``OPTIMUM_GAP`` max(1, G(0))."""
+    """Whether the gap of an optimum is at most ``OPTIMUM_GAP`` G(0)."""
     y = problem.y[0]
-    return best.gap <= OPTIMUM_GAP * max(1.0, y @ y / (2 * len(y)))
+    return best.gap <= OPTIMUM_GAP * float(y @ y) / (2 * len(y))
 
 
 def _nearest(known: Spectrum, y: np.ndarray) -> np.ndarray:
