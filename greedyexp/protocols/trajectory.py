@@ -147,9 +147,9 @@ def trajectory(
     Returns
     -------
     Outcome
-        Status ``not_converged`` when the optimum lacks its certificate, a gap of at most 1e-12 G(0),
-        is not known to a tenth of the smallest accuracy, or the method says that its iterates
-        cannot be trusted; ``nonfinite`` when the objective is not finite.
+        Status ``not_converged`` when the optimum lacks its certificate (a gap of at most 1e-12
+        G(0)), is not known to a tenth of the smallest accuracy, or the method says that its
+        iterates cannot be trusted; ``nonfinite`` when the objective is not finite.
 
     References
     ----------
