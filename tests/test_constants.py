@@ -153,3 +153,14 @@ def test_exact_mu1_of_dependent_columns_within_p_samples():
     P[:, 2] = P[:, 0] + P[:, 1]
     row = evaluate("mu1_exact", Problem((P,), (np.ones(4),)))
     assert 0 < row["lower"] <= row["upper"]
+
+
+def test_a_square_design_of_lower_rank_that_does_not_fit_is_told_in_a_sentence():
+    X = np.random.default_rng(0).standard_normal((200, 200))
+    X[:, 0] = X[:, 1] + X[:, 2]
+    problem = as_problem(X, np.ones(200))
+    part = find("algorithm", "mu1_sdp")
+    # Its shape is one that fits, for independent columns.
+    part.extra["check"](problem.shape, tol=1e-6)
+    with pytest.raises(DataError, match=r"200 columns of rank 199 needs dense .* 6000 independent"):
+        constants(problem, part, {}, SETUP)

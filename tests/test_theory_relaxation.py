@@ -214,6 +214,10 @@ def test_mistakes_are_told_in_a_sentence():
         max_cut(np.broadcast_to(1.0, (6001, 6001)))
     with pytest.raises(ConfigError, match="tol = 2"):
         max_cut(np.eye(2), tol=2)
+    for tol in (0.0, 1e-11, 2, np.nan):
+        for shape in ((5, 3), (3, 5)):
+            with pytest.raises(ConfigError, match=f"tol = {tol} must be in"):
+                curvature_l1_sdp(np.random.default_rng(0).standard_normal(shape), tol=tol)
     with pytest.raises(DataError, match="rank 130"):
         curvature_l1_sdp(np.random.default_rng(0).standard_normal((130, 140)))
     assert relaxation_fits(100, 100)

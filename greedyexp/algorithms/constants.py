@@ -80,7 +80,16 @@ def mu1_sdp(
 ) -> Constant:
     """Semidefinite relaxation of mu1, the curvature in the l1 norm; never above it.
 
-    With independent columns mu1 is at most pi / 2 times as large.
+    With independent columns mu1 is at most pi / 2 times as large. Dependent columns are costlier:
+    no more than a rank with rank (rank + 1) / 2 + p <= 8000 fits. Shapes tell that of p > n; for
+    p <= n only the data do.
+
+    Raises
+    ------
+    ConfigError
+        When the shape does not fit.
+    DataError
+        When columns depend on each other where the shape allows that they do not, and do not fit.
     """
     enforce(_check_relaxation, problem)
     return curvature_l1_sdp(_design(problem), tol=tol)

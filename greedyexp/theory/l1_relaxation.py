@@ -17,7 +17,7 @@ import numpy as np
 
 from greedyexp.errors import DataError
 from greedyexp.theory.constant import Constant
-from greedyexp.theory.max_cut import LARGEST_ORDER, max_cut
+from greedyexp.theory.max_cut import LARGEST_ORDER, check_tol, max_cut
 from greedyexp.theory.semidefinite import Triangle, best_mixture
 from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 
@@ -57,6 +57,7 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None
     ----------
     Moucer, Taylor & Bach (2024), Proposition 8, Lemmas 21 and 22.
     """
+    check_tol(tol)
     P = checked_design(design)
     known = known or spectrum(P)
     p, rank = P.shape[1], known.rank

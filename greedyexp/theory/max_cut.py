@@ -74,8 +74,7 @@ def max_cut(C, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS) -> MaxCut:
     satisfiability problems using semidefinite programming, 1995.
     P.-W. Wang, W.-C. Chang, J. Z. Kolter, The mixing method, 2018.
     """
-    if not 1e-10 <= tol < 1:
-        raise ConfigError(f"tol = {tol} must be in [1e-10, 1).")
+    check_tol(tol)
     C = _checked(C)
     p = len(C)
     # The trace of the scaled slack matrix is p; Cholesky errs by (p + 2) eps / 2 of it (Rump 2006),
@@ -118,6 +117,18 @@ def _checked(C) -> np.ndarray:
     if np.abs((C - C.T) / scale / scale[:, None]).max() > 1e-6:
         raise DataError("the matrix C is not symmetric.")
     return 0.5 * (C + C.T)
+
+
+def check_tol(tol: float) -> None:
+    """Refuse an aim out of reach.
+
+    Raises
+    ------
+    ConfigError
+        When tol is not in [1e-10, 1).
+    """
+    if not 1e-10 <= tol < 1:
+        raise ConfigError(f"tol = {tol} must be in [1e-10, 1).")
 
 
 def _conic(C: np.ndarray, tol: float, allowance: float) -> MaxCut:
