@@ -212,3 +212,19 @@ def metrics_of(form: Form) -> list[str]:
         for part in (quantity.top, quantity.bottom) if isinstance(quantity, Ratio) else (quantity,):
             metrics[part.metric] = None
     return list(metrics)
+
+
+def named_in(test: Test) -> tuple[list[str], frozenset[str]]:
+    """The labels of algorithms and the columns that a test names, metrics among them."""
+    if isinstance(test, Always):
+        return test.algorithms, test.columns | {one.name for one in test.measurements}
+    beside = {test.column} if isinstance(test, Monotone) else columns_of(test.boundary)
+    columns = {*metrics_of(test.form), *test.form.columns(), *beside}
+    for trend in test.form.trends():
+        columns |= columns_of(trend.along) | trend.form.columns()
+    for quantity in test.form.quantities():
+        if isinstance(quantity, Peak):
+            columns |= columns_of(quantity.along)
+        elif isinstance(quantity, Threshold):
+            columns.add(quantity.of)
+    return algorithms_of(test.form), frozenset(columns)

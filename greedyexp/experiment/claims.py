@@ -9,16 +9,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from greedyexp.claims.model import BadClaim, Claim, compile_claim
-from greedyexp.claims.setting import Setting
 from greedyexp.errors import did_you_mean
-from greedyexp.experiment.data import COLUMN, Data
+from greedyexp.experiment.data import Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
-from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
+from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.experiment.sentences import SLUG, show
-
-# A value this near to a swept one, relative to it, is a slip of the pen.
-SLIP = 0.02
+from greedyexp.experiment.where import Choice, empty_choice, wrong_choices
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -61,8 +58,7 @@ class Reading(BaseModel):
 
 def read_claims(
     doc: Document,
-    data: Data,
-    setting: Setting,
+    choice: Choice,
     family: str,
     mistakes: Mistakes,
     *,
@@ -74,10 +70,8 @@ def read_claims(
     ----------
     doc : Document
         Settings after profile and overrides; strangers are taken out of its claims.
-    data : Data
-        Whose values ``where`` chooses from.
-    setting : Setting
-        The names that tests may use.
+    choice : Choice
+        The names that tests may use, and what ``where`` chooses from.
     family : str
         The figure of claims that name none.
     unchanged : callable, optional
@@ -95,19 +89,19 @@ def read_claims(
     ConfigError
         When claims do not apply and the experiment has mistakes without the changes too.
     """
-    dropped = _drop_strangers(doc, data, setting, unchanged) if unchanged else {}
+    dropped = _drop_strangers(doc, choice, unchanged) if unchanged else {}
     claims: list[Claim] = []
     for keys, entry in _read(doc, "claims", ClaimEntry, mistakes):
         if entry["id"] in [claim.id for claim in claims]:
             mistakes.add(
                 doc.place((*keys, "id")), f"two claims have the id '{entry['id']}'.", "Rename one."
             )
-        claims += _compiled(entry, keys, data, setting, family, doc, mistakes)
+        claims += _compiled(entry, keys, choice, family, doc, mistakes)
     return claims, dropped
 
 
 def _drop_strangers(
-    doc: Document, data: Data, setting: Setting, unchanged: Callable[[], object]
+    doc: Document, choice: Choice, unchanged: Callable[[], object]
 ) -> dict[str, str]:
     """Take claims out of a changed experiment that speak of what it no longer has.
 
@@ -118,7 +112,7 @@ def _drop_strangers(
     gone = set()
     for keys, entry in _read(doc, "claims", ClaimEntry, Mistakes()):
         found = Mistakes()
-        _compiled(entry, keys, data, setting, "", doc, found)
+        _compiled(entry, keys, choice, "", doc, found)
         if found:
             dropped[entry["id"]] = found.found[0][1]
             gone.add(keys[-1])
@@ -134,21 +128,21 @@ def _drop_strangers(
 
 
 def _compiled(
-    entry: dict,
-    keys: Keys,
-    data: Data,
-    setting: Setting,
-    family: str,
-    doc: Document,
-    mistakes: Mistakes,
+    entry: dict, keys: Keys, choice: Choice, family: str, doc: Document, mistakes: Mistakes
 ) -> list[Claim]:
     """The claim of an entry; none after noting a mistake in its tests."""
-    _check_where(entry["where"], (*keys, "where"), data, setting, doc, mistakes)
+    where = entry["where"]
+    wrong = list(wrong_choices(where, choice))
     try:
-        return [compile_claim(entry, setting, family)]
+        claim = compile_claim(entry, choice.setting, family)
     except BadClaim as error:
         mistakes.add(doc.place((*keys, *error.keys)), error.message, error.remedy or "")
-        return []
+        claim = None
+    if claim is not None and not wrong:
+        wrong = [one for test in claim.tests for one in empty_choice(where, test, choice)]
+    for name, message, remedy in wrong:
+        mistakes.add(doc.place((*keys, "where", name)), message, remedy)
+    return [] if claim is None else [claim]
 
 
 def read_readings(doc: Document, mistakes: Mistakes) -> list[dict]:
@@ -192,57 +186,3 @@ def _read(
             continue
         found.append((keys, entry.model_dump()))
     return found
-
-
-def _check_where(
-    where: dict, keys: Keys, data: Data, setting: Setting, doc: Document, mistakes: Mistakes
-) -> None:
-    """Note columns that do not exist and values that the column cannot have.
-
-    A value that is merely absent may belong to another profile; its claim is inconclusive here.
-    """
-    known = ("algorithm", *data.columns, *setting.columns, *setting.keys)
-    for name, wanted in where.items():
-        here = (*keys, name)
-        for value in wanted if isinstance(wanted, list) else [wanted]:
-            if name == "algorithm":
-                if value not in setting.algorithms:
-                    mistakes.add(
-                        doc.place(here),
-                        f"there is no algorithm '{value}' in the experiment.",
-                        did_you_mean(str(value), setting.algorithms),
-                    )
-            elif name in data.columns:
-                message = _impossible(name, value, data)
-                if message:
-                    mistakes.add(doc.place(here), *message)
-            elif name not in known:
-                mistakes.add(
-                    doc.place(here), f"there is no column '{name}'.", did_you_mean(name, known)
-                )
-
-
-def _impossible(name: str, value, data: Data) -> tuple[str, str] | None:
-    """Why a data column cannot have the value: a sentence and a remedy."""
-    values = data.values(name)
-    if data.listed and name == COLUMN:
-        missing = f"there are no data '{value}' in the experiment."
-        return None if value in values else (missing, did_you_mean(str(value), values))
-    refused = None
-    for parameters in (Parameters(block.generator) for block in data.blocks):
-        if name not in parameters.names:
-            continue
-        try:
-            value, refused = parameters.read(name, value), None
-            break
-        except BadValue as error:
-            _, *refused = error.found[0]
-    if refused is not None:
-        return tuple(refused)
-    if value in values or isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
-    near = min(numbers, key=lambda other: abs(other - value), default=None)
-    if near is None or abs(near - value) > SLIP * abs(near):
-        return None
-    return f"no point has {name} = {show(value)}.", f"Did you mean {show(near)}?"

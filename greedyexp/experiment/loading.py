@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from greedyexp.experiment.data import COLUMN, Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
 from greedyexp.experiment.entries import read_entries
 from greedyexp.experiment.mistakes import Keys, Mistakes, Place
-from greedyexp.experiment.model import Experiment, FigureSpec, Settings
+from greedyexp.experiment.model import PROFILES, Experiment, FigureSpec, Settings
 from greedyexp.experiment.only import keep_only
 from greedyexp.experiment.overrides import Override, apply_override, parse_override
 from greedyexp.experiment.parameters import Parameters
@@ -40,6 +40,7 @@ from greedyexp.experiment.settings import (
     refuse_incomplete,
 )
 from greedyexp.experiment.trials import AdaptiveTrials, mistakes_in
+from greedyexp.experiment.where import Choice, Values, values_of
 from greedyexp.experiment.yaml_source import read_file
 from greedyexp.protocols.measured import Measured
 from greedyexp.registry import Part, load_plugins
@@ -110,13 +111,16 @@ def load(
     names = [column.name for column in measured]
     columns = refuse_columns(data, algorithms.specs, names, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
-        refuse_figure(part, spec.params, columns, keys, doc, mistakes)
+        refuse_figure(part, spec.params, columns, names, keys, doc, mistakes)
         refuse_strangers(part, spec.params, algorithms.named, keys, doc, mistakes, changed=replaced)
     resolved = _resolved(settings, plugins, protocol, data, algorithms, doc)
     words = setting_of(resolved, measured, columns - texts_of(data))
     unchanged = _unchanged(source, profile, overrides)
     family = family_of(resolved)
-    claims, dropped = read_claims(doc, data, words, family, mistakes, unchanged=unchanged)
+    values = values_of(measured, algorithms.specs)
+    elsewhere = partial(_elsewhere, source, profile, metric_parts)
+    choice = Choice(data, words, measured, values, elsewhere)
+    claims, dropped = read_claims(doc, choice, family, mistakes, unchanged=unchanged)
     read_readings(doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
@@ -170,6 +174,18 @@ def _unchanged(
         return None
     kept = [text for text, key in zip(overrides, keys, strict=True) if key == "plugins"]
     return partial(load, source, profile=profile, overrides=kept)
+
+
+def _elsewhere(source: str | Path | dict, profile: str, metrics: list[Part]) -> Iterator[Values]:
+    """What the other profiles of the file as written give keys and swept parameters."""
+    for other in PROFILES:
+        if other == profile:
+            continue
+        doc, _ = _open(source)
+        apply_profile(doc, other)
+        protocol = read_protocol(doc, Mistakes())
+        measured = read_measured(protocol, metrics, doc, Mistakes()) if protocol else []
+        yield values_of(measured, read_algorithms(doc, None, None, 1, Mistakes()).specs)
 
 
 def _set_options(doc: Document, **options: int | None) -> None:

@@ -40,6 +40,27 @@ Local = Annotated[
 ]
 Rate = Annotated[bool, Field(description="mean factor of the gap per iteration")]
 
+# The records that have each column, in the order of the table.
+_ROWS = {
+    "epsilon": ("epsilon",),
+    "iteration": ("iteration", "coordinate"),
+    "coordinate": ("coordinate",),
+    "iterations": ("epsilon",),
+    "gap": ("iteration",),
+    "guarantee": ("iteration",),
+    "prediction": ("iteration",),
+    "local_guarantee": ("iteration",),
+    "support_size": ("iteration",),
+    "l1_norm": ("iteration",),
+    "coefficient": ("coordinate",),
+    "rate": ("rate",),
+    "predicted_rate": ("rate",),
+}
+_KEYS = ("epsilon", "iteration", "coordinate")
+
+# More iterations than this are recorded without being listed beforehand.
+_LISTED = 1_000_000
+
 # An accuracy is trusted when the optimum is known to this part of it.
 _FINER = 0.1
 
@@ -73,24 +94,26 @@ def columns(
     for name, given in (("coordinates", coordinates), ("guarantees", guarantees), ("local", local)):
         if given and not recorded:
             raise ValueError(f"{name} are about recorded iterations; give points or dense.")
-    asked = {
-        "epsilon": epsilons,
-        "iteration": recorded,
-        "coordinate": coordinates,
-        "iterations": epsilons,
-        "gap": recorded,
-        "guarantee": guarantees,
-        "prediction": guarantees,
-        "local_guarantee": local,
-        "support_size": recorded,
-        "l1_norm": recorded,
-        "coefficient": coordinates,
-        "rate": rate,
-        "predicted_rate": rate,
+    asked = {"epsilon": epsilons, "iteration": recorded, "coordinate": coordinates, "rate": rate}
+    records = tuple(name for name, given in asked.items() if given)
+    missing = {
+        *(() if guarantees else ("guarantee", "prediction")),
+        *(() if local else ("local_guarantee",)),
     }
-    keys = ("epsilon", "iteration", "coordinate")
-    kinds = [Measured(name, "key" if name in keys else "number") for name in asked if asked[name]]
-    return [Measured("record", "key"), *kinds]
+    values = {"epsilon": tuple(epsilons), "iteration": _recorded(iterations, points, dense)}
+    found = [Measured("record", "key", records)]
+    for name, told in _ROWS.items():
+        if name not in missing and set(told) & set(records):
+            kind = "key" if name in _KEYS else "number"
+            found.append(Measured(name, kind, values.get(name), {"record": told}))
+    return found
+
+
+def _recorded(iterations: int, points: int, dense: int) -> tuple[int, ...] | None:
+    """The iterations to record; None when they are too many to list."""
+    if min(dense, iterations) + points > _LISTED:
+        return None
+    return tuple(marks(iterations, points, dense).tolist())
 
 
 @protocol(
