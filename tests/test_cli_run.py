@@ -112,6 +112,41 @@ def test_a_figure_that_cannot_be_drawn_costs_no_verdict(call, tmp_path):
     assert "results/toy/quick/toy.csv" in result.stdout
 
 
+LOST = """
+name: lost
+seed: 1
+trials: 2
+plugins: [lost.py]
+data: {generator: gaussian_cov, n_samples: 10, sweep: {p: [8, 9]}}
+protocol: constants
+algorithms: [lost]
+figures: [{constants: {x: p}}]
+"""
+
+LOSES = """
+from greedyexp import algorithm
+
+
+@algorithm("lost", yields="constant")
+def lost(problem):
+    \"\"\"Fails on every problem.\"\"\"
+    raise ValueError("lost")
+"""
+
+
+def test_a_figure_without_anything_to_draw_is_no_error_beside_failures(call, tmp_path):
+    (tmp_path / "lost.yaml").write_text(LOST)
+    (tmp_path / "lost.py").write_text(LOSES)
+    result = call("run", "lost.yaml", "--engine", "serial", "--quiet", cwd=tmp_path)
+    assert result.returncode == 1, result.stderr
+    assert "error: 4 rows, first: lost: " in result.stderr
+    assert "Not drawn: " in result.stderr
+    assert "every replicate failed" in result.stderr
+    assert "\nError" not in result.stderr
+    assert len(table(tmp_path / "results/lost/quick")) == 4
+    refused(call("plot", "results", cwd=tmp_path), "every replicate failed")
+
+
 def test_several_configs_stop_at_the_first_failure_unless_told_to_keep_going(call, tmp_path):
     write_toy(tmp_path, "first", algorithms="[toy_broken]")
     write_toy(tmp_path, "second")

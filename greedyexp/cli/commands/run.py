@@ -160,5 +160,8 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
     for line in judged:
         say(line)
     if trouble is not None:
-        raise trouble
+        # Where nothing but failures is there, these and not the figure are what went wrong.
+        if not (isinstance(trouble, UserError) and done.failed == done.done):
+            raise trouble
+        click.echo(f"Not drawn: {trouble}", err=True)
     return failures.SOME_FAILED if done.failed else failures.DONE
