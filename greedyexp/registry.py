@@ -259,6 +259,7 @@ def figure(
     *,
     title: str | None = None,
     columns: Callable[..., Iterable[str]] | None = None,
+    apart: Callable[..., Iterable[str]] | None = None,
     by_algorithm: str | None = None,
 ):
     """Register ``function(frame, context, *, parameters) -> matplotlib Figure``.
@@ -270,11 +271,14 @@ def figure(
     columns : callable of the parameters, optional
         Columns of the CSV that the figure reads; one that an experiment will not have is refused
         before any work starts.
+    apart : callable of the parameters, optional
+        Those of them that tell points, lines and panels apart; one that the protocol gives cannot,
+        and is refused likewise.
     by_algorithm : str, optional
         A parameter that is a list of algorithms, or a mapping with algorithms as keys; one that an
         experiment does not have is refused likewise.
     """
-    extra = {"columns": columns, "by_algorithm": by_algorithm}
+    extra = {"columns": columns, "apart": apart, "by_algorithm": by_algorithm}
 
     def decorate(function):
         _register(Part("figure", name, function, title or name, extra=extra))
@@ -288,13 +292,14 @@ def table(
     *,
     title: str | None = None,
     columns: Callable[..., Iterable[str]] | None = None,
+    apart: Callable[..., Iterable[str]] | None = None,
     by_algorithm: str | None = None,
 ):
     """Register ``function(frame, context, *, parameters) -> DataFrame`` of cells to print.
 
     Parameters as for ``figure``.
     """
-    extra = {"columns": columns, "by_algorithm": by_algorithm}
+    extra = {"columns": columns, "apart": apart, "by_algorithm": by_algorithm}
 
     def decorate(function):
         _register(Part("table", name, function, title or name, extra=extra))

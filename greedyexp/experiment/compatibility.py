@@ -15,6 +15,7 @@ from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.experiment.shapes import Shape, Untold
+from greedyexp.frames.results import ENDINGS, told_by_results
 from greedyexp.protocols.tuning import check_folds
 from greedyexp.registry import RESERVED_COLUMNS, Part
 
@@ -114,9 +115,23 @@ def _rules(part: Part, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]
 
 
 def refuse_figure(
-    part: Part, params: dict, known: set[str], keys: Keys, doc: Document, mistakes: Mistakes
+    part: Part,
+    params: dict,
+    known: set[str],
+    measured: list[str],
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
 ) -> None:
-    """Note every column that a figure reads and the CSV will not have."""
+    """Note every column that a figure reads and the CSV will not have, or cannot be told apart by.
+
+    Parameters
+    ----------
+    known : set of str
+        All columns.
+    measured : list of str
+        Those of the protocol.
+    """
     wanted = part.extra.get("columns")
     for name in wanted(**params) if wanted else ():
         if name not in known:
@@ -125,6 +140,8 @@ def refuse_figure(
                 f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
                 did_you_mean(name, known),
             )
+    for message, remedy in told_by_results(part, params, (*measured, *ENDINGS)):
+        mistakes.add(doc.place(keys), message, remedy)
 
 
 def refuse_strangers(

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from greedyexp.figures.intervals import draw_interval, limits
 from greedyexp.figures.looks import Looks
+from greedyexp.figures.options import apart
 from greedyexp.figures.panels import Panels, wrapped
 from greedyexp.frames.comparison import Metrics, Published, compare, remarks, styles
 from greedyexp.frames.context import Context
@@ -26,7 +27,7 @@ def _columns(*, row, metrics, **_) -> list[str]:
     return [row, *metrics]
 
 
-@figure("comparison", title="Comparison", columns=_columns, by_algorithm="published")
+@figure("comparison", title="Comparison", columns=_columns, apart=apart, by_algorithm="published")
 def comparison(
     frame: pd.DataFrame,
     context: Context,

@@ -13,7 +13,7 @@ from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.intervals import draw_interval, least_gap
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
-from greedyexp.figures.options import Line, Panel, Row, named_columns
+from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.frames import notes
 from greedyexp.frames.constants import enclosure_text, means
@@ -24,7 +24,9 @@ from greedyexp.frames.records import told_apart
 from greedyexp.registry import figure
 
 
-@figure("constants", title="Constants", columns=named_columns("value", "lower", "upper"))
+@figure(
+    "constants", title="Constants", columns=named_columns("value", "lower", "upper"), apart=apart
+)
 def constants(
     frame: pd.DataFrame,
     context: Context,

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.figures.axes import iteration_axis
-from greedyexp.figures.options import Line, Panel, Row, named_columns
+from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.strands import Strands
 from greedyexp.frames import notes
@@ -37,6 +37,7 @@ _ABOVE = 1e3
     "convergence",
     title="Convergence",
     columns=named_columns("record", "iteration", "gap"),
+    apart=apart,
     by_algorithm="twice",
 )
 def convergence(

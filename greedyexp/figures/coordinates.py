@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.figures.axes import iteration_axis
-from greedyexp.figures.options import Panel, Row, named_columns
+from greedyexp.figures.options import Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import COLOURS, assign
 from greedyexp.frames import notes
@@ -28,6 +28,7 @@ _NAMED = 12
     "coordinates",
     title="Coordinates",
     columns=named_columns("record", "iteration", "coordinate", "coefficient"),
+    apart=apart,
 )
 def coordinates(
     frame: pd.DataFrame,

@@ -14,7 +14,7 @@ from pydantic import Field
 from greedyexp.figures import unreached
 from greedyexp.figures.axes import LogAxis, number_texts
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
-from greedyexp.figures.options import Panel, Row, named_columns
+from greedyexp.figures.options import Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import shades
 from greedyexp.frames import notes
@@ -31,6 +31,7 @@ from greedyexp.registry import figure
     "epsilon_curve",
     title="Iterations to reach an accuracy",
     columns=named_columns("record", "epsilon", "iterations"),
+    apart=apart,
 )
 def epsilon_curve(
     frame: pd.DataFrame,

@@ -28,11 +28,13 @@ def named_columns(*measured: str) -> Callable[..., list[str]]:
         Those that it reads whatever its parameters are.
     """
 
-    def columns(
-        *, x=None, of=None, panel=None, row=None, line=(), mark=None, success=(), **_
-    ) -> list[str]:
-        at = mark if isinstance(mark, str) else None
-        named = (x, of, panel, row, *line, at, *dict(success).values(), *measured)
-        return [name for name in named if name is not None]
+    def columns(*, mark=None, success=(), **params) -> list[str]:
+        at = [mark] if isinstance(mark, str) else []
+        return [*apart(**params), *at, *dict(success).values(), *measured]
 
     return columns
+
+
+def apart(*, x=None, of=None, panel=None, row=None, line=(), **_) -> list[str]:
+    """What the registry asks of a figure: the columns that tell points, lines and panels apart."""
+    return [name for name in (x, of, panel, row, *line) if name is not None]

@@ -14,7 +14,7 @@ from pydantic import Field
 from greedyexp.figures import ceilings, predictions
 from greedyexp.figures.axes import make_logarithmic
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.options import Line, Panel, Row, Success
+from greedyexp.figures.options import Line, Panel, Row, Success, apart
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -25,12 +25,11 @@ from greedyexp.stats.sequential import proportion_interval
 from greedyexp.theory.thresholds import Threshold
 
 
-def _columns(*, x, panel, row, line, success, ceiling, **_) -> list[str]:
-    needed = ceilings.COLUMNS if ceiling else ()
-    return [name for name in (x, panel, row, *line, *success.values(), *needed) if name is not None]
+def _columns(*, success, ceiling, **params) -> list[str]:
+    return [*apart(**params), *success.values(), *(ceilings.COLUMNS if ceiling else ())]
 
 
-@figure("phase_transition", title="Phase transition", columns=_columns)
+@figure("phase_transition", title="Phase transition", columns=_columns, apart=apart)
 def phase_transition(
     frame: pd.DataFrame,
     context: Context,

@@ -13,7 +13,7 @@ from pydantic import Field
 from greedyexp.errors import ConfigError
 from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
-from greedyexp.figures.options import Line, Panel, Row, named_columns
+from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.strands import Strands
 from greedyexp.frames import notes
@@ -28,7 +28,10 @@ _DOTS = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
 
 
 @figure(
-    "rates", title="Rates of convergence", columns=named_columns("record", "rate", "predicted_rate")
+    "rates",
+    title="Rates of convergence",
+    columns=named_columns("record", "rate", "predicted_rate"),
+    apart=apart,
 )
 def rates(
     frame: pd.DataFrame,

@@ -14,7 +14,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_interval, draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success, named_columns
+from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success, apart, named_columns
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
@@ -37,7 +37,12 @@ _BESIDE = 0.014
 _DIAMOND = {"marker": "D", "markersize": 6, "markerfacecolor": "white", "linestyle": "none"}
 
 
-@figure("threshold_limit", title="Limit of the transition threshold", columns=named_columns())
+@figure(
+    "threshold_limit",
+    title="Limit of the transition threshold",
+    columns=named_columns(),
+    apart=apart,
+)
 def threshold_limit(
     frame: pd.DataFrame,
     context: Context,

@@ -12,7 +12,7 @@ from pydantic import Field
 from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success, named_columns
+from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success, apart, named_columns
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
@@ -28,7 +28,7 @@ from greedyexp.theory.thresholds import Threshold
 _BESIDE = 0.012
 
 
-@figure("transition_threshold", title="Transition threshold", columns=named_columns())
+@figure("transition_threshold", title="Transition threshold", columns=named_columns(), apart=apart)
 def transition_threshold(
     frame: pd.DataFrame,
     context: Context,

@@ -12,6 +12,7 @@ from greedyexp import registry
 from greedyexp.errors import StorageError, UserError
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.frames.entries import entries
+from greedyexp.frames.results import refuse_told_by_results
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
 
@@ -63,6 +64,7 @@ def _drawn(folder: Path) -> list[Path]:
             try:
                 part = registry.find(kind, name)
                 params = Parameters(part).read_all(given)
+                refuse_told_by_results(part, params, source.frame)
                 made = part.function(source.frame, source.context, **params)
                 target = folder / f"{kind}s" / stem
                 if kind == "figure":

@@ -14,11 +14,15 @@ from greedyexp.registry import table
 from greedyexp.tables.cells import Cell
 
 
+def _apart(*, row, **_) -> list[str]:
+    return [row]
+
+
 def _columns(*, row, metrics, **_) -> list[str]:
     return [row, *metrics]
 
 
-@table("comparison", title="Comparison", columns=_columns, by_algorithm="published")
+@table("comparison", title="Comparison", columns=_columns, apart=_apart, by_algorithm="published")
 def comparison(
     frame: pd.DataFrame,
     context: Context,
