@@ -135,6 +135,18 @@ def test_only_chooses_blocks_and_their_points():
     assert [p.label for p in kept] == ["t_file"]
 
 
+def test_only_chooses_blocks_whose_labels_hold_commas():
+    names = ["p = 8, from zero", "p = 64, from zero"]
+    blocks = [block | {"label": name} for block, name in zip((OVERLAP, WIDE), names, strict=True)]
+    settings = listed(*blocks)
+    for choice in (names[0], f'"{names[0]}"', f"['{names[0]}']"):
+        assert {p.label for p in load(settings, only=[f"data={choice}"]).points} == {names[0]}
+    for choice in (",".join(names), f"'{names[0]}', {names[1]}", str(names)):
+        assert len(load(settings, only=[f"data={choice}"]).points) == 4
+    told = message(settings, only=["data=p = 8"])
+    assert "It takes: 'p = 8, from zero', 'p = 64, from zero'." in told
+
+
 def test_a_profile_replaces_the_list():
     settings = listed(OVERLAP, WIDE) | {"profiles": {"smoke": {"data": [WIDE]}, "deep": {}}}
     assert [p.label for p in load(settings, profile="smoke").points] == ["wide", "wide"]

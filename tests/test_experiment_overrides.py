@@ -170,6 +170,41 @@ def test_only_keeps_algorithms_by_label_name_or_family():
 
 
 @pytest.mark.parametrize(
+    ("choice", "labels"),
+    [
+        ("GS-CD, step 1/L2", ["GS-CD, step 1/L2"]),
+        ('"GS-CD, step 1/L2"', ["GS-CD, step 1/L2"]),
+        ("'GS-CD, step 1/L2' , t_path", ["GS-CD, step 1/L2", "t_path"]),
+        ("t_path,GS-CD, step 1/L2", ["GS-CD, step 1/L2", "t_path"]),
+        ("GS-CD, step 1/L2,GS-CD, 7", ["GS-CD, 7", "GS-CD, step 1/L2"]),
+        ('["GS-CD, 7", t_path]', ["GS-CD, 7", "t_path"]),
+        ("7,t_path", ["7", "t_path"]),
+        ("it's, one", ["it's, one"]),
+    ],
+)
+def test_only_takes_labels_with_commas_and_quotes(choice, labels):
+    told = ["GS-CD, step 1/L2", "GS-CD, 7", "7", "it's, one"]
+    entries = ["t_path", *({"t_lasso": {"label": label}} for label in told)]
+    kept = only(f"algorithm={choice}", algorithms=entries).algorithms
+    assert [spec.label for spec in kept] == sorted(labels)
+
+
+def test_only_takes_lists():
+    assert column(only("theta=[0.4, 0.6]", "theta=0.8"), "theta") == [0.4, 0.6, 0.8]
+    source = base(
+        data={"generator": "t_file", "name": "a", "sweep": {"exponents": [[1.0, 2.0], [3.0]]}},
+        algorithms=["t_lasso"],
+        metrics=["t_size"],
+        profiles=None,
+        figures=None,
+    )
+    chosen = load(source, only=["exponents=[1, 2]"]).points
+    assert [point.params["exponents"] for point in chosen] == [[1.0, 2.0]]
+    both = load(source, only=["exponents=[1, 2],[3]"]).points
+    assert len(both) == 2
+
+
+@pytest.mark.parametrize(
     ("choice", "words"),
     [
         ("kappa", "a choice is written column=value"),
@@ -179,6 +214,11 @@ def test_only_keeps_algorithms_by_label_name_or_family():
         ("kappa=true", "no point has kappa = true"),
         ("algorithm=t_lass", "Did you mean 't_lasso'?"),
         ("kappa=[", "not valid YAML"),
+        ("kappa=[0.3, 0.5]", "no point has kappa = 0.5. It takes: 0.3, 0.8."),
+        ("kappa=[]", "no point has kappa = []."),
+        ("algorithm=[]", "no algorithm '[]'"),
+        ("algorithm='zzz'", "no algorithm 'zzz'. It takes: 't_lasso', 't_path'."),
+        ("algorithm=[t_path, t_lass]", "no algorithm 't_lass'"),
     ],
 )
 def test_bad_choices(choice, words):

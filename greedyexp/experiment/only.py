@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from greedyexp.errors import ConfigError, did_you_mean
@@ -11,8 +12,11 @@ from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.experiment.sentences import show
 from greedyexp.experiment.yaml_source import read_text
 
-# A comma inside brackets belongs to a label ("greedy (nu=0.5, w=1.2)") or to a list.
+# A comma inside brackets belongs to a label ("greedy (nu=0.5, w=1.2)") or to a list, and one inside
+# quotes to the text.
 _COMMA = re.compile(r",(?![^(\[]*[)\]])")
+_QUOTED = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?=,|$)""")
+_LISTED = 12
 
 
 def keep_only(
@@ -29,7 +33,7 @@ def keep_only(
     only : tuple of str
         ``column=value[,value]``, where a column is ``algorithm`` (label or name), a data parameter
         or, where the data are a list, ``data`` (the label of a block). Several of one column add
-        up; different columns restrict each other.
+        up; different columns restrict each other. A label with commas may stand in quotes.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def keep_only(
     algorithms = experiment.algorithms
     wanted: dict[str, set] = {}
     for text in only:
-        column, words = _split(text)
+        column, pieces = _split(text)
         if column not in columns:
             raise ConfigError(
                 f"there is no column '{column}' to choose by.",
@@ -51,7 +55,8 @@ def keep_only(
             )
         if experiment.adaptive and experiment.adaptive.locate:
             _refuse_part_of_a_series(column, experiment.adaptive.locate.of, text)
-        for word in words:
+        texts = _names(algorithms, families) if column == "algorithm" else _texts(column, cells)
+        for word in _joined(pieces, texts):
             if column == "algorithm":
                 found = _algorithms(word, algorithms, families, text)
             else:
@@ -82,48 +87,92 @@ def _refuse_part_of_a_series(column: str, along: str, text: str) -> None:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
+    """The column, and what stands between the commas."""
     column, equals, values = text.partition("=")
-    words = [word.strip() for word in _COMMA.split(values)]
-    if not equals or not column.strip() or not all(words):
+    pieces, start = [], 0
+    while start <= len(values):
+        quoted = _QUOTED.match(values, start)
+        comma = _COMMA.search(values, quoted.end() if quoted else start)
+        end = comma.start() if comma else len(values)
+        pieces.append(values[start:end])
+        start = end + 1
+    if not equals or not column.strip() or not all(piece.strip() for piece in pieces):
         raise ConfigError(
             "a choice is written column=value[,value].",
             place=f"--only {text}",
             remedy="Such as --only algorithm=lasso.",
         )
-    return column.strip(), words
+    return column.strip(), pieces
+
+
+def _joined(pieces: list[str], texts: set[str]) -> list[str]:
+    """The values: as many pieces as make a known text, commas included, or else one."""
+    words = []
+    while pieces:
+        lengths = range(len(pieces), 1, -1)
+        most = next((n for n in lengths if ",".join(pieces[:n]).strip() in texts), 1)
+        words.append(",".join(pieces[:most]).strip())
+        pieces = pieces[most:]
+    return words
+
+
+def _names(algorithms: list[AlgorithmSpec], families: dict[str, str]) -> set[str]:
+    return {name for spec in algorithms for name in (spec.label, spec.name, families[spec.label])}
+
+
+def _texts(column: str, points: list[dict]) -> set[str]:
+    return {point[column] for point in points if isinstance(point.get(column), str)}
 
 
 def _algorithms(
     word: str, algorithms: list[AlgorithmSpec], families: dict[str, str], text: str
 ) -> set[str]:
-    found = {
-        spec.label for spec in algorithms if word in (spec.label, spec.name, families[spec.label])
-    }
-    if not found:
-        raise ConfigError(
-            f"the experiment has no algorithm '{word}'.",
-            place=f"--only {text}",
-            remedy=did_you_mean(
-                word, [name for spec in algorithms for name in (spec.label, spec.name)]
-            ),
-        )
+    names = _names(algorithms, families)
+    value = word if word in names else read_text(word, f"--only {text}", lines=False).data
+    # A label that reads like a number is a text all the same.
+    listed = isinstance(value, list) and value
+    chosen = map(str, value) if listed else [value if isinstance(value, str) else word]
+    found: set[str] = set()
+    for name in chosen:
+        if name not in names:
+            near = did_you_mean(name, names)
+            raise ConfigError(
+                f"the experiment has no algorithm '{name}'.",
+                place=f"--only {text}",
+                remedy=near if near.startswith("Did") else _told(sorted(names)),
+            )
+        found |= {
+            spec.label
+            for spec in algorithms
+            if name in (spec.label, spec.name, families[spec.label])
+        }
     return found
 
 
 def _points(column: str, word: str, points: list[dict], text: str) -> set[int]:
-    value = read_text(word, f"--only {text}", lines=False).data
     values = {index: point[column] for index, point in enumerate(points) if column in point}
     # A label that reads like a number is a text all the same.
-    found = {index for index, one in values.items() if one == word or _same(one, value)}
-    if not found:
-        present = list(dict.fromkeys(map(show, values.values())))
-        told = ", ".join(present[:12]) + (", ..." if len(present) > 12 else "")
-        raise ConfigError(
-            f"no point has {column} = {show(value)}.",
-            place=f"--only {text}",
-            remedy=f"It takes: {told}.",
-        )
+    found = {index for index, one in values.items() if one == word}
+    if found:
+        return found
+    value = read_text(word, f"--only {text}", lines=False).data
+    found = {index for index, one in values.items() if _same(one, value)}
+    listed = isinstance(value, list) and value and not found
+    for choice in value if listed else [value]:
+        chosen = {index for index, one in values.items() if _same(one, choice)}
+        if not chosen:
+            raise ConfigError(
+                f"no point has {column} = {show(choice)}.",
+                place=f"--only {text}",
+                remedy=_told(values.values()),
+            )
+        found |= chosen
     return found
+
+
+def _told(values: Iterable) -> str:
+    present = list(dict.fromkeys(map(show, values)))
+    return f"It takes: {', '.join(present[:_LISTED])}{', ...' if len(present) > _LISTED else ''}."
 
 
 def _same(one, other) -> bool:
