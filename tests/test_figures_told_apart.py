@@ -82,9 +82,10 @@ def test_a_configuration_edited_after_the_run_is_refused_likewise(tmp_path):
     pd.DataFrame({**rows, "record": "epsilon", "epsilon": [0.1, 0.2], "iterations": 3}).to_csv(
         tmp_path / "told.csv", index=False
     )
-    figures = [{"epsilon_curve": {"x": "epsilon"}}, {"epsilon_curve": {"scale": "linear"}}]
+    figures = [{"epsilon_curve": {"scale": "linear"}}, {"epsilon_curve": {"x": "epsilon"}}]
     edited = yaml.safe_dump({**TRAJECTORY, "figures": figures})
     (tmp_path / "config.yaml").write_text(edited, encoding="utf-8")
-    with pytest.raises(ConfigError, match="apart by 'epsilon'"):
+    with pytest.raises(ConfigError, match="apart by 'epsilon'") as refused:
         draw(tmp_path)
-    assert (tmp_path / "figures" / "epsilon_curve_2.png").exists()
+    assert refused.value.place == f"{tmp_path / 'config.yaml'}: figures[1].epsilon_curve"
+    assert (tmp_path / "figures" / "epsilon_curve.png").exists()

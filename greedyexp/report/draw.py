@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from greedyexp import registry
-from greedyexp.errors import StorageError, UserError
+from greedyexp.errors import ConfigError, StorageError, UserError
+from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.frames.entries import entries
 from greedyexp.frames.results import refuse_told_by_results
@@ -38,8 +39,8 @@ def draw(folder: Path) -> list[Path]:
         When the table or the configuration is missing or unreadable, or a file cannot be written.
     ConfigError
         When a figure or a table does not exist, has a wrong parameter, or names a column that the
-        CSV does not have. An error that names no file names the folder. Of several errors it is
-        the first, raised when all else is drawn.
+        CSV does not have; it names the entry of ``config.yaml``. An error that names no file names
+        the folder. Of several errors it is the first, raised when all else is drawn.
     """
     try:
         return _drawn(folder)
@@ -60,7 +61,7 @@ def _drawn(folder: Path) -> list[Path]:
     written: list[Path] = []
     errors: list[Exception] = []
     for kind in ("figure", "table"):
-        for name, given, stem in _listed(source.config, kind):
+        for index, (name, given, stem) in enumerate(_listed(source.config, kind)):
             try:
                 part = registry.find(kind, name)
                 params = Parameters(part).read_all(given)
@@ -72,6 +73,9 @@ def _drawn(folder: Path) -> list[Path]:
                 else:
                     written += write_table(made, part.title, target)
             except Exception as error:  # The others can still be drawn; it is raised below.
+                if isinstance(error, ConfigError):
+                    entry = f"{folder / 'config.yaml'}: {dotted((f'{kind}s', index, name))}"
+                    error.place = f"{entry}: {error.place}" if error.place else entry
                 errors.append(error)
     if errors:
         raise errors[0]
