@@ -66,6 +66,27 @@ def test_steps_along_a_key_are_paired_on_the_same_data():
     assert (test.low, test.high) == pytest.approx(reference.confidence_interval(0.95))
 
 
+def test_replicates_without_a_row_do_not_lack_what_other_records_tell():
+    # With p = 20 nobody got to the iteration that is chosen, which is not about accuracies anyway.
+    rows = [
+        *({**row, "p": p} for p in (10, 20) for row in hits(FAST)),
+        *course([1.0, 0.1, 0.01], p=10),
+        *course([1.0, 0.1], p=20),
+    ]
+    swept = {"sweep": {"p": [10, 20]}, "algorithms": ("gd",)}
+    for more in ([], [failure(9, p=20)]):
+        at = {"record": "iteration", "iteration": 2}
+        judged = judge([*rows, *more], "mean(gd, iterations) < 5", where=at, **swept)
+        assert only(judged).p is None
+        assert reason(judged) == "no row of the table has a number of iterations."
+    # Of accuracies it would be: one that nobody reached with p = 20.
+    rows = [*({**row, "p": 10} for row in hits(FAST)), failure(0, p=20)]
+    judged = judge(rows, "mean(gd, iterations) < 5", where={"epsilon": 1e-6}, **swept)
+    assert [test.group.get("p") for test in judged.tests] == [10, 20]
+    lost = judge([failure(i) for i in range(3)], "mean(gd, iterations) < 5")
+    assert reason(lost).startswith("3 of 3 replicates of gd have no iterations")
+
+
 def test_a_claim_about_other_records_only_is_open_and_says_so():
     rows = both_accuracies()
     judged = judge(rows, "mean(gd, rate) < 1")

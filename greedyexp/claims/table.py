@@ -143,9 +143,12 @@ class Table:
         return cells
 
     def tells(self, group: Group, metrics: Iterable[str]) -> bool:
-        """Whether the rows of a group are of a kind that has all these measurements."""
+        """Whether the rows of a group are of a kind that has all these measurements.
+
+        A group without keys is of replicates that are not there; they lack what the others tell.
+        """
         keys = tuple(pair for pair in group if pair[0] in self.setting.keys)
-        if not keys:
+        if not keys and (not self.setting.keys or self.kinds.lost.all()):
             return True
         everything = np.arange(len(self.frame))
         rows = everything[self._inside(keys, everything) & ~self.kinds.lost]
