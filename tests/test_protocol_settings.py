@@ -163,6 +163,15 @@ def test_the_command_line_and_profiles_change_one_parameter():
     changed = load(settings, overrides=["protocol.steps=5"])
     assert changed.protocol.params == {"steps": 5, "every": 2, "mode": "gap"}
     assert load(follow(), overrides=["protocol.steps=5"]).protocol.params["steps"] == 5
+    # As the file has it, with the name of the protocol on the way.
+    for source in (settings, follow()):
+        long = load(source, overrides=["protocol.t_follow.steps=5"])
+        assert long.resolved == load(source, overrides=["protocol.steps=5"]).resolved
+    told = message(settings, overrides=["protocol.t_follow.stepps=5"])
+    assert told.endswith("Did you mean 'protocol.t_follow.steps'?")
+    assert "no setting 'protocol.t_once.steps'" in message(
+        settings, overrides=["protocol.t_once.steps=5"]
+    )
     profiles = {"smoke": {"protocol": {"t_follow": {"steps": 3}}}, "deep": {"protocol": "t_once"}}
     profiles["paper"] = {"protocol": {"t_once": {}}}
     settings["profiles"] = profiles

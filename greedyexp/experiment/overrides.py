@@ -127,11 +127,15 @@ def _set_data(doc: Document, rest: str, override: Override) -> bool:
 
 
 def _set_protocol(doc: Document, name: str, value: Document) -> bool:
-    """Set one parameter of the protocol."""
+    """Set one parameter of the protocol, whose own name may stand before it as in the file."""
     written = doc.get(("protocol",))
     entry = read_entry(written or DEFAULT, ("protocol",), "protocol", doc, Mistakes())
     parameters = entry and _part_parameters("protocols", entry)
-    if not parameters or name not in parameters.names:
+    if not parameters:
+        return False
+    if name not in parameters.names:
+        name = name.removeprefix(f"{entry.name}.")
+    if name not in parameters.names:
         return False
     if not isinstance(written, dict) or written[entry.name] is None:
         doc.data["protocol"] = {entry.name: {}}
@@ -244,7 +248,8 @@ def _known_keys(doc: Document) -> Iterator[str]:
         doc.get(("protocol",)) or DEFAULT, ("protocol",), "protocol", doc, Mistakes()
     )
     parameters = protocol and _part_parameters("protocols", protocol)
-    yield from (f"protocol.{name}" for name in (parameters.names if parameters else ()))
+    for name in parameters.names if parameters else ():
+        yield from (f"protocol.{name}", f"protocol.{protocol.name}.{name}")
     for section in ("algorithms", "figures"):
         for entry in read_entries(doc, section, Mistakes()):
             parameters = _part_parameters(section, entry)
