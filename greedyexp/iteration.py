@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from greedyexp.errors import PluginError
+
 
 class Iteration(ABC):
     """An iterative method on G(a) = ||P a - y||^2 / (2 n) + lam ||a||_1, paused between two steps.
@@ -100,6 +102,12 @@ class SteppedIteration(Iteration):
     lam : float >= 0
     start : array (p,), optional
         The first estimate; zero without.
+
+    Raises
+    ------
+    PluginError
+        From every member when a class with an ``__init__`` of its own does not call this one, and
+        from ``advance`` when ``step`` returns something else than an array (p,).
     """
 
     def __init__(self, design, response, lam: float = 0.0, start=None):
@@ -108,21 +116,40 @@ class SteppedIteration(Iteration):
 
     @abstractmethod
     def step(self, coef: np.ndarray) -> np.ndarray:
-        """The estimate (p,) after ``coef``, which must not be written to."""
+        """The estimate (p,) after ``coef``, a copy that may be written to."""
 
     @property
     def coef(self) -> np.ndarray:
-        return self._coef.copy()
+        return self._present.copy()
 
     @property
     def objective(self) -> float:
-        return objective(self.design, self.response, self._coef, self.lam)
+        coef = self._present
+        return objective(self.design, self.response, coef, self.lam)
 
     def advance(self, until: int, target: float = -np.inf) -> None:
         while self.iteration < until and not self.objective <= target:
-            self._coef = self.step(self._coef)
+            self._coef = self._stepped()
             self.iteration += 1
             self._note()
+
+    @property
+    def _present(self) -> np.ndarray:
+        if "_coef" not in vars(self):
+            raise PluginError(
+                f"{type(self).__name__}.__init__ does not call super().__init__(design, response)."
+            )
+        return self._coef
+
+    def _stepped(self) -> np.ndarray:
+        after = self.step(self.coef)
+        if isinstance(after, np.ndarray) and after.shape == self._coef.shape:
+            return after
+        found = f"shape {after.shape}" if isinstance(after, np.ndarray) else type(after).__name__
+        raise PluginError(
+            f"{type(self).__name__}.step must return an array of shape {self._coef.shape},"
+            f" but returned {found}."
+        )
 
 
 def objective(design: np.ndarray, response: np.ndarray, coef: np.ndarray, lam: float) -> float:

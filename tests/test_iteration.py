@@ -14,7 +14,7 @@ from greedyexp.algorithms.proximal_gradient import proximal_gradient
 from greedyexp.algorithms.proximal_gs_coordinate_descent import proximal_gs_coordinate_descent
 from greedyexp.algorithms.rmp import rmp
 from greedyexp.algorithms.ultimate import ultimate
-from greedyexp.errors import DataError
+from greedyexp.errors import DataError, PluginError
 from greedyexp.iteration import SteppedIteration
 from greedyexp.problem import Problem
 from greedyexp.theory import guarantees
@@ -151,6 +151,58 @@ def test_the_printed_example_makes_an_algorithm():
     run.advance(2000)
     exact = np.linalg.lstsq(problem.X[0], problem.y[0], rcond=None)[0]
     assert run.coef == pytest.approx(exact, abs=1e-10)
+
+
+def stepping(step):
+    """An iteration of five features whose step is a function of the estimate."""
+
+    class Tried(SteppedIteration):
+        def step(self, coef):
+            return step(coef)
+
+    problem = one_task(0, 20, 5)
+    return Tried(problem.X[0], problem.y[0])
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [
+        (lambda coef: coef[:, None], r"shape \(5, 1\)"),
+        (lambda coef: coef[:3], r"shape \(3,\)"),
+        (lambda coef: None, "NoneType"),
+        (lambda coef: coef.tolist(), "list"),
+    ],
+)
+def test_a_step_of_another_shape_is_one_sentence(step, found):
+    run = stepping(step)
+    with pytest.raises(PluginError, match=rf"Tried.step must return .* \(5,\), .* {found}\."):
+        run.advance(1)
+    assert (run.iteration, run.coef.shape) == (0, (5,))
+
+
+def test_a_step_may_write_to_what_it_is_given():
+    def double(coef):
+        before = coef.copy()
+        coef += 1
+        return 2 * before + 1
+
+    run = stepping(double)
+    run.advance(3)
+    assert run.coef == pytest.approx(7)
+
+
+@pytest.mark.parametrize("ask", ["coef", "objective", "advance"])
+def test_an_iteration_that_was_not_begun_says_what_is_missing(ask):
+    class Forgetful(SteppedIteration):
+        def __init__(self, problem):
+            self.length = 1.0
+
+        def step(self, coef):
+            return coef
+
+    run = Forgetful(one_task(0, 20, 5))
+    with pytest.raises(PluginError, match=r"Forgetful.__init__ does not call super\(\).__init__"):
+        run.advance(1) if ask == "advance" else getattr(run, ask)
 
 
 def test_watching_begins_with_the_present_estimate():
