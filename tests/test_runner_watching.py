@@ -232,3 +232,14 @@ def test_a_rehearsal_of_data_that_cannot_be_made(lab):
     told = [(label, str(outcome.status), outcome.message) for label, outcome, _ in found]
     assert told == [(f"{lab.tag}_{name}", "error", said) for name in ("median", "ridge")]
     assert f",error,{said}," in rows_of(lab.run(**changes).csv)[0]
+
+
+def test_a_rehearsal_ends_what_takes_longer_than_the_limit(lab):
+    changes = {"algorithms": [f"{lab.tag}_ridge", lab.trouble("spin", below=1.0)]}
+    found = runner.rehearse(lab.experiment(**changes, time_limit=0.5))
+    assert [(label, str(outcome.status), outcome.message) for label, outcome, _ in found] == [
+        (f"{lab.tag}_ridge", "ok", ""),
+        ("trouble", "timeout", "longer than the time limit of 0.5 s"),
+    ]
+    plain = runner.rehearse(lab.experiment(algorithms=[f"{lab.tag}_ridge"]))
+    assert found[0][1].rows == plain[0][1].rows

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     "-n",
     "--dry-run",
     is_flag=True,
-    help="Print the plan, compute one small replicate of each algorithm, write nothing.",
+    help="Print the plan, compute the first replicate of each algorithm on each block of data at"
+    " its full size (a time limit holds), write nothing.",
 )
 @options.verbosity
 @options.shared
@@ -111,7 +112,7 @@ def load_all(
 
 
 def rehearse(experiment: Experiment) -> int:
-    """Print the plan and what one small replicate of each algorithm gave."""
+    """Print the plan and what the first replicate of each algorithm gave."""
     from greedyexp import runner
 
     click.echo(plan.words(experiment))
@@ -120,7 +121,7 @@ def rehearse(experiment: Experiment) -> int:
         (label, outcome.status.value, text.duration(seconds), outcome.message)
         for label, outcome, seconds in tried
     ]
-    click.echo("One small replicate:")
+    click.echo("The first replicate:")
     click.echo(text.table(rows, indent="  "))
     failed = any(outcome.status.failed for _, outcome, _ in tried)
     return failures.SOME_FAILED if failed else failures.DONE
