@@ -24,6 +24,7 @@ def test_new_algorithm_and_generator_run_in_a_new_config(call, tmp_path):
         result = call("new", kind, name, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
     assert len((tmp_path / "mine.py").read_text().splitlines()) <= 20
+    assert 'yields="iterates"' in (tmp_path / "mine.py").read_text()
     command = result.stdout.splitlines()[-1].removeprefix("Next: greedyexp ").split()
     shown = call(*command, cwd=tmp_path)
     assert shown.stdout.startswith("generator mine_too: ")

@@ -103,10 +103,13 @@ def test_what_an_algorithm_makes_must_be_what_the_protocol_takes():
     assert message(base(algorithms=["t_steps"])).endswith(
         "algorithm 't_steps' makes iterates, which protocol 'recovery' does not take."
         " Use protocol t_follow or t_once or trajectory."
+        " What a plugin's algorithm makes is told by @algorithm(..., yields=...)."
     )
     told = message(follow(algorithms=["t_lasso"]))
     assert "algorithms[0]: algorithm 't_lasso' makes estimates, which protocol 't_follow'" in told
-    assert told.endswith("does not take. Use protocol recovery.")
+    assert "does not take. Use protocol recovery. What a plugin's" in told
+    shipped = message(follow(algorithms=["omp"]))
+    assert shipped.endswith("does not take. Use protocol recovery.")
     assert "'t_number' makes a constant, which" in message(follow(algorithms=["t_number"]))
 
 
@@ -167,6 +170,8 @@ def test_the_command_line_and_profiles_change_one_parameter():
     for source in (settings, follow()):
         long = load(source, overrides=["protocol.t_follow.steps=5"])
         assert long.resolved == load(source, overrides=["protocol.steps=5"]).resolved
+    told = message(settings, overrides=["protocol.every=99"])
+    assert told.startswith("--set protocol.every=99: impossible parameters of protocol 't_follow'")
     told = message(settings, overrides=["protocol.t_follow.stepps=5"])
     assert told.endswith("Did you mean 'protocol.t_follow.steps'?")
     assert "no setting 'protocol.t_once.steps'" in message(

@@ -166,11 +166,14 @@ def _refuse_protocol(
     if protocol is None or given == protocol.part.extra["takes"]:
         return
     fitting = [name for name, one in parts("protocol").items() if one.extra["takes"] == given]
+    remedies = [f"Use protocol {' or '.join(fitting)}."] if fitting else []
+    if not part.function.__module__.startswith("greedyexp."):
+        remedies.append("What a plugin's algorithm makes is told by @algorithm(..., yields=...).")
     mistakes.add(
         doc.place(keys),
         f"algorithm '{part.name}' makes {YIELDS[given]}, which protocol '{protocol.part.name}'"
         " does not take.",
-        f"Use protocol {' or '.join(fitting)}." if fitting else "",
+        " ".join(remedies),
     )
 
 
