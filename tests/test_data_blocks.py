@@ -117,10 +117,22 @@ def test_the_command_line_changes_one_block():
     assert [p.params["p"] for p in swept.points] == [4, 4, 5, 5, 64]
     for key in ("p", "data.p", "data.2.p"):
         told = message(settings, overrides=[f"{key}=3"])
-        assert "data is a list of 2 here, so that its blocks are named by number." in told
+        assert (
+            "data is a list of 2 here, so that its blocks are named by number, from 0 to 1." in told
+        )
         assert told.endswith("Such as --set data.1.p=...")
     told = message(settings, overrides=["data.1.thet=3"])
     assert "no setting 'data.1.thet'. Did you mean 'data.1.theta'?" in told
+
+
+def test_a_conflict_is_placed_at_the_change_that_made_it(tmp_path):
+    settings = listed(OVERLAP, WIDE)
+    changes = ["data.0.p=3", "data.1.s=65", "trials=2"]
+    assert message(settings, overrides=changes[::2]).startswith("--set data.0.p=3: impossible data")
+    assert message(settings, overrides=changes[1:]).startswith("--set data.1.s=65: impossible data")
+    # One that the file makes stays there.
+    wrong = listed(OVERLAP | {"s": 99}, WIDE)
+    assert message(wrong, overrides=["data.1.p=32"]).startswith("data[0]")
 
 
 def test_only_chooses_blocks_and_their_points():
@@ -151,6 +163,13 @@ def test_a_profile_replaces_the_list():
     settings = listed(OVERLAP, WIDE) | {"profiles": {"smoke": {"data": [WIDE]}, "deep": {}}}
     assert [p.label for p in load(settings, profile="smoke").points] == ["wide", "wide"]
     assert len(load(settings, profile="deep").points) == 4
+    told = message(settings | {"profiles": {"smoke": {"data": {"p": 12}}}})
+    assert told == (
+        "profiles.smoke.data: data is a list here, which a profile replaces as a whole, but this"
+        " names no generator. Write the whole list."
+    )
+    other = settings | {"profiles": {"smoke": {"data": FILE | {"name": "b"}}}}
+    assert "t_file" in message(other, profile="smoke")
     single = base(figures=None, profiles={"smoke": {"data": [WIDE, OVERLAP]}})
     assert len(load(single, profile="smoke").points) == 4
 

@@ -103,7 +103,9 @@ def read_block(
         resolved["sweep"] = written["sweep"]
     order = [name for name in parameters.names if name in names]
     points = _points(parameters, axes, rows, constant, order)
-    place = doc.place((*keys, "sweep") if order else keys)
+    changed = doc.decided(keys)
+    written = doc.place((*keys, "sweep") if order else keys)
+    place = changed if changed != doc.place(keys) else written
     return _known(label, generator, points, order, resolved, place, mistakes)
 
 

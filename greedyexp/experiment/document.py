@@ -32,6 +32,18 @@ class Document:
                 return self.places[keys[:end]]
         return Place(dotted(keys) or "experiment")
 
+    def decided(self, keys: Keys = ()) -> Place:
+        """Where a conflict among what stands below the key path was made.
+
+        It is the last change of the command line there, or else where the path was written.
+        """
+        changes = [
+            place
+            for known, place in self.places.items()
+            if known[: len(keys)] == keys and place.source.startswith("--")
+        ]
+        return changes[-1] if changes else self.place(keys)
+
     def get(self, keys: Keys):
         """What stands at a key path; None when nothing does."""
         value = self.data

@@ -113,7 +113,8 @@ def _set_data(doc: Document, rest: str, override: Override) -> bool:
         index, _, rest = rest.partition(".")
         if not index.isdecimal() or int(index) >= len(data):
             raise ConfigError(
-                f"data is a list of {len(data)} here, so that its blocks are named by number.",
+                f"data is a list of {len(data)} here, so that its blocks are named by number,"
+                f" from 0 to {len(data) - 1}.",
                 place=override.source,
                 remedy=f"Such as --set data.{len(data) - 1}.{override.key.rpartition('.')[2]}=...",
             )

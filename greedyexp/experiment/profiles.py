@@ -19,7 +19,7 @@ def check_profiles(doc: Document, profile: str, mistakes: Mistakes) -> None:
     Raises
     ------
     ConfigError
-        When there is no profile of that name.
+        When there is no profile of that name, or one changes a single key of a list of data.
     """
     if profile not in PROFILES:
         raise ConfigError(
@@ -52,6 +52,15 @@ def _check_keys(profile: str, changes: dict, doc: Document, mistakes: Mistakes) 
             mistakes.add(
                 place, f"profile '{profile}': unknown key '{key}'.", did_you_mean(key, CHANGEABLE)
             )
+    data, base = changes.get("data"), doc.get(("data",))
+    if isinstance(base, list) and isinstance(data, dict) and "generator" not in data:
+        # Its parts would be missed one by one, as if the file had forgotten them.
+        raise ConfigError(
+            "data is a list here, which a profile replaces as a whole, but this names no"
+            " generator.",
+            place=str(doc.place(("profiles", profile, "data"))),
+            remedy="Write the whole list.",
+        )
 
 
 def apply_profile(doc: Document, profile: str) -> None:

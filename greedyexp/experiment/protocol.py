@@ -97,7 +97,7 @@ def read_measured(
     protocol: Protocol, metrics: list[Part], doc: Document, mistakes: Mistakes
 ) -> list[Measured]:
     """The columns that the protocol gives; none after noting that its parameters exclude these."""
-    part, place = protocol.part, doc.place(_KEYS)
+    part, place = protocol.part, doc.decided(_KEYS)
     with guarded("columns", part, place):
         try:
             return list(part.extra["columns"](metrics, **protocol.spec.params))
