@@ -9,9 +9,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from greedyexp.errors import ConfigError
+from greedyexp.cli.verdicts import summary
+from greedyexp.errors import ConfigError, StorageError
+from greedyexp.frames.notes import origin
 from greedyexp.report import verify
+from greedyexp.report.source import read_source
 
+TABLE = "edited.csv"
 CLAIM = {"id": "often", "quote": "nearly always", "test": "proportion(lasso) > 0.5"}
 CONFIG = {
     "name": "edited",
@@ -27,7 +31,7 @@ CONFIG = {
 def judge(tmp_path):
     """Writes a run of 40 successes whose configuration has the given claims, and judges them."""
     rows = {"p": 64, "algorithm": "lasso", "replicate": range(40), "status": "ok", "support": 1.0}
-    pd.DataFrame(rows).to_csv(tmp_path / "edited.csv", index=False)
+    pd.DataFrame(rows).to_csv(tmp_path / TABLE, index=False)
 
     def written(claims):
         config = copy.deepcopy({**CONFIG, "claims": claims})
@@ -85,3 +89,54 @@ def test_what_is_no_claim_is_refused(judge, tmp_path, claims, words):
         judge(claims)
     assert str(caught.value).startswith(f"{tmp_path / 'config.yaml'}: ")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda frame: frame.assign(support=["abc", *frame["support"][1:]]), "'support' of the"),
+        (lambda frame: frame.assign(status=["OK", *frame["status"][1:]]), "a status 'OK', which"),
+        (
+            lambda frame: frame.assign(replicate=["x", *frame["replicate"][1:]]),
+            "'replicate' of the",
+        ),
+        (lambda frame: frame.drop(columns="support"), "the table has no column 'support'."),
+    ],
+)
+def test_a_damaged_table_is_not_judged(judge, tmp_path, damage, words):
+    assert judge([CLAIM]).judged
+    damage(pd.read_csv(tmp_path / TABLE)).to_csv(tmp_path / TABLE, index=False)
+    (tmp_path / "claims.json").unlink()
+    with pytest.raises(StorageError) as caught:
+        verify(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / TABLE}: ")
+    assert words in str(caught.value)
+    assert not (tmp_path / "claims.json").exists()
+
+
+def counted(folder, done):
+    counts = {"total": 40, "done": done}
+    (folder / "manifest.json").write_text(json.dumps({"replicates": counts}), encoding="utf-8")
+
+
+def test_rows_that_the_manifest_counts_and_the_table_lacks_are_noted(judge, tmp_path):
+    counted(tmp_path, 40)
+    assert judge([CLAIM]).part == ""
+    pd.read_csv(tmp_path / TABLE)[:30].to_csv(tmp_path / TABLE, index=False)
+    found = verify(tmp_path)
+    assert found.part == "30 of 40 replicates"
+    assert summary(found).startswith(f"edited ({tmp_path.name}, only 30 of 40 replicates): 1 claim")
+    assert origin(read_source(tmp_path).context).endswith(", only 30 of 40 replicates")
+    for manifest in ('{"replicates": null}', "[", "{}"):
+        (tmp_path / "manifest.json").write_text(manifest, encoding="utf-8")
+        assert verify(tmp_path).part == ""
+
+
+def test_a_table_of_a_header_alone_is_refused_when_replicates_were_finished(judge, tmp_path):
+    judge([CLAIM])
+    pd.read_csv(tmp_path / TABLE)[:0].to_csv(tmp_path / TABLE, index=False)
+    (judged,) = verify(tmp_path).judged
+    assert judged.verdict.value == "inconclusive"
+    counted(tmp_path, 40)
+    with pytest.raises(StorageError, match="the table has 0 of 40 replicates of the run"):
+        verify(tmp_path)

@@ -34,7 +34,8 @@ def lines(verified: Verified) -> list[str]:
 
 def summary(verified: Verified) -> str:
     """``phase_transition (paper): 3 claims, 2 supported, 1 refuted``."""
-    title = f"{verified.name} ({verified.profile})"
+    part = f", only {verified.part}" if verified.part else ""
+    title = f"{verified.name} ({verified.profile}{part})"
     if not verified.judged:
         return f"{title}: the experiment makes no claims"
     verdicts = [judged.verdict.value for judged in verified.judged]

@@ -26,6 +26,8 @@ class Context:
         stopping time.
     words : dict of str to list of str
         Column to the words that the file sweeps it over, in the order given there.
+    part : str
+        How much of the run the table has, in words; empty for all that is known of.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Context:
     titles: dict[str, str]
     adaptive: bool = False
     words: dict[str, list[str]] = field(default_factory=dict)
+    part: str = ""
 
     def in_order(self, column: str, levels: list[str]) -> list[str]:
         """Words of a column as the file lists them, then others as they come."""

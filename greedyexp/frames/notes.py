@@ -12,9 +12,10 @@ from greedyexp.frames.labels import levels_text
 
 
 def origin(context: Context) -> str:
-    """Paper and figure, experiment and profile."""
+    """Paper and figure, experiment and profile; how much of it, where that is not all."""
     source = f"{context.source} | " if context.source else ""
-    return f"{source}{context.name}, profile {context.profile}"
+    part = f", only {context.part}" if context.part else ""
+    return f"{source}{context.name}, profile {context.profile}{part}"
 
 
 def count_text(fewest: int, most: int) -> str:

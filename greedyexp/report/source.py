@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import yaml
+from pandas.api.types import is_numeric_dtype
 
 from greedyexp import registry
 from greedyexp.errors import StorageError
 from greedyexp.frames.context import Context
 from greedyexp.frames.entries import entries, entry_of
+from greedyexp.frames.records import replicates
+from greedyexp.protocols.outcome import Status
 from greedyexp.report.folders import AGAIN, read_frame, table_of
 from greedyexp.report.outline import refuse_damaged
+
+_ENDINGS = {status.value for status in Status}
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,21 @@ def read_source(folder: Path) -> Source:
     registry.load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
     frame = read_frame(table)
     _refuse_damaged_table(frame, table)
-    return Source(folder, text, config, frame, _context(folder, config, frame))
+    part = _part_of_run(folder, frame)
+    if part and frame.empty:
+        raise StorageError(f"the table has {part} of the run.", place=str(table), remedy=AGAIN)
+    return Source(folder, text, config, frame, _context(folder, config, frame, part))
+
+
+def _part_of_run(folder: Path, frame: pd.DataFrame) -> str:
+    """``3 of 12 replicates`` of a table that has fewer than the manifest counts, else empty."""
+    finished = 0
+    # A run can be read without its manifest.
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        finished = int(manifest["replicates"]["done"])
+    found = len(replicates(frame))
+    return f"{found} of {finished} replicates" if found < finished else ""
 
 
 def _read_config(path: Path) -> tuple[str, dict]:
@@ -78,12 +99,17 @@ def _refuse_damaged_table(frame: pd.DataFrame, table: Path) -> None:
             wrong = f"the table has no column '{name}'."
         elif frame[name].isna().any():
             wrong = f"column '{name}' of the table has empty cells."
+        elif name == "replicate" and not frame.empty and not is_numeric_dtype(frame[name]):
+            wrong = "column 'replicate' of the table is not a number in every row."
+        elif name == "status" and not frame[name].isin(_ENDINGS).all():
+            strange = frame.loc[~frame[name].isin(_ENDINGS), name].iloc[0]
+            wrong = f"the table has a status '{strange}', which no replicate can have."
         else:
             continue
         raise StorageError(wrong, place=str(table), remedy=AGAIN)
 
 
-def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
+def _context(folder: Path, config: dict, frame: pd.DataFrame, part: str) -> Context:
     known = registry.parts("algorithm")
     named = {params.get("label", name): name for name, params in entries(config, "algorithms")}
     labels = dict.fromkeys([*named, *frame["algorithm"].unique()])
@@ -106,6 +132,7 @@ def _context(folder: Path, config: dict, frame: pd.DataFrame) -> Context:
         titles=titles,
         adaptive=adaptive,
         words=_swept_words(config),
+        part=part,
     )
 
 

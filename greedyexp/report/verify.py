@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pandas.api.types import is_numeric_dtype
+
 from greedyexp.claims.evaluation import Judged, evaluate_claims
 from greedyexp.claims.model import BadClaim, Claim, compile_claim, family_of
 from greedyexp.claims.record import as_json, record
@@ -14,6 +16,8 @@ from greedyexp.experiment.claims import ClaimEntry
 from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.experiment.protocol import measured_of
+from greedyexp.protocols.measured import Measured
+from greedyexp.report.folders import AGAIN, table_of
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text
 
@@ -30,6 +34,8 @@ class Verified:
         Empty when the experiment makes no claims.
     contents : dict
         What ``claims.json`` holds.
+    part : str
+        How much of the run the table has, in words; empty for all that is known of.
     """
 
     folder: Path
@@ -37,6 +43,7 @@ class Verified:
     profile: str
     judged: list[Judged]
     contents: dict
+    part: str = ""
 
 
 def verify(folder: Path) -> Verified:
@@ -50,7 +57,8 @@ def verify(folder: Path) -> Verified:
     Raises
     ------
     StorageError
-        When table or configuration are missing or unreadable, or the file cannot be written.
+        When table or configuration are missing, unreadable or damaged, or the file cannot be
+        written.
     ConfigError
         When a claim of the configuration cannot be read.
     """
@@ -70,7 +78,8 @@ def verify(folder: Path) -> Verified:
             place=str(target),
             remedy="Look at free space and permissions, or verify a copy of the folder.",
         ) from None
-    return Verified(folder, source.context.name, source.context.profile, judged, contents)
+    context = source.context
+    return Verified(folder, context.name, context.profile, judged, contents, context.part)
 
 
 def _judged(source: Source) -> list[Judged]:
@@ -82,13 +91,28 @@ def _judged(source: Source) -> list[Judged]:
     try:
         if not isinstance(entries, list):
             raise ConfigError("claims must be a list.")
-        setting = setting_of(config, measured_of(config), source.frame.columns)
+        measured = measured_of(config)
+        _refuse_damaged_measurements(source, measured)
+        setting = setting_of(config, measured, source.frame.columns)
         family = family_of(config)
         claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
     except ConfigError as error:
         error.place = f"{place}: {error.place}" if error.place else place
         raise
     return evaluate_claims(claims, source.frame, setting)
+
+
+def _refuse_damaged_measurements(source: Source, measured: list[Measured]) -> None:
+    """Refuse a table without what the protocol measures, or with words among its numbers."""
+    frame = source.frame
+    for column in [column for column in measured if column.kind != "text"]:
+        if column.name not in frame.columns:
+            wrong = f"the table has no column '{column.name}'."
+        elif column.kind != "key" and not (frame.empty or is_numeric_dtype(frame[column.name])):
+            wrong = f"column '{column.name}' of the table is not a number in every row."
+        else:
+            continue
+        raise StorageError(wrong, place=str(table_of(source.folder)), remedy=AGAIN)
 
 
 def _claim(entry, index: int, setting: Setting, family: str) -> Claim:
