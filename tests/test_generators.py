@@ -179,6 +179,34 @@ def test_unusable_arrays_are_refused_with_the_file_named(tmp_path, arrays, words
     assert "bad.npz" in str(caught.value)
 
 
+def test_constant_columns_are_refused_by_name_only_where_they_are_scaled(tmp_path, arrays):
+    X, y, _ = arrays
+    X = np.column_stack([np.full(len(X), 5.0), X, np.zeros(len(X))])
+    np.savez(tmp_path / "d.npz", X=X, y=y[:, 0])
+    header = "intercept,a,b,c,d,unseen,y"
+    table = np.column_stack([X, y[:, 0]])
+    np.savetxt(tmp_path / "d.csv", table, delimiter=",", header=header, comments="", fmt="%.17g")
+    for name, column in (("d.npz", "feature 0"), ("d.csv", "column 'intercept'")):
+        plain = load(tmp_path / name, standardize=False)
+        assert np.array_equal(plain.X[0], X)
+        with pytest.raises(DataError, match=rf"{column} is constant \(2 such in all\)") as refused:
+            load(tmp_path / name)
+        assert refused.value.remedy.endswith("`standardize: false`.")
+
+
+def test_a_column_that_is_constant_where_it_is_fitted_is_named(tmp_path):
+    rows = "\n".join(f"{int(i == 0)},{i},{i % 3}" for i in range(12))
+    (tmp_path / "d.csv").write_text(f"rare,time,y\n{rows}\n")
+    refused = []
+    for seed in range(8):
+        try:
+            load(tmp_path / "d.csv", seed, test_fraction=0.5)
+        except DataError as error:
+            refused.append(str(error))
+    assert 0 < len(refused) < 8
+    assert all("column 'rare' is constant on the rows that are fitted to" in e for e in refused)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_problem(path: Path, *, response: list[str] | None, truth: Path | None) -> Problem:
-    """A checked problem from a file.
+def read_problem(
+    path: Path, *, response: list[str] | None, truth: Path | None, scaled: bool
+) -> tuple[Problem, list[str]]:
+    """A checked problem from a file, and what to call each of its features.
 
     Parameters
     ----------
@@ -30,6 +32,8 @@ def read_problem(path: Path, *, response: list[str] | None, truth: Path | None) 
         Response columns of a ``.csv``; by default ``y`` and every column that starts with ``y_``.
     truth : Path, optional
         A ``.csv`` with a header, p rows and one column per task.
+    scaled : bool
+        Whether features will be scaled, which constant ones cannot be.
 
     Raises
     ------
@@ -41,16 +45,19 @@ def read_problem(path: Path, *, response: list[str] | None, truth: Path | None) 
     try:
         if path.suffix == ".npz":
             problem = _from_npz(path)
+            names = [f"feature {i}" for i in range(problem.n_features)]
         elif path.suffix == ".csv":
-            problem = _from_csv(path, response, truth)
+            problem, names = _from_csv(path, response, truth)
         else:
             raise DataError("a data file must end in .npz or .csv.")
-        _refuse_constant_columns(problem)
+        if scaled:
+            _refuse_constant_columns(problem, names)
+        _refuse_constant_responses(problem)
     except DataError as error:
         raise DataError(
             error.message, place=error.place or str(path), remedy=error.remedy
         ) from None
-    return problem
+    return problem, names
 
 
 def _from_npz(path: Path) -> Problem:
@@ -88,7 +95,9 @@ def _require(arrays: dict, names: list[str]) -> None:
             )
 
 
-def _from_csv(path: Path, response: list[str] | None, truth: Path | None) -> Problem:
+def _from_csv(
+    path: Path, response: list[str] | None, truth: Path | None
+) -> tuple[Problem, list[str]]:
     table = _read_csv(path)
     names = response or [c for c in table.columns if c == "y" or c.startswith("y_")]
     if not names:
@@ -108,7 +117,8 @@ def _from_csv(path: Path, response: list[str] | None, truth: Path | None) -> Pro
         raise DataError("every column is a response; there is no feature left.")
     values = None if truth is None else _read_csv(truth).to_numpy()
     y = table[names].to_numpy()
-    return as_problem(table[features].to_numpy(), y[:, 0] if len(names) == 1 else y, truth=values)
+    X, y = table[features].to_numpy(), y[:, 0] if len(names) == 1 else y
+    return as_problem(X, y, truth=values), [f"column '{feature}'" for feature in features]
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
@@ -145,16 +155,19 @@ def _read_csv(path: Path) -> pd.DataFrame:
     return table
 
 
-def _refuse_constant_columns(problem: Problem) -> None:
+def _refuse_constant_columns(problem: Problem, names: list[str]) -> None:
     for j, X in enumerate(problem.X[:1] if problem.shared_design else problem.X):
         constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
         if constant.size:
             where = "" if problem.shared_design else f" of task {j}"
             raise DataError(
-                f"feature {constant[0]}{where} is constant ({constant.size} such in all): it"
-                " carries no information and cannot be scaled.",
-                remedy="Remove constant columns.",
+                f"{names[constant[0]]}{where} is constant ({constant.size} such in all), so it"
+                " cannot be centred and scaled.",
+                remedy="Remove constant columns, or give `standardize: false`.",
             )
+
+
+def _refuse_constant_responses(problem: Problem) -> None:
     for j, y in enumerate(problem.y):
         if np.ptp(y) == 0:
             raise DataError(f"the response of task {j} is constant: there is nothing to fit.")

@@ -16,17 +16,21 @@ from greedyexp.registry import generator
 
 
 @lru_cache(maxsize=1)
-def _cached(path: str, response: tuple[str, ...] | None, truth: str | None, _stamp) -> Problem:
+def _cached(
+    path: str, response: tuple[str, ...] | None, truth: str | None, scaled: bool, _stamp
+) -> tuple[Problem, list[str]]:
     return read_problem(
         Path(path),
         response=list(response) if response else None,
         truth=Path(truth) if truth else None,
+        scaled=scaled,
     )
 
 
-def _read(path, response, truth) -> Problem:
+def _read(path, response, truth, scaled) -> tuple[Problem, list[str]]:
     stamps = [Path(p).stat().st_mtime_ns for p in (path, truth) if p and Path(p).exists()]
-    return _cached(path, tuple(response) if response else None, truth, tuple(stamps))
+    named = tuple(response) if response else None
+    return _cached(path, named, truth, scaled, tuple(stamps))
 
 
 def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
@@ -34,21 +38,21 @@ def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
     return [int(n) - round(test_fraction * n) for n in problem.n_samples]
 
 
-def _check(*, path, response, truth, test_fraction, **_):
-    problem = _read(path, response, truth)
+def _check(*, path, response, truth, standardize, test_fraction, **_):
+    problem, _ = _read(path, response, truth, standardize)
     for j, fitted in enumerate(_fitted_rows(problem, test_fraction)):
         if fitted < 2:
             n = problem.n_samples[j]
             raise ValueError(f"task {j} has {n} rows: test_fraction leaves fewer than 2 to fit.")
 
 
-def _shape(*, path, response, truth, test_fraction, **_):
-    problem = _read(path, response, truth)
+def _shape(*, path, response, truth, standardize, test_fraction, **_):
+    problem, _ = _read(path, response, truth, standardize)
     return {**problem.shape, "n_samples": min(_fitted_rows(problem, test_fraction))}
 
 
-def _provides(*, path, response, truth, test_fraction, **_):
-    problem = _read(path, response, truth)
+def _provides(*, path, response, truth, standardize, test_fraction, **_):
+    problem, _ = _read(path, response, truth, standardize)
     traits = {
         "multi_task": problem.n_tasks > 1,
         "truth": problem.truth is not None,
@@ -91,13 +95,13 @@ def file(
     Standardised features have mean 0 and mean square 1 on the rows that are fitted to; the
     coefficients, and the truth given with the file, are then those of the standardised features.
     """
-    whole = _read(path, response, truth)
+    whole, names = _read(path, response, truth, standardize)
     train, test = _split(rng, whole, test_fraction)
     fitted, held = whole.rows(train), whole.rows(test)
     X, y, truth_values = fitted.X, fitted.y, whole.truth
     X_test, y_test = (held.X, held.y) if test_fraction else ((), ())
     if standardize:
-        centres, scales, shifts = _moments(fitted)
+        centres, scales, shifts = _moments(fitted, names)
         X = _scaled(fitted, centres, scales)
         y = tuple(yj - shift for yj, shift in zip(y, shifts, strict=True))
         if test_fraction:
@@ -126,7 +130,7 @@ def _split(rng, problem: Problem, fraction: float):
     return train, test
 
 
-def _moments(problem: Problem):
+def _moments(problem: Problem, names: list[str]):
     centres, scales = [], []
     for j, X in enumerate(problem.X):
         if j and problem.shared_design:
@@ -137,7 +141,7 @@ def _moments(problem: Problem):
         scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
         if not scale.all():
             raise DataError(
-                f"feature {int(np.argmin(scale))} is constant on the rows that are fitted to.",
+                f"{names[np.argmin(scale)]} is constant on the rows that are fitted to.",
                 remedy="Remove features with few distinct values or hold out fewer rows.",
             )
         centres.append(centre)
