@@ -194,6 +194,22 @@ def test_constant_columns_are_refused_by_name_only_where_they_are_scaled(tmp_pat
         assert refused.value.remedy.endswith("`standardize: false`.")
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_values_whose_squares_are_out_of_range_are_refused(tmp_path, arrays, scale, standardize):
+    X, y, _ = arrays
+    sized = X * [1.0, 1.0, scale, 1.0]
+    np.savez(tmp_path / "d.npz", X=sized, y=y[:, 0])
+    table = np.column_stack([sized, y[:, 0]])
+    np.savetxt(tmp_path / "d.csv", table, delimiter=",", header="a,b,c,d,y", comments="")
+    np.savez(tmp_path / "r.npz", X=X, y=y[:, 0] * scale)
+    for name, what in (("d.npz", "feature 2"), ("d.csv", "column 'c'"), ("r.npz", "the response")):
+        with pytest.raises(DataError, match=f"the largest value of {what} is .* out of range"):
+            load(tmp_path / name, standardize=standardize)
+    np.savez(tmp_path / "small.npz", X=X * 1e-100, y=y[:, 0])
+    assert np.isfinite(load(tmp_path / "small.npz", standardize=standardize).X[0]).all()
+
+
 def test_a_column_that_is_constant_where_it_is_fitted_is_named(tmp_path):
     rows = "\n".join(f"{int(i == 0)},{i},{i % 3}" for i in range(12))
     (tmp_path / "d.csv").write_text(f"rare,time,y\n{rows}\n")

@@ -12,6 +12,7 @@ import numpy as np
 
 from greedyexp.errors import DataError, did_you_mean
 from greedyexp.problem import Problem, as_problem
+from greedyexp.theory.spectrum import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,7 @@ def read_problem(
             problem, names = _from_csv(path, response, truth)
         else:
             raise DataError("a data file must end in .npz or .csv.")
+        _refuse_squares_out_of_range(problem, names)
         if scaled:
             _refuse_constant_columns(problem, names)
         _refuse_constant_responses(problem)
@@ -153,6 +155,19 @@ def _read_csv(path: Path) -> pd.DataFrame:
             )
         table[column] = numbers.astype(float)
     return table
+
+
+def _refuse_squares_out_of_range(problem: Problem, names: list[str]) -> None:
+    """Refuse features and responses on which least squares would overflow or see nothing."""
+    for X, y in zip(problem.X, problem.y, strict=True):
+        for name, largest in zip(
+            [*names, "the response"], [*np.abs(X).max(axis=0), np.abs(y).max()], strict=True
+        ):
+            if largest and not SMALLEST < largest < LARGEST:
+                raise DataError(
+                    f"the largest value of {name} is {largest:.1e}, whose square is out of range.",
+                    remedy="Give it in another unit.",
+                )
 
 
 def _refuse_constant_columns(problem: Problem, names: list[str]) -> None:
