@@ -145,7 +145,7 @@ def swept(lams=(0.0, 1e-3, 0.1), algorithms=("rmp",)):
 
 def test_zero_stands_apart_on_a_logarithmic_axis():
     # A run's context has the labels of a sweep beside that of its entry.
-    algorithms = {label: "rmp" for label in ("rmp", *swept()["algorithm"])}
+    algorithms = dict.fromkeys(("rmp", *swept()["algorithm"]), "rmp")
     context = replace(CONTEXT, algorithms=algorithms, titles={"rmp": "Pursuit"})
     figure = epsilon_curve(swept(), context, x="lam")
     axis = figure.axes[0]
