@@ -3,7 +3,7 @@
 import pytest
 
 from greedyexp import shipped
-from greedyexp.experiment import load
+from greedyexp.experiment import load, reload
 from greedyexp.protocols.marks import marks
 
 TRAJECTORIES = [
@@ -23,3 +23,12 @@ def test_claims_name_recorded_iterations_and_accuracies(name):
     for claim in experiment.claims:
         assert set(listed(claim.where.get("iteration", []))) <= recorded, claim.id
         assert set(listed(claim.where.get("epsilon", []))) <= set(params["epsilons"]), claim.id
+
+
+@pytest.mark.parametrize("name", shipped.configs())
+@pytest.mark.parametrize("profile", ["smoke", "quick"])
+def test_a_claim_about_another_profile_does_not_keep_a_run_from_being_read_again(name, profile):
+    experiment = load(shipped.locate(name), profile=profile)
+    again = reload(experiment.resolved, profile=profile)
+    assert again.points == experiment.points
+    assert again.algorithms == experiment.algorithms

@@ -1,6 +1,6 @@
 """The typed model of a YAML experiment."""
 
-from greedyexp.experiment.loading import load
+from greedyexp.experiment.loading import load, reload
 from greedyexp.experiment.model import (
     PROFILES,
     AlgorithmSpec,
@@ -18,4 +18,5 @@ __all__ = [
     "PaperReference",
     "json_schema",
     "load",
+    "reload",
 ]

@@ -143,6 +143,16 @@ def load(
     return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
 
 
+def reload(resolved: dict, *, profile: str) -> Experiment:
+    """The experiment that resolved settings describe, without its claims.
+
+    These were checked when the file was loaded, which has the profiles that a claim may mean.
+    """
+    if isinstance(resolved, dict):
+        resolved = {key: value for key, value in resolved.items() if key != "claims"}
+    return load(resolved, profile=profile)
+
+
 def _open(source: str | Path | dict) -> tuple[Document, Path]:
     """The document and the folder that its relative paths start from."""
     if isinstance(source, dict):

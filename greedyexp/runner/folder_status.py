@@ -155,7 +155,7 @@ def _experiment(folder: Path):
         raise StorageError(
             f"the config of this run cannot be read: {error}.", place=str(config)
         ) from error
-    return experiments.load(content, profile=folder.resolve().name)
+    return experiments.reload(content, profile=folder.resolve().name)
 
 
 def _manifest(folder: Path) -> dict | None:

@@ -143,7 +143,7 @@ def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
 
 def _whole(experiment):
     """The experiment before ``only`` narrowed it."""
-    return experiments.load(experiment.resolved, profile=experiment.profile)
+    return experiments.reload(experiment.resolved, profile=experiment.profile)
 
 
 def _compute(
