@@ -7,10 +7,10 @@ import numpy as np
 from greedyexp.errors import DataError
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.smoothness import squared
-from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
+from greedyexp.theory.spectrum import EPS, checked_design, spectrum
 
 
-def lojasiewicz_l2(design, *, known: Spectrum | None = None) -> Constant:
+def lojasiewicz_l2(design) -> Constant:
     """mu2L, the smallest nonzero eigenvalue of P P^T / n (Lojasiewicz inequality, l2 norm).
 
     It equals mu2 = lambda_min(P^T P) / n, strong convexity in the l2 norm, when the columns are
@@ -23,8 +23,6 @@ def lojasiewicz_l2(design, *, known: Spectrum | None = None) -> Constant:
     ----------
     design : array (n, p)
         P.
-    known : Spectrum, optional
-        Of the same design, if at hand.
 
     Raises
     ------
@@ -36,7 +34,7 @@ def lojasiewicz_l2(design, *, known: Spectrum | None = None) -> Constant:
     Moucer, Taylor & Bach (2024), Section 2.1, Proposition 4, Lemmas 1 and 2.
     """
     P = checked_design(design)
-    known = known or spectrum(P)
+    known = spectrum(P)
     return squared(known.smallest, known.error, len(P))
 
 

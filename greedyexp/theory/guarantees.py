@@ -23,7 +23,7 @@ from greedyexp.theory.curvature import lojasiewicz_l2
 from greedyexp.theory.guarantee import Guarantee, Optimum
 from greedyexp.theory.l1_relaxation import curvature_l1_sdp, relaxation_fits
 from greedyexp.theory.smoothness import SMOOTHNESS, smoothness_l1, smoothness_l2
-from greedyexp.theory.spectrum import Spectrum, spectrum
+from greedyexp.theory.spectrum import spectrum
 
 # The relaxation over dependent columns of a higher rank takes minutes.
 LARGEST_RANK = 80
@@ -166,12 +166,12 @@ def _start(problem: Problem) -> np.ndarray:
 
 
 def _independent(P: np.ndarray) -> bool:
-    return P.shape[1] <= P.shape[0] and _spectrum(P).rank == P.shape[1]
+    return P.shape[1] <= P.shape[0] and spectrum(P).rank == P.shape[1]
 
 
 def _eigenvalue(P: np.ndarray) -> Constant:
     """The smallest nonzero eigenvalue of P^T P / n."""
-    return lojasiewicz_l2(P, known=_spectrum(P))
+    return lojasiewicz_l2(P)
 
 
 def _l1_curvature(P: np.ndarray) -> Constant:
@@ -179,22 +179,12 @@ def _l1_curvature(P: np.ndarray) -> Constant:
     return _remembered_curvature(P.tobytes(), P.shape)
 
 
-def _spectrum(P: np.ndarray) -> Spectrum:
-    return _remembered_spectrum(P.tobytes(), P.shape)
-
-
-@lru_cache(REMEMBERED)
-def _remembered_spectrum(content: bytes, shape: tuple[int, int]) -> Spectrum:
-    return spectrum(np.frombuffer(content).reshape(shape))
-
-
 @lru_cache(REMEMBERED)
 def _remembered_curvature(content: bytes, shape: tuple[int, int]) -> Constant:
     P = np.frombuffer(content).reshape(shape)
-    known = _remembered_spectrum(content, shape)
-    p, rank = shape[1], known.rank
-    simple = lojasiewicz_l2(P, known=known) / p
+    p, rank = shape[1], spectrum(P).rank
+    simple = lojasiewicz_l2(P) / p
     if not relaxation_fits(rank, p) or (rank < p and rank > LARGEST_RANK):
         return simple
-    relaxed = curvature_l1_sdp(P, known=known)
+    relaxed = curvature_l1_sdp(P)
     return relaxed if relaxed.lower >= simple.lower else simple

@@ -25,7 +25,7 @@ MOST_FACETS = 200_000
 HULL = 1e-11
 
 
-def curvature_l1(design, *, known: Spectrum | None = None) -> Constant:
+def curvature_l1(design) -> Constant:
     """mu1, or mu1L when columns are dependent.
 
     Independent columns: 1 / (n mu1) is the largest v^T (P^T P)^-1 v over all sign vectors.
@@ -36,8 +36,6 @@ def curvature_l1(design, *, known: Spectrum | None = None) -> Constant:
     ----------
     design : array (n, p)
         P, with at most 20 columns, or of a rank so small that the hull can be listed.
-    known : Spectrum, optional
-        Of the same design, if at hand.
 
     Returns
     -------
@@ -55,7 +53,7 @@ def curvature_l1(design, *, known: Spectrum | None = None) -> Constant:
     Moucer, Taylor & Bach (2024), Lemmas 1 to 3, Appendix C.1.
     """
     P = checked_design(design)
-    known = known or spectrum(P)
+    known = spectrum(P)
     p, rank = P.shape[1], known.rank
     if not enumeration_fits(rank, p):
         raise DataError(

@@ -25,7 +25,7 @@ from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 LARGEST_SYSTEM = 8000
 
 
-def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None) -> Constant:
+def curvature_l1_sdp(design, *, tol: float = 1e-6) -> Constant:
     """mu1_sdp, a lower bound on mu1 (independent columns) or on mu1L (dependent ones).
 
     mu1 = (1/n) min ||P z||^2 over ||z||_1 = 1 is at most pi / 2 times as large; for mu1L = (1/n)
@@ -38,8 +38,6 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None
         zero.
     tol : float in [1e-10, 1)
         Aim of the relative distance of the bounds; nearly dependent columns can leave more.
-    known : Spectrum, optional
-        Of the same design, if at hand.
 
     Returns
     -------
@@ -59,7 +57,7 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6, known: Spectrum | None = None
     """
     check_tol(tol)
     P = checked_design(design)
-    known = known or spectrum(P)
+    known = spectrum(P)
     p, rank = P.shape[1], known.rank
     if not relaxation_fits(rank, p):
         raise DataError(

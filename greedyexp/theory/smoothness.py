@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.theory.constant import Constant
-from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
+from greedyexp.theory.spectrum import EPS, checked_design, spectrum
 
 
-def smoothness_l2(design, *, known: Spectrum | None = None) -> Constant:
+def smoothness_l2(design) -> Constant:
     """L2 = lambda_max(P^T P) / n, smoothness in the l2 norm.
 
     Parameters
     ----------
     design : array (n, p)
         P.
-    known : Spectrum, optional
-        Of the same design, if at hand.
 
     Raises
     ------
@@ -28,7 +26,7 @@ def smoothness_l2(design, *, known: Spectrum | None = None) -> Constant:
     Moucer, Taylor & Bach (2024), Section 2.1.
     """
     P = checked_design(design)
-    known = known or spectrum(P)
+    known = spectrum(P)
     return squared(known.values[0], known.error, len(P))
 
 

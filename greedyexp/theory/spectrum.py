@@ -10,6 +10,7 @@ rule of their own, and gaps and guarantees agree to rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import linalg
@@ -23,6 +24,8 @@ EPS = float(np.finfo(float).eps)
 RANK_MARGIN = 10.0
 # Numbers whose squares overflow or vanish.
 LARGEST, SMALLEST = 1e140, 1e-140
+# The optimum, the constants and some methods ask for that of one design, for each algorithm anew.
+REMEMBERED = 4
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,19 @@ def checked_design(design) -> np.ndarray:
 
 
 def spectrum(P: np.ndarray) -> Spectrum:
-    """Decompose a checked design.
+    """Decompose a checked design; that of the last few is remembered, and must not be written to.
 
     The error is proved from the decomposition found, not from trust in how it was found: with
     R = P - U S V^T and columns of U and V that are orthonormal but for eta_u and eta_v,
     |s_i(P) - s_i| <= ||R||_F + s_i (eta_u + eta_v + eta_u eta_v) (Weyl; Ostrowski). The rounding
     of R itself, at most (m + 2) eps ||U||_F ||S V^T||_F, is added.
     """
+    return _decomposed(P.tobytes(), P.shape)
+
+
+@lru_cache(REMEMBERED)
+def _decomposed(content: bytes, shape: tuple[int, int]) -> Spectrum:
+    P = np.frombuffer(content).reshape(shape)
     U, s, Vt = linalg.svd(P, full_matrices=False, check_finite=False)
     m = len(s)
     scaled = s[:, None] * Vt
