@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+
+from greedyexp.losses.loss import Loss
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,14 @@ class Path:
         Whether the estimate carries the algorithm's certificate.
     message : str
         What a user should know of the run; empty when there is nothing to say.
+    loss : Loss, optional
+        What was minimised, bound to the rows fitted to.
+    dense : array (m, q), optional
+        The coefficients of the loss that are in every model.
+    facts : dict of str to array (m,)
+        What else is known of each estimate, such as how many features were removed on the way.
+    history : dict of str to array, optional
+        What the algorithm did, one entry of each array for each of its steps.
     """
 
     coef: np.ndarray
@@ -32,6 +42,10 @@ class Path:
     objective: np.ndarray
     converged: np.ndarray
     message: str = ""
+    loss: Loss | None = None
+    dense: np.ndarray | None = None
+    facts: dict[str, np.ndarray] = field(default_factory=dict)
+    history: dict[str, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.coef)
@@ -39,12 +53,14 @@ class Path:
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
         """The estimates at these places, in this order, with what is known of them."""
         index = np.asarray(index)
-        return Path(
-            self.coef[index],
-            {name: values[index] for name, values in self.grid.items()},
-            self.objective[index],
-            self.converged[index],
-            self.message,
+        return replace(
+            self,
+            coef=self.coef[index],
+            grid={name: values[index] for name, values in self.grid.items()},
+            objective=self.objective[index],
+            converged=self.converged[index],
+            dense=None if self.dense is None else self.dense[index],
+            facts={name: values[index] for name, values in self.facts.items()},
         )
 
 

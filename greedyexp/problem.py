@@ -18,7 +18,8 @@ class Problem:
     Parameters
     ----------
     X : tuple of r arrays, each (n_j, p)
-        Designs. Tasks that share one design hold the same object r times.
+        Designs, or CSR arrays of scipy.sparse. Tasks that share one design hold the same object r
+        times.
     y : tuple of r arrays, each (n_j,)
         Responses.
     truth : array (p, r), optional
@@ -33,6 +34,12 @@ class Problem:
         Rows held out from fitting; empty when there are none.
     start : array (p, r), optional
         Where iterative methods begin; zero when there is none.
+    chains, chains_test : int arrays (c,), optional
+        Of sequences of labelled words: the lengths of the chains that the rows of X and X_test
+        are one after the other. Tasks are the classes then, y_j is 1 where a word is of class j
+        and 0 elsewhere, and all tasks share the design.
+    feature_names, class_names : tuples of str
+        What the columns of X and the tasks stand for; empty when they have no names.
     """
 
     X: tuple[np.ndarray, ...]
@@ -44,6 +51,10 @@ class Problem:
     X_test: tuple[np.ndarray, ...] = ()
     y_test: tuple[np.ndarray, ...] = ()
     start: np.ndarray | None = None
+    chains: np.ndarray | None = None
+    chains_test: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
+    class_names: tuple[str, ...] = ()
 
     @property
     def n_features(self) -> int:

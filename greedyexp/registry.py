@@ -125,6 +125,7 @@ def algorithm(
     requires: Iterable[str] = (),
     check: Callable[..., None] | None = None,
     theory: Callable | None = None,
+    theory_requires: Iterable[str] = ("noise_std",),
     yields: str = "estimates",
     guarantee: Callable | None = None,
     prediction: Callable | None = None,
@@ -149,6 +150,8 @@ def algorithm(
         the check reads by ``shape[...]``, the check ends there.
     theory : callable, optional
         ``theory(problem, **parameters) -> grid`` of one point, the tuning that theory prescribes.
+    theory_requires : iterable of str
+        Traits a problem must have for that.
     yields : {"estimates", "iterates", "constant"}
         What the function returns; only protocols that take it can evaluate the algorithm.
     guarantee : callable, optional
@@ -165,6 +168,7 @@ def algorithm(
         extra = {
             "check": check,
             "theory": theory,
+            "theory_requires": tuple(theory_requires),
             "yields": yields,
             "guarantee": guarantee,
             "prediction": prediction,
@@ -220,11 +224,14 @@ def metric(
     binary: bool = False,
     title: str | None = None,
     requires: Iterable[str] = (),
+    of: str = "coef",
 ):
     """Register ``function(problem, coef) -> array (...)`` as a metric.
 
     ``coef`` has shape (..., p, r): the metric is computed for every estimate of a path at once. A
     metric is listed by its name alone, so keyword-only arguments need a default, which stands.
+    One of a path is ``function(problem, path) -> array (m,)``, for what is not told by the
+    coefficients alone: the objective, dense coefficients, the loss, what happened on the way.
 
     Parameters
     ----------
@@ -234,7 +241,11 @@ def metric(
         Direction of improvement; None for a description that has none, such as a support size.
     binary : bool
         Whether it is a success: its values are 0 and 1.
+    of : {"coef", "path"}
+        What it is computed from.
     """
+    if of not in ("coef", "path"):
+        raise PluginError(f"metric '{name}': of must be 'coef' or 'path'.")
     if better not in ("higher", "lower", None):
         raise PluginError(f"metric '{name}': better must be 'higher', 'lower' or None.")
 
@@ -247,7 +258,7 @@ def metric(
                     place=inspect.getsourcefile(function),
                     remedy="Give it a default.",
                 )
-        extra = {"better": better, "binary": binary}
+        extra = {"better": better, "binary": binary, "of": of}
         _register(Part("metric", name, function, title or name, "", tuple(requires), extra))
         return function
 

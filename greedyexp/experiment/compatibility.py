@@ -25,6 +25,7 @@ _NEEDS = {
     "noise_std": ("the noise level", "does not give it"),
     "test_rows": ("rows held out for testing", "holds out none"),
     "labels": ("class labels as responses", "gives none"),
+    "chains": ("sequences of labelled words", "makes none"),
 }
 
 
@@ -71,7 +72,8 @@ def refuse_tuning(
                 "Use oracle or cv.",
             )
         else:
-            _refuse("tuning 'theory'", "noise_std", data, keys, doc, mistakes)
+            for trait in part.extra["theory_requires"]:
+                _refuse("tuning 'theory'", trait, data, keys, doc, mistakes)
 
 
 def refuse_parameters(

@@ -11,6 +11,7 @@ from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.measuring import measure
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.registry import Part, protocol
@@ -67,7 +68,7 @@ def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcom
 
 def _best(problem: Problem, path: Path, metrics: Sequence[Part]) -> dict:
     """Each metric at its own best point; without a direction, where the first with one is best."""
-    along = [np.asarray(metric.function(problem, path.coef)) for metric in metrics]
+    along = [measure(metric, problem, path) for metric in metrics]
     points = [_best_point(a, m.extra["better"]) for a, m in zip(along, metrics, strict=True)]
     reference = next((point for point in points if point is not None), len(path) - 1)
     return {

@@ -1,0 +1,1 @@
+"""Convex smooth losses bound to data: values, derivatives and minimisers over a support."""

@@ -1,0 +1,177 @@
+"""What greedy selection asks of a convex smooth function of the data, and of its minimisers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Largest |gradient| over the free coefficients that a restricted minimiser may leave, relative to
+# ``Loss.scale``.
+TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """A minimiser of a loss over the coefficients of a support.
+
+    Parameters
+    ----------
+    params : array (d + q,)
+        Selectable coefficients, exact zeros off the support, then the dense ones.
+    value : float
+        The loss there.
+    gradient : array (d + q,)
+        Its gradient there.
+    converged : bool
+        Whether the gradient over the free coefficients is below the tolerance.
+    message : str
+        Why there is no certificate, a sentence; empty when all is well.
+    """
+
+    params: np.ndarray
+    value: float
+    gradient: np.ndarray
+    converged: bool
+    message: str = ""
+
+
+class Loss(ABC):
+    """A convex smooth function Q of d = p r selectable coefficients and q dense ones.
+
+    Coefficients are a vector ``params`` (d + q,): the matrix (p, r) of selectable ones row by row,
+    then the dense ones (an intercept, the transitions of a chain), which are in every model and
+    never selected or removed. Q is a mean over samples plus ``ridge / 2`` times the squared norm
+    of what the loss says it penalises.
+
+    Attributes
+    ----------
+    shape : pair of int
+        (p, r).
+    n_dense : int
+        q.
+    n_samples : int
+        What Q is a mean over; ``n_samples * Q`` is the sum that papers print.
+    ridge : float >= 0
+    scale : float > 0
+        What gradients are compared with: max |gradient| at the best fit without any feature.
+    """
+
+    shape: tuple[int, int]
+    n_dense: int = 0
+    n_samples: int
+    ridge: float = 0.0
+    scale: float
+
+    @property
+    def size(self) -> int:
+        """d, the number of selectable coefficients."""
+        return self.shape[0] * self.shape[1]
+
+    @abstractmethod
+    def value(self, params: np.ndarray) -> float:
+        """Q."""
+
+    @abstractmethod
+    def gradient(self, params: np.ndarray) -> np.ndarray:
+        """Gradient of Q, shape (d + q,)."""
+
+    @abstractmethod
+    def curvature(self, params: np.ndarray) -> np.ndarray:
+        """Second derivative of Q along each coordinate, shape (d + q,)."""
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> np.ndarray:
+        """Upper bound of ``curvature`` over all params, shape (d + q,)."""
+
+    @abstractmethod
+    def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All one-dimensional minima: steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,)."""
+
+    @abstractmethod
+    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+        """The minimiser over the coefficients ``support`` and the dense ones.
+
+        Parameters
+        ----------
+        support : sequence of int in [0, d)
+        start : array (d + q,), optional
+            Where to begin; what it has off the support is dropped.
+        """
+
+    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+        """Q(b - b_i e_i) - Q(b) for each i of the support, the others as they are."""
+        value = self.value(params)
+        costs = np.empty(len(support))
+        for place, index in enumerate(support):
+            without = params.copy()
+            without[index] = 0.0
+            costs[place] = self.value(without) - value
+        return costs
+
+    def fit(self) -> Fit:
+        """The minimiser over no feature, ready to take some."""
+        return Fit(self)
+
+
+class Fit:
+    """The minimiser of a loss over a support that grows and shrinks.
+
+    This one minimises anew at each change, from where it stands; a loss with a factorisation to
+    keep returns its own from ``Loss.fit``.
+
+    Attributes
+    ----------
+    loss : Loss
+    support : list of int
+        In the order of entry.
+    params : array (d + q,)
+        The present minimiser.
+    value : float
+        The loss there.
+    converged : bool
+        Whether the present minimiser carries its certificate.
+    message : str
+        What a user should know of it; empty when all is well.
+    """
+
+    def __init__(self, loss: Loss):
+        self.loss = loss
+        self.support: list[int] = []
+        self._minimise(None)
+
+    def add(self, features: Sequence[int]) -> None:
+        """Take features into the support and minimise."""
+        self.support.extend(int(feature) for feature in features)
+        self._minimise(self.params)
+
+    def remove(self, features: Sequence[int]) -> None:
+        """Take features out of the support and minimise."""
+        gone = set(features)
+        self.support = [feature for feature in self.support if feature not in gone]
+        self._minimise(self.params)
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """Gradient over the selectable coefficients (d,), zero on the support."""
+        gradient = self._gradient[: self.loss.size].copy()
+        gradient[self.support] = 0.0
+        return gradient
+
+    def gains(self) -> np.ndarray:
+        """Q(b) - min_a Q(b + a e_j) for every feature (d,), zero on the support."""
+        gains = self.loss.coordinate_minima(self.params)[1]
+        gains[self.support] = 0.0
+        return gains
+
+    def removal_costs(self) -> np.ndarray:
+        """Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
+        return self.loss.removal_costs(self.params, self.support)
+
+    def _minimise(self, start: np.ndarray | None) -> None:
+        found = self.loss.minimise(self.support, start)
+        self.params, self.value, self._gradient = found.params, found.value, found.gradient
+        self.converged, self.message = found.converged, found.message
