@@ -68,7 +68,8 @@ def solve(
     name : str
         An algorithm: ``greedyexp list algorithms``.
     X : array (n, p), or list of r arrays (n_j, p)
-        Designs; used as given, neither centred nor scaled.
+        Designs, or sparse arrays for an algorithm that takes them; used as given, neither centred
+        nor scaled.
     y : array (n,), array (n, r), or list of r arrays (n_j,)
         Responses.
     tuning : {"end", "cv", "theory"}
@@ -157,6 +158,10 @@ def _is_number(value) -> bool:
 
 
 def _refuse_missing_traits(part: registry.Part, problem: Problem) -> None:
+    if problem.sparse_design and not part.extra["takes_sparse"]:
+        raise DataError(
+            f"algorithm '{part.name}' takes no sparse design.", remedy="Give X.toarray()."
+        )
     if "multi_task" in part.requires and problem.n_tasks == 1:
         raise DataError(
             f"algorithm '{part.name}' needs several tasks but the data have one.",

@@ -29,9 +29,9 @@ class Part:
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
     extra : dict
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
-        (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``
-        and ``prediction`` (algorithms), ``takes``, ``metrics`` and ``columns`` (protocols),
-        ``better``, ``binary`` and ``of`` (metrics), ``columns`` (figures, tables).
+        (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,
+        ``prediction`` and ``takes_sparse`` (algorithms), ``takes``, ``metrics`` and ``columns``
+        (protocols), ``better``, ``binary`` and ``of`` (metrics), ``columns`` (figures, tables).
     """
 
     kind: str

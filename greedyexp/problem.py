@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from greedyexp.errors import DataError
 
@@ -18,8 +19,8 @@ class Problem:
     Parameters
     ----------
     X : tuple of r arrays, each (n_j, p)
-        Designs, or CSR arrays of scipy.sparse. Tasks that share one design hold the same object r
-        times.
+        Designs, or CSR arrays of scipy.sparse in canonical form. Tasks that share one design hold
+        the same object r times.
     y : tuple of r arrays, each (n_j,)
         Responses.
     truth : array (p, r), optional
@@ -74,6 +75,11 @@ class Problem:
         return all(X is self.X[0] for X in self.X)
 
     @property
+    def sparse_design(self) -> bool:
+        """Whether a design, of rows fitted to or held out, is a sparse array."""
+        return any(sparse.issparse(X) for X in (*self.X, *self.X_test))
+
+    @property
     def shape(self) -> dict:
         """``n_tasks``, ``n_samples`` (the fewest of a task), ``n_features``, ``shared_design``."""
         return {
@@ -90,15 +96,15 @@ class Problem:
         The broadcast axis has stride zero, so kernels must not write to it.
         """
         if self.shared_design:
-            one = self.X[0].T @ self.X[0] / len(self.X[0])
+            one = _gram(self.X[0])
             return np.broadcast_to(one, (self.n_tasks, *one.shape))
-        return np.stack([X.T @ X / len(X) for X in self.X])
+        return np.stack([_gram(X) for X in self.X])
 
     @cached_property
     def correlation(self) -> np.ndarray:
         """c_j = X_j^T y_j / n_j, shape (r, p)."""
         if self.shared_design:
-            return np.stack(self.y) @ self.X[0] / len(self.X[0])
+            return np.stack(self.y) @ self.X[0] / self.X[0].shape[0]
         return np.stack([X.T @ y / len(y) for X, y in zip(self.X, self.y, strict=True)])
 
     @cached_property
@@ -107,13 +113,30 @@ class Problem:
         return np.array([y @ y / len(y) for y in self.y])
 
     def rows(self, keep: Sequence[np.ndarray]) -> Problem:
-        """The problem restricted to the given row indices of each task (no truth is lost)."""
+        """The problem restricted to the given row indices of each task (no truth is lost).
+
+        Raises
+        ------
+        DataError
+            When the rows are words of chains, which mean nothing alone.
+        """
+        if self.chains is not None:
+            raise DataError("the words of a chain cannot be taken apart, as folds of rows do.")
         if self.shared_design and all(k is keep[0] for k in keep):
             X = (self.X[0][keep[0]],) * self.n_tasks
         else:
             X = tuple(X[k] for X, k in zip(self.X, keep, strict=True))
         y = tuple(y[k] for y, k in zip(self.y, keep, strict=True))
-        return Problem(X, y, self.truth, self.noise_std, self.sparsity, start=self.start)
+        return Problem(
+            X,
+            y,
+            self.truth,
+            self.noise_std,
+            self.sparsity,
+            start=self.start,
+            feature_names=self.feature_names,
+            class_names=self.class_names,
+        )
 
 
 def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
@@ -121,8 +144,8 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
 
     Parameters
     ----------
-    X : array (n, p) or list of r arrays (n_j, p)
-        One design for all tasks, or one for each.
+    X : array or sparse array (n, p), or list of r such (n_j, p)
+        One design for all tasks, or one for each. Sparse ones become CSR arrays in canonical form.
     y : array (n,), array (n, r) with one design, or list of r arrays (n_j,)
         Responses.
     truth : array (p,) or (p, r), optional
@@ -175,8 +198,26 @@ def _vector(value, name: str) -> np.ndarray:
     return _finite(value, name, ndim=1)
 
 
-def _matrix(value, name: str) -> np.ndarray:
-    return _finite(value, name, ndim=2)
+def _matrix(value, name: str) -> np.ndarray | sparse.csr_array:
+    if not sparse.issparse(value):
+        return _finite(value, name, ndim=2)
+    if value.ndim != 2:
+        raise DataError(f"{name} has {value.ndim} dimension(s); 2 expected.")
+    if 0 in value.shape:
+        raise DataError(f"{name} is empty.")
+    # A copy, since bringing it into canonical form works in place.
+    design = sparse.csr_array(value, copy=True)
+    design.sum_duplicates()
+    if design.nnz:
+        design.data = _finite(design.data, f"{name}.data", ndim=1)
+    else:
+        design.data = np.zeros(0)
+    return design
+
+
+def _gram(X: np.ndarray | sparse.csr_array) -> np.ndarray:
+    product = X.T @ X / X.shape[0]
+    return product.toarray() if sparse.issparse(product) else product
 
 
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:

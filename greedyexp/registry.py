@@ -129,6 +129,7 @@ def algorithm(
     yields: str = "estimates",
     guarantee: Callable | None = None,
     prediction: Callable | None = None,
+    takes_sparse: bool = False,
 ):
     """Register ``function(problem, *, parameters)`` as an algorithm.
 
@@ -160,6 +161,9 @@ def algorithm(
     prediction : callable, optional
         ``prediction(n, p) -> float or None``, the rate that random designs of n rows and p columns
         approach.
+    takes_sparse : bool
+        Whether designs may be CSR arrays of scipy.sparse (trait ``sparse``); it is never called
+        with one otherwise.
     """
     if yields not in YIELDS:
         raise PluginError(f"algorithm '{name}': yields must be one of {', '.join(YIELDS)}.")
@@ -172,6 +176,7 @@ def algorithm(
             "yields": yields,
             "guarantee": guarantee,
             "prediction": prediction,
+            "takes_sparse": takes_sparse,
         }
         _register(Part("algorithm", name, function, title or name, paper, tuple(requires), extra))
         return function

@@ -31,14 +31,15 @@ _NEEDS = {
 
 def _missing_at(trait: str, block: Block) -> str | None:
     """Where the trait is missing: a phrase, empty for everywhere, None for nowhere."""
-    lacking = [
-        point
-        for point, traits in zip(block.points, block.traits, strict=True)
-        if trait not in traits
-    ]
-    if not lacking:
+    return _where([trait not in traits for traits in block.traits], block)
+
+
+def _where(concerned: list[bool], block: Block) -> str | None:
+    """Which points of a block: a phrase, empty for all of them, None for none."""
+    points = [point for point, one in zip(block.points, concerned, strict=True) if one]
+    if not points:
         return None
-    return "" if len(lacking) == len(block.points) else f" at {describe(lacking[0], block.swept)}"
+    return "" if len(points) == len(block.points) else f" at {describe(points[0], block.swept)}"
 
 
 def _refuse(
@@ -53,9 +54,23 @@ def _refuse(
 
 
 def refuse_part(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
-    """Note every trait that an algorithm or a metric needs and the data lack."""
+    """Note every trait that an algorithm or a metric needs and the data lack, or cannot take."""
     for trait in part.requires:
         _refuse(f"{part.kind} '{part.name}'", trait, data, keys, doc, mistakes)
+    if part.kind == "algorithm" and not part.extra["takes_sparse"]:
+        _refuse_sparse(part, data, keys, doc, mistakes)
+
+
+def _refuse_sparse(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
+    for block in data.blocks:
+        where = _where(["sparse" in traits for traits in block.traits], block)
+        if where is not None:
+            mistakes.add(
+                doc.place(keys),
+                f"algorithm '{part.name}' takes no sparse design but {block.named} makes"
+                f" one{where}.",
+            )
+            return
 
 
 def refuse_tuning(
