@@ -41,7 +41,7 @@ def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
 )
 def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Share of test rows whose largest prediction is not that of their class."""
-    wrong, _ = _argmax_wrong(problem, coef)
+    wrong, _ = wrong_rows(problem, coef)
     return wrong.mean(axis=-1)
 
 
@@ -53,7 +53,7 @@ def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
 )
 def argmax_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Variance over the r classes of the error on the rows of each, with divisor r - 1."""
-    wrong, labels = _argmax_wrong(problem, coef)
+    wrong, labels = wrong_rows(problem, coef)
     errors = [wrong[..., labels == task].mean(axis=-1) for task in range(problem.n_tasks)]
     return np.stack(errors, axis=-1).var(axis=-1, ddof=1)
 
@@ -67,8 +67,14 @@ def _task_errors(problem: Problem, coef: np.ndarray) -> np.ndarray:
     return np.stack(errors, axis=-1)
 
 
-def _argmax_wrong(problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each test row is wrongly classified, shape (..., n), and its class, shape (n,)."""
+def wrong_rows(problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each test row is wrongly classified, shape (..., n), and its class, shape (n,).
+
+    Raises
+    ------
+    DataError
+        When tasks do not share the test rows, or these are not of one class each, all met.
+    """
     if any(X is not problem.X_test[0] for X in problem.X_test):
         raise DataError("the classes of a row can be compared only when all tasks share the rows.")
     members = np.stack([_truth(problem, task) > 0.5 for task in range(problem.n_tasks)])

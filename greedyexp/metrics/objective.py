@@ -1,0 +1,33 @@
+"""What an algorithm minimises, at its estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.errors import DataError
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.registry import metric
+
+
+@metric("objective", better="lower", title="objective", of="path")
+def objective(problem: Problem, path: Path) -> np.ndarray:
+    """What the algorithm says it minimises: of a loss the mean over samples, with its ridge."""
+    return np.array(path.objective, dtype=float)
+
+
+@metric("total_objective", better="lower", title="objective, sum over samples", of="path")
+def total_objective(problem: Problem, path: Path) -> np.ndarray:
+    """The objective times the number of samples, as papers print it.
+
+    Raises
+    ------
+    DataError
+        When the algorithm names no loss, and so not what its objective is a mean over.
+    """
+    if path.loss is None:
+        raise DataError(
+            "metric 'total_objective' needs an algorithm that names its loss.",
+            remedy="Use metric 'objective'.",
+        )
+    return path.loss.n_samples * objective(problem, path)

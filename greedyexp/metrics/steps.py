@@ -1,0 +1,38 @@
+"""How many steps forward and backward led to an estimate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.errors import DataError
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.registry import metric
+
+
+@metric("additions", better=None, title="additions", of="path")
+def additions(problem: Problem, path: Path) -> np.ndarray:
+    """Number of features added so far, those removed again included."""
+    return _fact("additions", path)
+
+
+@metric("removals", better=None, title="removals", of="path")
+def removals(problem: Problem, path: Path) -> np.ndarray:
+    """Number of features removed so far."""
+    return _fact("removals", path)
+
+
+def _fact(name: str, path: Path) -> np.ndarray:
+    """What the algorithm tells of each estimate.
+
+    Raises
+    ------
+    DataError
+        When it does not tell this.
+    """
+    if name not in path.facts:
+        raise DataError(
+            f"metric '{name}' needs an algorithm that counts its steps.",
+            remedy="Such as foba_obj or foba_gdt.",
+        )
+    return np.asarray(path.facts[name])

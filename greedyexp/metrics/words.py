@@ -1,0 +1,70 @@
+"""How many words of labelled chains are decoded wrongly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.errors import DataError
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.registry import metric
+
+HELD_OUT = ("chains", "test_rows")
+
+
+@metric("training_word_error", better=None, title="training error", requires=("chains",), of="path")
+def training_word_error(problem: Problem, path: Path) -> np.ndarray:
+    """Share of the words fitted to whose most probable label is wrong."""
+    return wrong_words(problem, path, held_out=False).mean(axis=1)
+
+
+@metric("test_word_error", better="lower", title="test error", requires=HELD_OUT, of="path")
+def test_word_error(problem: Problem, path: Path) -> np.ndarray:
+    """Share of the words held out whose most probable label, each by itself, is wrong."""
+    return wrong_words(problem, path, held_out=True).mean(axis=1)
+
+
+@metric(
+    "test_viterbi_error",
+    better="lower",
+    title="test error of the best sequence",
+    requires=HELD_OUT,
+    of="path",
+)
+def test_viterbi_error(problem: Problem, path: Path) -> np.ndarray:
+    """Share of the words held out that the most probable sequence of labels has wrong."""
+    return wrong_words(problem, path, held_out=True, how="viterbi").mean(axis=1)
+
+
+def wrong_words(
+    problem: Problem, path: Path, *, held_out: bool, how: str = "marginal"
+) -> np.ndarray:
+    """Whether each word is decoded wrongly, shape (m, n).
+
+    Parameters
+    ----------
+    how : {"marginal", "viterbi"}
+        By the most probable label of each word, or the most probable sequence; ties go to the
+        lowest class.
+
+    Raises
+    ------
+    DataError
+        When the path is not one of a model of chains.
+    """
+    if not hasattr(path.loss, "decode") or path.dense is None:
+        raise DataError(
+            "errors of words need an algorithm with a model of chains.", remedy="Use 'loss: crf'."
+        )
+    X, chains = (
+        (problem.X_test[0], problem.chains_test) if held_out else (problem.X[0], problem.chains)
+    )
+    labels = classes_of(problem.y_test if held_out else problem.y)
+    params = np.column_stack([path.coef.reshape(len(path), -1), path.dense])
+    decoded = [path.loss.decode(X, chains, point, how=how) for point in params]
+    return np.stack(decoded) != labels
+
+
+def classes_of(y: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The class of each word (n,) from the indicators of every class."""
+    return np.argmax(np.stack(y), axis=0)
