@@ -1,0 +1,152 @@
+"""Sparse binary features of two classes: a1a, a2a (Adult) and w1a (web pages), as LIBSVM has them.
+
+The two files of a set, of rows to fit to and of rows to test on, have a line for each row: its
+label and ``index:1`` for each feature that it has, counted from 1. The last features of a set do
+not occur among the rows to fit to, and many pages have no feature at all: both stay.
+
+The pins are those of canonical text, which has no space at the end of a line; LIBSVM's own text has
+one at the end of each, with line feeds for a1a and with carriage returns, too, for the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from greedyexp.datasets import pins, places
+from greedyexp.datasets.record import Dataset, Member
+from greedyexp.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+    from scipy.sparse import csr_array
+
+DATASET = Dataset(
+    name="libsvm_binary",
+    title="Incomes and web pages, LIBSVM's a1a, a2a and w1a",
+    page="https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html",
+    licence="none stated by LIBSVM; Adult, of which a1a and a2a are parts, is CC BY 4.0",
+    citation="C. Chang and C. Lin, LIBSVM, ACM TIST 2 (2011), 27; J. Platt, Fast training of"
+    " support vector machines using sequential minimal optimization, 1998; B. Becker and R. Kohavi,"
+    " Adult, UCI Machine Learning Repository, doi:10.24432/C5XW20",
+    urls=("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/",),
+    folder="libsvm",
+    members=(
+        Member(
+            "a1a",
+            "740f16ebaee4597b2f8f5286686d77fc297b1ceb2f67ed9510362b7cf6101166",
+            (1605, 123),
+        ),
+        Member(
+            "a1a.t",
+            "9d54e4270f2e4cf6b4a788e989f3b92d272a8da0f6a48a36286e01e86f87d9ff",
+            (30956, 123),
+        ),
+        Member(
+            "a2a",
+            "083f671516c88094266c04f2487d205c0ef83dbaeac0064d675212704b5d707f",
+            (2265, 123),
+        ),
+        Member(
+            "a2a.t",
+            "d31c4863d23eac97de5a1b76f650c708bc1581179476ef914f3d59d32121735a",
+            (30296, 123),
+        ),
+        Member(
+            "w1a",
+            "f17b66acbf9cea176fe1a0e1fe97fdaa7e916a6d7e26e19ae1061f9e0dcf99b0",
+            (2477, 300),
+        ),
+        Member(
+            "w1a.t",
+            "869ff145bbbdf2a759c6cd7c580bde33b684f5489b424b40dd0ce5a36365fe0a",
+            (47272, 300),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Split:
+    """One set, as published: rows to fit to and rows to test on.
+
+    Parameters
+    ----------
+    X, X_test : CSR arrays (n, p) and (n_test, p) in canonical form, read-only
+        1 where a row has a feature.
+    labels, labels_test : arrays (n,) and (n_test,), read-only
+        1 or -1.
+    """
+
+    X: csr_array
+    labels: ndarray
+    X_test: csr_array
+    labels_test: ndarray
+
+
+def of(name: str, dataset: Dataset = DATASET) -> Dataset:
+    """What the data set has of one set: the rows to fit to, then those to test on."""
+    members = {member.name: member for member in dataset.members}
+    return replace(dataset, members=(members[name], members[f"{name}.t"]))
+
+
+def load(name: str, dataset: Dataset = DATASET) -> Split:
+    """One of the sets.
+
+    Parameters
+    ----------
+    name : {"a1a", "a2a", "w1a"}
+    dataset : Dataset
+        One whose files have LIBSVM's layout.
+
+    Raises
+    ------
+    DataError
+        When the set is nowhere, or a file does not hold the published values.
+    """
+    wanted = of(name, dataset)
+    folder = places.located(wanted)
+    stamps = tuple(path.stat().st_mtime_ns for path in places.files(wanted, folder))
+    return _loaded(wanted, folder, stamps)
+
+
+@lru_cache(maxsize=len(DATASET.members) // 2)
+def _loaded(dataset: Dataset, folder: Path, _stamps) -> Split:
+    texts = pins.texts(dataset, folder)
+    fitted, held = (_rows(*pair) for pair in zip(texts, dataset.members, strict=True))
+    return Split(*fitted, *held)
+
+
+def _rows(text: bytes, member: Member) -> tuple[csr_array, ndarray]:
+    """Features and labels of a file."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    features = np.array([line.count(b":") for line in text.splitlines()], dtype=np.int64)
+    try:
+        numbers = np.array(text.replace(b":", b" ").split(), dtype="S").astype(float)
+    except ValueError as error:
+        raise DataError(f"not rows of numbers ({error}).", place=member.name) from None
+    # A label, then index and value of each feature.
+    begins = np.concatenate([[0], np.cumsum(1 + 2 * features)])
+    if len(features) != member.shape[0] or len(numbers) != begins[-1]:
+        raise DataError(
+            f"{member.shape[0]} rows of a label and index:value each are expected.",
+            place=member.name,
+        )
+    labels = numbers[begins[:-1]]
+    pairs = np.delete(numbers, begins[:-1]).reshape(-1, 2)
+    columns = pairs[:, 0].astype(np.int32) - 1
+    if not (np.isin(labels, (-1, 1)).all() and (columns >= 0).all()):
+        raise DataError("labels are 1 or -1 and features count from 1.", place=member.name)
+    if (columns >= member.shape[1]).any():
+        raise DataError(f"a feature is beyond the last, {member.shape[1]}.", place=member.name)
+    rows = np.concatenate([[0], np.cumsum(features)]).astype(np.int32)
+    X = csr_array((pairs[:, 1].copy(), columns, rows), shape=member.shape)
+    X.sum_duplicates()
+    for array in (X.data, X.indices, X.indptr, labels):
+        # Every caller in this process gets the same arrays.
+        array.flags.writeable = False
+    return X, labels

@@ -1,0 +1,63 @@
+"""Classes of incomes and of web pages by sparse binary features."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.datasets import places
+from greedyexp.datasets.libsvm_binary import load, of
+from greedyexp.problem import Problem
+from greedyexp.registry import generator
+
+Name = Literal["a1a", "a2a", "w1a"]
+
+
+def _reads(*, dataset) -> list[str]:
+    wanted = of(dataset)
+    return [str(path) for path in places.files(wanted, places.located(wanted))]
+
+
+def _shape(*, dataset) -> dict:
+    n_samples, p = of(dataset).members[0].shape
+    return {"n_tasks": 1, "n_samples": n_samples, "n_features": p, "shared_design": True}
+
+
+@generator(
+    "libsvm_binary",
+    title="LIBSVM's binary sets",
+    paper="Liu, Fujimaki & Ye 2014, Table 4; data of LIBSVM",
+    provides=("labels", "test_rows", "sparse"),
+    shape=_shape,
+    reads=_reads,
+    facts=("n_samples", "n_test", "n_features"),
+)
+def libsvm_binary(
+    rng: np.random.Generator,
+    *,
+    dataset: Annotated[Name, Field(description="incomes (a1a, a2a) or web pages (w1a)")] = "a1a",
+) -> Problem:
+    """The rows to fit to and to test on that LIBSVM has; labels 1 and -1, features 0 and 1.
+
+    The data are LIBSVM's (`greedyexp data fetch libsvm_binary`): a1a has 1605 rows to fit to and
+    30956 to test on, a2a 2265 and 30296, both of 123 features; w1a has 2477 and 47272 of 300.
+    Designs are sparse and neither centred nor scaled. Nothing is drawn: every replicate is the
+    same, so one trial is enough.
+
+    About 3% of the pages of w1a are of class 1. The paper prints 2205 rows of a2a to fit to.
+    """
+    data = load(dataset)
+    facts = {
+        "n_samples": len(data.labels),
+        "n_test": len(data.labels_test),
+        "n_features": data.X.shape[1],
+    }
+    return Problem(
+        (data.X,),
+        (data.labels,),
+        facts=facts,
+        X_test=(data.X_test,),
+        y_test=(data.labels_test,),
+    )
