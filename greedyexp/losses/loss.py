@@ -11,6 +11,8 @@ import numpy as np
 # Largest |gradient| over the free coefficients that a restricted minimiser may leave, relative to
 # ``Loss.scale``.
 TOLERANCE = 1e-10
+# Gains that agree to this relative precision are equal.
+TIE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,15 @@ class Fit:
         gains = self.loss.coordinate_minima(self.params)[1]
         gains[self.support] = 0.0
         return gains
+
+    def best_gain(self) -> tuple[int, float]:
+        """The feature of the largest gain and that gain.
+
+        Gains that agree to a relative ``TIE`` are equal, and the lowest index wins.
+        """
+        gains = self.gains()
+        feature = int(np.argmax(gains >= gains.max() * (1.0 - TIE)))
+        return feature, float(gains[feature])
 
     def removal_costs(self) -> np.ndarray:
         """Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""

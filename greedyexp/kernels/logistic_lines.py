@@ -1,0 +1,215 @@
+"""The mean logistic loss along one coordinate, for many coordinates.
+
+Everything is in signed columns z_j, the columns of the design times the labels -1 and 1: with the
+margins m = sum_j b_j z_j the loss is mean_i log(1 + exp(-m_i)) plus ``ridge / 2`` times the
+squared coefficients.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.row_gradient import FAST
+
+# A slope this much smaller than the first one is ended by a last Newton step, whose error is of
+# the order of its square.
+NEAR = 1e-7
+# Largest step in units of one margin while the minimum is not bracketed.
+STRIDE = 4.0
+MOST_STEPS = 200
+# Beyond this the change of a margin is too large for the difference of exponentials.
+FAR = 30.0
+
+
+class Columns(NamedTuple):
+    """Signed columns: either dense, or sparse with ``rows`` of no column."""
+
+    rows: np.ndarray  # (p, n), or (0, n)
+    starts: np.ndarray  # (p + 1,): where each column begins in the next two
+    places: np.ndarray  # its samples
+    values: np.ndarray  # its values
+    widest: int  # most values of a column
+
+
+@njit(cache=True, fastmath=FAST)
+def losses(margins, weights):
+    """Mean loss; ``weights`` <- minus its derivatives by the margins, 1 / (1 + exp(m_i))."""
+    total = 0.0
+    for i in range(len(margins)):
+        small = np.exp(-abs(margins[i]))
+        share = 1.0 / (1.0 + small)
+        weights[i] = small * share if margins[i] >= 0.0 else share
+        total += np.log1p(small) + max(-margins[i], 0.0)
+    return total / len(margins)
+
+
+@njit(cache=True, fastmath=FAST)
+def _derivatives(z, margins, a):
+    """Sums over samples of minus the slope and of the curvature at a step a along z."""
+    slope, curvature = 0.0, 0.0
+    for i in range(len(z)):
+        t = margins[i] + a * z[i]
+        small = np.exp(-abs(t))
+        share = 1.0 / (1.0 + small)
+        weight = small * share if t >= 0.0 else share
+        slope += z[i] * weight
+        curvature += z[i] * z[i] * small * share * share
+    return slope, curvature
+
+
+@njit(cache=True)
+def fall(z, margins, a):
+    """Sum over samples of the loss here less that at a step a along z.
+
+    Each term is a logarithm near one, not a difference of two losses, so that a fall far below
+    rounding of the loss keeps its digits.
+    """
+    total = 0.0
+    for i in range(len(z)):
+        move = a * z[i]
+        small = np.exp(-abs(margins[i]))
+        share = 1.0 / (1.0 + small)
+        if abs(move) <= FAR:
+            weight = small * share if margins[i] >= 0.0 else share
+            total -= np.log1p(weight * np.expm1(-move))
+        else:
+            t = margins[i] + move
+            total += np.log1p(small) + max(-margins[i], 0.0)
+            total -= np.log1p(np.exp(-abs(t))) + max(-t, 0.0)
+    return total
+
+
+@njit(cache=True)
+def _reach(z):
+    """Smallest and largest entry, zero included."""
+    low, high = 0.0, 0.0
+    for i in range(len(z)):
+        low = min(low, z[i])
+        high = max(high, z[i])
+    return low, high
+
+
+@njit(cache=True)
+def _endless(z, margins, n_samples, low):
+    """Step and gain of a column of one sign without a ridge: the loss falls for ever."""
+    gain = 0.0
+    for i in range(len(z)):
+        if z[i] != 0.0:
+            gain += np.log1p(np.exp(-abs(margins[i]))) + max(-margins[i], 0.0)
+    return (np.inf if low == 0.0 else -np.inf), gain / n_samples
+
+
+@njit(cache=True)
+def line_minimum(z, margins, n_samples, ridge, coefficient):
+    """The minimum along one coordinate.
+
+    Parameters
+    ----------
+    z, margins : arrays (m,)
+        The column and the margins, where samples of value zero may be left out.
+    n_samples : int
+        What the loss is a mean over.
+    ridge, coefficient : float
+        Weight of the penalty and the present coefficient.
+
+    Returns
+    -------
+    step : float
+        To the minimum; infinite when there is none.
+    gain : float
+        The loss here less its minimum, or infimum.
+    """
+    low, high = _reach(z)
+    if low == high:
+        return -coefficient if ridge > 0.0 else 0.0, 0.5 * ridge * coefficient * coefficient
+    if ridge == 0.0 and (low == 0.0 or high == 0.0):
+        return _endless(z, margins, n_samples, low)
+    stride = STRIDE / max(high, -low)
+    left, right, a, first = -np.inf, np.inf, 0.0, 0.0
+    for step in range(MOST_STEPS):
+        down, curvature = _derivatives(z, margins, a)
+        slope = ridge * (coefficient + a) - down / n_samples
+        curvature = ridge + curvature / n_samples
+        if step == 0:
+            first = abs(slope)
+        if slope < 0.0:
+            left = a
+        else:
+            right = a
+        move = -slope / curvature if curvature > 0.0 else np.copysign(np.inf, -slope)
+        if abs(slope) <= NEAR * first or abs(move) <= NEAR * NEAR * abs(a):
+            if left <= a + move <= right:
+                a += move
+            break
+        if np.isinf(left) or np.isinf(right):
+            a += min(max(move, -stride), stride)
+            stride *= 2.0
+        elif left < a + move < right:
+            a += move
+        else:
+            a = 0.5 * (left + right)
+    gain = fall(z, margins, a) / n_samples - ridge * a * (coefficient + 0.5 * a)
+    return a, max(gain, 0.0)
+
+
+@njit(cache=True)
+def gather(columns, j, margins, z, near):
+    """The samples that column j touches: its values and their margins.
+
+    ``z`` and ``near`` are scratch for a sparse column; a dense one is handed on as it lies.
+    """
+    if len(columns.rows) > 0:
+        return columns.rows[j], margins
+    first = columns.starts[j]
+    count = columns.starts[j + 1] - first
+    for t in range(count):
+        z[t] = columns.values[first + t]
+        near[t] = margins[columns.places[first + t]]
+    return z[:count], near[:count]
+
+
+@njit(cache=True)
+def line_minima(columns, margins, ridge, coef, steps, gains):
+    """The minima along every coordinate, into ``steps`` and ``gains`` (p,)."""
+    n = len(margins)
+    scratch, near = np.empty(columns.widest), np.empty(columns.widest)
+    for j in range(len(gains)):
+        z, own = gather(columns, j, margins, scratch, near)
+        steps[j], gains[j] = line_minimum(z, own, n, ridge, coef[j])
+
+
+@njit(cache=True, fastmath=FAST)
+def powers(columns, weights, out):
+    """out_j <- sum_i weights_i z_ij^2."""
+    if len(columns.rows) > 0:
+        for j in range(len(out)):
+            z, total = columns.rows[j], 0.0
+            for i in range(len(z)):
+                total += weights[i] * z[i] * z[i]
+            out[j] = total
+    else:
+        for j in range(len(out)):
+            total = 0.0
+            for t in range(columns.starts[j], columns.starts[j + 1]):
+                total += weights[columns.places[t]] * columns.values[t] * columns.values[t]
+            out[j] = total
+
+
+@njit(cache=True, fastmath=FAST)
+def falls(rows, coef, margins, ridge, out):
+    """out_t <- increase of the loss when coefficient t alone goes to zero.
+
+    Parameters
+    ----------
+    rows : array (k, n)
+        Signed columns of the support.
+    coef : array (k,)
+    margins : array (n,)
+    ridge : float
+    out : array (k,)
+    """
+    for t in range(len(coef)):
+        out[t] = -fall(rows[t], margins, -coef[t]) / len(margins) - 0.5 * ridge * coef[t] ** 2

@@ -1,0 +1,159 @@
+"""Newton's method for the mean logistic loss over the columns of a support."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels import cholesky
+from greedyexp.kernels.logistic_lines import losses
+
+# How a search ends: with a certificate; at margins that are all positive, which can grow for ever;
+# where a minimum may not exist; with no certificate.
+CONVERGED, SEPARATED, DOUBTFUL, STALLED = range(4)
+MOST_STEPS = 200
+# Steps after which the existence of a minimum is looked into when nothing has proved it.
+PATIENCE = 15
+# A column of smaller squared sine to the span of the others, in the metric of the Hessian, does
+# not move; its gradient vanishes with theirs.
+SPAN = 1e-13
+# Part of the decrease that the slope promises which a step must bring.
+ARMIJO = 1e-4
+# Decreases below this part of the loss are not compared: they are rounding.
+ROUNDING = 1e-11
+
+
+@njit(cache=True)
+def _hessian_step(rows, weights, penalty, gradient, step):
+    """step <- -H^{-1} gradient on the columns that are independent; how many are not."""
+    k, n = rows.shape
+    scaled = np.empty((k, n))
+    for i in range(n):
+        weight = weights[i] * (1.0 - weights[i]) / n
+        for t in range(k):
+            scaled[t, i] = weight * rows[t, i]
+    hessian = np.dot(rows, scaled.T)
+    chol, cross, kept, size = np.empty((k + 1, k + 1)), np.empty(k), np.empty(k, np.int64), 0
+    dependent = 0
+    for t in range(k):
+        step[t] = 0.0
+        diagonal = hessian[t, t] + penalty[t]
+        if not diagonal > 0.0:
+            continue
+        for s in range(size):
+            cross[s] = hessian[t, kept[s]]
+        if cholesky.append(chol, size, cross, diagonal) > SPAN:
+            kept[size] = t
+            size += 1
+        else:
+            dependent += 1
+    for s in range(size):
+        cross[s] = -gradient[kept[s]]
+    cholesky.solve(chol, size, cross)
+    cholesky.solve_transposed(chol, size, cross, cross)
+    for s in range(size):
+        step[kept[s]] = cross[s]
+    return dependent
+
+
+@njit(cache=True)
+def _separates(margins):
+    """Whether every margin is positive, by more than the rounding of the largest."""
+    return margins.min() > 1e-12 * margins.max()
+
+
+@njit(cache=True)
+def _proves(weights, moves):
+    """Whether a Newton step that moves the margins so proves that a minimum exists.
+
+    With the weights s_i = 1 / (1 + exp(m_i)) the step makes s_i (1 - (1 - s_i) move_i) a vector
+    that all columns are orthogonal to. When it is positive no combination of columns has only
+    nonnegative entries, and not only zeros (Stiemke's lemma), which is when a minimum exists.
+    """
+    most = 0.0
+    for i in range(len(moves)):
+        most = max(most, (1.0 - weights[i]) * moves[i])
+    return most < 0.5
+
+
+@njit(cache=True)
+def _value(margins, weights, penalty, coef):
+    total = losses(margins, weights)
+    for t in range(len(coef)):
+        total += 0.5 * penalty[t] * coef[t] * coef[t]
+    return total
+
+
+@njit(cache=True)
+def _advance(margins, moves, coef, step, slope, value, penalty, weights):
+    """Move along the step as far as the loss keeps falling; the new value, or nan if nowhere."""
+    length = 1.0
+    for _ in range(60):
+        coef += length * step
+        margins += length * moves
+        found = _value(margins, weights, penalty, coef)
+        if found <= value + ARMIJO * length * slope or -slope <= ROUNDING * abs(value):
+            return found
+        coef -= length * step
+        margins -= length * moves
+        length *= 0.5
+    return np.nan
+
+
+@njit(cache=True)
+def minimise(rows, penalty, tolerance, coef, margins, weights, known, patient):
+    """Minimise over the coefficients of ``rows``, from those given.
+
+    Parameters
+    ----------
+    rows : array (k, n)
+        Signed columns.
+    penalty, tolerance : arrays (k,)
+        Ridge of each coefficient, and how large its derivative may remain.
+    coef : array (k,)
+        Where to begin; overwritten.
+    margins, weights : arrays (n,)
+        Written: margins at the end, and 1 / (1 + exp(m_i)).
+    known : bool
+        Whether a minimum is known to exist.
+    patient : bool
+        Go on when nothing has proved that a minimum exists.
+
+    Returns
+    -------
+    status : int
+        One of the constants above.
+    value : float
+    known : bool
+        Whether the existence of a minimum has been proved.
+    """
+    margins[:] = np.dot(coef, rows)
+    value = _value(margins, weights, penalty, coef)
+    step, n = np.empty(len(coef)), len(margins)
+    worst_before = np.inf
+    for count in range(MOST_STEPS):
+        gradient = penalty * coef - np.dot(rows, weights) / n
+        worst = 0.0
+        for t in range(len(coef)):
+            worst = max(worst, abs(gradient[t]) / tolerance[t])
+        if worst <= 1.0 and known:
+            return CONVERGED, value, known
+        if not known and _separates(margins):
+            return SEPARATED, value, known
+        dependent = _hessian_step(rows, weights, penalty, gradient, step)
+        moves = np.dot(step, rows)
+        known = known or (dependent == 0 and _proves(weights, moves))
+        if worst <= 1.0:
+            return (CONVERGED if known or patient else DOUBTFUL), value, known
+        if count >= PATIENCE and not (known or patient):
+            return DOUBTFUL, value, known
+        slope = np.dot(gradient, step)
+        if -slope <= ROUNDING * abs(value) and worst >= worst_before:
+            return STALLED, value, known
+        worst_before = worst if -slope <= ROUNDING * abs(value) else np.inf
+        found = _advance(margins, moves, coef, step, slope, value, penalty, weights)
+        if np.isnan(found):
+            value = _value(margins, weights, penalty, coef)
+            return STALLED, value, known
+        value = found
+    return STALLED, value, known
