@@ -135,7 +135,7 @@ def select(
         coef, offset, objective = loss.minimum(support)
         rewards[len(support)] = before - objective
         steps.append(("add", feature, objective))
-        while backward:
+        while backward and support:
             if judge == "refit":
                 costs = loss.refit_costs(support)
             else:

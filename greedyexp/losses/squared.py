@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
+from greedyexp.losses.centred import CONSTANT, CentredData
 from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
-
-# A response that centring leaves with less than this part of its norm is a constant.
-CONSTANT = 1e-14
+from greedyexp.losses.squared_fit import SquaredFit
 
 
 class SquaredLoss(Loss):
@@ -29,8 +27,8 @@ class SquaredLoss(Loss):
 
     Notes
     -----
-    Without any feature Q is 1/2 the mean square of y, or 1/2 its variance with an intercept. When
-    that is zero, so are all gradients there, and ``scale`` is one.
+    Where y is orthogonal to all columns, but for rounding, ``scale`` is max ||x_j|| ||y|| / n (one
+    when that is zero), y and x_j less their means when there is an intercept.
     """
 
     def __init__(self, X, y, *, ridge: float = 0.0, intercept: bool = False):
@@ -40,15 +38,14 @@ class SquaredLoss(Loss):
         self.shape = (X.shape[1], 1)
         self.ridge = float(ridge)
         self.n_dense = int(intercept)
-        if sparse.issparse(X):
-            squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
-        else:
-            squares = np.einsum("ni,ni->i", X, X)
-        own = squares / self.n_samples + self.ridge
+        self._data = CentredData(X, self.y, intercept)
+        own = self._data.squares / self.n_samples + self.ridge
         self._curvature = np.append(own, np.ones(self.n_dense))
-        self.scale = float(np.abs(X.T @ self._offset_response()).max(initial=0.0) / self.n_samples)
-        if not self.scale > 0.0:
-            self.scale = 1.0
+        response = self._data.response
+        largest = np.sqrt(self._data.powers.max(initial=0.0)) * np.linalg.norm(response)
+        slope = np.abs(self._data.correlate(response)).max(initial=0.0)
+        scale = slope if slope > CONSTANT * largest else largest
+        self.scale = float(scale) / self.n_samples if scale > 0.0 else 1.0
 
     def value(self, params: np.ndarray) -> float:
         """Q."""
@@ -84,29 +81,26 @@ class SquaredLoss(Loss):
         return step, -0.5 * slope * step
 
     def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
-        """The minimiser over the coefficients ``support`` and the intercept, by least squares.
+        """The minimiser over the coefficients ``support`` and the intercept, by LAPACK.
 
         Parameters
         ----------
         support : sequence of int in [0, p)
-            Columns that depend on each other share their coefficient so that its norm, in units
-            of the columns, is least.
+            Of columns that depend on each other, and no ridge, the minimiser is the one with the
+            least norm in units of the columns.
         start : array (p + q,), optional
             Not needed.
         """
         support = np.asarray(support, dtype=np.int64)
-        columns = self._columns(support)
-        center = columns.mean(axis=0) if self.n_dense else np.zeros(len(support))
-        columns = columns - center
-        norms = np.sqrt(np.einsum("ni,ni->i", columns, columns) + self.n_samples * self.ridge)
-        norms[norms == 0.0] = 1.0
         below = np.diag(np.full(len(support), np.sqrt(self.n_samples * self.ridge)))
-        right = np.append(self._offset_response(), np.zeros(len(support)))
-        fitted = np.linalg.lstsq(np.vstack([columns, below]) / norms, right, rcond=None)[0] / norms
+        matrix = np.vstack([self._data.columns(support), below])
+        norms = np.sqrt(np.einsum("ni,ni->i", matrix, matrix))
+        norms[norms == 0.0] = 1.0
+        right = np.append(self._data.response, np.zeros(len(support)))
+        fitted = np.linalg.lstsq(matrix / norms, right, rcond=None)[0] / norms
         params = np.zeros(self.size + self.n_dense)
         params[support] = fitted
-        if self.n_dense:
-            params[-1] = self.y.mean() - center @ fitted
+        params[self.size :] = self._data.mean - self._data.means[support] @ fitted
         gradient = self.gradient(params)
         free = np.append(support, np.arange(self.size, len(params)))
         certified = np.abs(gradient[free]).max(initial=0.0) <= TOLERANCE * self.scale
@@ -116,24 +110,13 @@ class SquaredLoss(Loss):
         """Q(b - b_i e_i) - Q(b) for each i of the support: h_i b_i^2 / 2 - g_i b_i."""
         support = np.asarray(support, dtype=np.int64)
         own = params[support]
-        slope = self.ridge * own
-        slope -= self._columns(support).T @ self._residual(params) / self.n_samples
+        columns = self.X[:, support]
+        slope = self.ridge * own - columns.T @ self._residual(params) / self.n_samples
         return own * (0.5 * self._curvature[support] * own - slope)
 
+    def fit(self) -> SquaredFit:
+        """The fit without any feature, ready to take some."""
+        return SquaredFit(self, self._data)
+
     def _residual(self, params: np.ndarray) -> np.ndarray:
-        residual = self.y - self.X @ params[: self.size]
-        return residual - params[-1] if self.n_dense else residual
-
-    def _offset_response(self) -> np.ndarray:
-        """The response less its mean when there is an intercept, exactly zero for a constant."""
-        if not self.n_dense:
-            return self.y
-        offset = self.y - self.y.mean()
-        if np.linalg.norm(offset) <= CONSTANT * np.linalg.norm(self.y):
-            return np.zeros_like(offset)
-        return offset
-
-    def _columns(self, support: np.ndarray) -> np.ndarray:
-        """Columns of the design, a dense array (n, k)."""
-        columns = self.X[:, support]
-        return columns.toarray() if sparse.issparse(columns) else columns
+        return self.y - self.X @ params[: self.size] - params[self.size :].sum()
