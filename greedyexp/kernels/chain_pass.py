@@ -1,0 +1,247 @@
+"""Forward-backward over labelled chains, with scaled probabilities and, where needed, logarithms.
+
+Words of all chains are rows one after the other; chain c has the rows ``offsets[c]`` to
+``offsets[c + 1]``. Rows are padded to a multiple of ``LANES`` states, so that the inner loops have
+whole vectors; the padding carries probability zero.
+
+With D the largest difference within the transition, the start or the end weights, and D_t that
+within the scores of word t, every quantity of the scaled recursion lies between exp(-2 D - D_t)
+and exp(2 D + D_t). Up to ``REACH`` nothing can underflow and the pass is accurate to a few units in
+the last place; a chain beyond is done with logarithms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+LANES = 4
+REACH = 600.0
+
+
+@njit(cache=True, inline="always")
+def spread(values):
+    """Largest less smallest."""
+    low = high = values[0]
+    for value in values:
+        low = min(low, value)
+        high = max(high, value)
+    return high - low
+
+
+@njit(cache=True)
+def weights_spread(start, end, transition):
+    """Largest difference within the start, the end or the transition weights."""
+    return max(spread(start), spread(end), spread(transition.ravel()))
+
+
+@njit(cache=True)
+def chain_spread(scores, first, last, r):
+    """Largest difference within the scores of one word, over the words of a chain."""
+    widest = 0.0
+    for t in range(first, last):
+        widest = max(widest, spread(scores[t, :r]))
+    return widest
+
+
+@njit(cache=True)
+def scaled(weights, width):
+    """exp(weights - largest) padded with zeros, and the largest."""
+    top = weights.max()
+    out = np.zeros(width)
+    out[: len(weights)] = np.exp(weights - top)
+    return out, top
+
+
+@njit(cache=True)
+def scaled_matrix(weights, width):
+    """exp(weights - largest) padded with zeros, and the largest."""
+    top = weights.max()
+    out = np.zeros((width, width))
+    out[: len(weights), : len(weights)] = np.exp(weights - top)
+    return out, top
+
+
+@njit(cache=True, fastmath={"contract"})
+def advance(state, matrix, out):
+    """out = state^T matrix, four columns at a time."""
+    for j in range(0, len(out), 4):
+        a = b = c = d = 0.0
+        for i in range(len(state)):
+            weight = state[i]
+            a += weight * matrix[i, j]
+            b += weight * matrix[i, j + 1]
+            c += weight * matrix[i, j + 2]
+            d += weight * matrix[i, j + 3]
+        out[j] = a
+        out[j + 1] = b
+        out[j + 2] = c
+        out[j + 3] = d
+
+
+@njit(cache=True)
+def potentials(scores, r):
+    """Replace scores by exp(score - largest), the padding by zero; return the largest."""
+    top = scores[0]
+    for j in range(1, r):
+        top = max(top, scores[j])
+    for j in range(r):
+        scores[j] = np.exp(scores[j] - top)
+    for j in range(r, len(scores)):
+        scores[j] = 0.0
+    return top
+
+
+@njit(cache=True)
+def _normalise(values, factor):
+    """values <- values * factor / sum; returns the sum."""
+    total = 0.0
+    for j in range(len(values)):
+        values[j] *= factor[j]
+        total += values[j]
+    inverse = 1.0 / total
+    for j in range(len(values)):
+        values[j] *= inverse
+    return total
+
+
+@njit(cache=True)
+def _log_sum(values):
+    top = values.max()
+    total = 0.0
+    for value in values:
+        total += np.exp(value - top)
+    return top + np.log(total)
+
+
+@njit(cache=True)
+def log_filter(scores, start, transition):
+    """Logarithms of the forward sums of one chain, (T, r)."""
+    forward = np.empty_like(scores)
+    forward[0] = start + scores[0]
+    for t in range(1, len(scores)):
+        for j in range(scores.shape[1]):
+            forward[t, j] = _log_sum(forward[t - 1] + transition[:, j]) + scores[t, j]
+    return forward
+
+
+@njit(cache=True)
+def _log_chain(scores, start, end, transition, posterior, pairs):
+    """log Z of one chain; fills its posterior (T, r) and adds to ``pairs`` (r, r)."""
+    r = scores.shape[1]
+    forward = log_filter(scores, start, transition)
+    last = len(scores) - 1
+    total = _log_sum(forward[last] + end)
+    backward = end.copy()
+    for t in range(last, -1, -1):
+        posterior[t] = np.exp(forward[t] + backward - total)
+        if t == 0:
+            break
+        ahead = scores[t] + backward
+        for i in range(r):
+            joint = transition[i] + ahead
+            pairs[i] += np.exp(forward[t - 1, i] + joint - total)
+            backward[i] = _log_sum(joint)
+    return total
+
+
+@njit(cache=True)
+def log_partition(scores, start, end, transition, offsets):
+    """Sum over chains of the logarithm of the partition function.
+
+    Parameters
+    ----------
+    scores : array (n, R)
+        Of each word and state, padded; overwritten.
+    start, end : arrays (r,)
+    transition : array (r, r)
+        From the row's state to the column's.
+    offsets : int array (c + 1,)
+    """
+    r, width = len(start), scores.shape[1]
+    reach = REACH - 2.0 * weights_spread(start, end, transition)
+    begin, begin_top = scaled(start, width)
+    finish, finish_top = scaled(end, width)
+    matrix, matrix_top = scaled_matrix(transition, width)
+    state, ahead = np.empty(width), np.empty(width)
+    total = 0.0
+    for chain in range(len(offsets) - 1):
+        first, last = offsets[chain], offsets[chain + 1]
+        if chain_spread(scores, first, last, r) > reach:
+            forward = log_filter(scores[first:last, :r].copy(), start, transition)
+            total += _log_sum(forward[-1] + end)
+            continue
+        ahead[:] = begin
+        own = begin_top + finish_top + (last - first - 1) * matrix_top
+        for t in range(first, last):
+            if t > first:
+                advance(state, matrix, ahead)
+            own += potentials(scores[t], r)
+            own += np.log(_normalise(ahead, scores[t]))
+            state[:] = ahead
+        remainder = 0.0
+        for j in range(r):
+            remainder += state[j] * finish[j]
+        total += own + np.log(remainder)
+    return total
+
+
+@njit(cache=True)
+def forward_backward(scores, start, end, transition, offsets, forward, posterior, pairs):
+    """The same sum, with the marginals.
+
+    Parameters
+    ----------
+    scores, start, end, transition, offsets
+        As for ``log_partition``. In the end row t of ``scores`` and row t - 1 of ``forward`` are
+        factors u and f such that word t - 1 has state i and word t state j with probability
+        f_i exp(transition_ij - largest) u_j; u is zero in the first word of a chain.
+    forward : array (n, R)
+        Filled with the filtered probabilities.
+    posterior : array (n, R)
+        Filled with the probabilities of the states of each word.
+    pairs : array (r, r)
+        Takes the expected transitions of the chains done with logarithms, whose u are zero.
+    """
+    r, width = len(start), scores.shape[1]
+    reach = REACH - 2.0 * weights_spread(start, end, transition)
+    begin, begin_top = scaled(start, width)
+    finish, finish_top = scaled(end, width)
+    matrix, matrix_top = scaled_matrix(transition, width)
+    turned = np.ascontiguousarray(matrix.T)
+    sums = np.empty(len(scores))
+    backward = np.empty(width)
+    total = 0.0
+    for chain in range(len(offsets) - 1):
+        first, last = offsets[chain], offsets[chain + 1]
+        if chain_spread(scores, first, last, r) > reach:
+            own = scores[first:last, :r].copy()
+            scores[first:last] = 0.0
+            forward[first:last] = 0.0
+            posterior[first:last] = 0.0
+            total += _log_chain(own, start, end, transition, posterior[first:last, :r], pairs)
+            continue
+        total += begin_top + finish_top + (last - first - 1) * matrix_top
+        for t in range(first, last):
+            state = forward[t]
+            if t == first:
+                state[:] = begin
+            else:
+                advance(forward[t - 1], matrix, state)
+            total += potentials(scores[t], r)
+            sums[t] = _normalise(state, scores[t])
+            total += np.log(sums[t])
+        remainder = 0.0
+        for j in range(r):
+            remainder += forward[last - 1, j] * finish[j]
+        total += np.log(remainder)
+        backward[:] = finish / remainder
+        for t in range(last - 1, first - 1, -1):
+            inverse = 1.0 / sums[t]
+            for j in range(width):
+                posterior[t, j] = forward[t, j] * backward[j]
+                scores[t, j] *= backward[j] * inverse
+            if t > first:
+                advance(scores[t], turned, backward)
+        scores[first] = 0.0
+    return total

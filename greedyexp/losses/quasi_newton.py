@@ -1,0 +1,191 @@
+"""Minimising a convex smooth function with an inverse Hessian that is carried from fit to fit.
+
+BFGS with a line search that goes by the directional derivative once differences of values drown in
+rounding (Hager & Zhang 2005, "A new conjugate gradient method with guaranteed descent"), so that
+the gradient can be brought down to its own rounding error. The approximation of the inverse Hessian
+is dense and stays useful when a variable enters or leaves: both are exact if it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+SUFFICIENT = 1e-4
+CURVATURE = 0.9
+# Relative difference of two values of the function that says nothing.
+NOISE = 1e-14
+MOST_TRIALS = 40
+# A variable whose curvature beyond that of the others is smaller is treated as if it stood alone.
+LEAST_PIVOT = 1e-8
+
+
+@dataclass
+class Descent:
+    """Where a minimisation stands.
+
+    Parameters
+    ----------
+    x : array (m,)
+    value : float
+    gradient : array (m,)
+    inverse : array (m, m)
+        Approximation of the inverse Hessian, positive definite.
+    converged : bool
+        Whether max |gradient| is within the tolerance.
+    iterations, evaluations : int
+    """
+
+    x: np.ndarray
+    value: float
+    gradient: np.ndarray
+    inverse: np.ndarray
+    converged: bool = False
+    iterations: int = 0
+    evaluations: int = 0
+
+
+def descend(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    x: np.ndarray,
+    tolerance: float,
+    inverse: np.ndarray | None = None,
+    limit: int = 1000,
+) -> Descent:
+    """Minimise a convex function.
+
+    Parameters
+    ----------
+    function : callable
+        x -> value and gradient (m,).
+    x : array (m,)
+        Where to begin.
+    tolerance : float
+        Largest |gradient| to leave.
+    inverse : array (m, m), optional
+        Approximation of the inverse Hessian; a multiple of the identity when there is none.
+    limit : int
+        Most iterations.
+    """
+    value, gradient = function(x)
+    fresh = inverse is None
+    state = Descent(x, value, gradient, _blank(gradient) if fresh else inverse, evaluations=1)
+    while np.abs(state.gradient).max(initial=0.0) > tolerance:
+        if state.iterations >= limit:
+            return state
+        if not _step(function, state, fresh):
+            if fresh:
+                return state
+            # What is carried may mislead; the steepest descent cannot.
+            state.inverse, fresh = _blank(state.gradient), True
+            continue
+        state.iterations += 1
+        fresh = False
+    state.converged = True
+    return state
+
+
+def _blank(gradient: np.ndarray) -> np.ndarray:
+    """A first step of length 1."""
+    return np.eye(len(gradient)) / max(np.linalg.norm(gradient), 1e-300)
+
+
+def _step(function, state: Descent, fresh: bool) -> bool:
+    """One line search and update; False when no step can be told to descend."""
+    direction = -state.inverse @ state.gradient
+    slope = state.gradient @ direction
+    if not slope < 0.0:
+        return False
+    found = _search(function, state, direction, slope)
+    if found is None:
+        return False
+    length, value, gradient = found
+    move, change = length * direction, gradient - state.gradient
+    product = move @ change
+    if product > 0.0:
+        if fresh:
+            state.inverse = np.eye(len(move)) * (product / (change @ change))
+        _update(state.inverse, move, change, product)
+    state.x, state.value, state.gradient = state.x + move, value, gradient
+    return True
+
+
+def _update(inverse: np.ndarray, move: np.ndarray, change: np.ndarray, product: float) -> None:
+    """The BFGS update of the inverse, in place, which then maps ``change`` to ``move``."""
+    image = inverse @ change
+    half = (0.5 * (1.0 + change @ image / product) * move - image) / product
+    both = np.outer(half, move)
+    inverse += both
+    inverse += both.T
+
+
+def _search(function, state: Descent, direction: np.ndarray, slope: float):
+    """A step length that satisfies the Wolfe conditions, those by derivatives near rounding.
+
+    Returns the length, value and gradient, or None.
+    """
+    noise = NOISE * max(abs(state.value), 1e-300)
+    low, high = 0.0, np.inf
+    low_slope, high_slope = slope, np.inf
+    length = 1.0
+    for _ in range(MOST_TRIALS):
+        value, gradient = function(state.x + length * direction)
+        state.evaluations += 1
+        here = gradient @ direction
+        # A convex function has fallen wherever its slope is still negative.
+        falls = here <= 0.0 or value <= state.value + SUFFICIENT * length * slope
+        falls = falls or (value <= state.value + noise and here <= -0.8 * slope)
+        if here >= CURVATURE * slope and falls and np.isfinite(value):
+            return length, value, gradient
+        if here <= 0.0:
+            low, low_slope = length, here
+        else:
+            high, high_slope = length, here
+        length = _next_length(low, low_slope, high, high_slope)
+        if not length > low * (1.0 + 1e-15) or (high < np.inf and length >= high):
+            return None
+    return None
+
+
+def _next_length(low: float, low_slope: float, high: float, high_slope: float) -> float:
+    """Where the secant of the slopes vanishes, kept well inside; four times the length if open."""
+    if high == np.inf:
+        return 4.0 * low
+    if np.isfinite(high_slope) and high_slope > low_slope:
+        share = -low_slope / (high_slope - low_slope)
+    else:
+        share = 0.5
+    return low + min(max(share, 0.1), 0.9) * (high - low)
+
+
+def append(inverse: np.ndarray, column: np.ndarray, curvature: float) -> np.ndarray:
+    """The inverse with one more variable, at the end.
+
+    Parameters
+    ----------
+    inverse : array (m, m)
+    column : array (m,)
+        Second derivatives by the new variable and the others.
+    curvature : float
+        Second derivative along the new variable.
+    """
+    m = len(inverse)
+    image = inverse @ column
+    pivot = curvature - column @ image
+    if not pivot > LEAST_PIVOT * abs(curvature):
+        image, pivot = np.zeros(m), abs(curvature) if curvature else 1.0
+    grown = np.empty((m + 1, m + 1))
+    grown[:m, :m] = inverse + np.outer(image, image) / pivot
+    grown[m, :m] = grown[:m, m] = -image / pivot
+    grown[m, m] = 1.0 / pivot
+    return grown
+
+
+def remove(inverse: np.ndarray, place: int) -> np.ndarray:
+    """The inverse without one of its variables, which is held where it is."""
+    column = inverse[:, place]
+    reduced = inverse - np.outer(column, column) / column[place]
+    keep = np.arange(len(inverse)) != place
+    return reduced[np.ix_(keep, keep)]
