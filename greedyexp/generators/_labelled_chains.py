@@ -1,0 +1,98 @@
+"""Chains of labelled words, and the problem of fitting to some of them and testing on the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.errors import DataError
+from greedyexp.problem import Problem
+
+TRAITS = ("multi_task", "labels", "chains", "test_rows")
+
+Representation = Annotated[
+    Literal["last_fired", "raw"],
+    Field(description="of a sample: the sensor that fired last, or all that were on in it"),
+]
+TrainShare = Annotated[
+    float,
+    Field(gt=0, lt=1, description="share of the days, drawn in each replicate, to fit to"),
+]
+
+
+@dataclass(frozen=True)
+class LabelledChains:
+    """Words one after the other, cut into chains.
+
+    Parameters
+    ----------
+    X : array (n, p)
+        What is observed at each word.
+    labels : int array (n,)
+        Class of each word, 0 to r - 1.
+    lengths : int array (c,)
+        Words of each chain, at least one; they sum to n.
+    feature_names, class_names : tuples of p and r str
+    """
+
+    X: np.ndarray
+    labels: np.ndarray
+    lengths: np.ndarray
+    feature_names: tuple[str, ...]
+    class_names: tuple[str, ...]
+
+
+def split_days(rng: np.random.Generator, record: LabelledChains, train_share: float) -> Problem:
+    """A problem that fits to a share of the chains, drawn at random, and tests on all others.
+
+    Both get at least one chain.
+
+    Raises
+    ------
+    DataError
+        When there are fewer than two chains.
+    """
+    count = len(record.lengths)
+    if count < 2:
+        raise DataError(
+            f"the record spans {count} day; one to fit to and one to test on are needed.",
+            remedy="Use a longer record.",
+        )
+    n_train = min(max(round(train_share * count), 1), count - 1)
+    train = np.zeros(count, dtype=bool)
+    train[rng.choice(count, size=n_train, replace=False)] = True
+    return pose(record, train)
+
+
+def pose(record: LabelledChains, train: np.ndarray, **facts) -> Problem:
+    """One task for each class, 1 on its words and 0 on all others.
+
+    Parameters
+    ----------
+    record : LabelledChains
+    train : bool array (c,)
+        The chains to fit to; all others are held out. Both keep their order.
+    **facts
+        Scalars beside the numbers of words.
+    """
+    word = np.repeat(train, record.lengths)
+    n_classes = len(record.class_names)
+    return Problem(
+        (record.X[word],) * n_classes,
+        _indicators(record.labels[word], n_classes),
+        facts={"n_samples": int(word.sum()), "n_test": int((~word).sum()), **facts},
+        X_test=(record.X[~word],) * n_classes,
+        y_test=_indicators(record.labels[~word], n_classes),
+        chains=record.lengths[train],
+        chains_test=record.lengths[~train],
+        feature_names=record.feature_names,
+        class_names=record.class_names,
+    )
+
+
+def _indicators(labels: np.ndarray, n_classes: int) -> tuple[np.ndarray, ...]:
+    """Rows of one array (r, n)."""
+    return tuple((labels == np.arange(n_classes)[:, None]).astype(float))
