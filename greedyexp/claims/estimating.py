@@ -10,7 +10,8 @@ from greedyexp.claims.kinds import STEPS
 from greedyexp.claims.peaks import places
 from greedyexp.claims.quantities import Mean, Peak, Proportion, Ratio, Threshold
 from greedyexp.claims.table import Group, Missing, Table
-from greedyexp.frames.counts import FAILED
+from greedyexp.frames.counts import FAILED, NO_SECONDS
+from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.protocols.outcome import Status
 from greedyexp.stats.crossing import influence
 from greedyexp.stats.means import fieller
@@ -99,7 +100,8 @@ class Estimates:
 
     def column(self, name: str, rows: np.ndarray) -> np.ndarray:
         if name not in self.table.frame.columns:
-            raise Missing(f"the table has no column '{name}'")
+            untimed = name == FIT_SECONDS.name
+            raise Missing(NO_SECONDS if untimed else f"the table has no column '{name}'")
         try:
             return self.table.frame[name].to_numpy()[rows].astype(float)
         except (TypeError, ValueError):

@@ -11,6 +11,9 @@ from greedyexp.registry import RESERVED_COLUMNS
 
 Axes = tuple[tuple[str, ...], ...]
 
+# Kinds of columns that claims may take means of.
+_NUMBERS = ("number", "success", "seconds")
+
 
 @dataclass(frozen=True)
 class Algorithm:
@@ -101,7 +104,7 @@ def setting_of(config: Mapping, protocol: Iterable[Measured], columns: Iterable[
         All columns of its table.
     """
     given = list(protocol)
-    measured = tuple(column.name for column in given if column.kind in ("number", "success"))
+    measured = tuple(column.name for column in given if column.kind in _NUMBERS)
     binary = tuple(column.name for column in given if column.kind == "success")
     trials = config.get("trials")
     rule = trials if isinstance(trials, Mapping) else {}

@@ -10,10 +10,12 @@ import pandas as pd
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames.context import Context
 from greedyexp.frames.entries import success_metric
+from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.protocols.outcome import Status
 
 FAILED = tuple(status.value for status in Status if status.failed)
 UNPROVED = Status.NOT_CONVERGED.value
+NO_SECONDS = "there are no seconds of fits: timings.csv, which has them, is missing or older"
 
 
 def success_column(success: Mapping[str, str], label: str, context: Context) -> str:
@@ -93,6 +95,8 @@ def require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
         With the nearest name.
     """
     for name in names:
+        if name == FIT_SECONDS.name and name not in frame.columns:
+            raise ConfigError(f"{NO_SECONDS}.", remedy="`greedyexp run --force` measures them.")
         if name not in frame.columns:
             raise ConfigError(
                 f"the table has no column '{name}'.", remedy=did_you_mean(name, frame.columns)

@@ -15,9 +15,10 @@ class Measured:
     ----------
     name : str
         The column of the CSV.
-    kind : {"key", "number", "success", "text"}
+    kind : {"key", "number", "success", "text", "seconds"}
         ``key``: tells the rows of one replicate apart. ``number``: a measurement. ``success``: one
-        whose values are 0 and 1. ``text``: says how the others came about.
+        whose values are 0 and 1. ``text``: says how the others came about. ``seconds``: a time,
+        which differs from run to run and so stands in ``timings.csv`` instead.
     values : tuple, optional
         All that a key can be; None when only the run tells.
     only : mapping of str to tuple
@@ -25,6 +26,10 @@ class Measured:
     """
 
     name: str
-    kind: Literal["key", "number", "success", "text"]
+    kind: Literal["key", "number", "success", "text", "seconds"]
     values: tuple | None = None
     only: Mapping[str, tuple] = field(default_factory=dict)
+
+
+# What a protocol that times the fit (``Outcome.fit_seconds``) lists among its columns.
+FIT_SECONDS = Measured("fit_seconds", "seconds")

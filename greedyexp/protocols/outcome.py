@@ -38,11 +38,15 @@ class Outcome:
         One dict for each row of the CSV, column to int, float, str or None. Empty when the status
         is a failure: the runner then writes one row with empty cells, so that a failure never
         leaves a denominator.
+    fit_seconds : float, optional
+        Time of the fit alone, when the protocol measures it. Outcomes that differ in it alone are
+        equal.
     """
 
     status: Status
     message: str = ""
     rows: list[dict] = field(default_factory=list)
+    fit_seconds: float | None = field(default=None, compare=False)
 
     @classmethod
     def of_exception(cls, error: BaseException) -> Outcome:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols import tuning as tunings
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.measured import FIT_SECONDS, Measured
 from greedyexp.protocols.measuring import measure
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
@@ -18,12 +19,12 @@ from greedyexp.registry import Part, protocol
 
 
 def columns(metrics: Sequence[Part]) -> list[Measured]:
-    """The tuning that chose, then one column for each metric."""
+    """The tuning that chose, one column for each metric, and the seconds of the fit."""
     measured = [
         Measured(metric.name, "success" if metric.extra["binary"] else "number")
         for metric in metrics
     ]
-    return [Measured("tuning", "text"), *measured]
+    return [Measured("tuning", "text"), *measured, FIT_SECONDS]
 
 
 @protocol("recovery", title="Recovery", takes="estimates", columns=columns, metrics=True)
@@ -34,7 +35,8 @@ def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcom
     so that a success means that some tuning recovers; metrics without a direction are taken where
     the first metric with one is best (at the end of the path when there is none). ``cv`` is the
     point of least cross-validated prediction error, ``theory`` the point that theory prescribes.
-    Algorithms that return one estimate have nothing to tune.
+    Algorithms that return one estimate have nothing to tune. The seconds are of the fit with its
+    tuning, metrics left out.
 
     Returns
     -------
@@ -43,15 +45,25 @@ def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcom
         ``theory`` there is the chosen one only; with ``oracle`` any may have counted),
         ``nonfinite`` when an estimate or a metric is not finite.
     """
+    start = setup.clock()
+    path = _fitted(problem, part, params, setup)
+    seconds = setup.clock() - start
+    return replace(_judged(problem, path, setup), fit_seconds=seconds)
+
+
+def _fitted(problem: Problem, part: Part, params: dict, setup: Setup) -> Path:
+    """The path, or its one point that the tuning chose."""
     if setup.tuning == "cv":
         path, chosen = tunings.cross_validated(
             part, problem, params, folds=setup.folds, rng=setup.rng
         )
-        path = path.take([chosen])
-    elif setup.tuning == "theory":
-        path = tunings.theoretical(part, problem, params)
-    else:
-        path = tunings.fit(part, problem, params)
+        return path.take([chosen])
+    if setup.tuning == "theory":
+        return tunings.theoretical(part, problem, params)
+    return tunings.fit(part, problem, params)
+
+
+def _judged(problem: Problem, path: Path, setup: Setup) -> Outcome:
     if len(path) == 0:
         return Outcome(Status.ERROR, "the algorithm returned a path without points", [])
     if not np.isfinite(path.coef).all():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +25,12 @@ class Setup:
         The metrics that the experiment lists; empty for a protocol that takes none.
     rng : Generator
         The stream of this algorithm on this problem.
+    clock : callable
+        Seconds since some moment; a runner gives one that stands still while numba compiles.
     """
 
     tuning: str
     folds: int
     metrics: tuple[Part, ...]
     rng: np.random.Generator
+    clock: Callable[[], float] = time.perf_counter

@@ -40,6 +40,11 @@ def table_of(folder: Path) -> Path | None:
     return next((path for path in sorted(tables) if not path.name.startswith("timings.")), None)
 
 
+def timings_of(folder: Path) -> Path | None:
+    """The seconds of a run folder, compressed or not; None when it has none."""
+    return next((path for path in sorted(folder.glob("timings.csv*")) if path.is_file()), None)
+
+
 def read_frame(table: Path) -> pd.DataFrame:
     """The tidy table with full precision.
 

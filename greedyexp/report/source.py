@@ -19,6 +19,7 @@ from greedyexp.frames.records import replicates
 from greedyexp.protocols.outcome import Status
 from greedyexp.report.folders import AGAIN, read_frame, table_of
 from greedyexp.report.outline import refuse_damaged
+from greedyexp.report.seconds import with_seconds
 
 _ENDINGS = {status.value for status in Status}
 
@@ -35,7 +36,7 @@ class Source:
     config : dict
         The same, parsed.
     frame : DataFrame
-        The tidy table.
+        The tidy table, with the seconds of fits where the folder has them.
     context : Context
         What figures and tables say of the run.
     """
@@ -65,7 +66,8 @@ def read_source(folder: Path) -> Source:
     part = _part_of_run(folder, frame)
     if part and frame.empty:
         raise StorageError(f"the table has {part} of the run.", place=str(table), remedy=AGAIN)
-    return Source(folder, text, config, frame, _context(folder, config, frame, part))
+    context = _context(folder, config, frame, part)
+    return Source(folder, text, config, with_seconds(frame, folder), context)
 
 
 def _part_of_run(folder: Path, frame: pd.DataFrame) -> str:

@@ -105,7 +105,8 @@ def _judged(source: Source) -> list[Judged]:
 def _refuse_damaged_measurements(source: Source, measured: list[Measured]) -> None:
     """Refuse a table without what the protocol measures, or with words among its numbers."""
     frame = source.frame
-    for column in [column for column in measured if column.kind != "text"]:
+    # A run may be kept without its seconds: claims about them are then inconclusive.
+    for column in [column for column in measured if column.kind not in ("text", "seconds")]:
         if column.name not in frame.columns:
             wrong = f"the table has no column '{column.name}'."
         elif column.kind != "key" and not (frame.empty or is_numeric_dtype(frame[column.name])):

@@ -25,16 +25,19 @@ class Columns:
         Parameters that vary inside an algorithm's entry.
     measured : tuple of str
         What the protocol gives.
+    seconds : tuple of str
+        The times it takes, which differ from run to run.
     """
 
     data: tuple[str, ...]
     swept: tuple[str, ...]
     measured: tuple[str, ...]
+    seconds: tuple[str, ...]
 
     @cached_property
     def not_for_facts(self) -> tuple[str, ...]:
         """Names that a fact of a problem must not have."""
-        return (*RESERVED_COLUMNS, *self.swept, *self.measured)
+        return (*RESERVED_COLUMNS, *self.swept, *self.measured, *self.seconds)
 
     def of_table(self, facts: tuple[str, ...]) -> list[str]:
         """The header of ``<name>.csv``."""
@@ -46,7 +49,7 @@ class Columns:
     @property
     def of_timings(self) -> list[str]:
         """The header of ``timings.csv``."""
-        return [*self.data, "replicate", "algorithm", *self.swept, "seconds"]
+        return [*self.data, "replicate", "algorithm", *self.swept, "seconds", *self.seconds]
 
 
 def columns_of(experiment) -> Columns:
@@ -60,7 +63,8 @@ def columns_of(experiment) -> Columns:
     return Columns(
         data=(*label, *dict.fromkeys(name for fields in parameters for name in fields)),
         swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),
-        measured=tuple(column.name for column in measured),
+        measured=tuple(column.name for column in measured if column.kind != "seconds"),
+        seconds=tuple(column.name for column in measured if column.kind == "seconds"),
     )
 
 

@@ -16,12 +16,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from greedyexp.errors import StorageError
 from greedyexp.protocols.outcome import Outcome, Status
 
 NAME = "journal.sqlite"
-SCHEMA = "1"
+SCHEMA = "2"
+# Without the column fit_seconds; such a journal is given it when it is next written to.
+_BEFORE_FITS = "1"
 
 # Variables of one SQL statement: below the 999 that old SQLite versions allow.
 _MOST_VARIABLES = 500
@@ -48,6 +51,14 @@ class Entry:
     seconds: float
 
 
+class Timing(NamedTuple):
+    """How one finished replicate ended, its seconds, and those of the fit where it was timed."""
+
+    status: Status
+    seconds: float
+    fit_seconds: float | None
+
+
 class Journal:
     """The journal of one results folder, made when there is none.
 
@@ -62,6 +73,7 @@ class Journal:
 
     def __init__(self, folder: Path, *, read_only: bool = False):
         self.path = folder / NAME
+        self._fits = "fit_seconds"
         with _explained(self.path):
             if read_only:
                 address = f"{self.path.resolve().as_uri()}?mode=ro"
@@ -83,12 +95,15 @@ class Journal:
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Write entries in one transaction; an entry replaces an older one of the same key."""
-        rows = [(entry.key, *_packed(entry), entry.seconds) for entry in entries]
+        rows = [
+            (entry.key, *_packed(entry), entry.seconds, entry.outcome.fit_seconds)
+            for entry in entries
+        ]
         with _explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 self._db.executemany(
-                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
                 )
                 self._db.execute("COMMIT")
             except BaseException:
@@ -101,14 +116,14 @@ class Journal:
         """How the replicates with these keys ended, for those that are finished."""
         return {key: self._status(name) for key, name in self._select("key, status", keys)}
 
-    def timings(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Status, float]]:
+    def timings(self, keys: Sequence[bytes]) -> dict[bytes, Timing]:
         """Status and seconds of those of the keys that are finished."""
-        found = self._select("key, status, seconds", keys)
-        return {key: (self._status(name), seconds) for key, name, seconds in found}
+        found = self._select(f"key, status, seconds, {self._fits}", keys)
+        return {key: Timing(self._status(name), *seconds) for key, name, *seconds in found}
 
     def entries(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
         """Those of the keys that are finished, with everything known of them."""
-        columns = "key, status, message, facts, rows, checksum, seconds"
+        columns = f"key, status, message, facts, rows, checksum, seconds, {self._fits}"
         return {row[0]: self._unpacked(row) for row in self._select(columns, keys)}
 
     def __len__(self) -> int:
@@ -125,6 +140,8 @@ class Journal:
             self._db.execute("PRAGMA synchronous=NORMAL")
         if not tables and not read_only:
             self._create()
+        elif self._fits == "NULL" and not read_only:
+            self._add_fits()
 
     def _check(self, tables: set[str]) -> None:
         """Refuse what is no journal, of another version, or damaged."""
@@ -135,7 +152,7 @@ class Journal:
                 remedy="Move it away and run again.",
             )
         found = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-        if found is None or found[0] != SCHEMA:
+        if found is None or found[0] not in (SCHEMA, _BEFORE_FITS):
             raise StorageError(
                 f"the journal has format {found[0] if found else 'unknown'}; this version of"
                 f" greedyexp writes format {SCHEMA}.",
@@ -145,6 +162,16 @@ class Journal:
         (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
+        if found[0] == _BEFORE_FITS:
+            self._fits = "NULL"
+
+    def _add_fits(self) -> None:
+        """Bring a journal of the format before to this one; its replicates stay without seconds."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("ALTER TABLE outcomes ADD COLUMN fit_seconds REAL")
+        self._db.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (SCHEMA,))
+        self._db.execute("COMMIT")
+        self._fits = "fit_seconds"
 
     def _create(self) -> None:
         self._db.execute("BEGIN IMMEDIATE")
@@ -152,7 +179,7 @@ class Journal:
         self._db.execute(
             "CREATE TABLE outcomes (key BLOB PRIMARY KEY, status TEXT NOT NULL,"
             " message TEXT NOT NULL, facts TEXT NOT NULL, rows TEXT NOT NULL,"
-            " checksum INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID"
+            " checksum INTEGER NOT NULL, seconds REAL NOT NULL, fit_seconds REAL) WITHOUT ROWID"
         )
         self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
         self._db.execute("COMMIT")
@@ -174,10 +201,10 @@ class Journal:
             raise _damaged(self.path, f"there is no status '{name}'") from None
 
     def _unpacked(self, row: tuple) -> Entry:
-        key, status, message, facts, rows, checksum, seconds = row
+        key, status, message, facts, rows, checksum, seconds, fit_seconds = row
         if checksum != _checksum(status, message, facts, rows):
             raise _damaged(self.path, "a row does not match its checksum")
-        outcome = Outcome(Status(status), message, json.loads(rows))
+        outcome = Outcome(Status(status), message, json.loads(rows), fit_seconds)
         return Entry(key, outcome, json.loads(facts), seconds)
 
 

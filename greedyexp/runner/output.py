@@ -69,8 +69,10 @@ class _Rows:
 
     def write_timings(self, write: Write) -> None:
         write(self._columns.of_timings)
-        for slot, _, seconds in self._plan.timings(self._journal):
-            write([*self._data_cells(slot.point, {}), *self._algorithm_cells(slot), cell(seconds)])
+        timed = bool(self._columns.seconds)
+        for slot, timing in self._plan.timings(self._journal):
+            where = [*self._data_cells(slot.point, {}), *self._algorithm_cells(slot)]
+            write([*where, cell(timing.seconds), *([cell(timing.fit_seconds)] if timed else [])])
 
     def _fact_names(self) -> tuple[str, ...]:
         """Every fact of every problem, in the order in which the rows bring them up."""

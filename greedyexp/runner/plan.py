@@ -13,7 +13,7 @@ from greedyexp.protocols.outcome import Status
 from greedyexp.runner.allocation import Series, series_of
 from greedyexp.runner.engines.base import Batch, Item, Result
 from greedyexp.runner.fingerprint import Fingerprints
-from greedyexp.runner.journal import Journal
+from greedyexp.runner.journal import Journal, Timing
 
 # Replicates asked of the journal at a time.
 _CHUNK = 500
@@ -143,13 +143,13 @@ class Plan:
         self.wanted[series.points, series.algorithm] = wanted
         return bool((wanted > trials).any())
 
-    def timings(self, journal: Journal) -> Iterator[tuple[Slot, Status, float]]:
+    def timings(self, journal: Journal) -> Iterator[tuple[Slot, Timing]]:
         """Status and seconds of the finished replicates, in canonical order."""
         for slots in self.in_canonical_order():
             found = journal.timings([slot.key for slot in slots])
             for slot in slots:
                 if slot.key in found:
-                    yield slot, *found[slot.key]
+                    yield slot, found[slot.key]
 
     def census(self, journal: Journal, see: Callable[[Slot, float], None] | None = None) -> Census:
         """Ask the journal how far the plan has come.
@@ -160,10 +160,10 @@ class Plan:
             Given every finished slot and its seconds.
         """
         found = Census(len(self))
-        for slot, status, seconds in self.timings(journal):
-            found.count(status, seconds)
+        for slot, timing in self.timings(journal):
+            found.count(timing.status, timing.seconds)
             if see is not None:
-                see(slot, seconds)
+                see(slot, timing.seconds)
         return found
 
     def missing(

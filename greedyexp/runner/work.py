@@ -7,7 +7,9 @@ numbers.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scipy import sparse
@@ -77,13 +79,19 @@ def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
 class Bench:
     """The parts of an experiment, found once and then called for every replicate.
 
+    Parameters
+    ----------
+    work : Work
+    clock : callable
+        By which protocols time fits.
+
     Raises
     ------
     PluginError, ConfigError
         When a plugin cannot be imported or a part does not exist.
     """
 
-    def __init__(self, work: Work):
+    def __init__(self, work: Work, clock: Callable[[], float] = time.perf_counter):
         registry.load_plugins(path for path, _ in work.plugins)
         for path, version in work.plugins:
             if _version(path) != version:
@@ -93,13 +101,13 @@ class Bench:
                     remedy="Everything finished is kept; the same command goes on with the new"
                     " code.",
                 )
-        self._work = work
+        self._work, self._clock = work, clock
         self._generators = {name: registry.find("generator", name) for name in work.generators}
         self._protocol = registry.find("protocol", work.protocol)
         self._metrics = tuple(registry.find("metric", name) for name in work.metrics)
         self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
         columns = self._protocol.extra["columns"](self._metrics, **work.protocol_params)
-        self._columns = frozenset(column.name for column in columns)
+        self._columns = frozenset(one.name for one in columns if one.kind != "seconds")
 
     def problem(self, generator: str, params: dict, replicate: int) -> Problem:
         """One data set."""
@@ -126,7 +134,7 @@ class Bench:
                 problem,
                 self._algorithms[algorithm],
                 task.params,
-                Setup(task.tuning, task.folds, self._metrics, rng),
+                Setup(task.tuning, task.folds, self._metrics, rng, self._clock),
                 **work.protocol_params,
             )
             return self._tidy(found)
@@ -141,7 +149,7 @@ class Bench:
             raise ValueError(f"the protocol made a column '{unknown[0]}' that it does not declare")
         if not rows and not outcome.status.failed:
             raise ValueError("the protocol made no row")
-        return tidy_message(Outcome(Status(outcome.status), outcome.message, rows))
+        return tidy_message(replace(outcome, status=Status(outcome.status), rows=rows))
 
 
 def _freeze(problem: Problem) -> None:
@@ -183,7 +191,7 @@ def tidy_message(outcome: Outcome) -> Outcome:
     message = " ".join(_ADDRESS.sub("0x...", text).split())[:_LONGEST_MESSAGE]
     if message == outcome.message:
         return outcome
-    return Outcome(outcome.status, message, outcome.rows)
+    return replace(outcome, message=message)
 
 
 def _version(plugin: str) -> str:

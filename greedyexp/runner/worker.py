@@ -6,7 +6,6 @@ import ctypes
 import os
 import signal
 import sys
-import time
 import warnings
 from multiprocessing.connection import Connection
 
@@ -14,6 +13,7 @@ from numba.core import event
 from numba.core.caching import NullCache
 
 from greedyexp.errors import UserError
+from greedyexp.runner.compiling import EVENT, CompilationClock
 from greedyexp.runner.engines.base import Item
 from greedyexp.runner.messages import Kind, attach
 from greedyexp.runner.work import Bench, data_failure, facts
@@ -56,17 +56,16 @@ def die_with(parent: int) -> None:
 def serve(channel: Connection) -> None:
     """Receive the work, say ready, then run batches."""
     work, may_start_over = channel.recv()
+    compiling = CompilationListener(channel)
     try:
-        bench = Bench(work)
+        bench = Bench(work, compiling.clock)
     except UserError as error:
         channel.send((Kind.FAILED, error.message, error.place, error.remedy))
         return
     if hasattr(os, "register_at_fork"):
         # A child that a part forks and lets return must not speak for this worker.
         os.register_at_fork(after_in_child=channel.close)
-    compiling = CompilationListener(channel)
-    # This event covers loading compiled code from the cache as well as compiling it.
-    event.register("numba:compiler_lock", compiling)
+    event.register(EVENT, compiling)
     event.register("numba:compile", compiling.fresh)
     channel.send((Kind.READY,))
     while True:
@@ -92,7 +91,7 @@ def run_item(
         last digit differently (it is linked in another order), and a row must not depend on
         whether its process found the cache filled: what was computed is not sent.
     """
-    watch = Stopwatch(compiling)
+    start = compiling.clock()
     try:
         problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
@@ -101,13 +100,13 @@ def run_item(
         for _ in item.algorithms:
             channel.send((Kind.RESULT, failure, 0.0))
         return True
-    channel.send((Kind.DATA, known, watch.seconds() / len(item.algorithms)))
+    channel.send((Kind.DATA, known, (compiling.clock() - start) / len(item.algorithms)))
     for algorithm in item.algorithms:
-        watch = Stopwatch(compiling)
+        start = compiling.clock()
         outcome = bench.outcome(problem, item.generator, item.params, item.replicate, algorithm)
         if compiling.fresh.found and may_start_over:
             return False
-        channel.send((Kind.RESULT, outcome, watch.seconds()))
+        channel.send((Kind.RESULT, outcome, compiling.clock() - start))
     return True
 
 
@@ -130,44 +129,22 @@ class FreshCode(event.Listener):
         self.found |= not isinstance(event.data["dispatcher"]._cache, NullCache)
 
 
-class CompilationListener(event.Listener):
-    """Tells the pool when numba compiles, and adds up how long it took.
+class CompilationListener(CompilationClock):
+    """Tells the pool when numba compiles, and leaves that time out of its clock.
 
     Attributes
     ----------
-    seconds : float
-        Time spent compiling so far.
     fresh : FreshCode
         Whether anything was compiled rather than loaded.
     """
 
     def __init__(self, channel: Connection):
+        super().__init__()
         self._channel = channel
-        self._depth = 0
-        self._since = 0.0
-        self.seconds = 0.0
         self.fresh = FreshCode()
 
-    def on_start(self, event: event.Event) -> None:
-        if self._depth == 0:
-            self._since = time.perf_counter()
-            self._channel.send((Kind.COMPILING, True))
-        self._depth += 1
+    def began(self) -> None:
+        self._channel.send((Kind.COMPILING, True))
 
-    def on_end(self, event: event.Event) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += time.perf_counter() - self._since
-            self._channel.send((Kind.COMPILING, False))
-
-
-class Stopwatch:
-    """Time since it was made, compilation left out."""
-
-    def __init__(self, compiling: CompilationListener):
-        self._compiling = compiling
-        self._before = compiling.seconds
-        self._start = time.perf_counter()
-
-    def seconds(self) -> float:
-        return time.perf_counter() - self._start - (self._compiling.seconds - self._before)
+    def ended(self) -> None:
+        self._channel.send((Kind.COMPILING, False))

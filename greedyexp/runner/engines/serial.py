@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
+from numba.core import event
 from threadpoolctl import threadpool_limits
 
-from greedyexp.protocols.outcome import Outcome
+from greedyexp.runner.compiling import EVENT, CompilationClock
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Item, Result
 from greedyexp.runner.work import Bench, Work, data_failure, facts
 
@@ -32,18 +32,19 @@ class SerialEngine(Engine):
         time_limit: float | None,
         halt: Halt,
     ) -> Iterator[list[Result]]:
-        with threadpool_limits(limits=1):
-            bench = Bench(work)
+        compiling = CompilationClock()
+        with threadpool_limits(limits=1), event.install_listener(EVENT, compiling):
+            bench = Bench(work, compiling.clock)
             while not halt.soon and (batch := next_batch()):
                 for item in batch:
                     if halt.soon:
                         break
-                    yield list(run_item(bench, item))
+                    yield list(run_item(bench, item, compiling.clock))
 
 
-def run_item(bench: Bench, item: Item) -> Iterator[Result]:
-    """Make a data set and run its algorithms."""
-    start = time.perf_counter()
+def run_item(bench: Bench, item: Item, clock: Callable[[], float]) -> Iterator[Result]:
+    """Make a data set and run its algorithms, timed by the clock."""
+    start = clock()
     try:
         problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
@@ -51,11 +52,9 @@ def run_item(bench: Bench, item: Item) -> Iterator[Result]:
         for algorithm in item.algorithms:
             yield Result(item.point, item.replicate, algorithm, data_failure(error))
         return
-    data_seconds = (time.perf_counter() - start) / len(item.algorithms)
+    data_seconds = (clock() - start) / len(item.algorithms)
     for algorithm in item.algorithms:
-        start = time.perf_counter()
-        outcome: Outcome = bench.outcome(
-            problem, item.generator, item.params, item.replicate, algorithm
-        )
-        seconds = time.perf_counter() - start
+        start = clock()
+        outcome = bench.outcome(problem, item.generator, item.params, item.replicate, algorithm)
+        seconds = clock() - start
         yield Result(item.point, item.replicate, algorithm, outcome, known, seconds, data_seconds)
