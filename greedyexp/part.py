@@ -30,8 +30,9 @@ class Part:
     extra : dict
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
         (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,
-        ``prediction`` and ``takes_sparse`` (algorithms), ``takes``, ``metrics`` and ``columns``
-        (protocols), ``better``, ``binary`` and ``of`` (metrics), ``columns`` (figures, tables).
+        ``prediction`` and ``takes_sparse`` (algorithms), ``takes``, ``metrics``, ``columns``,
+        ``tunes`` and ``check`` (protocols), ``better``, ``binary`` and ``of`` (metrics),
+        ``columns`` (figures, tables).
     """
 
     kind: str

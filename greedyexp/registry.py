@@ -192,6 +192,8 @@ def protocol(
     title: str | None = None,
     paper: str = "",
     metrics: bool = False,
+    tunes: bool = True,
+    check: Callable[..., None] | None = None,
 ):
     """Register ``function(problem, part, params, setup, *, parameters) -> Outcome`` as a protocol.
 
@@ -210,12 +212,23 @@ def protocol(
         together.
     metrics : bool
         Whether it computes metrics: an experiment lists at least one then, and none otherwise.
+    tunes : bool
+        Whether it chooses a point of an algorithm's path, which an experiment may tell how.
+    check : callable, optional
+        ``check(algorithm_parameters, **parameters)`` raises ``ValueError`` with a sentence when an
+        algorithm with these parameters cannot give what the protocol asks for.
     """
     if takes not in YIELDS:
         raise PluginError(f"protocol '{name}': takes must be one of {', '.join(YIELDS)}.")
 
     def decorate(function):
-        extra = {"takes": takes, "columns": columns, "metrics": metrics}
+        extra = {
+            "takes": takes,
+            "columns": columns,
+            "metrics": metrics,
+            "tunes": tunes,
+            "check": check,
+        }
         _register(Part("protocol", name, function, title or name, paper, (), extra))
         return function
 

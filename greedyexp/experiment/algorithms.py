@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic_core import to_jsonable_python
 
 from greedyexp.errors import did_you_mean
+from greedyexp.experiment.asking import guarded
 from greedyexp.experiment.blocks import MAX_ROWS
 from greedyexp.experiment.compatibility import refuse_parameters, refuse_part, refuse_tuning
 from greedyexp.experiment.data import Data
@@ -118,8 +119,11 @@ def _read_entry(
     refuse_both(written, names, keys, doc, mistakes)
     refuse_label(written.get("label", entry.name), (*keys, "label"), doc, mistakes)
     _refuse_protocol(part, protocol, keys, doc, mistakes)
-    tuning = _tuning(part, entry, data, doc, mistakes)
-    folds = _folds(part, entry, doc, mistakes)
+    tuned = part.takes_grid and (protocol is None or protocol.part.extra["tunes"])
+    tuning = _tuning(part, entry, data, doc, mistakes) if tuned else "none"
+    if not tuned:
+        _refuse_tuned(part, protocol, entry, doc, mistakes)
+    folds = _folds(entry, doc, mistakes) if tuned else DEFAULT_FOLDS
     if data is not None:
         refuse_part(part, data, keys, doc, mistakes)
     if len(mistakes.found) == before:
@@ -135,8 +139,10 @@ def _read_entry(
     specs = [_vary(spec, combo, parameters.names) for combo in combinations(axes, rows)]
     if data is not None:
         refuse_parameters(part, specs, data, keys, doc, mistakes)
+    if protocol is not None:
+        _refuse_unfit(specs, protocol, keys, doc, mistakes)
     shown = {k: to_jsonable_python(v) for k, v in constant.items() if k not in names}
-    if part.takes_grid:
+    if tuned:
         shown |= {"tuning": tuning, "folds": folds}
     shown |= {key: written[key] for key in ("label", "sweep") if written.get(key) is not None}
     return specs, {part.name: shown}
@@ -177,17 +183,40 @@ def _refuse_protocol(
     )
 
 
+def _refuse_unfit(
+    specs: list[AlgorithmSpec], protocol: Protocol, keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note the first algorithm that cannot give what the protocol asks for."""
+    check, place = protocol.part.extra["check"], doc.place(keys)
+    for spec in specs if check is not None else ():
+        with guarded("check", protocol.part, place):
+            try:
+                check(spec.params, **protocol.spec.params)
+            except ValueError as error:
+                said = str(error).rstrip(".")
+                mistakes.add(
+                    place,
+                    f"impossible parameters of algorithm '{spec.label}' for protocol"
+                    f" '{protocol.part.name}': {said}.",
+                )
+                return
+
+
+def _refuse_tuned(
+    part: Part, protocol: Protocol | None, entry: Entry, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note what an entry says of a tuning where there is none to choose."""
+    why = f"algorithm '{part.name}' has no path to tune."
+    if part.takes_grid and protocol is not None:
+        why = f"protocol '{protocol.part.name}' tunes no algorithm."
+    for name in ("tuning", "folds"):
+        if entry.settings.get(name) is not None:
+            mistakes.add(doc.place((*entry.keys, name)), why, f"Remove '{name}'.")
+
+
 def _tuning(part: Part, entry: Entry, data: Data | None, doc: Document, mistakes: Mistakes) -> str:
     keys: Keys = (*entry.keys, "tuning")
     tuning = entry.settings.get("tuning")
-    if not part.takes_grid:
-        if tuning is not None:
-            mistakes.add(
-                doc.place(keys),
-                f"algorithm '{part.name}' has no path to tune.",
-                "Remove 'tuning'.",
-            )
-        return "none"
     if tuning is None:
         return "oracle" if data is None or data.all_have("truth") else "cv"
     if tuning not in TUNINGS:
@@ -201,12 +230,10 @@ def _tuning(part: Part, entry: Entry, data: Data | None, doc: Document, mistakes
     return tuning
 
 
-def _folds(part: Part, entry: Entry, doc: Document, mistakes: Mistakes) -> int:
+def _folds(entry: Entry, doc: Document, mistakes: Mistakes) -> int:
     if "folds" not in entry.settings:
         return DEFAULT_FOLDS
     folds, place = entry.settings["folds"], doc.place((*entry.keys, "folds"))
-    if not part.takes_grid:
-        mistakes.add(place, f"algorithm '{part.name}' has no path to tune.", "Remove 'folds'.")
-    elif isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         mistakes.add(place, f"folds must be a whole number of at least 2, but is {show(folds)}.")
     return folds
