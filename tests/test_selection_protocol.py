@@ -1,0 +1,226 @@
+"""The selection protocol: which estimate stands for a size, and what its rows tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from greedyexp import registry
+from greedyexp.errors import DataError
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.selection import columns, selection
+from greedyexp.protocols.setup import Setup
+from greedyexp.registry import Part
+
+METRICS = tuple(registry.find("metric", name) for name in ("support_size", "frobenius_error"))
+DEFAULTS = {"by": "features", "classes_at": [], "chosen_at": []}
+
+
+def path_of(*supports, tasks=1, **known) -> Path:
+    """Ones on the entries (i, j), or (i, 0) for numbers i, of six features."""
+    coef = np.zeros((len(supports), 6, tasks))
+    for point, support in enumerate(supports):
+        for entry in support:
+            coef[(point, *(entry if isinstance(entry, tuple) else (entry, 0)))] = 1.0
+    m = len(supports)
+    known = {"converged": np.ones(m, bool), **known}
+    return Path(coef, {"size": np.arange(m)}, np.arange(m, dtype=float), **known)
+
+
+def problem_of(tasks=1, **more) -> Problem:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 6))
+    y = tuple(rng.standard_normal(8) for _ in range(tasks))
+    return Problem((X,) * tasks, y, np.zeros((6, tasks)), **more)
+
+
+def select(path, problem=None, metrics=METRICS, clock=None, **params):
+    part = Part("algorithm", "known", lambda problem: path, "known")
+    setup = Setup("none", 5, metrics, np.random.default_rng(0))
+    setup = setup if clock is None else replace(setup, clock=clock)
+    return selection(problem or problem_of(path.coef.shape[2]), part, {}, setup, **params)
+
+
+def column(outcome, name, record="size") -> dict:
+    return {row["size"]: row[name] for row in outcome.rows if row["record"] == record}
+
+
+def test_a_size_is_the_last_estimate_of_at_most_so_many_features():
+    # Size 2 is left and met again; size 3 is passed over.
+    path = path_of((), (0,), (0, 1), (1,), (1, 2), (1, 2, 3, 4))
+    found = select(path, sizes=[3, 1, 4, 2, 9])
+    assert found.status is Status.OK
+    assert [row["size"] for row in found.rows] == [3, 1, 4, 2, 9]
+    assert column(found, "reached") == {3: 2, 1: 1, 4: 4, 2: 2, 9: 4}
+    assert column(found, "support_size") == column(found, "reached")
+    objective = registry.find("metric", "objective")
+    points = column(select(path, sizes=[1, 2, 3, 4, 9], metrics=(objective,)), "objective")
+    assert points == {1: 3.0, 2: 4.0, 3: 4.0, 4: 5.0, 9: 5.0}
+    assert {frozenset(row) for row in found.rows} == {
+        frozenset({"record", "size", "reached", "support_size", "frobenius_error"})
+    }
+
+
+def test_rows_of_several_tasks_count_once():
+    path = path_of((), [(0, 0), (0, 1), (0, 2)], [(0, 0), (0, 1), (3, 2)], tasks=3)
+    assert column(select(path, sizes=[1, 2], by="rows"), "support_size") == {1: 3, 2: 3}
+    assert column(select(path, sizes=[1, 2], by="rows"), "reached") == {1: 1, 2: 2}
+    assert column(select(path, sizes=[1, 3]), "reached") == {1: 0, 3: 3}
+
+
+def test_which_features_are_used_by_name_or_by_number():
+    path = path_of((), (4,), (1, 4))
+    found = select(path, sizes=[1], chosen_at=[0, 2])
+    chosen = [row for row in found.rows if row["record"] == "feature"]
+    assert len(chosen) == 12
+    used = {(row["size"], row["feature"]) for row in chosen if row["used"]}
+    assert used == {(2, "1"), (2, "4")}
+    assert column(found, "reached", "feature") == {0: 0, 2: 2}
+    named = problem_of(feature_names=tuple("abcdef"))
+    chosen = select(path, named, sizes=[1], chosen_at=[2]).rows[1:]
+    assert [row["feature"] for row in chosen if row["used"]] == ["b", "e"]
+
+
+def classes_problem(**more) -> Problem:
+    X_test = np.zeros((5, 6))
+    X_test[:, 1] = [1.0, -1.0, 1.0, 0.0, 2.0]
+    y_test = np.array([1.0, 1.0, -1.0, -1.0, 1.0])
+    y = np.repeat([-1.0, 1.0], 4)
+    more = {"X_test": (X_test,), "y_test": (y_test,), **more}
+    return replace(problem_of(), y=(y,), **more)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_each_of_two_classes_has_its_error(kind):
+    problem = classes_problem(X_test=(kind(classes_problem().X_test[0]),))
+    found = select(path_of((), (1,)), problem, sizes=[1], classes_at=[0, 1])
+    errors = {
+        (row["size"], row["class"]): row["class_error"]
+        for row in found.rows
+        if row["record"] == "class"
+    }
+    # Margins (1, -1, 1, 0, 2) for labels (1, 1, -1, -1, 1); a margin of 0 counts half.
+    expected = {(0, "-1"): 0.5, (0, "1"): 0.5, (1, "-1"): 0.75, (1, "1"): 1 / 3}
+    assert errors == pytest.approx(expected)
+
+
+def test_a_class_that_no_row_held_out_is_of_has_no_error():
+    found = select(
+        path_of((), (1,)), classes_problem(y_test=(np.ones(5),)), sizes=[1], classes_at=[1]
+    )
+    assert [row["class_error"] for row in found.rows[1:]] == [None, pytest.approx(0.3)]
+
+
+class Decoder:
+    def decode(self, X, chains, params, how="marginal"):
+        return params[-len(X) :].astype(int)
+
+
+def test_each_class_of_chains_has_its_share_of_wrong_words():
+    labels = np.array([0, 2, 2, 1])
+    X_test = np.zeros((4, 6))
+    problem = problem_of(
+        3,
+        X_test=(X_test,) * 3,
+        y_test=tuple((labels == k).astype(float) for k in range(3)),
+        chains=np.array([8]),
+        chains_test=np.array([3, 1]),
+        class_names=("rest", "walk", "sleep"),
+    )
+    path = path_of((), tasks=3, loss=Decoder(), dense=np.array([[0.0, 2.0, 1.0, 0.0]]))
+    found = select(path, problem, sizes=[0], by="rows", classes_at=[0])
+    errors = {row["class"]: row["class_error"] for row in found.rows if row["record"] == "class"}
+    assert errors == {"rest": 0.0, "walk": 1.0, "sleep": 0.5}
+
+
+def test_several_responses_are_told_apart_by_the_largest():
+    labels = np.array([0, 1, 2, 1])
+    X_test = np.zeros((4, 6))
+    X_test[np.arange(4), [0, 1, 1, 2]] = 1.0
+    problem = replace(
+        problem_of(3),
+        y=tuple((np.arange(8) % 3 == k).astype(float) for k in range(3)),
+        X_test=(X_test,) * 3,
+        y_test=tuple((labels == k).astype(float) for k in range(3)),
+    )
+    path = path_of([(0, 0), (1, 1), (2, 2)], tasks=3)
+    found = select(path, problem, sizes=[3], classes_at=[3])
+    assert [row["class_error"] for row in found.rows[1:]] == [0.0, 0.5, 1.0]
+    assert [row["class"] for row in found.rows[1:]] == ["0", "1", "2"]
+
+
+def test_only_estimates_that_are_measured_need_a_certificate():
+    converged = np.array([True, False, True, False])
+    path = path_of((), (0,), (0, 1), (0, 1, 2), converged=converged, message="It was hard.")
+    assert select(path, sizes=[0, 2]).status is Status.OK
+    found = select(path, sizes=[2, 3])
+    assert found.status is Status.NOT_CONVERGED
+    assert found.message == "1 of 2 estimates lack their certificate: It was hard."
+    assert column(found, "reached") == {2: 2, 3: 3}
+    assert select(path, sizes=[0], chosen_at=[1]).status is Status.NOT_CONVERGED
+
+
+def test_a_path_without_small_or_finite_estimates_fails():
+    found = select(path_of((0, 1), (0, 1, 2)), sizes=[4, 1])
+    assert (found.status, found.rows) == (Status.ERROR, [])
+    assert found.message == "the smallest estimate of the path has size 2, above 1"
+    path = path_of((), (0,))
+    path.coef[1, 3] = np.nan
+    assert select(path, sizes=[0]).status is Status.OK
+    assert select(path, sizes=[2]).status is Status.NONFINITE
+    infinite = Part("metric", "far", lambda problem, coef: np.full(len(coef), np.inf), "far")
+    infinite.extra.update(better="lower", binary=False, of="coef")
+    found = select(path_of(()), sizes=[1], metrics=(infinite,))
+    assert (found.status, found.message) == (Status.NONFINITE, "a metric is not finite")
+    assert select(path_of(), sizes=[1]).status is Status.ERROR
+
+
+def test_errors_of_classes_need_rows_held_out():
+    with pytest.raises(DataError, match="rows held out"):
+        select(path_of(()), sizes=[1], classes_at=[1])
+
+
+def test_the_seconds_are_those_of_the_fit_alone():
+    now = [10.0]
+
+    def slow(problem, coef):
+        now[0] += 100.0
+        return np.zeros(len(coef))
+
+    def fit(problem):
+        now[0] += 2.5
+        return path_of(())
+
+    metric = Part("metric", "slow", slow, "slow", extra={"of": "coef", "better": None})
+    setup = Setup("none", 5, (metric,), np.random.default_rng(0), lambda: now[0])
+    found = selection(problem_of(), Part("algorithm", "f", fit, "f"), {}, setup, sizes=[1])
+    assert found.fit_seconds == 2.5
+
+
+def test_columns_say_which_rows_they_belong_to():
+    given = columns(METRICS, sizes=[5, 1], by="rows", classes_at=[7], chosen_at=[1])
+    told = {one.name: (one.kind, one.values, dict(one.only)) for one in given}
+    assert told == {
+        "record": ("key", ("size", "class", "feature"), {}),
+        "size": ("key", (1, 5, 7), {}),
+        "class": ("key", None, {"record": ("class",)}),
+        "feature": ("key", None, {"record": ("feature",)}),
+        "reached": ("number", None, {}),
+        "support_size": ("number", None, {"record": ("size",)}),
+        "frobenius_error": ("number", None, {"record": ("size",)}),
+        "class_error": ("number", None, {"record": ("class",)}),
+        "used": ("success", None, {"record": ("feature",)}),
+        "fit_seconds": ("seconds", None, {}),
+    }
+    plain = [one.name for one in columns(METRICS, sizes=[1], **DEFAULTS)]
+    assert plain == [
+        "record", "size", "reached", "support_size", "frobenius_error", "fit_seconds",
+    ]  # fmt: skip
+    for name in ("sizes", "classes_at", "chosen_at"):
+        with pytest.raises(ValueError, match=f"twice in {name}"):
+            columns(METRICS, **{**DEFAULTS, "sizes": [1], name: [2, 2]})
