@@ -10,6 +10,13 @@ import scipy.sparse
 
 from greedyexp.errors import DataError
 from greedyexp.kernels.chain_decode import best_sequences
+from greedyexp.kernels.chain_moments import (
+    Chains,
+    minima_of_feature,
+    prepare,
+    variances_of_feature,
+    variances_of_moves,
+)
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, Restricted
 from greedyexp.losses.quasi_newton import Descent, append, descend, remove
@@ -141,7 +148,16 @@ class CrfLoss(Loss):
         return self._value(total, params), gradient
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """Variances of the counts, one forward pass for each coordinate."""
+        chains = self._prepared(params)
+        nodes = [variances_of_feature(chains, self._column(i)) for i in range(self.shape[0])]
+        posterior = self._posterior(self._scores(params), params, self._offsets)
+        ends = [
+            (posterior[words] * (1.0 - posterior[words])).sum(axis=0)
+            for words in (self._offsets[:-1], self._offsets[1:] - 1)
+        ]
+        counts = np.concatenate((*nodes, *ends, variances_of_moves(chains).ravel()))
+        return counts / self.n_samples + self.ridge
 
     @cached_property
     def _smoothness(self) -> np.ndarray:
@@ -161,7 +177,22 @@ class CrfLoss(Loss):
         return self._smoothness.copy()
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        raise NotImplementedError
+        """Newton's method for each, by forward passes over the chains that a feature is in."""
+        n = self.n_samples
+        steps, gains = np.empty(self.shape), np.empty(self.shape)
+        observed = self._observed[: self.size].reshape(self.shape)
+        present = params[: self.size].reshape(self.shape)
+        chains = self._prepared(params)
+        for i in range(self.shape[0]):
+            steps[i], gains[i] = minima_of_feature(
+                chains,
+                self._column(i),
+                observed[i],
+                present[i],
+                n * self.ridge,
+                n * TOLERANCE * self.scale,
+            )
+        return steps.ravel(), gains.ravel() / n
 
     def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
         free = self._free(support)
@@ -195,11 +226,7 @@ class CrfLoss(Loss):
         if how == "viterbi":
             own = np.ascontiguousarray(scores[:, :r])
             return best_sequences(own, start, end, transition, offsets)
-        posterior = np.empty_like(scores)
-        pairs = np.zeros((r, r))
-        forward = np.empty_like(scores)
-        forward_backward(scores, start, end, transition, offsets, forward, posterior, pairs)
-        return posterior[:, :r].argmax(axis=1)
+        return self._posterior(scores, params, offsets).argmax(axis=1)
 
     def _counts_of_labels(self) -> np.ndarray:
         r = self.shape[1]
@@ -220,7 +247,7 @@ class CrfLoss(Loss):
 
     def _dense_parts(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = self.shape[1]
-        dense = params[self.size :]
+        dense = np.array(params[self.size :])
         return dense[:r], dense[r : 2 * r], dense[2 * r :].reshape(r, r)
 
     def _scores(self, params: np.ndarray, X=None) -> np.ndarray:
@@ -249,6 +276,31 @@ class CrfLoss(Loss):
         ends = posterior[self._offsets[1:] - 1, :r].sum(axis=0)
         starts = posterior[self._offsets[:-1], :r].sum(axis=0)
         return total, np.concatenate((nodes.ravel(), starts, ends, pairs.ravel()))
+
+    def _posterior(self, scores, params, offsets) -> np.ndarray:
+        """Probabilities of the states of each word, (n, r); overwrites the scores."""
+        r = self.shape[1]
+        forward, posterior = np.empty_like(scores), np.empty_like(scores)
+        parts = self._dense_parts(params)
+        forward_backward(scores, *parts, offsets, forward, posterior, np.zeros((r, r)))
+        return posterior[:, :r]
+
+    def _prepared(self, params: np.ndarray) -> Chains:
+        return prepare(self._scores(params), *self._dense_parts(params), self._offsets)
+
+    def _column(self, i: int) -> np.ndarray:
+        """Column i of X as a contiguous array (n,)."""
+        if self._by_column is None:
+            return np.ascontiguousarray(self.X[:, i])
+        first, last = self._by_column.indptr[i : i + 2]
+        column = np.zeros(self.n_samples)
+        column[self._by_column.indices[first:last]] = self._by_column.data[first:last]
+        return column
+
+    @cached_property
+    def _by_column(self):
+        """A sparse X by columns; None when X is dense."""
+        return scipy.sparse.csc_array(self.X) if scipy.sparse.issparse(self.X) else None
 
     def _free(self, support: Sequence[int]) -> np.ndarray:
         """Places of the free parameters: the dense ones, then the support in its order."""
