@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -44,6 +44,11 @@ class LabelledChains:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
 
+    def part(self, kept: np.ndarray) -> LabelledChains:
+        """Some of the chains, by a bool array (c,), in their order."""
+        word = np.repeat(kept, self.lengths)
+        return replace(self, X=self.X[word], labels=self.labels[word], lengths=self.lengths[kept])
+
 
 def split_days(rng: np.random.Generator, record: LabelledChains, train_share: float) -> Problem:
     """A problem that fits to a share of the chains, drawn at random, and tests on all others.
@@ -64,32 +69,30 @@ def split_days(rng: np.random.Generator, record: LabelledChains, train_share: fl
     n_train = min(max(round(train_share * count), 1), count - 1)
     train = np.zeros(count, dtype=bool)
     train[rng.choice(count, size=n_train, replace=False)] = True
-    return pose(record, train)
+    return pose(record.part(train), record.part(~train))
 
 
-def pose(record: LabelledChains, train: np.ndarray, **facts) -> Problem:
+def pose(fitted: LabelledChains, held: LabelledChains, **facts) -> Problem:
     """One task for each class, 1 on its words and 0 on all others.
 
     Parameters
     ----------
-    record : LabelledChains
-    train : bool array (c,)
-        The chains to fit to; all others are held out. Both keep their order.
+    fitted, held : LabelledChains
+        What to fit to and to test on, of the same features and classes.
     **facts
         Scalars beside the numbers of words.
     """
-    word = np.repeat(train, record.lengths)
-    n_classes = len(record.class_names)
+    n_classes = len(fitted.class_names)
     return Problem(
-        (record.X[word],) * n_classes,
-        _indicators(record.labels[word], n_classes),
-        facts={"n_samples": int(word.sum()), "n_test": int((~word).sum()), **facts},
-        X_test=(record.X[~word],) * n_classes,
-        y_test=_indicators(record.labels[~word], n_classes),
-        chains=record.lengths[train],
-        chains_test=record.lengths[~train],
-        feature_names=record.feature_names,
-        class_names=record.class_names,
+        (fitted.X,) * n_classes,
+        _indicators(fitted.labels, n_classes),
+        facts={"n_samples": len(fitted.labels), "n_test": len(held.labels), **facts},
+        X_test=(held.X,) * n_classes,
+        y_test=_indicators(held.labels, n_classes),
+        chains=fitted.lengths,
+        chains_test=held.lengths,
+        feature_names=fitted.feature_names,
+        class_names=fitted.class_names,
     )
 
 

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from greedyexp.errors import DataError
 from greedyexp.generators._labelled_chains import LabelledChains
 
 NO_ACTIVITY = "No activity"
 
 DAY = 86_400
+
+# Values of all sensors at all samples: two gigabytes.
+_MOST_VALUES = 2**28
 
 
 @dataclass(frozen=True)
@@ -61,25 +65,40 @@ def sampled(
         Columns are sensors. Raw: 1 where the sensor was on in any part of the sample. Last fired:
         1 for the one sensor that turned on last, in the sample or before, also on another day; all
         are 0 before the first event.
+
+    Raises
+    ------
+    DataError
+        When the samples are too many to hold.
     """
     first = np.floor(activities.begin.min() / interval)
     count = int(np.ceil(activities.end.max() / interval) - first)
+    _refuse_many(count, len(sensors.names), interval)
     edges = (first + np.arange(count + 1)) * interval
     labels = held_most(activities, edges)
-    known = {"raw": on_in, "last_fired": fired_last}[representation]
-    X = np.zeros((count, len(sensors.names)))
-    X[known(sensors, edges)] = 1.0
-
     day = np.floor(edges[:-1] / DAY)
     alive = np.concatenate([day[labels >= 0], np.floor(sensors.begin / DAY)])
     kept = np.isin(day, alive)
-    X, labels, day = X[kept], labels[kept], day[kept]
-    names = activities.names
+
+    known = {"raw": on_in, "last_fired": fired_last}[representation]
+    cells, columns = known(sensors, edges)
+    X = np.zeros((count, len(sensors.names)))
+    X[cells, columns] = 1.0
+    labels, names = labels[kept], activities.names
     if (labels < 0).any():
         names = (*names, NO_ACTIVITY)
         labels[labels < 0] = len(activities.names)
-    lengths = np.unique(day, return_counts=True)[1]
-    return LabelledChains(X, labels, lengths, sensors.names, names)
+    lengths = np.unique(day[kept], return_counts=True)[1]
+    return LabelledChains(X[kept], labels, lengths, sensors.names, names)
+
+
+def _refuse_many(count: int, n_sensors: int, interval: float) -> None:
+    if count * n_sensors > _MOST_VALUES:
+        raise DataError(
+            f"from the first activity to the last are {count} samples of {interval:g} seconds:"
+            f" with {n_sensors} sensors these are too many.",
+            remedy="Raise the interval, or look for a wrong date.",
+        )
 
 
 def held_most(spans: Spans, edges: np.ndarray) -> np.ndarray:

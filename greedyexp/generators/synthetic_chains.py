@@ -72,7 +72,7 @@ def synthetic_chains(
         )
     record = LabelledChains(_one_hot(values[word]), sequence[word] - 1, lengths, *_names())
     train = np.arange(len(lengths)) < (len(lengths) + 1) // 2
-    return pose(record, train, n_sentences=len(lengths))
+    return pose(record.part(train), record.part(~train), n_sentences=len(lengths))
 
 
 def _values(rng: np.random.Generator, n_words: int) -> np.ndarray:
