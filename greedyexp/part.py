@@ -30,9 +30,9 @@ class Part:
     extra : dict
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
         (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,
-        ``prediction`` and ``takes_sparse`` (algorithms), ``takes``, ``metrics``, ``columns``,
-        ``tunes`` and ``check`` (protocols), ``better``, ``binary`` and ``of`` (metrics),
-        ``columns`` (figures, tables).
+        ``prediction``, ``needs`` and ``takes_sparse`` (algorithms), ``takes``, ``metrics``,
+        ``columns``, ``tunes`` and ``check`` (protocols), ``better``, ``binary`` and ``of``
+        (metrics), ``columns`` (figures, tables).
     """
 
     kind: str
@@ -70,6 +70,11 @@ class Part:
     def summary(self) -> str:
         """First line of the docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    def needs(self, params: dict) -> tuple[str, ...]:
+        """Traits a problem must have for these parameters, beside ``requires``."""
+        needs = self.extra.get("needs")
+        return tuple(needs(**params)) if needs else ()
 
     def provides(self, params: dict) -> frozenset[str]:
         """Traits of the problems a generator makes with these parameters."""

@@ -122,7 +122,7 @@ def algorithm(
     *,
     title: str | None = None,
     paper: str = "",
-    requires: Iterable[str] = (),
+    requires: Iterable[str] | Callable[..., Iterable[str]] = (),
     check: Callable[..., None] | None = None,
     theory: Callable | None = None,
     theory_requires: Iterable[str] = ("noise_std",),
@@ -142,7 +142,7 @@ def algorithm(
     ----------
     name : str
         What a YAML file calls it.
-    requires : iterable of str
+    requires : iterable of str, or callable of the parameters returning one
         Traits a problem must have.
     check : callable, optional
         ``check(shape, **parameters)`` raises ``ValueError`` with a sentence when a problem of that
@@ -178,7 +178,12 @@ def algorithm(
             "prediction": prediction,
             "takes_sparse": takes_sparse,
         }
-        _register(Part("algorithm", name, function, title or name, paper, tuple(requires), extra))
+        traits: tuple[str, ...] = ()
+        if callable(requires):
+            extra["needs"] = requires
+        else:
+            traits = tuple(requires)
+        _register(Part("algorithm", name, function, title or name, paper, traits, extra))
         return function
 
     return decorate

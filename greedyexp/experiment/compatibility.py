@@ -99,8 +99,19 @@ def refuse_parameters(
     doc: Document,
     mistakes: Mistakes,
 ) -> None:
-    """Note the first algorithm of an entry that the shape of some data makes impossible."""
+    """Note the first algorithm of an entry that some data make impossible.
+
+    That they lack a trait which these parameters need, or by their shape.
+    """
     place = doc.place(keys)
+    for spec in specs:
+        with guarded("requires", part, place):
+            needs = part.needs(spec.params)
+        before = len(mistakes.found)
+        for trait in needs:
+            _refuse(f"algorithm '{spec.label}'", trait, data, keys, doc, mistakes)
+        if len(mistakes.found) > before:
+            return
     for spec, block in itertools.product(specs, data.blocks):
         what = f"impossible parameters of algorithm '{spec.label}'"
         what += f" for data '{block.label}'" if data.listed else ""

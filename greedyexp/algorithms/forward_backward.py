@@ -1,0 +1,274 @@
+"""Forward-backward greedy selection on a convex smooth loss: one run, all its states recorded."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from greedyexp.algorithms.forward_judges import TIE, Judge
+from greedyexp.errors import DataError
+from greedyexp.losses.loss import Loss
+
+# Derivatives below this part of ``Loss.scale`` are what a fit may leave of them.
+FLAT = 1e-9
+
+# Differences of the loss below this part of it are rounding.
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Stops:
+    """When a run ends, looked at before each forward step.
+
+    Parameters
+    ----------
+    threshold : float >= 0
+        The best goodness is less than this.
+    max_features, max_groups : int >= 0
+        The step would make more coefficients than this, or use more rows.
+    """
+
+    threshold: float = 0.0
+    max_features: int = sys.maxsize
+    max_groups: int = sys.maxsize
+
+
+@dataclass(frozen=True)
+class State:
+    """A minimiser before a forward step, or at the end.
+
+    Parameters
+    ----------
+    support : array of int (k,)
+    values : array (k,)
+        Coefficients of the support.
+    dense : array (q,)
+    objective : float
+    certified : bool
+    additions, removals : int
+        Steps so far.
+    n_rows : int
+        Rows of the matrix (p, r) of coefficients that the support uses.
+    goodness : float
+        Of the best step from here; nan where it was not looked for.
+    opens : bool
+        Whether that step uses one row more.
+    """
+
+    support: np.ndarray
+    values: np.ndarray
+    dense: np.ndarray
+    objective: float
+    certified: bool
+    additions: int
+    removals: int
+    n_rows: int
+    goodness: float
+    opens: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """A unit taken or dropped, and the fit after it.
+
+    Parameters
+    ----------
+    action : {"add", "remove"}
+    unit : int
+    objective : float
+    goodness : float
+        Of the unit when it was taken; its cost when it was dropped.
+    n_features, n_rows : int
+    """
+
+    action: str
+    unit: int
+    objective: float
+    goodness: float
+    n_features: int
+    n_rows: int
+
+
+@dataclass
+class Run:
+    """What a pursuit did.
+
+    Parameters
+    ----------
+    states : list of State
+        Before each forward step, and at the end.
+    steps : list of Step
+    failed : bool
+        Whether it ended because a fit has no certificate; the last state is the one before.
+    said : list of str
+        What a user should know, in sentences.
+    """
+
+    states: list[State] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    failed: bool = False
+    said: list[str] = field(default_factory=list)
+
+
+class Pursuit:
+    """Algorithm 1 of Liu, Fujimaki & Ye (2014), one run of it.
+
+    Parameters
+    ----------
+    loss : Loss
+    judge : Judge
+        What is best to take and cheapest to drop.
+    ratio : float in [0, 1]
+        A unit is dropped while that costs less than this part of the decrease recorded for the
+        present size; with 0 none ever is.
+    """
+
+    def __init__(self, loss: Loss, judge: Judge, ratio: float):
+        self.loss, self.judge, self.ratio = loss, judge, ratio
+        self.fit = loss.fit()
+        self.run = Run()
+        # Units in the order of entry, and by how much the loss fell when each size was reached.
+        self._taken: list[int] = []
+        self._decreases: list[float] = []
+        # Units that the fit left out, being in the span of the others.
+        self._spanned: set[int] = set()
+        self._additions = self._removals = 0
+
+    def pursue(self, stops: Stops) -> Run:
+        """Take and drop until a stop, until nothing is left to gain, or a fit has no certificate.
+
+        Raises
+        ------
+        DataError
+            When a support comes back, which only rounding can do: whenever a run returns to a
+            size, the loss is below what it was there before.
+        """
+        seen = {frozenset(self.fit.support)}
+        if not self._certified("Without any feature"):
+            self._record(np.nan, False)
+            return self.run
+        while (unit := self._choose(stops)) is not None:
+            size = len(self.fit.support)
+            if not self._take(unit):
+                break
+            if len(self.fit.support) == size:
+                self._spanned.add(unit)
+                self.run.states.pop()
+                continue
+            if self.ratio > 0.0 and not self._drop_cheap():
+                break
+            support = frozenset(self.fit.support)
+            if support in seen:
+                self._refuse_return()
+            seen.add(support)
+        if self.fit.message and not self.run.failed:
+            self.run.said.append(self.fit.message)
+        return self.run
+
+    def _choose(self, stops: Stops) -> int | None:
+        """The unit to take next, None at the end; records the state."""
+        judge, size = self.judge, len(self.fit.support)
+        if size + judge.width > min(stops.max_features, self.loss.size):
+            self._record(np.nan, False)
+            return None
+        unit, best = judge.best(self.fit, self._spanned)
+        opens = judge.row(unit) not in self._rows()
+        self._record(best, opens)
+        if best < stops.threshold:
+            return None
+        if best <= 0.0 or judge.slope(self.fit, best) <= FLAT * self.loss.scale:
+            self._nothing_left()
+            return None
+        return None if self.run.states[-1].n_rows + opens > stops.max_groups else unit
+
+    def _take(self, unit: int) -> bool:
+        """Take a unit in and fit; whether the run goes on."""
+        before, size = self.fit.value, len(self.fit.support)
+        self.fit.add(self.judge.members(unit))
+        if len(self.fit.support) == size:
+            return True
+        if not self._certified(f"With {self.judge.name(unit)}"):
+            return False
+        decrease = before - self.fit.value
+        if decrease <= ROUNDING * abs(before):
+            self._nothing_left()
+            return False
+        self._taken.append(unit)
+        self._decreases.append(decrease)
+        self._additions += 1
+        self._note("add", unit, self.run.states[-1].goodness)
+        return True
+
+    def _drop_cheap(self) -> bool:
+        """Drop units that cost less than they must, and fit; whether the run goes on.
+
+        The one just taken is never the first to go: without it, and the others left as they are,
+        the loss is at least its minimum before the step, so that its cost is no less than the
+        decrease that it is compared with.
+        """
+        while self._taken:
+            costs = self.judge.costs(self.fit, self._taken)
+            least = costs.min()
+            rounding = ROUNDING * abs(self.fit.value)
+            if least >= self.ratio * self._decreases[-1] * (1.0 - TIE) - rounding:
+                break
+            equal = np.flatnonzero(costs <= least + TIE * abs(least) + rounding)
+            unit = min(self._taken[place] for place in equal)
+            cost = float(costs[self._taken.index(unit)])
+            self.fit.remove(self.judge.members(unit))
+            if not self._certified(f"Without {self.judge.name(unit)}"):
+                return False
+            self._taken.remove(unit)
+            self._decreases.pop()
+            self._spanned.clear()
+            self._removals += 1
+            self._note("remove", unit, cost)
+        return True
+
+    def _certified(self, after: str) -> bool:
+        """Whether the fit has its certificate; says so if not."""
+        if not self.fit.converged:
+            self.run.failed = True
+            why = self.fit.message or "the fit has no certificate."
+            self.run.said.append(f"{after}: {why}")
+        return self.fit.converged
+
+    def _nothing_left(self) -> None:
+        size = len(self.run.states[-1].support)
+        self.run.said.append(f"nothing is left to gain after {size} features.")
+
+    def _refuse_return(self) -> None:
+        names = ", ".join(self.judge.name(unit) for unit in sorted(self._taken))
+        raise DataError(
+            f"the selection came back to a support it had left ({names}): differences of the loss"
+            " drown in rounding.",
+            remedy="Scale the columns alike, or end earlier by max_features or a threshold.",
+        )
+
+    def _rows(self) -> set[int]:
+        r = self.loss.shape[1]
+        return {index // r for index in self.fit.support}
+
+    def _record(self, goodness: float, opens: bool) -> None:
+        fit, size = self.fit, self.loss.size
+        support = np.array(fit.support, dtype=np.int64)
+        self.run.states.append(
+            State(
+                support,
+                fit.params[support],
+                fit.params[size:].copy(),
+                fit.value,
+                fit.converged,
+                self._additions,
+                self._removals,
+                len(self._rows()),
+                goodness,
+                opens,
+            )
+        )
+
+    def _note(self, action: str, unit: int, goodness: float) -> None:
+        size, rows = len(self.fit.support), len(self._rows())
+        self.run.steps.append(Step(action, unit, self.fit.value, goodness, size, rows))

@@ -1,0 +1,127 @@
+"""Forward-obj: forward greedy selection by the gain of each feature."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.algorithms.forward_judges import Gain, Judge, RefitGain
+from greedyexp.algorithms.forward_paths import goodness_of_truth, greedy_path
+from greedyexp.algorithms.forward_settings import (
+    Delta,
+    Intercept,
+    Limits,
+    LossName,
+    MaxFeatures,
+    MaxGroups,
+    Model,
+    Ridge,
+    Scored,
+    check,
+    needs,
+)
+from greedyexp.algorithms.limits import enforce
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.registry import algorithm
+
+JUDGES: dict[str, type[Judge]] = {"coordinate": Gain, "refit": RefitGain}
+
+
+def theory_grid(problem: Problem, *, loss, ridge, intercept, judge, **_) -> dict[str, np.ndarray]:
+    """delta = Q(b) - min Q(b + a e_j) over a and j, b the minimiser on the true support."""
+    delta = goodness_of_truth(problem, Model(loss, ridge, intercept), JUDGES[judge])
+    return {"delta": np.array([delta])}
+
+
+@algorithm(
+    "forward_obj",
+    title="Forward-obj",
+    paper="Liu, Fujimaki & Ye (2014), Algorithm 1 without backward steps",
+    requires=needs,
+    check=check,
+    theory=theory_grid,
+    theory_requires=("truth",),
+    takes_sparse=True,
+)
+def forward_obj(
+    problem: Problem,
+    *,
+    loss: LossName = "squared",
+    ridge: Ridge = 0.0,
+    intercept: Intercept = False,
+    delta: Delta = None,
+    max_features: MaxFeatures = None,
+    max_groups: MaxGroups = None,
+    judge: Scored = "coordinate",
+    grid: dict[str, np.ndarray] | None = None,
+) -> Path:
+    """Forward greedy selection that takes the feature with the largest gain.
+
+    ``foba_obj`` without its backward steps: take the feature j outside the support with the largest
+    gain Q(b) - min_a Q(b + a e_j), fit all coefficients of the support again, until all gains are
+    less than delta or a limit is reached. With the squared loss it is ``omp``.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task for ``squared`` and ``logistic``; chains of labelled words for ``crf``.
+    loss : {"squared", "logistic", "crf"}
+        ||y - X b||^2 / (2 n), the mean of log(1 + exp(-y_i x_i b)), or the negative
+        log-likelihood of a linear chain by word.
+    ridge : float >= 0
+        ridge / 2 ||b||^2 is added; it spares the intercept, but nothing of ``crf``.
+    intercept : bool
+        Never selected or dropped, fitted each time; not for ``crf``, whose transitions are that.
+    delta : float >= 0, optional
+        Absolute, for the mean over samples.
+    max_features : int >= 1, optional
+        End with so many coefficients; by default half of the smaller of their number and that of
+        samples if nothing else is given that ends the run.
+    max_groups : int >= 1, optional
+        End before a step that uses more rows of the matrix of coefficients than this. A feature of
+        a chain (a sensor) has a coefficient for each class, and is in use when one of them is.
+    judge : {"coordinate", "refit"}
+        With ``refit`` gains are those after all coefficients are fitted again, for the squared loss
+        only: orthogonal least squares.
+    grid : dict with one array, optional
+        ``max_features``, ``max_groups`` or ``delta``: return one estimate for each of its values,
+        which then stand for that limit; the other limits stay.
+
+    Returns
+    -------
+    Path
+        The answers for max_features = 0, 1, ... up to where the run ends, or for max_groups when
+        that is given; the last is the answer for the limits as given. ``objective`` is Q,
+        ``facts`` are the ``additions`` and ``removals`` so far, ``history`` has one entry for each
+        step with the feature, Q after it, and the goodness of a feature that was taken or the
+        cost of one that was dropped.
+
+    Raises
+    ------
+    ConfigError
+        When a limit is impossible for this problem, or the loss has no such option.
+    DataError
+        When the loss does not take the data, or a support comes back, which only rounding can do.
+
+    Notes
+    -----
+    Ties, the end of precision and fits without a certificate are as in ``foba_gdt``, the threshold
+    of theory as in ``foba_obj``.
+
+    References
+    ----------
+    J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
+    functions over a cardinality constraint, 2014, section 5.
+    """
+    enforce(
+        check,
+        problem,
+        loss=loss,
+        intercept=intercept,
+        max_features=max_features,
+        max_groups=max_groups,
+        judge=judge,
+    )
+    model = Model(loss, ridge, intercept)
+    limits = Limits("delta", delta, max_features, max_groups)
+    return greedy_path(problem, model, JUDGES[judge], limits, ratio=0.0, grid=grid)

@@ -1,0 +1,95 @@
+"""Binding a loss, called by its name, to the data of a problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.errors import ConfigError, DataError
+from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.logistic import LogisticLoss
+from greedyexp.losses.loss import Loss
+from greedyexp.losses.squared import SquaredLoss
+from greedyexp.problem import Problem
+
+LOSSES = ("squared", "logistic", "crf")
+
+
+def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = False) -> Loss:
+    """A loss over the rows of a problem that are fitted to.
+
+    Parameters
+    ----------
+    name : {"squared", "logistic", "crf"}
+        ``squared`` and ``logistic`` take one task, the latter with two values as responses, of
+        which the higher stands for 1 and the lower for -1; ``crf`` takes chains of labelled words.
+    problem : Problem
+    ridge : float >= 0
+    intercept : bool
+        Whether there is one, which nothing penalises and which is in every model; ``crf`` has none.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such loss, ridge is negative or not finite, or the loss has no intercept.
+    DataError
+        When the loss cannot be that of these responses, tasks or chains.
+    """
+    if name not in LOSSES:
+        raise ConfigError(f"there is no loss named '{name}'.", remedy=f"Use {', '.join(LOSSES)}.")
+    if not (np.isfinite(ridge) and ridge >= 0):
+        raise ConfigError(f"ridge must be a number >= 0, but is {ridge!r}.")
+    if name == "crf":
+        if intercept:
+            raise ConfigError("the crf loss has no intercept.", remedy="Leave intercept out.")
+        labels, chains = _words(problem)
+        return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
+    if problem.n_tasks > 1:
+        raise DataError(
+            f"the {name} loss takes one response, but the data have {problem.n_tasks}.",
+            remedy="Give one of them.",
+        )
+    if name == "squared":
+        return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
+    return LogisticLoss(problem.X[0], _signs(problem.y[0]), ridge=ridge, intercept=intercept)
+
+
+def _signs(y: np.ndarray) -> np.ndarray:
+    """-1 for the lower of two values and 1 for the higher."""
+    values = np.unique(y)
+    if len(values) == 1:
+        raise DataError(
+            f"all responses are {values[0]:g}: the logistic loss needs two classes.",
+            remedy="Fit rows of both.",
+        )
+    if len(values) > 2:
+        raise DataError(
+            f"the responses have {len(values)} values: the logistic loss takes two.",
+            remedy="Give the labels of two classes, or use the squared loss.",
+        )
+    return np.where(y == values[1], 1.0, -1.0)
+
+
+def _words(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """The class of each word and the lengths of the chains."""
+    if problem.chains is None:
+        raise DataError(
+            "the crf loss needs sequences of labelled words.",
+            remedy="Give the lengths of the chains, or use another loss.",
+        )
+    indicators = np.stack(problem.y) if len(set(problem.n_samples)) == 1 else None
+    if indicators is None or not problem.shared_design:
+        raise DataError("the classes of the words in chains must share one design.")
+    if not (np.isin(indicators, (0.0, 1.0)).all() and (indicators.sum(axis=0) == 1.0).all()):
+        raise DataError(
+            "each word must be of exactly one class.",
+            remedy="Give responses that are 1 where a word is of the class and 0 elsewhere.",
+        )
+    chains = np.asarray(problem.chains)
+    if chains.ndim != 1 or chains.dtype.kind not in "iu" or not (chains >= 1).all():
+        raise DataError("the lengths of the chains must be whole numbers >= 1.")
+    if chains.sum() != indicators.shape[1]:
+        raise DataError(
+            f"the chains have {chains.sum()} words in all, but there are"
+            f" {indicators.shape[1]} rows."
+        )
+    return indicators.argmax(axis=0), chains
