@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from greedyexp.errors import ConfigError
 from greedyexp.figures.intervals import draw_interval, limits
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.options import apart
 from greedyexp.figures.panels import Panels, wrapped
+from greedyexp.frames.choosing import ASKED, Where, chosen, chosen_text
 from greedyexp.frames.comparison import Metrics, Published, compare, remarks, styles
 from greedyexp.frames.context import Context
 from greedyexp.frames.labels import axis_label, number
@@ -23,11 +24,19 @@ from greedyexp.registry import figure
 _PUBLISHED = {"linestyle": "none", "markerfacecolor": "none", "markersize": 7, "zorder": 3}
 
 
-def _columns(*, row, metrics, **_) -> list[str]:
-    return [row, *metrics]
+# More ticks than this are thinned out, and markers made smaller.
+_MOST_TICKS = 10
 
 
-@figure("comparison", title="Comparison", columns=_columns, apart=apart, by_algorithm="published")
+def _apart(*, row, **_) -> list[str]:
+    return [row] if row not in ASKED else []
+
+
+def _columns(*, row, metrics, where=(), **_) -> list[str]:
+    return [row, *metrics, *where]
+
+
+@figure("comparison", title="Comparison", columns=_columns, apart=_apart, by_algorithm="published")
 def comparison(
     frame: pd.DataFrame,
     context: Context,
@@ -35,14 +44,16 @@ def comparison(
     row: Annotated[str, Field(description="column along the horizontal axes")],
     metrics: Metrics,
     published: Published = {},  # noqa: B006 - a default that pydantic copies
+    where: Where = {},  # noqa: B006
 ) -> Figure:
     """One panel for each metric: its mean against ``row``, one line for each algorithm.
 
     Bars are 95% t intervals, set slightly beside one another; hollow markers are the published
     numbers. A replicate that failed has no value; means are over the others, and the failures are
-    counted below.
+    counted below. With one replicate, as where the data are fixed, there are no bars.
     """
     shown = styles(metrics)
+    frame = chosen(frame, where)
     table = compare(frame, context, row=row, metrics=shown, published=published)
     looks = Looks(table, ["algorithm"])
     # Even steps: values such as 10, 20, 40 would otherwise crowd at one end.
@@ -51,29 +62,55 @@ def comparison(
     for axis, metric in panels:
         points = table[table["metric"] == metric].assign(place=table[row].map(places))
         axis.set_title(shown[metric].named(metric), pad=4)
-        axis.set_xticks(list(places.values()), [number(level) for level in places])
+        ticks = list(places)[:: -(-len(places) // _MOST_TICKS)]
+        axis.set_xticks([places[level] for level in ticks], [number(level) for level in ticks])
         axis.tick_params(labelbottom=True)
         axis.set_xlim(-0.4, len(places) - 0.6)
         axis.set_xlabel(axis_label(row))
-        _draw(axis, points, looks)
+        _draw(axis, points, looks, shown[metric].axis)
     handles = looks.handles(context)
     if table["published"].notna().any():
         handles.append(Line2D([], [], color="0.3", marker="o", label="published", **_PUBLISHED))
     panels.legend(handles)
-    panels.note(remarks(frame, context, table))
+    told = chosen_text(where)
+    panels.note([*([f"{told}."] if told else []), *remarks(frame, context, table)])
     return panels.figure
 
 
-def _draw(axis, points: pd.DataFrame, looks: Looks) -> None:
-    axis.set_ylim(
-        *limits(*(np.ravel(points[c]) for c in (["value", "published"], ["low", "high"])))
-    )
-    shifts = looks.places(0.3)
+def _draw(axis, points: pd.DataFrame, looks: Looks, scale: str) -> None:
+    inner, ends = (np.ravel(points[c]) for c in (["value", "published"], ["low", "high"]))
+    if scale == "log":
+        axis.set_yscale("log")
+        axis.set_ylim(*_logarithmic(inner, ends))
+    else:
+        axis.set_ylim(*limits(inner, ends))
+    # Lines without bars cannot hide one another's, and stand where their values are.
+    shifts = looks.places(0.3 if np.isfinite(ends).any() else 0.0)
+    size = 4.0 if points["place"].nunique() <= _MOST_TICKS else 3.0
     for label, line in points.groupby("algorithm", sort=True):
         look = looks.of(label)
         at = line["place"] + shifts[label,]
-        axis.plot(at, line["value"], **look)
+        axis.plot(at, line["value"], markersize=size, **look)
         for place, cell in zip(at, line.itertuples(), strict=True):
-            if not np.isnan(cell.value):
+            if not np.isnan([cell.value, cell.low]).any():
                 draw_interval(axis, place, cell.low, cell.high, look["color"])
         axis.plot(at, line["published"], **look | _PUBLISHED, gid="published")
+
+
+def _logarithmic(inner: np.ndarray, ends: np.ndarray) -> tuple[float, float]:
+    """Limits as ``limits`` gives them, of the logarithms of what is positive.
+
+    Raises
+    ------
+    ConfigError
+        When an estimate is not positive.
+    """
+    if (inner <= 0).any():
+        raise ConfigError(
+            "a logarithmic axis needs positive means.", remedy="Leave out `axis: log`."
+        )
+    # The axis is not stretched for an interval that reaches down to 0.
+    tested = np.log10(np.nanmin(inner) / 10), np.log10(np.nanmax(inner) * 10)
+    logs = [np.log10(values[values > 0]) for values in (inner, ends)]
+    low, high = limits(*logs, tested)
+    return 10**low, 10**high

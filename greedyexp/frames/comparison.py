@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +12,8 @@ from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import FAILED, UNPROVED, require_columns
+from greedyexp.frames.records import replicates, told_apart
+from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.stats.means import t_interval
 
 
@@ -24,6 +26,9 @@ class MetricStyle(BaseModel):
     scale: Annotated[float, Field(gt=0, description="Factor, 100 for percent.")] = 1.0
     unit: Annotated[str, Field(description="Unit after scaling, such as %.")] = ""
     digits: Annotated[int, Field(ge=0, le=12, description="Decimals shown.")] = 3
+    axis: Annotated[Literal["linear", "log"], Field(description="Vertical axis of the figure.")] = (
+        "linear"
+    )
 
     def named(self, metric: str) -> str:
         """Title and unit."""
@@ -60,7 +65,8 @@ def compare(
 ) -> pd.DataFrame:
     """Mean of every metric for every algorithm at every value of a column.
 
-    Means are over the replicates that did not fail; how many did is in the result.
+    Means are over the replicates that did not fail; how many did is in the result. Where one
+    replicate was asked for there is nothing to average, and no interval.
 
     Parameters
     ----------
@@ -73,8 +79,8 @@ def compare(
     -------
     DataFrame
         One row for each value of ``row``, metric and algorithm, algorithms as the experiment lists
-        them: ``value``, ``low``, ``high`` (95% t interval), ``published`` (nan when absent), all
-        in the shown unit; ``replicates`` in the mean and ``failed`` ones.
+        them: ``value``, ``low``, ``high`` (95% t interval; nan where there is none), ``published``
+        (nan when absent), all in the shown unit; ``replicates`` in the mean and ``failed`` ones.
 
     Raises
     ------
@@ -87,18 +93,19 @@ def compare(
         if not pd.api.types.is_numeric_dtype(frame[metric]):
             raise ConfigError(f"column '{metric}' is not a number.", remedy="Name a metric.")
     _refuse_unknown(published, metrics)
+    frame, _ = told_apart(_of_one_kind(frame, list(metrics)), context, row)
     present = set(frame["algorithm"])
     labels = [label for label in context.algorithms if label in present]
     labels += sorted(present - set(labels))
     cells = []
-    for level in sorted(frame[row].unique()):
+    for level in sorted(frame[row].dropna().unique()):
         for metric, style in metrics.items():
             for label in labels:
                 rows = frame[(frame[row] == level) & (frame["algorithm"] == label)]
                 failed = rows["status"].isin(FAILED)
                 values = rows.loc[~failed, metric].dropna() * style.scale
                 printed = _published(published, context, label, metric, level)
-                numbers = (*t_interval(values), printed, len(values), failed.sum())
+                numbers = (*_interval(values, context), printed, len(values), failed.sum())
                 cells.append((level, metric, label, *numbers))
     columns = ["value", "low", "high", "published", "replicates", "failed"]
     return pd.DataFrame(cells, columns=[row, "metric", "algorithm", *columns])
@@ -107,8 +114,11 @@ def compare(
 def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
     """What must be said beside the numbers of ``compare``."""
     row = table.columns[0]
-    count = notes.count_text(table["replicates"].min(), table["replicates"].max())
-    lines = [f"{notes.origin(context)}: means over {count} replicates with 95% t intervals."]
+    frame = _of_one_kind(frame, list(table["metric"].unique()))
+    frame, _ = told_apart(frame, context, row)
+    lines = [f"{notes.origin(context)}: {averages_text(table['replicates'], context)}."]
+    pooled = notes.pooled_text(frame[frame[row].notna()], [row, "algorithm"])
+    frame = replicates(frame)
     failed = frame["status"].isin(FAILED)
     if failed.any():
         by_label = failed.groupby(frame["algorithm"]).agg(["sum", "count"])
@@ -120,8 +130,35 @@ def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[
     unproved = (frame["status"] == UNPROVED).mean()
     if unproved:
         lines.append(f"Without certificate: {unproved:.2%}.")
-    lines.append(notes.pooled_text(frame, [row, "algorithm"]))
-    return [line for line in lines if line]
+    return [line for line in [*lines, pooled] if line]
+
+
+def single(context: Context) -> bool:
+    """Whether the run was to have one replicate of each point, as where the data are fixed."""
+    return context.trials == 1 and not context.adaptive
+
+
+def averages_text(counts: pd.Series, context: Context) -> str:
+    """What the numbers of a table are: means with intervals, or those of one replicate."""
+    if single(context):
+        return "one replicate, so that there are no intervals"
+    count = notes.count_text(counts.min(), counts.max())
+    return f"means over {count} replicates with 95% t intervals"
+
+
+def _interval(values: pd.Series, context: Context) -> tuple[float, float, float]:
+    if single(context) and len(values) == 1:
+        return float(values.iloc[0]), float("nan"), float("nan")
+    return t_interval(values)
+
+
+def _of_one_kind(frame: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
+    """The rows that have any of the metrics, and those of failures, where rows are of kinds."""
+    if "record" not in frame.columns:
+        return frame
+    # Seconds are of a replicate and stand in its rows of all kinds.
+    own = [name for name in metrics if name != FIT_SECONDS.name] or metrics
+    return frame[frame[own].notna().any(axis=1) | frame["status"].isin(FAILED)]
 
 
 def _refuse_unknown(published: Published, metrics: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -39,6 +40,12 @@ class Context:
     adaptive: bool = False
     words: dict[str, list[str]] = field(default_factory=dict)
     part: str = ""
+
+    def titled(self, labels: Sequence[str]) -> dict[str, str]:
+        """What to call algorithms: their titles, or their labels where two have one title."""
+        titles = {label: self.titles.get(label, label) for label in labels}
+        apart = len(set(titles.values())) == len(titles)
+        return titles if apart else {label: label for label in labels}
 
     def in_order(self, column: str, levels: list[str]) -> list[str]:
         """Words of a column as the file lists them, then others as they come."""

@@ -71,7 +71,7 @@ def _drawn(folder: Path) -> list[Path]:
                 if kind == "figure":
                     written += _save(made, target, note)
                 else:
-                    written += write_table(made, part.title, target)
+                    written += write_table(made, made.attrs.get("title", part.title), target)
             except Exception as error:  # The others can still be drawn; it is raised below.
                 if isinstance(error, ConfigError):
                     entry = f"{folder / 'config.yaml'}: {dotted((f'{kind}s', index, name))}"

@@ -48,9 +48,7 @@ def with_seconds(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
         found = (
             here[told]
             .astype(object)
-            .merge(
-                rows[[*told, _NAME]].astype({name: object for name in told}), how="left", on=told
-            )
+            .merge(rows[[*told, _NAME]].astype(dict.fromkeys(told, object)), how="left", on=told)
         )
         seconds[here.index] = found[_NAME].to_numpy(dtype=float)
     return frame.assign(**{_NAME: seconds})

@@ -13,7 +13,8 @@ class Cell:
     Parameters
     ----------
     value, low, high : float
-        Estimate and interval, in the unit of the table; infinite ends say that nothing is known.
+        Estimate and interval, in the unit of the table; infinite ends say that nothing is known,
+        nan that there is no interval to speak of.
     published : float
         The printed number; nan when there is none.
     digits : int
@@ -29,6 +30,8 @@ class Cell:
     def __str__(self) -> str:
         if math.isnan(self.value):
             text = "none"
+        elif math.isnan(self.high - self.low):
+            text = f"{self.value:.{self.digits}f}"
         elif math.isinf(self.high - self.low):
             text = f"{self.value:.{self.digits}f} ± ∞"
         else:

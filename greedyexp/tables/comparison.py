@@ -7,19 +7,21 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.frames.comparison import Metrics, Published, compare, remarks, styles
+from greedyexp.frames.choosing import ASKED, Where, chosen
+from greedyexp.frames.comparison import Metrics, Published, compare, remarks, single, styles
 from greedyexp.frames.context import Context
 from greedyexp.frames.labels import letter, number
 from greedyexp.registry import table
 from greedyexp.tables.cells import Cell
+from greedyexp.tables.titles import Title, titled
 
 
 def _apart(*, row, **_) -> list[str]:
-    return [row]
+    return [row] if row not in ASKED else []
 
 
-def _columns(*, row, metrics, **_) -> list[str]:
-    return [row, *metrics]
+def _columns(*, row, metrics, where=(), **_) -> list[str]:
+    return [row, *metrics, *where]
 
 
 @table("comparison", title="Comparison", columns=_columns, apart=_apart, by_algorithm="published")
@@ -30,24 +32,26 @@ def comparison(
     row: Annotated[str, Field(description="column with one group of rows per value")],
     metrics: Metrics,
     published: Published = {},  # noqa: B006 - a default that pydantic copies
+    where: Where = {},  # noqa: B006
+    title: Title = "",
 ) -> pd.DataFrame:
     """One row for each value of ``row`` and metric, one column for each algorithm.
 
     A cell is the mean over replicates with its 95% t interval, then the published number in
     brackets. A replicate that failed has no value; means are over the others, and the failures
-    are counted below.
+    are counted below. With one replicate, as where the data are fixed, a cell is its number.
     """
     shown = styles(metrics)
+    frame = chosen(frame, where)
     numbers = compare(frame, context, row=row, metrics=shown, published=published)
     heading = letter(row)
     labels = list(numbers["algorithm"].unique())
-    titles = {label: context.titles.get(label, label) for label in labels}
-    if len(set(titles.values())) < len(titles):
-        titles = {label: label for label in labels}
+    titles = context.titled(labels)
+    what = "value of" if single(context) else "mean of"
     rows = []
     for (level, metric), cells in numbers.groupby([row, "metric"], sort=False):
         style = shown[metric]
-        line = {heading: number(level), "mean of": style.named(metric)}
+        line = {heading: number(level), what: style.named(metric)}
         for cell in cells.itertuples():
             line[titles[cell.algorithm]] = Cell(
                 cell.value, cell.low, cell.high, cell.published, style.digits
@@ -57,5 +61,5 @@ def comparison(
     said = remarks(frame, context, numbers)
     if numbers["published"].notna().any():
         said.append("In brackets: published.")
-    result.attrs |= {"group": heading, "notes": said}
+    result.attrs |= {"group": heading, "notes": said, "title": titled("Comparison", title, where)}
     return result

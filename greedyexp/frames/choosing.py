@@ -1,0 +1,76 @@
+"""The rows that a figure or a table shows, chosen by values of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.frames.counts import FAILED, require_columns
+from greedyexp.frames.labels import levels_text
+
+# A parameter of figures and tables.
+Where = Annotated[
+    dict[str, Any], Field(description="column: value or list of values; the rows to show")
+]
+# Keys of a protocol that the experiment asks for before the run, and so may name as an axis.
+ASKED = ("size",)
+
+
+def chosen(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows with given values.
+
+    A replicate that failed has no value in what the protocol gives. It stays, so that failures are
+    counted.
+
+    Parameters
+    ----------
+    where : mapping of column to value or list of values
+        Numbers match up to rounding.
+
+    Raises
+    ------
+    ConfigError
+        When a column is missing or no row is chosen.
+    """
+    require_columns(frame, list(where))
+    given = set(frame.columns[frame.columns.get_loc("status") :])
+    failed = frame["status"].isin(FAILED)
+    for name, wanted in where.items():
+        wanted = wanted if isinstance(wanted, list) else [wanted]
+        keep = _matches(frame[name], wanted)
+        if not keep.any():
+            levels = sorted(map(str, frame[name].dropna().unique()))
+            raise ConfigError(
+                f"no row has {levels_text({name: ' or '.join(map(str, wanted))})}.",
+                remedy=did_you_mean(str(wanted[0]), levels) if wanted and levels else None,
+            )
+        if name in given:
+            keep |= failed & frame[name].isna()
+        frame, failed = frame[keep], failed[keep]
+    return frame
+
+
+def chosen_text(where: Mapping[str, Any]) -> str:
+    """The choice in words; empty when there is none."""
+    told = {name: value for name, value in where.items() if name != "record"}
+    return levels_text(
+        {
+            name: ", ".join(map(str, value)) if isinstance(value, list) else value
+            for name, value in told.items()
+        }
+    )
+
+
+def _matches(column: pd.Series, wanted: list) -> pd.Series:
+    keep = pd.Series(False, index=column.index)
+    for value in wanted:
+        if pd.api.types.is_numeric_dtype(column) and isinstance(value, (int, float)):
+            keep |= np.isclose(column.astype(float), float(value), rtol=1e-9, atol=0)
+        else:
+            keep |= column.astype(str) == str(value)
+    return keep
