@@ -96,3 +96,23 @@ def test_equal_scores_go_to_the_lowest_row_and_grid_keeps_its_order():
 
 def test_needs_several_tasks():
     assert registry.find("algorithm", "group_omp").requires == ("multi_task",)
+
+
+def test_judged_after_a_refit_a_row_is_the_one_that_leaves_least():
+    X, y, _ = row_sparse_data(9, sizes=(20, 24), p=18)
+    common = np.random.default_rng(10).standard_normal((3, 18))
+    X = [x + 2.0 * x[:, :3] @ common for x in X]
+    path = group_omp(as_problem(X, y), n_rows=7, judge="refit")
+    rows = []
+    for k in range(1, 8):
+        left = {}
+        for i in set(range(18)) - set(rows):
+            fits = (
+                np.linalg.lstsq(A[:, [*rows, i]], b, rcond=None) for A, b in zip(X, y, strict=True)
+            )
+            left[i] = sum(fit[1][0] / (2 * len(b)) for fit, b in zip(fits, y, strict=True))
+        rows.append(min(left, key=left.get))
+        assert set(np.flatnonzero(path.coef[k].any(axis=1))) == set(rows)
+        assert path.objective[k] == pytest.approx(left[rows[-1]], rel=1e-9)
+    plain = group_omp(as_problem(X, y), n_rows=7)
+    assert ((path.coef != 0) != (plain.coef != 0)).any()

@@ -184,3 +184,65 @@ def test_theory_takes_as_many_atoms_as_nonzeros():
     assert grid["n_atoms"].tolist() == [5.0]
     with pytest.raises(DataError, match="number of nonzeros"):
         theory(as_problem(X, Y))
+
+
+def dense_refit_pursuit(X, y, n_atoms):
+    """Try every column with a dense least-squares fit of all; take the one that leaves least."""
+    support, coef = [], np.zeros(X.shape[1])
+    for _ in range(n_atoms):
+        left = np.full(X.shape[1], np.inf)
+        for i in set(range(X.shape[1])) - set(support):
+            columns = X[:, [*support, i]]
+            left[i] = np.linalg.norm(y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0])
+        support.append(int(left.argmin()))
+        coef = np.zeros(X.shape[1])
+        coef[support] = np.linalg.lstsq(X[:, support], y, rcond=None)[0]
+    return coef
+
+
+def correlated_data(seed, n=40, p=60, r=2):
+    """Columns that share a few directions, so that what a refit gains is far from one step's."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 8)) @ rng.standard_normal((8, p)) + rng.standard_normal((n, p))
+    return X, X[:, :6] @ rng.standard_normal((6, r)) + 0.1 * rng.standard_normal((n, r))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_judged_after_a_refit_every_point_equals_trying_all_columns(seed):
+    X, Y = correlated_data(seed)
+    path = omp(as_problem(X, Y), n_atoms=10, judge="refit")
+    for k, coef in enumerate(path.coef):
+        for j in range(2):
+            expected = dense_refit_pursuit(X, Y[:, j], k)
+            np.testing.assert_allclose(coef[:, j], expected, atol=1e-10)
+    plain = omp(as_problem(X, Y), n_atoms=10)
+    assert ((path.coef != 0) != (plain.coef != 0)).any()
+
+
+def test_a_refit_sees_past_the_angle_to_the_support():
+    # Beside column 0 column 1 has only a tenth of its length left, all of it along the residual.
+    Q = np.eye(4)
+    X = np.column_stack([Q[0], np.cos(0.1) * Q[0] + np.sin(0.1) * Q[1], Q[2]])
+    problem = as_problem(X, 3 * Q[0] - 0.2 * Q[1] + 0.15 * Q[2])
+    single = omp(problem, grid={"n_atoms": [2]})
+    refit = omp(problem, grid={"n_atoms": [2]}, judge="refit")
+    assert np.flatnonzero(single.coef[0]).tolist() == [0, 2]
+    assert np.flatnonzero(refit.coef[0]).tolist() == [0, 1]
+
+
+def test_judged_after_a_refit_twins_are_never_taken_and_near_ones_reported():
+    X, Y = correlated_data(3, p=20)
+    doubled = np.hstack([X, -2.0 * X])
+    path = omp(as_problem(doubled, Y), n_atoms=15, judge="refit")
+    assert len(set(np.flatnonzero(path.coef[-1, :, 0]) % 20)) == 15
+    assert path.message == ""
+    Q = np.linalg.qr(np.random.default_rng(12).standard_normal((10, 4)))[0]
+    X = np.column_stack([Q[:, 0], Q[:, 0] + 1e-6 * Q[:, 1], Q[:, 2]])
+    path = omp(as_problem(X, 3 * Q[:, 0] + Q[:, 1] + 1e-7 * Q[:, 2]), n_atoms=3, judge="refit")
+    assert np.flatnonzero(path.coef[-1, :, 0]).tolist() in ([0, 2], [1, 2])
+    assert "span" in path.message
+
+
+def test_a_refit_without_norms_is_refused():
+    with pytest.raises(ConfigError, match="needs normalize: true"):
+        omp(as_problem(*sparse_data(0)[:2]), normalize=False, judge="refit")

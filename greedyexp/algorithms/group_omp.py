@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms.limits import enforce
-from greedyexp.algorithms.omp import pursuit_path, refuse_more_than_features
+from greedyexp.algorithms.omp import Judge, pursuit_path, refuse_more_than_features
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
@@ -38,6 +38,7 @@ def group_omp(
     n_rows: Annotated[
         int | None, Field(ge=1, description="most rows; default min(n, p) / 2")
     ] = None,
+    judge: Judge = "coordinate",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Group OMP: add the row that lowers the summed loss most, refit every task, repeat.
@@ -48,6 +49,8 @@ def group_omp(
         r tasks over p features.
     n_rows : int, optional
         Where the path ends; default half of the smaller of p and the least number of rows of data.
+    judge : {"coordinate", "refit"}
+        What scores a row: see Notes.
     grid : dict with array ``n_rows``, optional
         Return one estimate for each number of rows, in this order.
 
@@ -65,10 +68,12 @@ def group_omp(
     Notes
     -----
     The score of row i is sum_j (x_ij^T res_j)^2 / (2 n_j ||x_ij||^2), the loss decrease when only
-    the coefficients of that row move. The published simultaneous OMP, for a common design with unit
-    columns, sums absolute correlations instead of squares. Scores equal to a relative 1e-10 go to
-    the lowest row. In a task where the column lies in the span of the support (squared sine below
-    1e-10) the entry stays zero while the other tasks take theirs; such entries are reported.
+    the coefficients of that row move; with ``judge`` refit ||x_ij|| becomes the distance of x_ij
+    from the span of the support, and the score the decrease after a refit. The published
+    simultaneous OMP, for a common design with unit columns, sums absolute correlations instead of
+    squares. Scores equal to a relative 1e-10 go to the lowest row. In a task where the column lies
+    in the span of the support (squared sine below 1e-10) the entry stays zero while the other tasks
+    take theirs; such entries are reported.
 
     References
     ----------
@@ -76,4 +81,6 @@ def group_omp(
     Part I: Greedy pursuit, 2006.
     """
     enforce(check, problem, n_rows=n_rows)
-    return pursuit_path(problem, "n_rows", n_rows, grid, together=True, normalize=True)
+    return pursuit_path(
+        problem, "n_rows", n_rows, grid, together=True, normalize=True, refit=judge == "refit"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,9 +16,21 @@ from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
 
+Judge = Annotated[
+    Literal["coordinate", "refit"],
+    Field(description="decrease by one coefficient alone, or with all of them refitted"),
+]
 
-def check(shape: dict, *, n_atoms: int | None, **_) -> None:
-    """Refuse more atoms than features.
+
+def check(
+    shape: dict,
+    *,
+    n_atoms: int | None,
+    normalize: bool = True,
+    judge: str = "coordinate",
+    **_,
+) -> None:
+    """Refuse more atoms than features, and a refit that is not to divide by norms.
 
     Raises
     ------
@@ -26,6 +38,8 @@ def check(shape: dict, *, n_atoms: int | None, **_) -> None:
         With a sentence.
     """
     refuse_more_than_features(shape, "n_atoms", n_atoms)
+    if judge == "refit" and not normalize:
+        raise ValueError("judge: refit divides by norms, so it needs normalize: true.")
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
@@ -54,6 +68,7 @@ def omp(
     normalize: Annotated[
         bool, Field(description="divide correlations by the norms of the columns")
     ] = True,
+    judge: Judge = "coordinate",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Orthogonal matching pursuit: add the best correlated column, refit, repeat.
@@ -72,6 +87,10 @@ def omp(
         Choose max |x_i^T res| / ||x_i||, the step that lowers the loss most when one coefficient
         moves and the same rule as the published one, which assumes unit columns. With false
         max |x_i^T res|, as scikit-learn's ``orthogonal_mp`` does.
+    judge : {"coordinate", "refit"}
+        With refit choose the column that lowers the loss most once all coefficients are fitted
+        again: ||x_i|| becomes the distance of x_i from the span of the support. This is orthogonal
+        least squares (Chen, Billings & Luo 1989).
     grid : dict with array ``n_atoms``, optional
         Return one estimate for each number of atoms, in this order.
 
@@ -85,7 +104,8 @@ def omp(
     Raises
     ------
     ConfigError
-        When a number of atoms is not a whole number >= 0, or n_atoms is more than p.
+        When a number of atoms is not a whole number >= 0, n_atoms is more than p, or judge is
+        refit without normalize.
 
     Notes
     -----
@@ -97,9 +117,19 @@ def omp(
     Y. C. Pati, R. Rezaiifar, P. S. Krishnaprasad, Orthogonal matching pursuit, 1993.
     J. A. Tropp, A. C. Gilbert, Signal recovery from random measurements via orthogonal matching
     pursuit, 2007.
+    S. Chen, S. A. Billings, W. Luo, Orthogonal least squares methods and their application to
+    non-linear system identification, 1989.
     """
-    enforce(check, problem, n_atoms=n_atoms)
-    return pursuit_path(problem, "n_atoms", n_atoms, grid, together=False, normalize=normalize)
+    enforce(check, problem, n_atoms=n_atoms, normalize=normalize, judge=judge)
+    return pursuit_path(
+        problem,
+        "n_atoms",
+        n_atoms,
+        grid,
+        together=False,
+        normalize=normalize,
+        refit=judge == "refit",
+    )
 
 
 def refuse_more_than_features(shape: dict, name: str, most: int | None) -> None:
@@ -115,7 +145,14 @@ def refuse_more_than_features(shape: dict, name: str, most: int | None) -> None:
 
 
 def pursuit_path(
-    problem: Problem, name: str, most: int | None, grid, *, together: bool, normalize: bool
+    problem: Problem,
+    name: str,
+    most: int | None,
+    grid,
+    *,
+    together: bool,
+    normalize: bool,
+    refit: bool,
 ) -> Path:
     """The path of a pursuit with the number of features as its grid ``name``.
 
@@ -125,6 +162,8 @@ def pursuit_path(
         Where the path ends when there is no grid.
     together : bool
         Whether all tasks take the same features.
+    normalize, refit : bool
+        What features are chosen by, as in the kernel.
     """
     rows = np.minimum(problem.n_samples, problem.n_features)
     if grid is not None:
@@ -139,6 +178,7 @@ def pursuit_path(
         np.minimum(rows, max(1, counts[-1])),
         together,
         normalize,
+        refit,
         counts,
     )
     parts = []

@@ -32,13 +32,15 @@ class Pursuit(NamedTuple):
     size: np.ndarray  # (q,)
     weights: np.ndarray  # (q, m): the row W[:, i] that feature i would give L
     residual: np.ndarray  # (q, p): correlation of the residual
+    refit: bool  # whether gains are those after a refit
+    sines: np.ndarray  # (q, p): squared sines of columns to the span, by differences, when refit
     gains: np.ndarray  # (q, p)
     scores: np.ndarray  # (p,)
     smallest: np.ndarray  # (1,): smallest squared sine of a column taken
 
 
 @njit(cache=True)
-def _start(first, gram, correlation, power, capacity, room):
+def _start(first, gram, correlation, power, capacity, refit, room):
     q, m, p = room.shape
     half_inverse = np.empty((q, p))
     for j in range(q):
@@ -56,6 +58,8 @@ def _start(first, gram, correlation, power, capacity, room):
         np.zeros(q, np.int64),
         np.empty((q, m)),
         correlation[first : first + q].copy(),
+        refit,
+        np.ones((q, p)),
         np.empty((q, p)),
         np.empty(p),
         np.ones(1),
@@ -93,6 +97,10 @@ def _take(state, j, i, sine):
     for k in range(len(row)):
         row[k] *= inverse
         residual[k] -= step * row[k]
+    if state.refit:
+        sines, half_inverse = state.sines[j], state.half_inverse[j]
+        for k in range(len(row)):
+            sines[k] -= 2.0 * row[k] * row[k] * half_inverse[k]
     state.rotated[j, size] = step
     state.support[j, size] = i
     state.size[j] = size + 1
@@ -120,6 +128,11 @@ def _best_feature(state, normalize):
         for i in range(len(own)):
             gain = residual[i] * residual[i] * half_inverse[i]
             own[i] = gain if gain > state.floors[j] else 0.0
+        if state.refit:
+            # A sine below SPAN is rounding; such a column is found out when it is staged.
+            sines = state.sines[j]
+            for i in range(len(own)):
+                own[i] /= max(sines[i], SPAN)
     if normalize and len(state.size) == 1:
         scores = state.gains[0]
     else:
@@ -199,7 +212,7 @@ def _pursue(state, power, normalize, counts, coef, loss):
 
 
 @njit(cache=True)
-def pursuits(gram, correlation, power, capacity, together, normalize, counts):
+def pursuits(gram, correlation, power, capacity, together, normalize, refit, counts):
     """Pursuits of up to ``counts[-1]`` features, with the fits after each of the counts.
 
     Parameters
@@ -214,6 +227,9 @@ def pursuits(gram, correlation, power, capacity, together, normalize, counts):
         One pursuit that gives all tasks the same features, instead of one for each task.
     normalize : bool
         Score by the loss decrease residual^2 / (2 G_ii), not by residual^2.
+    refit : bool
+        Score by the loss decrease after a refit, in which G_ii is times the squared sine of the
+        angle between the column and the span of the support; with ``normalize`` only.
     counts : int array (m,)
         Increasing numbers of features; a pursuit with nothing left to gain keeps its last fit.
 
@@ -237,7 +253,7 @@ def pursuits(gram, correlation, power, capacity, together, normalize, counts):
     # Room for W, taken once: fresh memory for every task would cost as much as the arithmetic.
     room = np.empty((width, capacity.max(), p))
     for first in range(0, r, width):
-        state = _start(first, gram, correlation, power, capacity, room)
+        state = _start(first, gram, correlation, power, capacity, refit, room)
         taken, more = _pursue(state, power, normalize, counts, coef, loss)
         reached = max(reached, taken)
         skipped += more
