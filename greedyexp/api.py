@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Literal
 
@@ -12,7 +12,7 @@ import pandas as pd
 from greedyexp import registry, shipped
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.path import Path
-from greedyexp.problem import Problem, as_problem
+from greedyexp.problem import Problem, as_chains, as_problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.settling import settle
 
@@ -32,12 +32,19 @@ class Solution:
         and so does not say.
     history : DataFrame
         One row for each point of the path: its tuning values, ``support_size``, ``objective``,
-        ``converged``; ``chosen`` marks the point of ``coef``. Of an iterative method one row for
-        each iteration looked at: ``iteration``, ``objective``, ``support_size``.
+        ``converged``; ``chosen`` marks the point of ``coef``. Of an algorithm that tells what it
+        did, such as ``foba_gdt``, one row for each of its steps. Of an iterative method one row
+        for each iteration looked at: ``iteration``, ``objective``, ``support_size``.
     converged : bool
         Whether the estimate carries the algorithm's certificate.
     message : str
         What a user should know; empty when there is nothing to say.
+    dense : array (q,)
+        Coefficients of the loss that are in every model: the intercept where there is one; of
+        chains of r classes the weights to start with each (r), to end with each (r), and to go
+        from one to the next (r r, row by row).
+    classes : tuple of str
+        The labels of chains, in the order of the columns of ``coef``; empty for other data.
     """
 
     coef: np.ndarray
@@ -46,6 +53,19 @@ class Solution:
     history: pd.DataFrame
     converged: bool
     message: str
+    dense: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    classes: tuple[str, ...] = ()
+
+    @property
+    def intercept(self) -> float:
+        """What is added to every prediction; 0 without an intercept, and for chains."""
+        return 0.0 if self.classes or not len(self.dense) else float(self.dense[0])
+
+    @property
+    def transitions(self) -> np.ndarray | None:
+        """Weights (r, r) of going from one class to the next along a chain; None without chains."""
+        r = len(self.classes)
+        return self.dense[2 * r :].reshape(r, r) if r else None
 
 
 def solve(
@@ -57,6 +77,7 @@ def solve(
     folds: int = 5,
     seed: int = 0,
     noise_std: float | None = None,
+    chains=None,
     iterations: int | None = None,
     tol: float | None = None,
     **params,
@@ -71,7 +92,7 @@ def solve(
         Designs, or sparse arrays for an algorithm that takes them; used as given, neither centred
         nor scaled.
     y : array (n,), array (n, r), or list of r arrays (n_j,)
-        Responses.
+        Responses; with ``chains`` the labels (n,) of words, numbers or texts.
     tuning : {"end", "cv", "theory"}
         Which point of the path is returned: its end (the point that the stopping parameters
         name), the least cross-validated prediction error, or the point that theory prescribes.
@@ -82,6 +103,9 @@ def solve(
         Shuffles the folds.
     noise_std : float, at least 0, optional
         Standard deviation of the noise, which tuning by theory needs.
+    chains : array (c,) of int, optional
+        For ``loss="crf"``: the rows of X are words of c chains, one after the other, of so many
+        words each. The coefficients are (p, r) then, a column for each class.
     iterations : int, at least 1, optional
         Most iterations of an iterative method; 10 000 by default.
     tol : float > 0, optional
@@ -113,13 +137,19 @@ def solve(
             remedy="Run an experiment with 'protocol: constants'.",
         )
     _refuse_settings(part, tuning, folds, seed, noise_std)
-    problem = as_problem(X, y, noise_std=noise_std)
-    _refuse_missing_traits(part, problem)
     iterates = part.extra["yields"] == "iterates"
     if not iterates:
         limits = {"iterations": iterations, "tol": tol}
         params.update({key: value for key, value in limits.items() if value is not None})
     values = Parameters(part).read_all({key: _plain(value) for key, value in params.items()})
+    traits = (*part.requires, *part.needs(values))
+    if "chains" in traits:
+        problem = _chained(part, X, y, chains)
+    elif chains is not None:
+        raise ConfigError("chains are for a model of them.", remedy="Give loss='crf'.")
+    else:
+        problem = as_problem(X, y, noise_std=noise_std)
+    _refuse_missing_traits(part, traits, problem, tuning)
     if iterates:
         return _settled(part, problem, values, iterations, tol)
     if tuning == "cv":
@@ -130,7 +160,7 @@ def solve(
     else:
         path = tunings.fit(part, problem, values)
         chosen = len(path) - 1
-    return _solution(path, chosen)
+    return _solution(path, chosen, problem)
 
 
 def _refuse_settings(part: registry.Part, tuning, folds, seed, noise_std) -> None:
@@ -157,22 +187,39 @@ def _is_number(value) -> bool:
     return known and not isinstance(value, bool)
 
 
-def _refuse_missing_traits(part: registry.Part, problem: Problem) -> None:
+def _chained(part: registry.Part, X, y, chains) -> Problem:
+    if chains is None:
+        raise ConfigError(
+            f"algorithm '{part.name}' needs chains of words here.",
+            remedy="Give the number of words in each as chains.",
+        )
+    return as_chains(X, y, chains)
+
+
+def _refuse_missing_traits(
+    part: registry.Part, traits: tuple[str, ...], problem: Problem, tuning: str
+) -> None:
     if problem.sparse_design and not part.extra["takes_sparse"]:
         raise DataError(
             f"algorithm '{part.name}' takes no sparse design.", remedy="Give X.toarray()."
         )
-    if "multi_task" in part.requires and problem.n_tasks == 1:
+    if "multi_task" in traits and problem.n_tasks == 1:
         raise DataError(
             f"algorithm '{part.name}' needs several tasks but the data have one.",
             remedy="Give X and y as lists of arrays, or y as an (n, r) array.",
         )
-    if "noise_std" in part.requires and problem.noise_std is None:
+    if "noise_std" in traits and problem.noise_std is None:
         raise ConfigError(
             f"algorithm '{part.name}' needs the noise level.", remedy="Give noise_std."
         )
-    for trait in part.requires:
-        if trait not in ("multi_task", "noise_std"):
+    if tuning == "theory" and "truth" in part.extra["theory_requires"]:
+        raise ConfigError(
+            f"tuning 'theory' of algorithm '{part.name}' needs the true coefficients, which solve"
+            " cannot be told of.",
+            remedy="Give its stopping parameters and use tuning='end'.",
+        )
+    for trait in traits:
+        if trait not in ("multi_task", "noise_std", "chains"):
             raise ConfigError(
                 f"algorithm '{part.name}' needs data with the trait '{trait}', which solve cannot"
                 " be told of.",
@@ -185,25 +232,25 @@ def _plain(value):
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def _solution(path: Path, chosen: int) -> Solution:
+def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
     coef = path.coef[chosen]
     single = coef.shape[1] == 1
-    history = pd.DataFrame(
-        {
-            **path.grid,
-            "support_size": (path.coef != 0).sum(axis=(1, 2)),
-            "objective": path.objective,
-            "converged": path.converged,
-            "chosen": np.arange(len(path)) == chosen,
-        }
-    )
+    points = {
+        **path.grid,
+        "support_size": (path.coef != 0).sum(axis=(1, 2)),
+        "objective": path.objective,
+        "converged": path.converged,
+        "chosen": np.arange(len(path)) == chosen,
+    }
     return Solution(
         coef=coef[:, 0] if single else coef,
         support=np.flatnonzero(coef[:, 0]) if single else np.argwhere(coef),
         objective=float(path.objective[chosen]),
-        history=history,
+        history=pd.DataFrame(points if path.history is None else path.history),
         converged=bool(path.converged[chosen]),
         message=path.message,
+        dense=np.zeros(0) if path.dense is None else path.dense[chosen],
+        classes=() if problem.chains is None else problem.class_names,
     )
 
 

@@ -185,6 +185,70 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
     return Problem(designs, responses, truth, noise_std, sparsity)
 
 
+def as_chains(X, labels, chains) -> Problem:
+    """Check sequences of labelled words and make a Problem of them, one task for each class.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, p)
+        One row for each word, the chains one after the other.
+    labels : array (n,)
+        The class of each word, numbers or texts; classes are sorted.
+    chains : array (c,) of int
+        Words of each chain.
+
+    Raises
+    ------
+    DataError
+        When shapes disagree, a value is not finite, a chain is empty, or there is one class only.
+    """
+    if isinstance(X, (list, tuple)):
+        raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
+    design = _matrix(X, "X")
+    lengths = _lengths(chains)
+    words = _labels(labels)
+    if len(words) != design.shape[0]:
+        raise DataError(f"X has {design.shape[0]} rows but y has {len(words)} labels.")
+    if lengths.sum() != len(words):
+        raise DataError(f"the chains have {lengths.sum()} words in all, but X {len(words)} rows.")
+    classes, place = np.unique(words, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(f"all words have the label {classes[0]}; chains need two classes or more.")
+    y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
+    names = tuple(map(str, classes))
+    return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
+
+
+def _lengths(chains) -> np.ndarray:
+    try:
+        lengths = np.asarray(chains)
+    except ValueError:
+        lengths = np.zeros(0)
+    if lengths.ndim != 1 or not lengths.size or lengths.dtype.kind not in "iu":
+        raise DataError("chains must be a list of whole numbers, the words of each chain.")
+    if lengths.min() < 1:
+        raise DataError(f"chain {int(lengths.argmin())} has {lengths.min()} words.")
+    return lengths
+
+
+def _labels(labels) -> np.ndarray:
+    """One number or text for each word, all of one kind."""
+    try:
+        words = np.asarray(labels)
+    except ValueError:
+        words = np.zeros((0, 0))
+    if words.ndim != 1:
+        raise DataError("y must hold one label for each word.")
+    if words.dtype == object:
+        kinds = {str if isinstance(word, str) else type(word) for word in words}
+        if len(kinds) != 1:
+            raise DataError("the labels are of different kinds.", remedy="Give texts or numbers.")
+        words = np.array(words.tolist())
+    if words.dtype.kind not in "biufUS" or (words.dtype.kind == "f" and np.isnan(words).any()):
+        raise DataError("a label must be a number or a text.")
+    return words
+
+
 def _responses(y) -> tuple[np.ndarray, ...]:
     if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
         return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))

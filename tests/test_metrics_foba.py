@@ -218,3 +218,14 @@ def test_the_largest_prediction_decides_for_sparse_designs_too(chains):
     scattered = replace(dense, X_test=(sparse.csr_array(X),) * 3)
     found = measured("argmax_error", scattered, path_of(coef))
     assert np.array_equal(found, measured("argmax_error", dense, path_of(coef)))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_margins_of_a_fitted_path_have_its_intercept_or_none(labelled, intercept):
+    shifted = replace(labelled, X=(labelled.X[0] + 1.0,))
+    part = find("algorithm", "foba_gdt")
+    path = part.function(shifted, loss="logistic", ridge=0.1, intercept=intercept, max_features=3)
+    constant = path.dense[:, 0] if intercept else np.zeros(len(path))
+    margins = shifted.X[0] @ path.coef[:, :, 0].T + constant
+    wrong = np.where(margins == 0, 0.5, np.sign(margins) != shifted.y[0][:, None])
+    assert np.allclose(measured("training_sign_error", shifted, path), wrong.mean(axis=0))

@@ -12,12 +12,15 @@ from greedyexp.frames.counts import FAILED, require_columns
 from greedyexp.frames.entries import entry_of
 from greedyexp.frames.sizes import with_sizes
 
-# What must be asked of protocol ``trajectory`` for its table to have rows of a kind.
+# What must be asked of the protocol for its table to have rows of a kind.
 _ASKED = {
     "epsilon": "Give protocol trajectory accuracies to reach.",
     "iteration": "Let protocol trajectory record iterations.",
     "coordinate": "Let protocol trajectory record coordinates.",
     "rate": "Let protocol trajectory measure the rate.",
+    "size": "Use protocol selection.",
+    "class": "Give protocol selection sizes in classes_at.",
+    "feature": "Give protocol selection sizes in chosen_at.",
 }
 
 
@@ -26,7 +29,7 @@ def records(frame: pd.DataFrame, kind: str, columns: Sequence[str]) -> pd.DataFr
 
     Parameters
     ----------
-    kind : {"epsilon", "iteration", "coordinate", "rate"}
+    kind : {"epsilon", "iteration", "coordinate", "rate", "size", "class", "feature"}
         Value of the column ``record``.
     columns : sequence of str
         What the rows must tell: each has a value in every row.

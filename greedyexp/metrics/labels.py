@@ -75,7 +75,7 @@ def row_errors(problem: Problem, path: Path, *, held_out: bool, tie: int = 0) ->
     labels = labels_of(problem, held_out=held_out)
     X = problem.X_test[0] if held_out else problem.X[0]
     margins = (X @ path.coef[:, :, 0].T).T
-    if path.dense is not None:
+    if path.dense is not None and path.dense.size:
         margins = margins + path.dense
     decided = np.sign(margins)
     decided[decided == 0] = tie

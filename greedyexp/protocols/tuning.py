@@ -10,6 +10,7 @@ import numpy as np
 from greedyexp.errors import ConfigError, DataError, PluginError
 from greedyexp.path import Path
 from greedyexp.problem import Problem
+from greedyexp.protocols.held_out import held_out_errors
 from greedyexp.registry import Part
 
 
@@ -76,8 +77,9 @@ def cross_validated(
     A point counts as converged when its fits to all rows and to every fold are.
 
     The error of a point is the mean over folds of the mean over tasks of the mean squared residual
-    on the fold left out. The grid comes from the path on all rows, so that every fold fits the same
-    tuning values. Ties go to the earlier point, which by convention is the sparser one.
+    on the fold left out, or of the logistic loss there where that was minimised. The grid comes
+    from the path on all rows, so that every fold fits the same tuning values. Ties go to the
+    earlier point, which by convention is the sparser one.
 
     Parameters
     ----------
@@ -103,8 +105,7 @@ def cross_validated(
         fitted = fit(part, problem.rows(train), params, grid=path.grid)
         certified &= fitted.converged
         left = problem.rows(fold)
-        for j, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
-            loss = ((y - fitted.coef[:, :, j] @ X.T) ** 2).mean(axis=1)
+        for loss in held_out_errors(fitted, left, problem):
             error += loss / (folds * problem.n_tasks)
     return replace(path, converged=certified), int(np.argmin(error))
 
