@@ -36,7 +36,7 @@ def synthetic_chains(
     rng: np.random.Generator,
     *,
     n_words: Annotated[
-        int, Field(ge=2, description="length of the sequence, the labels that end sentences too")
+        int, Field(ge=3, description="length of the sequence, the labels that end sentences too")
     ] = 800,
 ) -> Problem:
     """Sentences of words with four categorical features and one of four labels.
