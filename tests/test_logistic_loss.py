@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from greedyexp.losses.logistic import LogisticLoss
@@ -99,3 +100,126 @@ def test_minima_along_coordinates_equal_scalar_search(ridge, intercept, form):
         best = minimize_scalar(along, bracket=(-1, 1), tol=1e-12)
         assert steps[j] == pytest.approx(best.x, abs=1e-6)
         assert gains[j] == pytest.approx(along(0.0) - best.fun, abs=1e-14)
+
+
+def plain_minima(X, y, ridge, params):
+    """Steps and gains by root finding on the slope, written out."""
+    margins, found = y * (X @ params), []
+    for j, column in enumerate((X * y[:, None]).T):
+
+        def slope(a, z=column, b=params[j]):
+            return ridge * (b + a) - (z * expit(-(margins + a * z))).mean()
+
+        side = 1.0
+        while slope(side) < 0 or slope(-side) > 0:
+            side *= 2
+        a = brentq(slope, -side, side, xtol=1e-15, rtol=1e-14)
+        moved = params.copy()
+        moved[j] += a
+        gain = plain_value(X, y, ridge, False, params) - plain_value(X, y, ridge, False, moved)
+        found.append((a, gain))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("away", [1.0, 60.0])
+def test_minima_along_coordinates_of_any_size(size, away):
+    X, y = classes(5)
+    X[3, 1] *= 300.0  # one far sample
+    params = np.zeros(12)
+    params[0] = away
+    steps, gains = LogisticLoss(X * size, y, ridge=0.0).coordinate_minima(params / size)
+    expected_steps, expected_gains = plain_minima(X, y, 0.0, params)
+    np.testing.assert_allclose(steps * size, expected_steps, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(gains, expected_gains, rtol=1e-9, atol=1e-14)
+
+
+def test_gains_near_a_minimum_keep_their_digits():
+    """g^2 / (2 h), which is 1e-16 of the loss here."""
+    X, y = classes(6)
+    loss = LogisticLoss(X, y, ridge=0.01)
+    params = loss.minimise(range(12)).params
+    params[4] += 1e-8
+    gains = loss.coordinate_minima(params)[1]
+    expected = loss.gradient(params)[4] ** 2 / loss.curvature(params)[4] / 2
+    assert gains[4] == pytest.approx(expected, rel=1e-5)
+    assert 0 < gains[4] < 1e-15
+
+
+def test_a_column_of_one_sign_falls_to_its_infimum():
+    X, y = classes(7)
+    X[:, 2] = np.where(y > 0, X[:, 2] ** 2, 0.0)
+    X[:, 9] = -y
+    params = np.zeros(12)
+    params[0] = 1.0
+    steps, gains = LogisticLoss(X, y).coordinate_minima(params)
+    assert steps[[2, 9]].tolist() == [np.inf, -np.inf]
+    margins = y * (X @ params)
+    each = np.logaddexp(0.0, -margins)
+    assert gains[2] == pytest.approx(each[y > 0].sum() / 80, rel=1e-13)
+    assert gains[9] == pytest.approx(each.mean(), rel=1e-13)
+    assert np.isfinite(LogisticLoss(X, y, ridge=1e-3).coordinate_minima(params)[0]).all()
+
+
+def test_a_zero_column_gains_nothing_but_its_ridge():
+    X, y = classes(8)
+    X[:, 5] = 0.0
+    params = np.zeros(12)
+    params[5] = 3.0
+    steps, gains = LogisticLoss(X, y, ridge=0.1).coordinate_minima(params)
+    assert (steps[5], gains[5]) == pytest.approx((-3.0, 0.45))
+    steps, gains = LogisticLoss(X, y).coordinate_minima(params)
+    assert (steps[5], gains[5]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+def test_twin_columns_share_one_minimum(ridge):
+    X, y = classes(9)
+    X[:, 7] = X[:, 0]
+    loss = LogisticLoss(X, y, ridge=ridge)
+    alone, both = loss.minimise([0, 3]), loss.minimise([0, 3, 7])
+    assert both.converged
+    if ridge:
+        assert both.params[0] == pytest.approx(both.params[7], abs=1e-8)
+        assert both.value < alone.value - 1e-4
+    else:
+        assert both.value == pytest.approx(alone.value, rel=1e-14)
+        assert np.abs(both.params).max() <= np.abs(alone.params).max() * (1 + 1e-6)
+
+
+def test_a_constant_column_beside_an_intercept_changes_nothing():
+    X, y = classes(10)
+    X[:, 5] = 2.0
+    loss = LogisticLoss(X, y, intercept=True)
+    alone, both = loss.minimise([0, 3]), loss.minimise([0, 3, 5])
+    assert both.converged
+    assert both.value == pytest.approx(alone.value, rel=1e-14)
+    assert loss.minimise([1, 5]).converged
+
+
+@settings
+def test_columns_of_very_different_sizes(ridge, intercept):
+    X, y = classes(11)
+    sizes = np.ones(12)
+    sizes[[0, 3, 6]] = 1e6, 1e-6, 1e-3
+    if ridge:
+        sizes = sizes[0] * np.ones(12)
+    support = [0, 3, 6, 1]
+    plain = LogisticLoss(X, y, ridge=ridge, intercept=intercept).minimise(support)
+    loss = LogisticLoss(
+        X * sizes, y, ridge=ridge * sizes[0] ** 2 if ridge else 0.0, intercept=intercept
+    )
+    found = loss.minimise(support)
+    assert found.converged
+    np.testing.assert_allclose(found.params[:12] * sizes, plain.params[:12], rtol=1e-6, atol=1e-9)
+    assert found.value == pytest.approx(plain.value, rel=1e-13)
+
+
+def test_a_sparse_design_is_never_made_dense():
+    """Dense it would take 160 GB."""
+    rng = np.random.default_rng(12)
+    X = scipy.sparse.random_array((100_000, 200_000), density=2e-6, rng=rng, format="csr")
+    y = rng.choice([-1.0, 1.0], 100_000)
+    fit = LogisticLoss(X, y, ridge=1e-3, intercept=True).fit()
+    fit.add([fit.best_gain()[0]])
+    assert fit.converged

@@ -14,14 +14,15 @@ from numba import njit
 
 from greedyexp.kernels.row_gradient import FAST
 
-# A slope this much smaller than the first one is ended by a last Newton step, whose error is of
-# the order of its square.
-NEAR = 1e-7
+# A Newton step that moves no margin by more than this is the last: it leaves an error of the order
+# of its square. Nor is a step tried that is rounding of the sum of all steps.
+NEAR = 1e-6
+NOTHING = 1e-15
 # Largest step in units of one margin while the minimum is not bracketed.
 STRIDE = 4.0
 MOST_STEPS = 200
-# Beyond this the change of a margin is too large for the difference of exponentials.
-FAR = 30.0
+# Moves of a margin beyond this are no small changes of a loss, and the two losses are subtracted.
+FAR = 1.0
 
 
 class Columns(NamedTuple):
@@ -64,8 +65,8 @@ def _derivatives(z, margins, a):
 def fall(z, margins, a):
     """Sum over samples of the loss here less that at a step a along z.
 
-    Each term is a logarithm near one, not a difference of two losses, so that a fall far below
-    rounding of the loss keeps its digits.
+    A small move is the logarithm of a number near one, not a difference of two losses, so that a
+    fall far below the rounding of the loss keeps its digits.
     """
     total = 0.0
     for i in range(len(z)):
@@ -127,22 +128,20 @@ def line_minimum(z, margins, n_samples, ridge, coefficient):
         return -coefficient if ridge > 0.0 else 0.0, 0.5 * ridge * coefficient * coefficient
     if ridge == 0.0 and (low == 0.0 or high == 0.0):
         return _endless(z, margins, n_samples, low)
-    stride = STRIDE / max(high, -low)
-    left, right, a, first = -np.inf, np.inf, 0.0, 0.0
-    for step in range(MOST_STEPS):
+    reach = max(high, -low)
+    stride = STRIDE / reach
+    left, right, a = -np.inf, np.inf, 0.0
+    for _ in range(MOST_STEPS):
         down, curvature = _derivatives(z, margins, a)
         slope = ridge * (coefficient + a) - down / n_samples
         curvature = ridge + curvature / n_samples
-        if step == 0:
-            first = abs(slope)
         if slope < 0.0:
             left = a
         else:
             right = a
         move = -slope / curvature if curvature > 0.0 else np.copysign(np.inf, -slope)
-        if abs(slope) <= NEAR * first or abs(move) <= NEAR * NEAR * abs(a):
-            if left <= a + move <= right:
-                a += move
+        if abs(move) * reach <= NEAR or abs(move) <= NOTHING * abs(a):
+            a += move
             break
         if np.isinf(left) or np.isinf(right):
             a += min(max(move, -stride), stride)
@@ -179,6 +178,17 @@ def line_minima(columns, margins, ridge, coef, steps, gains):
     for j in range(len(gains)):
         z, own = gather(columns, j, margins, scratch, near)
         steps[j], gains[j] = line_minimum(z, own, n, ridge, coef[j])
+
+
+@njit(cache=True)
+def reaches(columns, out):
+    """out_j <- the largest absolute value of column j."""
+    for j in range(len(out)):
+        if len(columns.rows) > 0:
+            low, high = _reach(columns.rows[j])
+        else:
+            low, high = _reach(columns.values[columns.starts[j] : columns.starts[j + 1]])
+        out[j] = max(high, -low)
 
 
 @njit(cache=True, fastmath=FAST)

@@ -117,7 +117,7 @@ def minimise(rows, penalty, tolerance, coef, margins, weights, known, patient):
     known : bool
         Whether a minimum is known to exist.
     patient : bool
-        Go on when nothing has proved that a minimum exists.
+        Go on for as long as nothing has proved that a minimum exists, however small the gradient.
 
     Returns
     -------
@@ -143,9 +143,9 @@ def minimise(rows, penalty, tolerance, coef, margins, weights, known, patient):
         dependent = _hessian_step(rows, weights, penalty, gradient, step)
         moves = np.dot(step, rows)
         known = known or (dependent == 0 and _proves(weights, moves))
-        if worst <= 1.0:
-            return (CONVERGED if known or patient else DOUBTFUL), value, known
-        if count >= PATIENCE and not (known or patient):
+        if worst <= 1.0 and known:
+            return CONVERGED, value, known
+        if not (known or patient) and (worst <= 1.0 or count >= PATIENCE):
             return DOUBTFUL, value, known
         slope = np.dot(gradient, step)
         if -slope <= ROUNDING * abs(value) and worst >= worst_before:

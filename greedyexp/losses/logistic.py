@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from greedyexp.kernels import logistic_lines, logistic_newton
+from greedyexp.kernels import logistic_lines
+from greedyexp.losses.logistic_fit import LogisticFit
 from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
 from greedyexp.losses.signed_columns import SignedColumns
 
-# A derivative is known to a few of these relative to its size at the largest possible loss.
+# The rounding of a derivative, relative to the mean |value| of its column.
 ROUNDING = 16 * np.finfo(float).eps
+TINY = np.finfo(float).tiny
 
 
 class LogisticLoss(Loss):
@@ -29,6 +31,9 @@ class LogisticLoss(Loss):
 
     Notes
     -----
+    A derivative over a support may remain as large as 1e-10 times the lesser of ``scale`` and the
+    mean |value| of its own column, or as the rounding of the latter.
+
     Without a ridge a minimum exists unless the columns separate the classes: unless some
     combination of them is nonnegative on one class, nonpositive on the other and not zero.
     """
@@ -40,17 +45,16 @@ class LogisticLoss(Loss):
         self.n_dense = int(intercept)
         self.n_samples = self.columns.n_samples
         self.ridge = float(ridge)
-        self._penalty = np.full(self.size + self.n_dense, self.ridge)
-        self._penalty[self.size :] = 0.0
-        sizes = np.append(self.columns.sizes(), np.ones(self.n_dense))
-        # No derivative can be larger than ``sizes``, nor is it known better than to its rounding.
-        self.scale = 1.0
-        self._tolerance = np.maximum(TOLERANCE * sizes, np.finfo(float).tiny)
-        largest = np.abs(self.minimise(()).gradient[: self.size]).max(initial=0.0)
+        self.penalty = np.full(self.size + self.n_dense, self.ridge)
+        self.penalty[self.size :] = 0.0
+        self.two_classes = bool((self.labels != self.labels[0]).any())
+        sizes = np.append(self.columns.sizes, np.ones(self.n_dense))
+        self.scale, self.tolerance = 1.0, TOLERANCE * sizes + TINY
+        largest = np.abs(self.fit().full_gradient[: self.size]).max(initial=0.0)
         if largest > ROUNDING * sizes[: self.size].max(initial=0.0):
             self.scale = float(largest)
             finest = np.maximum(TOLERANCE * np.minimum(sizes, largest), ROUNDING * sizes)
-            self._tolerance = np.maximum(finest, np.finfo(float).tiny)
+            self.tolerance = finest + TINY
 
     def value(self, params: np.ndarray) -> float:
         margins = self._margins(params)
@@ -61,7 +65,7 @@ class LogisticLoss(Loss):
         margins = self._margins(params)
         weights = np.empty_like(margins)
         logistic_lines.losses(margins, weights)
-        return self._gradient(params, weights)
+        return self.gradient_of(params, weights)
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
         margins = self._margins(params)
@@ -79,53 +83,34 @@ class LogisticLoss(Loss):
         Without a ridge a column of one sign (after signing by the labels) has no minimum: its step
         is infinite, its gain the fall to the infimum.
         """
+        return self.minima(self._margins(params), params)
+
+    def minima(self, margins: np.ndarray, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``coordinate_minima`` where the margins (n,) are known."""
         steps, gains = np.empty(self.size), np.empty(self.size)
-        logistic_lines.line_minima(
-            self.columns.columns,
-            self._margins(params),
-            self.ridge,
-            params[: self.size],
-            steps,
-            gains,
-        )
+        columns, coef = self.columns.columns, params[: self.size]
+        logistic_lines.line_minima(columns, margins, self.ridge, coef, steps, gains)
         return steps, gains
 
+    def gradient_of(self, params: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The gradient, given 1 / (1 + exp(m_i)) for the margins m (n,)."""
+        sums = self.columns.times(weights)
+        if self.n_dense:
+            sums = np.append(sums, self.labels @ weights)
+        return self.penalty * params - sums / self.n_samples
+
     def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
-        indices = np.append(np.arange(self.size, self.size + self.n_dense), support).astype(int)
-        rows = np.empty((len(indices), self.n_samples))
-        rows[: self.n_dense] = self.labels
-        for place, feature in enumerate(support):
-            self.columns.write(feature, rows[self.n_dense + place])
-        coef = np.zeros(len(indices)) if start is None else start[indices].astype(np.float64)
-        margins, weights = np.empty(self.n_samples), np.empty(self.n_samples)
-        status, value, _ = logistic_newton.minimise(
-            rows,
-            self._penalty[indices],
-            self._tolerance[indices],
-            coef,
-            margins,
-            weights,
-            self.ridge > 0.0 and not self.n_dense,
-            False,
-        )
-        params = np.zeros(self.size + self.n_dense)
-        params[indices] = coef
-        gradient = self._gradient(params, weights)
-        converged = status == logistic_newton.CONVERGED
-        message = "" if converged else "no minimum was found."
-        return Restricted(params, value, gradient, converged, message)
+        found = LogisticFit(self, support, start)
+        gradient = found.full_gradient
+        return Restricted(found.params, found.value, gradient, found.converged, found.message)
+
+    def fit(self) -> LogisticFit:
+        return LogisticFit(self)
 
     def _margins(self, params: np.ndarray) -> np.ndarray:
         margins = self.columns.sum_of(params[: self.size])
         return margins + params[self.size] * self.labels if self.n_dense else margins
 
-    def _gradient(self, params: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The gradient, given minus the derivatives of the losses by the margins."""
-        sums = self.columns.times(weights)
-        if self.n_dense:
-            sums = np.append(sums, self.labels @ weights)
-        return self._penalty * params - sums / self.n_samples
-
     def _powers(self, weights: np.ndarray) -> np.ndarray:
         sums = np.append(self.columns.powers(weights), np.full(self.n_dense, weights.sum()))
-        return sums / self.n_samples + self._penalty
+        return sums / self.n_samples + self.penalty

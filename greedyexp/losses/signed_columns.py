@@ -18,6 +18,13 @@ class SignedColumns:
         A sparse one is never made dense.
     y : array (n,)
         Labels -1 and 1.
+
+    Attributes
+    ----------
+    columns : Columns
+        The columns as the kernels take them.
+    sizes, reach : arrays (p,)
+        Mean and largest absolute value of each column.
     """
 
     def __init__(self, X, y: np.ndarray):
@@ -36,6 +43,10 @@ class SignedColumns:
             self._transposed = np.ascontiguousarray((np.asarray(X, np.float64) * y[:, None]).T)
             self.columns = Columns(self._transposed, no_index, no_index, no_value, 0)
 
+        self.sizes = np.asarray(abs(self._transposed).sum(axis=1)).ravel() / self.n_samples
+        self.reach = np.empty(self.n_features)
+        logistic_lines.reaches(self.columns, self.reach)
+
     def times(self, weights: np.ndarray) -> np.ndarray:
         """Inner products of the columns with ``weights`` (n,), shape (p,)."""
         return self._transposed @ weights
@@ -45,10 +56,6 @@ class SignedColumns:
         out = np.empty(self.n_features)
         logistic_lines.powers(self.columns, weights, out)
         return out
-
-    def sizes(self) -> np.ndarray:
-        """Mean absolute value of each column, shape (p,)."""
-        return np.asarray(abs(self._transposed).sum(axis=1)).ravel() / self.n_samples
 
     def write(self, feature: int, row: np.ndarray) -> None:
         """row <- the column, zeros included."""
