@@ -46,7 +46,7 @@ def chosen(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
         if not keep.any():
             levels = sorted(map(str, frame[name].dropna().unique()))
             raise ConfigError(
-                f"no row has {levels_text({name: ' or '.join(map(str, wanted))})}.",
+                f"no row has {name} = {' or '.join(map(str, wanted))}.",
                 remedy=did_you_mean(str(wanted[0]), levels) if wanted and levels else None,
             )
         if name in given:

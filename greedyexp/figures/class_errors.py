@@ -1,0 +1,75 @@
+"""The error of each class at a few sizes, such as of each activity with so many sensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from greedyexp.figures.panels import Panels, wrapped
+from greedyexp.figures.style import MARKERS, assign, shades
+from greedyexp.frames import selections
+from greedyexp.frames.choosing import Where, chosen, chosen_text
+from greedyexp.frames.context import Context
+from greedyexp.frames.selections import Sizes, class_names, remarks
+from greedyexp.registry import figure
+
+
+def _columns(*, where=(), **_) -> list[str]:
+    return ["class_error", *where]
+
+
+@figure("class_errors", title="Errors of classes", columns=_columns, apart=lambda **_: [])
+def class_errors(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    sizes: Sizes = [],  # noqa: B006 - a default that pydantic copies
+    where: Where = {},  # noqa: B006
+) -> Figure:
+    """One panel for each algorithm: the test error of every class, one mark for each size.
+
+    Classes stand as the data list them, the share of each behind its name where the table tells
+    it. Bars are 95% t intervals; with one replicate there are none. A class without rows held out
+    has no mark.
+    """
+    frame = chosen(frame, where)
+    table = selections.class_errors(frame, context, sizes)
+    names = class_names(frame, table)
+    places = {name: place for place, name in enumerate(names)}
+    present = list(table["algorithm"].unique())
+    labels = [label for label in context.algorithms if label in present]
+    labels += sorted(set(present) - set(labels))
+    titles = context.titled(labels)
+    levels = sorted(table["size"].unique())
+    looks = {
+        size: {"color": colour, "marker": marker, "linestyle": "none", "markersize": 5}
+        for (size, colour), marker in zip(
+            shades(levels).items(), assign(levels, MARKERS).values(), strict=True
+        )
+    }
+    panels = Panels(wrapped(labels), height=0.6 + 0.24 * len(names))
+    for axis, label in panels:
+        axis.set_title(titles[label], pad=4)
+        axis.set_yticks(list(places.values()), list(names.values()))
+        axis.set_ylim(len(names) - 0.5, -0.5)
+        axis.set_xlim(-0.02, 1.02)
+        _draw(axis, table[table["algorithm"] == label], places, looks)
+    panels.label("error on the rows of the class that are held out", "")
+    panels.legend([Line2D([], [], label=f"size {size}", **look) for size, look in looks.items()])
+    told = chosen_text(where)
+    panels.note([*([f"{told}."] if told else []), *remarks(frame, context, table["replicates"])])
+    return panels.figure
+
+
+def _draw(axis, table: pd.DataFrame, places: dict, looks: dict) -> None:
+    shifts = np.linspace(-0.2, 0.2, len(looks)) if len(looks) > 1 else [0.0]
+    for (size, look), shift in zip(looks.items(), shifts, strict=True):
+        points = table[table["size"] == size]
+        at = points["class"].map(places) + shift
+        axis.plot(points["value"], at, gid=f"size {size}", **look)
+        for y, low, high in zip(at, points["low"], points["high"], strict=True):
+            if np.isfinite([low, high]).all():
+                ends = np.clip([low, high], 0.0, 1.0)
+                axis.plot(ends, [y, y], color=look["color"], linewidth=0.9, gid="interval")
