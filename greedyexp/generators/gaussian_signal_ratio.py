@@ -66,17 +66,9 @@ def gaussian_signal_ratio(
     sizes[0] = 1.0
     truth = np.zeros((p, 1))
     truth[support, 0] = sizes * rng.choice([-1.0, 1.0], size=sparsity)
-    residual = _off_span(rng.standard_normal(n_samples), X[:, support])
+    noise, basis = rng.standard_normal(n_samples), np.linalg.qr(X[:, support])[0]
+    residual = noise - basis @ (basis.T @ noise)
     gradient = np.abs(np.delete(X, support, axis=1).T @ residual).max() / n_samples
     residual /= gradient * signal_ratio
     facts = {"residual_rms": float(np.sqrt(np.mean(residual**2)))}
     return Problem((X,), (X @ truth[:, 0] + residual,), truth, sparsity=sparsity, facts=facts)
-
-
-def _off_span(vector: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The part of a vector orthogonal to some columns."""
-    basis = np.linalg.qr(columns)[0]
-    # Twice: what rounding leaves of the span after once is of the order of the vector.
-    for _ in range(2):
-        vector = vector - basis @ (basis.T @ vector)
-    return vector
