@@ -49,12 +49,15 @@ def class_errors(
             shades(levels).items(), assign(levels, MARKERS).values(), strict=True
         )
     }
+    # An error is at most 1; where all are small the rest would be empty.
+    highest = np.nanmax([0.0, *table["value"], *table["high"].replace(np.inf, np.nan)])
+    widest = min(1.0, 1.05 * highest) or 1.0
     panels = Panels(wrapped(labels), height=0.6 + 0.24 * len(names))
     for axis, label in panels:
         axis.set_title(titles[label], pad=4)
         axis.set_yticks(list(places.values()), list(names.values()))
         axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.set_xlim(-0.02, 1.02)
+        axis.set_xlim(-0.02 * widest, 1.02 * widest)
         _draw(axis, table[table["algorithm"] == label], places, looks)
     panels.label("error on the rows of the class that are held out", "")
     panels.legend([Line2D([], [], label=f"size {size}", **look) for size, look in looks.items()])

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
 from pydantic import Field
 
 from greedyexp.errors import ConfigError
+from greedyexp.figures.axes import log_ticks, number_texts
 from greedyexp.figures.intervals import draw_interval, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.panels import Panels, wrapped
@@ -62,7 +64,7 @@ def comparison(
     for axis, metric in panels:
         points = table[table["metric"] == metric].assign(place=table[row].map(places))
         axis.set_title(shown[metric].named(metric), pad=4)
-        ticks = list(places)[:: -(-len(places) // _MOST_TICKS)]
+        ticks = _ticks(list(places))
         axis.set_xticks([places[level] for level in ticks], [number(level) for level in ticks])
         axis.tick_params(labelbottom=True)
         axis.set_xlim(-0.4, len(places) - 0.6)
@@ -82,6 +84,9 @@ def _draw(axis, points: pd.DataFrame, looks: Looks, scale: str) -> None:
     if scale == "log":
         axis.set_yscale("log")
         axis.set_ylim(*_logarithmic(inner, ends))
+        ticks = log_ticks(*axis.get_ylim())
+        axis.set_yticks(ticks, number_texts(ticks))
+        axis.yaxis.set_minor_locator(NullLocator())
     else:
         axis.set_ylim(*limits(inner, ends))
     # Lines without bars cannot hide one another's, and stand where their values are.
@@ -95,6 +100,18 @@ def _draw(axis, points: pd.DataFrame, looks: Looks, scale: str) -> None:
             if not np.isnan([cell.value, cell.low]).any():
                 draw_interval(axis, place, cell.low, cell.high, look["color"])
         axis.plot(at, line["published"], **look | _PUBLISHED, gid="published")
+
+
+def _ticks(levels: list) -> list:
+    """The values that are named: all of a few; of many the round ones, or else some evenly."""
+    if len(levels) <= _MOST_TICKS:
+        return levels
+    if not isinstance(levels[0], str):
+        for step in (2, 5, 10, 20, 50, 100):
+            named = [level for level in levels if level % step == 0]
+            if 3 <= len(named) <= _MOST_TICKS:
+                return named
+    return levels[:: -(-len(levels) // _MOST_TICKS)]
 
 
 def _logarithmic(inner: np.ndarray, ends: np.ndarray) -> tuple[float, float]:

@@ -29,6 +29,7 @@ _AXES = {
     "iteration": "iteration $k$",
     "iterations": r"iterations to reach the accuracy, $k(\varepsilon)$",
     "gap": "objective above its minimum",
+    "size": "number of features selected",
 }
 
 
