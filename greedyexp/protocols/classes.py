@@ -32,9 +32,10 @@ def class_errors(problem: Problem, path: Path) -> np.ndarray:
     else:
         wrong, labels = wrong_rows(problem, path.coef)
         count = problem.n_tasks
-    members = labels == np.arange(count)[:, None]
+    members = (labels == np.arange(count)[:, None]).astype(float)
     with np.errstate(invalid="ignore"):
-        return wrong @ members.T / members.sum(axis=1)
+        # Shares, not whether any row is wrong, which a product of truth values would be.
+        return wrong.astype(float) @ members.T / members.sum(axis=1)
 
 
 def class_labels(problem: Problem) -> list[str]:
