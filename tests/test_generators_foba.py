@@ -26,33 +26,45 @@ def covariance(p: int, correlation: float) -> np.ndarray:
 # --- two classes ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.6])
-def test_classes_have_opposite_means_and_the_stated_covariance(correlation):
+@pytest.mark.parametrize(
+    ("correlation", "kind"), [(0.0, "means"), (0.6, "means"), (0.6, "log_odds")]
+)
+def test_classes_have_opposite_means_and_the_stated_covariance(correlation, kind):
     rows = 20_000
     problem = two_class_gaussian(
-        rng(1), n_samples=rows, n_test=rows, p=6, sparsity=3, correlation=correlation
+        rng(1), n_samples=rows, n_test=rows, p=6, sparsity=3, correlation=correlation, truth=kind
     )
     sigma = covariance(6, correlation)
-    truth = problem.truth[:, 0]
+    mean = problem.truth[:, 0] if kind == "means" else sigma @ problem.truth[:, 0]
     for X, y in ((problem.X[0], problem.y[0]), (problem.X_test[0], problem.y_test[0])):
         assert X.shape == (rows, 6)
         assert (np.sum(y == 1), np.sum(y == -1)) == (rows // 2, rows // 2)
         for label in (1, -1):
             drawn = X[y == label]
             # Standard deviations: 0.01 of a mean, at most 0.014 of a covariance.
-            assert np.allclose(drawn.mean(axis=0), label * sigma @ truth, atol=0.05)
+            assert np.allclose(drawn.mean(axis=0), label * mean, atol=0.05)
             assert np.allclose(np.cov(drawn.T), sigma, atol=0.07)
     assert not np.array_equal(problem.X[0], problem.X_test[0])
 
 
+@pytest.mark.parametrize("kind", ["means", "log_odds"])
 @pytest.mark.parametrize("correlation", [0.0, 0.7])
-def test_the_best_linear_classifier_is_twice_the_truth(correlation):
+def test_the_best_linear_classifier_is_the_stated_one(correlation, kind):
     problem = two_class_gaussian(
-        rng(2), n_samples=60_000, p=5, sparsity=2, norm=0.8, correlation=correlation
+        rng(2),
+        n_samples=60_000,
+        p=5,
+        sparsity=2,
+        norm=0.8,
+        correlation=correlation,
+        truth=kind,
     )
+    best = 2 * problem.truth[:, 0]
+    if kind == "means":
+        best = np.linalg.solve(covariance(5, correlation), best)
     fitted = LogisticRegression(C=np.inf).fit(problem.X[0], problem.y[0])
-    # Standard errors are at most 0.02.
-    assert np.allclose(fitted.coef_[0], 2 * problem.truth[:, 0], atol=0.08)
+    # Standard errors are at most 0.025.
+    assert np.allclose(fitted.coef_[0], best, atol=0.1)
     assert fitted.intercept_[0] == pytest.approx(0, abs=0.05)
 
 

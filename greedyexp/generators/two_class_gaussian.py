@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -48,29 +48,34 @@ def two_class_gaussian(
     correlation: Annotated[
         float, Field(ge=0, lt=1, description="rho of the covariance rho^|i-j| of the noise")
     ] = 0.0,
+    truth: Annotated[
+        Literal["means", "log_odds"],
+        Field(description="what b* is: the mean of class 1, or half the coefficients of log-odds"),
+    ] = "means",
 ) -> Problem:
-    """Rows N(Sigma b*, Sigma) labelled 1 and N(-Sigma b*, Sigma) labelled -1, as many of each.
+    """Rows N(b*, Sigma) labelled 1 and N(-b*, Sigma) labelled -1, as many of each.
 
     b* has values U[0, 1] on a uniformly drawn support, scaled to the given length, and
-    Sigma_ij = correlation^|i-j|. Without correlation the means are b* and -b*, as in the paper,
-    which takes n = 100, d = 500 and sparsities from 5 to 14.
+    Sigma_ij = correlation^|i-j|. The paper takes n = 100, d = 500, sparsities from 5 to 14 and no
+    correlation.
 
-    The log-odds of a row x are 2 x^T b* whatever Sigma is: the truth is sparse, and is the support
-    of the best linear classifier, also when correlation spreads the means over other features. A
-    feature beside the support tells of the class then, until its neighbour is in the model.
+    The log-odds of a row x are 2 x^T Sigma^-1 b*. With correlation the best linear classifier
+    therefore uses the neighbours of the support, too, to cancel noise. With ``truth: log_odds`` the
+    means are Sigma b* and -Sigma b* instead, the log-odds 2 x^T b*: neighbours of the support tell
+    of the class, but are of no use once the support is in the model.
     """
-    truth = np.zeros((p, 1))
+    coef = np.zeros((p, 1))
     values = rng.uniform(size=sparsity)
-    truth[rng.choice(p, size=sparsity, replace=False), 0] = norm * values / np.linalg.norm(values)
-    mean = truth[:, 0]
-    if correlation:
+    coef[rng.choice(p, size=sparsity, replace=False), 0] = norm * values / np.linalg.norm(values)
+    mean = coef[:, 0]
+    if truth == "log_odds" and correlation:
         mean = toeplitz(correlation ** np.arange(p)) @ mean
     X, y = _classes(rng, n_samples, mean, correlation)
     held = [_classes(rng, n_test, mean, correlation)] if n_test else []
     return Problem(
         (X,),
         (y,),
-        truth,
+        coef,
         sparsity=sparsity,
         X_test=tuple(rows for rows, _ in held),
         y_test=tuple(labels for _, labels in held),
