@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from greedyexp.kernels.logistic_lines import gather, line_minimum
+from greedyexp.kernels.logistic_columns import gather
+from greedyexp.kernels.logistic_lines import line_minimum
 
 # How far the maximiser of a bound is sought, relative to the slope; the rest is added to the bound.
 NEAR = 1e-6

@@ -7,11 +7,10 @@ squared coefficients.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
+from greedyexp.kernels.logistic_columns import gather, reach_of
 from greedyexp.kernels.row_gradient import FAST
 
 # A Newton step that moves no margin by more than this is the last: it leaves an error of the order
@@ -23,16 +22,6 @@ STRIDE = 4.0
 MOST_STEPS = 200
 # Moves of a margin beyond this are no small changes of a loss, and the two losses are subtracted.
 FAR = 1.0
-
-
-class Columns(NamedTuple):
-    """Signed columns: either dense, or sparse with ``rows`` of no column."""
-
-    rows: np.ndarray  # (p, n), or (0, n)
-    starts: np.ndarray  # (p + 1,): where each column begins in the next two
-    places: np.ndarray  # its samples
-    values: np.ndarray  # its values
-    widest: int  # most values of a column
 
 
 @njit(cache=True, fastmath=FAST)
@@ -84,16 +73,6 @@ def fall(z, margins, a):
 
 
 @njit(cache=True)
-def _reach(z):
-    """Smallest and largest entry, zero included."""
-    low, high = 0.0, 0.0
-    for i in range(len(z)):
-        low = min(low, z[i])
-        high = max(high, z[i])
-    return low, high
-
-
-@njit(cache=True)
 def _endless(z, margins, n_samples, low):
     """Step and gain of a column of one sign without a ridge: the loss falls for ever."""
     gain = 0.0
@@ -123,7 +102,7 @@ def line_minimum(z, margins, n_samples, ridge, coefficient):
     gain : float
         The loss here less its minimum, or infimum.
     """
-    low, high = _reach(z)
+    low, high = reach_of(z)
     if low == high:
         return -coefficient if ridge > 0.0 else 0.0, 0.5 * ridge * coefficient * coefficient
     if ridge == 0.0 and (low == 0.0 or high == 0.0):
@@ -155,22 +134,6 @@ def line_minimum(z, margins, n_samples, ridge, coefficient):
 
 
 @njit(cache=True)
-def gather(columns, j, margins, z, near):
-    """The samples that column j touches: its values and their margins.
-
-    ``z`` and ``near`` are scratch for a sparse column; a dense one is handed on as it lies.
-    """
-    if len(columns.rows) > 0:
-        return columns.rows[j], margins
-    first = columns.starts[j]
-    count = columns.starts[j + 1] - first
-    for t in range(count):
-        z[t] = columns.values[first + t]
-        near[t] = margins[columns.places[first + t]]
-    return z[:count], near[:count]
-
-
-@njit(cache=True)
 def line_minima(columns, margins, ridge, coef, steps, gains):
     """The minima along every coordinate, into ``steps`` and ``gains`` (p,)."""
     n = len(margins)
@@ -178,34 +141,6 @@ def line_minima(columns, margins, ridge, coef, steps, gains):
     for j in range(len(gains)):
         z, own = gather(columns, j, margins, scratch, near)
         steps[j], gains[j] = line_minimum(z, own, n, ridge, coef[j])
-
-
-@njit(cache=True)
-def reaches(columns, out):
-    """out_j <- the largest absolute value of column j."""
-    for j in range(len(out)):
-        if len(columns.rows) > 0:
-            low, high = _reach(columns.rows[j])
-        else:
-            low, high = _reach(columns.values[columns.starts[j] : columns.starts[j + 1]])
-        out[j] = max(high, -low)
-
-
-@njit(cache=True, fastmath=FAST)
-def powers(columns, weights, out):
-    """out_j <- sum_i weights_i z_ij^2."""
-    if len(columns.rows) > 0:
-        for j in range(len(out)):
-            z, total = columns.rows[j], 0.0
-            for i in range(len(z)):
-                total += weights[i] * z[i] * z[i]
-            out[j] = total
-    else:
-        for j in range(len(out)):
-            total = 0.0
-            for t in range(columns.starts[j], columns.starts[j + 1]):
-                total += weights[columns.places[t]] * columns.values[t] * columns.values[t]
-            out[j] = total
 
 
 @njit(cache=True, fastmath=FAST)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse
 
-from greedyexp.kernels import logistic_lines
-from greedyexp.kernels.logistic_lines import Columns
+from greedyexp.kernels import logistic_columns
+from greedyexp.kernels.logistic_columns import Columns
+
+NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
 class SignedColumns:
-    """Columns z_j = y * x_j of a design, stored so that each lies together.
+    """Columns z_j = y * x_j of a design.
+
+    A dense design stays as it is until ``columns`` are asked for, which gradients do not need.
 
     Parameters
     ----------
@@ -21,53 +27,64 @@ class SignedColumns:
 
     Attributes
     ----------
-    columns : Columns
-        The columns as the kernels take them.
-    sizes, reach : arrays (p,)
-        Mean and largest absolute value of each column.
+    sizes : array (p,)
+        Mean absolute value of each column.
     """
 
     def __init__(self, X, y: np.ndarray):
         self.n_samples, self.n_features = X.shape
-        no_index, no_value = np.zeros(0, np.int64), np.zeros(0)
+        self._signs = y
         if scipy.sparse.issparse(X):
-            matrix = scipy.sparse.csc_array(X, dtype=np.float64, copy=True)
-            matrix.sum_duplicates()
-            matrix.data *= y[matrix.indices]
-            starts = matrix.indptr.astype(np.int64)
-            places, values = matrix.indices.astype(np.int64), matrix.data
-            widest = int(np.diff(starts).max(initial=0))
-            self._transposed = matrix.T
-            self.columns = Columns(np.zeros((0, len(y))), starts, places, values, widest)
+            self._design = scipy.sparse.csc_array(X, dtype=np.float64, copy=True)
+            self._design.sum_duplicates()
+            self.sizes = np.asarray(abs(self._design).sum(axis=0)).ravel() / self.n_samples
         else:
-            self._transposed = np.ascontiguousarray((np.asarray(X, np.float64) * y[:, None]).T)
-            self.columns = Columns(self._transposed, no_index, no_index, no_value, 0)
+            self._design = np.ascontiguousarray(X, dtype=np.float64)
+            self.sizes = np.empty(self.n_features)
+            logistic_columns.mean_sizes(self._design, self.sizes)
+        self._transposed = self._design.T
 
-        self.sizes = np.asarray(abs(self._transposed).sum(axis=1)).ravel() / self.n_samples
-        self.reach = np.empty(self.n_features)
-        logistic_lines.reaches(self.columns, self.reach)
+    @cached_property
+    def columns(self) -> Columns:
+        """The signed columns as the kernels take them, each in one piece."""
+        design = self._design
+        if isinstance(design, np.ndarray):
+            rows = np.empty((self.n_features, self.n_samples))
+            logistic_columns.sign_columns(design, self._signs, rows)
+            return Columns(rows, NO_PLACES, NO_PLACES, NO_VALUES, 0)
+        starts, places = design.indptr.astype(np.int64), design.indices.astype(np.int64)
+        values, widest = design.data * self._signs[places], int(np.diff(starts).max(initial=0))
+        return Columns(np.zeros((0, self.n_samples)), starts, places, values, widest)
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """Largest absolute value of each column, shape (p,)."""
+        out = np.empty(self.n_features)
+        logistic_columns.reaches(self.columns, out)
+        return out
 
     def times(self, weights: np.ndarray) -> np.ndarray:
         """Inner products of the columns with ``weights`` (n,), shape (p,)."""
-        return self._transposed @ weights
+        return self._transposed @ (self._signs * weights)
 
     def powers(self, weights: np.ndarray) -> np.ndarray:
         """Sums of the squared columns times ``weights`` (n,), shape (p,)."""
         out = np.empty(self.n_features)
-        logistic_lines.powers(self.columns, weights, out)
+        logistic_columns.powers(self.columns, weights, out)
         return out
 
     def write(self, feature: int, row: np.ndarray) -> None:
         """row <- the column, zeros included."""
-        columns = self.columns
-        if len(columns.rows):
-            row[:] = columns.rows[feature]
+        design = self._design
+        if isinstance(design, np.ndarray):
+            np.multiply(design[:, feature], self._signs, out=row)
         else:
-            own = slice(columns.starts[feature], columns.starts[feature + 1])
+            own = slice(design.indptr[feature], design.indptr[feature + 1])
             row[:] = 0.0
-            row[columns.places[own]] = columns.values[own]
+            row[design.indices[own]] = design.data[own]
+            row *= self._signs
 
     def sum_of(self, coef: np.ndarray) -> np.ndarray:
         """The columns summed with the weights ``coef`` (p,), shape (n,)."""
         used = np.flatnonzero(coef)
-        return self._transposed[used].T @ coef[used]
+        return self._signs * (self._design[:, used] @ coef[used])

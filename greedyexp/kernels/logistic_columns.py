@@ -1,0 +1,98 @@
+"""Signed columns: the columns of a design times labels -1 and 1, each in one piece."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.row_gradient import FAST
+
+# Samples and features of a block that is copied while it lies in the cache.
+BLOCK = 32
+
+
+class Columns(NamedTuple):
+    """Signed columns: either dense, or sparse with ``rows`` of no column."""
+
+    rows: np.ndarray  # (p, n), or (0, n)
+    starts: np.ndarray  # (p + 1,): where each column begins in the next two
+    places: np.ndarray  # its samples
+    values: np.ndarray  # its values
+    widest: int  # most values of a column
+
+
+@njit(cache=True)
+def mean_sizes(design, out):
+    """out_j <- mean |x_ij| of a dense design (n, p)."""
+    out[:] = 0.0
+    for row in design:
+        for j in range(len(out)):
+            out[j] += abs(row[j])
+    out /= len(design)
+
+
+@njit(cache=True)
+def sign_columns(design, signs, rows):
+    """rows_ji <- signs_i x_ij of a dense design (n, p)."""
+    n, p = design.shape
+    for first in range(0, n, BLOCK):
+        for left in range(0, p, BLOCK):
+            for i in range(first, min(first + BLOCK, n)):
+                for j in range(left, min(left + BLOCK, p)):
+                    rows[j, i] = signs[i] * design[i, j]
+
+
+@njit(cache=True)
+def gather(columns, j, margins, z, near):
+    """The samples that column j touches: its values and their margins.
+
+    ``z`` and ``near`` are scratch for a sparse column; a dense one is handed on as it lies.
+    """
+    if len(columns.rows) > 0:
+        return columns.rows[j], margins
+    first = columns.starts[j]
+    count = columns.starts[j + 1] - first
+    for t in range(count):
+        z[t] = columns.values[first + t]
+        near[t] = margins[columns.places[first + t]]
+    return z[:count], near[:count]
+
+
+@njit(cache=True)
+def reach_of(z):
+    """Smallest and largest entry, zero included."""
+    low, high = 0.0, 0.0
+    for i in range(len(z)):
+        low = min(low, z[i])
+        high = max(high, z[i])
+    return low, high
+
+
+@njit(cache=True)
+def reaches(columns, out):
+    """out_j <- the largest absolute value of column j."""
+    for j in range(len(out)):
+        if len(columns.rows) > 0:
+            low, high = reach_of(columns.rows[j])
+        else:
+            low, high = reach_of(columns.values[columns.starts[j] : columns.starts[j + 1]])
+        out[j] = max(high, -low)
+
+
+@njit(cache=True, fastmath=FAST)
+def powers(columns, weights, out):
+    """out_j <- sum_i weights_i z_ij^2."""
+    if len(columns.rows) > 0:
+        for j in range(len(out)):
+            z, total = columns.rows[j], 0.0
+            for i in range(len(z)):
+                total += weights[i] * z[i] * z[i]
+            out[j] = total
+    else:
+        for j in range(len(out)):
+            total = 0.0
+            for t in range(columns.starts[j], columns.starts[j + 1]):
+                total += weights[columns.places[t]] * columns.values[t] * columns.values[t]
+            out[j] = total
