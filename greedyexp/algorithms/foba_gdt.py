@@ -108,7 +108,7 @@ def foba_gdt(
     ConfigError
         When a limit is impossible for this problem, or the loss has no such option.
     DataError
-        When the loss does not take the data, or a support comes back, which only rounding can do.
+        When the loss does not take the data, or rounding undoes what backward steps gain.
 
     Notes
     -----
@@ -121,8 +121,9 @@ def foba_gdt(
     *Fits without a certificate* (classes that are separable and no ridge) end the path at the last
     state that has one; answers for limits beyond are that state, not converged.
 
-    *Termination.* Whenever a run returns to a size, Q is below what it was there before, as what is
-    dropped costs less than the decrease on the way up; so no support recurs.
+    *Termination.* When a backward step brings the run back to a size, Q is below what it was when
+    the run last went up from there, since what is dropped costs less than that step gained. So runs
+    end, although a support may come back. A return at no less Q, by rounding, is an error.
 
     *The listing* numbers states by k and changes k before it uses it; the text, followed here,
     compares with the decrease recorded when the present size was last reached from below.

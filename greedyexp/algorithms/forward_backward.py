@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from greedyexp.algorithms.forward_judges import TIE, Judge
+from greedyexp.algorithms.forward_judges import Judge
 from greedyexp.errors import DataError
-from greedyexp.losses.loss import Loss
+from greedyexp.losses.loss import TIE, Loss
 
 # Derivatives below this part of ``Loss.scale`` are what a fit may leave of them.
 FLAT = 1e-9
@@ -129,8 +129,10 @@ class Pursuit:
         self.loss, self.judge, self.ratio = loss, judge, ratio
         self.fit = loss.fit()
         self.run = Run()
-        # Units in the order of entry, and by how much the loss fell when each size was reached.
+        # Units in the order of entry; for each size the loss before the step that led to it when it
+        # was last reached from below, and by how much that step lowered it.
         self._taken: list[int] = []
+        self._befores: list[float] = []
         self._decreases: list[float] = []
         # Units that the fit left out, being in the span of the others.
         self._spanned: set[int] = set()
@@ -142,11 +144,12 @@ class Pursuit:
         Raises
         ------
         DataError
-            When a support comes back, which only rounding can do: whenever a run returns to a
-            size, the loss is below what it was there before.
+            When a backward step brings the run back to a size at no less loss than when it last
+            went up from there, which only rounding can do: a unit goes for less than that step
+            gained. As long as such returns lower the loss the run ends, although a support may
+            come back.
         """
-        seen = {frozenset(self.fit.support)}
-        if not self._certified("Without any feature"):
+        if not self._certified("there is no fit without features"):
             self._record(np.nan, False)
             return self.run
         while (unit := self._choose(stops)) is not None:
@@ -159,10 +162,6 @@ class Pursuit:
                 continue
             if self.ratio > 0.0 and not self._drop_cheap():
                 break
-            support = frozenset(self.fit.support)
-            if support in seen:
-                self._refuse_return()
-            seen.add(support)
         if self.fit.message and not self.run.failed:
             self.run.said.append(self.fit.message)
         return self.run
@@ -189,13 +188,14 @@ class Pursuit:
         self.fit.add(self.judge.members(unit))
         if len(self.fit.support) == size:
             return True
-        if not self._certified(f"With {self.judge.name(unit)}"):
+        if not self._certified(f"the path ends before {self.judge.name(unit)}"):
             return False
         decrease = before - self.fit.value
         if decrease <= ROUNDING * abs(before):
             self._nothing_left()
             return False
         self._taken.append(unit)
+        self._befores.append(before)
         self._decreases.append(decrease)
         self._additions += 1
         self._note("add", unit, self.run.states[-1].goodness)
@@ -218,32 +218,33 @@ class Pursuit:
             unit = min(self._taken[place] for place in equal)
             cost = float(costs[self._taken.index(unit)])
             self.fit.remove(self.judge.members(unit))
-            if not self._certified(f"Without {self.judge.name(unit)}"):
+            if not self._certified(f"the path ends before {self.judge.name(unit)} goes"):
                 return False
             self._taken.remove(unit)
             self._decreases.pop()
+            if self.fit.value >= self._befores.pop():
+                self._refuse_return(unit)
             self._spanned.clear()
             self._removals += 1
             self._note("remove", unit, cost)
         return True
 
-    def _certified(self, after: str) -> bool:
-        """Whether the fit has its certificate; says so if not."""
+    def _certified(self, consequence: str) -> bool:
+        """Whether the fit has its certificate; says what follows if not."""
         if not self.fit.converged:
             self.run.failed = True
             why = self.fit.message or "the fit has no certificate."
-            self.run.said.append(f"{after}: {why}")
+            self.run.said.append(f"{consequence}: {why}")
         return self.fit.converged
 
     def _nothing_left(self) -> None:
         size = len(self.run.states[-1].support)
         self.run.said.append(f"nothing is left to gain after {size} features.")
 
-    def _refuse_return(self) -> None:
-        names = ", ".join(self.judge.name(unit) for unit in sorted(self._taken))
+    def _refuse_return(self, unit: int) -> None:
         raise DataError(
-            f"the selection came back to a support it had left ({names}): differences of the loss"
-            " drown in rounding.",
+            f"dropping {self.judge.name(unit)} brought the selection back to {len(self._taken)}"
+            " features at no less loss than before: differences of the loss drown in rounding.",
             remedy="Scale the columns alike, or end earlier by max_features or a threshold.",
         )
 

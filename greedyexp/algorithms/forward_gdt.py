@@ -101,7 +101,7 @@ def forward_gdt(
     ConfigError
         When a limit is impossible for this problem, or the loss has no such option.
     DataError
-        When the loss does not take the data, or a support comes back, which only rounding can do.
+        When the loss does not take the data.
 
     Notes
     -----

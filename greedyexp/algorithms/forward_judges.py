@@ -7,10 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from greedyexp.losses.loss import Fit, Loss
-
-# Scores that differ by less than this part count as equal; the lowest unit goes first.
-TIE = 1e-10
+from greedyexp.losses.loss import TIE, Fit, Loss
 
 
 class Judge(ABC):
@@ -38,7 +35,7 @@ class Judge(ABC):
         """For each unit a number >= 0, zero for those taken."""
 
     def best(self, fit: Fit, spanned: Collection[int]) -> tuple[int, float]:
-        """The unit to take next, none of the spanned ones, and its goodness."""
+        """The unit to take next, none of the spanned ones, and its goodness; ties to the lowest."""
         scores = self.goodness(fit)
         if spanned:
             scores[list(spanned)] = 0.0
@@ -47,7 +44,7 @@ class Judge(ABC):
 
     def slope(self, fit: Fit, best: float) -> float:
         """The largest |derivative| off the support, where the best goodness is ``best``."""
-        return best
+        return float(np.abs(fit.gradient).max())
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
         """By how much the loss rises when a unit is dropped, for those taken in this order."""
@@ -73,6 +70,9 @@ class Slope(Judge):
     def goodness(self, fit: Fit) -> np.ndarray:
         return np.abs(fit.gradient)
 
+    def slope(self, fit: Fit, best: float) -> float:
+        return best
+
 
 class RowSlope(Judge):
     """The l2 norm of the derivatives of a row, which is taken and dropped as a whole."""
@@ -87,6 +87,9 @@ class RowSlope(Judge):
         norms = np.linalg.norm(fit.gradient.reshape(self.loss.shape), axis=1)
         norms[[index // self.width for index in fit.support]] = 0.0
         return norms
+
+    def slope(self, fit: Fit, best: float) -> float:
+        return best
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
         costs = np.empty(len(taken))
@@ -112,11 +115,12 @@ class Gain(Judge):
     def goodness(self, fit: Fit) -> np.ndarray:
         return fit.gains()
 
-    def slope(self, fit: Fit, best: float) -> float:
-        return float(np.abs(fit.gradient).max())
+    def best(self, fit: Fit, spanned: Collection[int]) -> tuple[int, float]:
+        # A loss may find the best gain without computing all of them.
+        return super().best(fit, spanned) if spanned else fit.best_gain()
 
 
-class RefitGain(Gain):
+class RefitGain(Judge):
     """How far the loss falls when this coefficient joins, or rises when it leaves, all refitted."""
 
     def goodness(self, fit: Fit) -> np.ndarray:

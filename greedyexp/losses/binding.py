@@ -84,12 +84,4 @@ def _words(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
             "each word must be of exactly one class.",
             remedy="Give responses that are 1 where a word is of the class and 0 elsewhere.",
         )
-    chains = np.asarray(problem.chains)
-    if chains.ndim != 1 or chains.dtype.kind not in "iu" or not (chains >= 1).all():
-        raise DataError("the lengths of the chains must be whole numbers >= 1.")
-    if chains.sum() != indicators.shape[1]:
-        raise DataError(
-            f"the chains have {chains.sum()} words in all, but there are"
-            f" {indicators.shape[1]} rows."
-        )
-    return indicators.argmax(axis=0), chains
+    return indicators.argmax(axis=0), problem.chains
