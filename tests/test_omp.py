@@ -219,10 +219,11 @@ def test_judged_after_a_refit_every_point_equals_trying_all_columns(seed):
     assert ((path.coef != 0) != (plain.coef != 0)).any()
 
 
-def test_a_refit_sees_past_the_angle_to_the_support():
-    # Beside column 0 column 1 has only a tenth of its length left, all of it along the residual.
+@pytest.mark.parametrize("angle", [1e-1, 1e-3, 1e-4])
+def test_a_refit_sees_past_the_angle_to_the_support(angle):
+    # Beside column 0 little of column 1 is left, but all of it along the residual.
     Q = np.eye(4)
-    X = np.column_stack([Q[0], np.cos(0.1) * Q[0] + np.sin(0.1) * Q[1], Q[2]])
+    X = np.column_stack([Q[0], np.cos(angle) * Q[0] + np.sin(angle) * Q[1], Q[2]])
     problem = as_problem(X, 3 * Q[0] - 0.2 * Q[1] + 0.15 * Q[2])
     single = omp(problem, grid={"n_atoms": [2]})
     refit = omp(problem, grid={"n_atoms": [2]}, judge="refit")

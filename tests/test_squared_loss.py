@@ -268,12 +268,31 @@ def test_columns_far_from_zero_are_fitted_about_their_means():
 
 def test_a_response_without_anything_to_fit():
     X, _ = data(21)
-    for loss in (SquaredLoss(X, np.zeros(40)), SquaredLoss(X, np.full(40, 0.1), intercept=True)):
+    # The mean of 37 times 0.7 is not 0.7 in floating point.
+    constant = SquaredLoss(X[:37], np.full(37, 0.7), intercept=True)
+    for loss in (SquaredLoss(X, np.zeros(40)), constant):
         fit = loss.fit()
         assert loss.scale == 1.0
         assert fit.value < 1e-30
         assert fit.converged
         assert not fit.gains().any()
+
+
+def test_an_exact_fit_leaves_nothing_to_gain():
+    X, _ = data(24)
+    fit = SquaredLoss(X, X[:, 8:11] @ [1.0, 2.0, -1.0]).fit()
+    fit.add([8, 9, 10])
+    assert np.abs(fit.gradient).max() > 0.0
+    assert not fit.gains().any()
+    assert not fit.refit_gains().any()
+
+
+def test_a_zero_column_in_the_support_keeps_a_zero_coefficient():
+    X, y = data(25)
+    found = SquaredLoss(X, y).minimise([3, 8])
+    assert found.params[3] == 0.0
+    assert found.params[8] == pytest.approx(X[:, 8] @ y / (X[:, 8] @ X[:, 8]), rel=1e-12)
+    assert found.converged
 
 
 def test_scale_is_the_largest_gradient_without_features():

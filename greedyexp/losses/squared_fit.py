@@ -67,12 +67,7 @@ class SquaredFit(Fit):
             place = self.support.index(feature)
             kernel.drop(self._basis, len(self.support), place)
             del self.support[place]
-            slot = self._slots.pop(place)
-            if self._edge:
-                # What rotations leave of the removed column's own entry is rounding.
-                own = self.loss.n_samples + slot
-                self._basis.vectors[:, own] = 0.0
-                self._basis.residual[own] = 0.0
+            del self._slots[place]
         self._settle()
 
     def gains(self) -> np.ndarray:
@@ -112,8 +107,7 @@ class SquaredFit(Fit):
 
     def _take(self, feature: int) -> None:
         size = len(self.support)
-        span = SPAN * self._powers[feature]
-        if self._basis.outside[feature] <= span:
+        if self._basis.outside[feature] <= SPAN * self._powers[feature]:
             return
         self._make_room(size + 1)
         n = self.loss.n_samples
@@ -124,11 +118,7 @@ class SquaredFit(Fit):
         if self._edge:
             column[n + slot] = self._edge
         vector = column.copy()
-        power = kernel.project(self._basis, size, vector)
-        # Not quite ``span``: ``outside`` above comes from differences and may be off in digit five.
-        if power <= 0.5 * span:
-            return
-        length = np.sqrt(power)
+        length = np.sqrt(kernel.project(self._basis, size, vector))
         vector /= length
         kernel.take(self._basis, size, vector, self._data.correlate(vector[:n]), length)
         self.support.append(feature)
