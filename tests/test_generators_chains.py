@@ -76,8 +76,10 @@ def drawn_slowly(source: random.Random, n_words: int) -> list[int]:
     return labels
 
 
-def test_sentences_are_chains_of_labelled_words():
-    problem = sentences()
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sentences_are_chains_of_labelled_words(seed):
+    # 122 sentences, and 107.
+    problem = sentences(seed)
     states_a_chain_problem(problem)
     assert problem.X[0].shape[1] == 14
     assert problem.class_names == ("1", "2", "3", "4")
