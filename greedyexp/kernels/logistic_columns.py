@@ -24,16 +24,6 @@ class Columns(NamedTuple):
 
 
 @njit(cache=True)
-def mean_sizes(design, out):
-    """out_j <- mean |x_ij| of a dense design (n, p)."""
-    out[:] = 0.0
-    for row in design:
-        for j in range(len(out)):
-            out[j] += abs(row[j])
-    out /= len(design)
-
-
-@njit(cache=True)
 def sign_columns(design, signs, rows):
     """rows_ji <- signs_i x_ij of a dense design (n, p)."""
     n, p = design.shape

@@ -22,18 +22,28 @@ STRIDE = 4.0
 MOST_STEPS = 200
 # Moves of a margin beyond this are no small changes of a loss, and the two losses are subtracted.
 FAR = 1.0
+# Sums of logarithms of numbers near one are that of their product, of which the part beyond one is
+# kept, so that small parts keep their digits. Outside of these bounds its logarithm is taken.
+LOW, HIGH = -0.5, 4.0
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True)
 def losses(margins, weights):
     """Mean loss; ``weights`` <- minus its derivatives by the margins, 1 / (1 + exp(m_i))."""
-    total = 0.0
+    total, excess = 0.0, 0.0
     for i in range(len(margins)):
         small = np.exp(-abs(margins[i]))
         share = 1.0 / (1.0 + small)
-        weights[i] = small * share if margins[i] >= 0.0 else share
-        total += np.log1p(small) + max(-margins[i], 0.0)
-    return total / len(margins)
+        if margins[i] >= 0.0:
+            weights[i] = small * share
+        else:
+            weights[i] = share
+            total -= margins[i]
+        excess += small * (1.0 + excess)
+        if excess > HIGH:
+            total += np.log1p(excess)
+            excess = 0.0
+    return (total + np.log1p(excess)) / len(margins)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -57,19 +67,19 @@ def fall(z, margins, a):
     A small move is the logarithm of a number near one, not a difference of two losses, so that a
     fall far below the rounding of the loss keeps its digits.
     """
-    total = 0.0
+    total, excess = 0.0, 0.0
     for i in range(len(z)):
         move = a * z[i]
-        small = np.exp(-abs(margins[i]))
-        share = 1.0 / (1.0 + small)
         if abs(move) <= FAR:
-            weight = small * share if margins[i] >= 0.0 else share
-            total -= np.log1p(weight * np.expm1(-move))
+            excess += np.expm1(-move) / (1.0 + np.exp(margins[i])) * (1.0 + excess)
+            if excess < LOW or excess > HIGH:
+                total -= np.log1p(excess)
+                excess = 0.0
         else:
             t = margins[i] + move
-            total += np.log1p(small) + max(-margins[i], 0.0)
+            total += np.log1p(np.exp(-abs(margins[i]))) + max(-margins[i], 0.0)
             total -= np.log1p(np.exp(-abs(t))) + max(-t, 0.0)
-    return total
+    return total - np.log1p(excess)
 
 
 @njit(cache=True)

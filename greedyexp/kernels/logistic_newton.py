@@ -27,11 +27,10 @@ ROUNDING = 1e-11
 def _hessian_step(rows, weights, penalty, gradient, step):
     """step <- -H^{-1} gradient on the columns that are independent; how many are not."""
     k, n = rows.shape
-    scaled = np.empty((k, n))
-    for i in range(n):
-        weight = weights[i] * (1.0 - weights[i]) / n
-        for t in range(k):
-            scaled[t, i] = weight * rows[t, i]
+    scaled, curvature = np.empty((k, n)), weights * (1.0 - weights) / n
+    for t in range(k):
+        for i in range(n):
+            scaled[t, i] = curvature[i] * rows[t, i]
     hessian = np.dot(rows, scaled.T)
     chol, cross, kept, size = np.empty((k + 1, k + 1)), np.empty(k), np.empty(k, np.int64), 0
     dependent = 0

@@ -48,13 +48,16 @@ class LogisticLoss(Loss):
         self.penalty = np.full(self.size + self.n_dense, self.ridge)
         self.penalty[self.size :] = 0.0
         self.two_classes = bool((self.labels != self.labels[0]).any())
-        sizes = np.append(self.columns.sizes, np.ones(self.n_dense))
-        self.scale, self.tolerance = 1.0, TOLERANCE * sizes + TINY
-        largest = np.abs(self.fit().full_gradient[: self.size]).max(initial=0.0)
-        if largest > ROUNDING * sizes[: self.size].max(initial=0.0):
-            self.scale = float(largest)
-            finest = np.maximum(TOLERANCE * np.minimum(sizes, largest), ROUNDING * sizes)
-            self.tolerance = finest + TINY
+        self.scale = 1.0
+        start = LogisticFit(self)
+        slopes = np.abs(start.full_gradient[: self.size])
+        steepest = int(slopes.argmax())
+        row = np.empty(self.n_samples)
+        self.columns.write(steepest, row)
+        if slopes[steepest] > ROUNDING * np.abs(row).mean():
+            self.scale = float(slopes[steepest])
+        # Without an intercept the fit without features is exact and serves again.
+        self._start = None if intercept else start
 
     def value(self, params: np.ndarray) -> float:
         margins = self._margins(params)
@@ -105,7 +108,12 @@ class LogisticLoss(Loss):
         return Restricted(found.params, found.value, gradient, found.converged, found.message)
 
     def fit(self) -> LogisticFit:
-        return LogisticFit(self)
+        return LogisticFit(self) if self._start is None else self._start.copy()
+
+    def tolerance(self, sizes: np.ndarray) -> np.ndarray:
+        """How large a derivative may remain, given mean |values| of the columns."""
+        finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), ROUNDING * sizes)
+        return finest + TINY
 
     def _margins(self, params: np.ndarray) -> np.ndarray:
         margins = self.columns.sum_of(params[: self.size])

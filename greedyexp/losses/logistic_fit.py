@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ class LogisticFit(Fit):
         self.support = []
         self._rows = np.empty((max(8, loss.n_dense + len(support)), loss.n_samples))
         self._rows[: loss.n_dense] = loss.labels
+        # Mean |value| of each row.
+        self._sizes = np.ones(loss.n_dense)
         self._margins, self._weights = np.empty(loss.n_samples), np.empty(loss.n_samples)
         # Whether a minimum is known to exist over the present support.
         self._known = loss.ridge > 0.0 and (loss.n_dense == 0 or loss.two_classes)
@@ -45,6 +48,13 @@ class LogisticFit(Fit):
         if start is not None:
             self._coef[:] = start[self._indices]
         self._refit()
+
+    def copy(self) -> LogisticFit:
+        """The same fit, to go another way from here."""
+        twin = copy(self)
+        twin.support, twin._rows = self.support.copy(), self._rows.copy()
+        twin._margins, twin._weights = self._margins.copy(), self._weights.copy()
+        return twin
 
     def add(self, features: Sequence[int]) -> None:
         self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
@@ -56,7 +66,7 @@ class LogisticFit(Fit):
         gone = {int(feature) for feature in features}
         stays = [place for place, feature in enumerate(self._indices) if feature not in gone]
         self._rows[: len(stays)] = self._rows[stays]
-        self._coef = self._coef[stays]
+        self._coef, self._sizes = self._coef[stays], self._sizes[stays]
         self.support = [feature for feature in self.support if feature not in gone]
         self._refit()
 
@@ -125,6 +135,8 @@ class LogisticFit(Fit):
         for place, feature in enumerate(features, start=size):
             self.loss.columns.write(int(feature), self._rows[place])
             self.support.append(int(feature))
+        taken = self._rows[size : size + len(features)]
+        self._sizes = np.append(self._sizes, np.abs(taken).mean(axis=1))
 
     def _refit(self) -> None:
         self.__dict__.pop("full_gradient", None)
@@ -154,7 +166,7 @@ class LogisticFit(Fit):
         status, self.value, self._known = logistic_newton.minimise(
             self._rows[: len(indices)],
             self.loss.penalty[indices],
-            self.loss.tolerance[indices],
+            self.loss.tolerance(self._sizes),
             self._coef,
             self._margins,
             self._weights,

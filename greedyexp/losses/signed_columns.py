@@ -24,11 +24,6 @@ class SignedColumns:
         A sparse one is never made dense.
     y : array (n,)
         Labels -1 and 1.
-
-    Attributes
-    ----------
-    sizes : array (p,)
-        Mean absolute value of each column.
     """
 
     def __init__(self, X, y: np.ndarray):
@@ -37,11 +32,8 @@ class SignedColumns:
         if scipy.sparse.issparse(X):
             self._design = scipy.sparse.csc_array(X, dtype=np.float64, copy=True)
             self._design.sum_duplicates()
-            self.sizes = np.asarray(abs(self._design).sum(axis=0)).ravel() / self.n_samples
         else:
             self._design = np.ascontiguousarray(X, dtype=np.float64)
-            self.sizes = np.empty(self.n_features)
-            logistic_columns.mean_sizes(self._design, self.sizes)
         self._transposed = self._design.T
 
     @cached_property
