@@ -18,6 +18,7 @@ from greedyexp.algorithms.forward_judges import Slope
 from greedyexp.algorithms.forward_obj import forward_obj
 from greedyexp.algorithms.omp import omp
 from greedyexp.errors import ConfigError, DataError
+from greedyexp.experiment import load
 from greedyexp.losses.binding import bind
 from greedyexp.losses.loss import Loss, Restricted
 from greedyexp.problem import Problem, as_problem
@@ -509,6 +510,24 @@ def test_further_impossible_requests_are_refused():
         foba_gdt(problem, grid={"epsilon": [-1.0]})
     with pytest.raises(ConfigError, match="whole numbers"):
         foba_gdt(problem, grid={"max_features": [1.5]})
+
+
+def test_an_experiment_without_chains_refuses_their_loss():
+    settings = {
+        "name": "trial_run",
+        "seed": 1,
+        "data": {"generator": "gaussian", "p": 20},
+        "trials": 1,
+        "algorithms": [{"foba_gdt": {"loss": "crf", "ridge": 0.1}}],
+        "metrics": ["frobenius_error"],
+    }
+    with pytest.raises(ConfigError, match="'foba_gdt' needs sequences of labelled words"):
+        load(settings)
+    settings["algorithms"] = [{"foba_gdt": {"loss": "squared", "max_features": 21}}]
+    with pytest.raises(ConfigError, match="max_features = 21 is more than the 20 features"):
+        load(settings)
+    settings["algorithms"] = [{"foba_gdt": {"loss": "squared", "max_features": 20}}]
+    assert load(settings).algorithms[0].name == "foba_gdt"
 
 
 def test_solve_from_arrays():

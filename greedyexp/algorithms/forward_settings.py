@@ -9,7 +9,7 @@ from pydantic import Field
 
 LossName = Annotated[
     Literal["squared", "logistic", "crf"],
-    Field(description="what is minimised, a mean over samples"),
+    Field(description="what is minimised, a mean over samples; crf is of chains of words"),
 ]
 Ridge = Annotated[float, Field(ge=0, description="half of it times the squared norm is added")]
 Intercept = Annotated[bool, Field(description="fit one, in every model and without a ridge")]
