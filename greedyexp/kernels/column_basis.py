@@ -154,16 +154,16 @@ def correction(basis, size, residual):
 def inverse_diagonal(basis, size):
     """Diagonal of the inverse of the Gram matrix of the support."""
     out = np.zeros(size)
-    column = np.empty(size)
-    for t in range(size):
-        column[:] = 0.0
-        column[t] = 1.0
-        for i in range(t, size):
-            entry = column[i]
-            for later in range(t, i):
-                entry -= basis.factor[i, later] * column[later]
-            column[i] = entry / basis.factor[i, i]
-            out[t] += column[i] * column[i]
+    order = np.arange(size)
+    inverse = np.zeros((size, size))
+    for i in range(size):
+        line = inverse[i, : i + 1]
+        line[i] = 1.0
+        subtract_rows(line[:i], basis.factor[i], inverse, order, i)
+        pivot = basis.factor[i, i]
+        for t in range(i + 1):
+            line[t] /= pivot
+            out[t] += line[t] * line[t]
     return out
 
 
