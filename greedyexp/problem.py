@@ -202,7 +202,7 @@ def as_chains(X, labels, chains) -> Problem:
     DataError
         When shapes disagree, a value is not finite, a chain is empty, or there is one class only.
     """
-    if isinstance(X, (list, tuple)):
+    if isinstance(X, (list, tuple)) and any(np.ndim(row) > 1 for row in X):
         raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
     design = _matrix(X, "X")
     lengths = _lengths(chains)

@@ -127,6 +127,7 @@ def test_chains_are_the_same_whatever_the_labels_are_called(words):
     place = np.unique(labels, return_inverse=True)[1]
     for other in (place, list(labels), labels.astype(object), tuple(place + 10), place - 0.5):
         assert np.array_equal(solve("foba_gdt", X, other, **given).coef, one.coef)
+    assert np.array_equal(solve("foba_gdt", X.tolist(), place, **given).coef, one.coef)
     assert solve("foba_gdt", X, place + 10, **given).classes == ("10", "11", "12")
 
 
@@ -161,6 +162,7 @@ CRF = {"loss": "crf", "ridge": 0.1}
         ({"y": [None, 1] * 20}, DataError, "different kinds"),
         ({"y": np.ones((40, 2))}, DataError, "one label for each word"),
         ({"X": [np.ones((40, 2))] * 2}, DataError, "one design for all classes"),
+        ({"X": [sparse.eye_array(40, 2)] * 2}, DataError, "one design for all classes"),
         ({"loss": "squared"}, ConfigError, "chains are for a model of them. Give loss='crf'"),
         ({"intercept": True}, ConfigError, "intercept"),
         ({"tuning": "cv"}, DataError, "chain cannot be taken apart"),

@@ -17,13 +17,21 @@ from greedyexp.registry import metric
 HELD_OUT = ("test_rows", "labels")
 
 
-@metric("training_sign_error", better=None, title="training error", requires=("labels",), of="path")
+@metric(
+    "training_sign_error",
+    better=None,
+    title="training error, ties half",
+    requires=("labels",),
+    of="path",
+)
 def training_sign_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean of |sign(margin) - y| / 2 over the rows fitted to."""
     return row_errors(problem, path, held_out=False).mean(axis=1)
 
 
-@metric("test_sign_error", better="lower", title="test error", requires=HELD_OUT, of="path")
+@metric(
+    "test_sign_error", better="lower", title="test error, ties half", requires=HELD_OUT, of="path"
+)
 def test_sign_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean of |sign(margin) - y| / 2 over the rows held out."""
     return row_errors(problem, path, held_out=True).mean(axis=1)

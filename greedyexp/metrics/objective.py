@@ -10,7 +10,7 @@ from greedyexp.problem import Problem
 from greedyexp.registry import metric
 
 
-@metric("objective", better="lower", title="objective", of="path")
+@metric("objective", better="lower", title="objective value", of="path")
 def objective(problem: Problem, path: Path) -> np.ndarray:
     """What the algorithm says it minimises: of a loss the mean over samples, with its ridge."""
     return np.array(path.objective, dtype=float)

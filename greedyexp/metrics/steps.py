@@ -10,13 +10,13 @@ from greedyexp.problem import Problem
 from greedyexp.registry import metric
 
 
-@metric("additions", better=None, title="additions", of="path")
+@metric("additions", better=None, title="features added", of="path")
 def additions(problem: Problem, path: Path) -> np.ndarray:
     """Number of features added so far, those removed again included."""
     return _fact("additions", path)
 
 
-@metric("removals", better=None, title="removals", of="path")
+@metric("removals", better=None, title="features removed", of="path")
 def removals(problem: Problem, path: Path) -> np.ndarray:
     """Number of features removed so far."""
     return _fact("removals", path)

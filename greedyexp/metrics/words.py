@@ -12,13 +12,21 @@ from greedyexp.registry import metric
 HELD_OUT = ("chains", "test_rows")
 
 
-@metric("training_word_error", better=None, title="training error", requires=("chains",), of="path")
+@metric(
+    "training_word_error",
+    better=None,
+    title="training error of words",
+    requires=("chains",),
+    of="path",
+)
 def training_word_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of the words fitted to whose most probable label is wrong."""
     return wrong_words(problem, path, held_out=False).mean(axis=1)
 
 
-@metric("test_word_error", better="lower", title="test error", requires=HELD_OUT, of="path")
+@metric(
+    "test_word_error", better="lower", title="test error of words", requires=HELD_OUT, of="path"
+)
 def test_word_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of the words held out whose most probable label, each by itself, is wrong."""
     return wrong_words(problem, path, held_out=True).mean(axis=1)
