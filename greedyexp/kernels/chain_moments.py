@@ -296,6 +296,6 @@ def _next(step, slope, curvature, low, high, largest):
     if curvature * stride > abs(slope):
         move = -slope / curvature
     following = step + move
-    if low < following < high:
+    if following == step or low < following < high:
         return following
     return 0.5 * (low + high)

@@ -1,8 +1,8 @@
 """Forward-backward over labelled chains, with scaled probabilities and, where needed, logarithms.
 
 Words of all chains are rows one after the other; chain c has the rows ``offsets[c]`` to
-``offsets[c + 1]``. Rows are padded to a multiple of ``LANES`` states, so that the inner loops have
-whole vectors; the padding carries probability zero.
+``offsets[c + 1]``. Rows are padded to a multiple of ``LANES`` states, so that the inner loops go by
+whole groups of them; the padding carries probability zero.
 
 With D the largest difference within the transition, the start or the end weights, and D_t that
 within the scores of word t, every quantity of the scaled recursion lies between exp(-2 D - D_t)
@@ -64,19 +64,15 @@ def scaled_matrix(weights, width):
 
 @njit(cache=True, fastmath={"contract"})
 def advance(state, matrix, out):
-    """out = state^T matrix, four columns at a time."""
-    for j in range(0, len(out), 4):
-        a = b = c = d = 0.0
-        for i in range(len(state)):
-            weight = state[i]
-            a += weight * matrix[i, j]
-            b += weight * matrix[i, j + 1]
-            c += weight * matrix[i, j + 2]
-            d += weight * matrix[i, j + 3]
-        out[j] = a
-        out[j + 1] = b
-        out[j + 2] = c
-        out[j + 3] = d
+    """out = state^T matrix, four rows at a time: sums over whole rows are what vectors do best."""
+    width = len(out)
+    for j in range(width):
+        out[j] = 0.0
+    for i in range(0, width, 4):
+        a, b, c, d = state[i], state[i + 1], state[i + 2], state[i + 3]
+        one, two, three, four = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        for j in range(width):
+            out[j] += a * one[j] + b * two[j] + c * three[j] + d * four[j]
 
 
 @njit(cache=True)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from greedyexp.errors import DataError
+from greedyexp.kernels.chain_changes import changes
 from greedyexp.kernels.chain_decode import best_sequences
 from greedyexp.kernels.chain_moments import (
     Chains,
@@ -19,12 +20,16 @@ from greedyexp.kernels.chain_moments import (
 )
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, Restricted
-from greedyexp.losses.quasi_newton import Descent, append, descend, remove
+from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hessian, remove
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
 DENSE_ENTRIES = 2**20
 # Step of the difference of gradients that tells the Hessian's column of a new coefficient.
 DIFFERENCE = 1e-5
+# Derivatives that are a smaller part of the counts they come from are rounding.
+ROUNDING = 1e-13
+# Part of the first gradient at which the Hessian over the dense parameters is computed.
+COARSE = 1e-3
 
 
 def check_chains(chains, n_words: int) -> np.ndarray:
@@ -121,37 +126,48 @@ class CrfLoss(Loss):
 
     @cached_property
     def _null(self) -> tuple[Descent, float]:
-        """The minimiser over the dense parameters, and the largest gradient of a feature there."""
-        start = np.zeros(self.n_dense)
-        free = np.arange(self.size, self.size + self.n_dense)
-        tolerance = TOLERANCE * (np.abs(self.gradient(self._spread(free, start))).max() or 1.0)
-        found = None
+        """The minimiser over the dense parameters, and the largest gradient of a feature there.
+
+        The Hessian is computed once on the way: transitions are so ill-conditioned that what a
+        quasi-Newton method finds out about it would cost more, in this fit and in all that follow.
+        """
+        x = np.zeros(self.n_dense)
+        function = self._on(self._free(()))
+        scale = np.abs(function(x)[1]).max() or 1.0
+        found = descend(function, x, COARSE * scale)
+        inverse = inverse_hessian(function, found, DIFFERENCE, self.ridge)
         while True:
-            found = self._descend(free, start, tolerance, None if found is None else found.inverse)
-            scale = np.abs(self.gradient(self._spread(free, found.x))[: self.size]).max() or 1.0
-            if not found.converged or tolerance <= TOLERANCE * scale:
-                return found, float(scale)
-            start, tolerance = found.x, 0.5 * TOLERANCE * scale
+            found = descend(function, found.x, 0.5 * TOLERANCE * scale, inverse)
+            params = self._spread(self._free(()), found.x)
+            scale = self._scale_of(self.gradient(params)[: self.size])
+            if not found.converged or np.abs(found.gradient).max() <= TOLERANCE * scale:
+                return found, scale
+            inverse = found.inverse
+
+    def _scale_of(self, gradient: np.ndarray) -> float:
+        """The largest |derivative|, or what it is a difference of if it is only rounding."""
+        largest = np.abs(gradient).max()
+        counts = np.abs(self._observed[: self.size]).max() / self.n_samples
+        return float(largest if largest > ROUNDING * counts else counts or 1.0)
 
     def value(self, params: np.ndarray) -> float:
         start, end, transition = self._dense_parts(params)
-        total = log_partition(self._scores(params), start, end, transition, self._offsets)
-        return self._value(total, params)
+        scores = self._scores(self.X, params)
+        total = log_partition(scores, start, end, transition, self._offsets)
+        return self._value(total, params, self._observed)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(params)[1]
 
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         """Q and its gradient, in one pass."""
-        total, expected = self._expected(self._scores(params), params, self.X)
-        gradient = (expected - self._observed) / self.n_samples + self.ridge * params
-        return self._value(total, params), gradient
+        return self._pass(self.X, params, self._observed)
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
         """Variances of the counts, one forward pass for each coordinate."""
         chains = self._prepared(params)
         nodes = [variances_of_feature(chains, self._column(i)) for i in range(self.shape[0])]
-        posterior = self._posterior(self._scores(params), params, self._offsets)
+        posterior = self._posterior(self._scores(self.X, params), params, self._offsets)
         ends = [
             (posterior[words] * (1.0 - posterior[words])).sum(axis=0)
             for words in (self._offsets[:-1], self._offsets[1:] - 1)
@@ -195,10 +211,23 @@ class CrfLoss(Loss):
         return steps.ravel(), gains.ravel() / n
 
     def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
-        free = self._free(support)
-        x = np.zeros(len(free)) if start is None else start[free]
-        found = self._descend(free, x, TOLERANCE * self.scale)
-        return self._restricted(free, found)
+        fit = CrfFit(self)
+        fit.begin(support, start)
+        return Restricted(fit.params, fit.value, fit._gradient, fit.converged, fit.message)
+
+    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+        """All changes of the partition functions in one pass over the chains."""
+        support = np.asarray(support, dtype=np.int64)
+        if not support.size:
+            return np.empty(0)
+        rows, place = np.unique(support // self.shape[1], return_inverse=True)
+        steps = -params[support]
+        columns = self._columns(rows)
+        if scipy.sparse.issparse(columns):
+            columns = columns.toarray()
+        change = changes(self._prepared(params), columns, place, support % self.shape[1], steps)
+        change -= self._observed[support] * steps
+        return change / self.n_samples - 0.5 * self.ridge * steps**2
 
     def fit(self) -> Fit:
         return CrfFit(self)
@@ -221,7 +250,7 @@ class CrfLoss(Loss):
         """
         offsets = np.concatenate(([0], np.cumsum(check_chains(chains, X.shape[0]))))
         r = self.shape[1]
-        scores = self._scores(params, X)
+        scores = self._scores(X, params)
         start, end, transition = self._dense_parts(params)
         if how == "viterbi":
             own = np.ascontiguousarray(scores[:, :r])
@@ -247,24 +276,24 @@ class CrfLoss(Loss):
 
     def _dense_parts(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = self.shape[1]
-        dense = np.array(params[self.size :])
+        dense = np.array(params[-self.n_dense :])
         return dense[:r], dense[r : 2 * r], dense[2 * r :].reshape(r, r)
 
-    def _scores(self, params: np.ndarray, X=None) -> np.ndarray:
+    def _scores(self, X, params: np.ndarray) -> np.ndarray:
         """Scores of each word and state, padded, (n, R)."""
-        X = self.X if X is None else X
-        weights = np.zeros((self.shape[0], self._width))
-        weights[:, : self.shape[1]] = params[: self.size].reshape(self.shape)
+        weights = np.zeros((X.shape[1], self._width))
+        weights[:, : self.shape[1]] = params[: -self.n_dense].reshape(-1, self.shape[1])
         return np.asarray(X @ weights)
 
-    def _value(self, log_partition: float, params: np.ndarray) -> float:
-        likelihood = self._observed @ params - log_partition
-        return float(-likelihood / self.n_samples + 0.5 * self.ridge * (params @ params))
+    def _value(self, total: float, params: np.ndarray, observed: np.ndarray) -> float:
+        loss = (total - observed @ params) / self.n_samples
+        return float(loss + 0.5 * self.ridge * (params @ params))
 
-    def _expected(self, scores: np.ndarray, params: np.ndarray, X) -> tuple[float, np.ndarray]:
-        """log Z summed over chains, and the expected counts of the columns of X and the rest."""
+    def _pass(self, X, params: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:
+        """Q and its gradient in the parameters of these columns and the dense ones."""
         r = self.shape[1]
         start, end, transition = self._dense_parts(params)
+        scores = self._scores(X, params)
         forward, posterior = np.empty_like(scores), np.empty_like(scores)
         pairs = np.zeros((r, r))
         total = forward_backward(
@@ -273,9 +302,11 @@ class CrfLoss(Loss):
         joint = (forward[:-1].T @ scores[1:])[:r, :r]
         pairs += joint * np.exp(transition - transition.max())
         nodes = np.asarray(X.T @ posterior)[:, :r]
-        ends = posterior[self._offsets[1:] - 1, :r].sum(axis=0)
         starts = posterior[self._offsets[:-1], :r].sum(axis=0)
-        return total, np.concatenate((nodes.ravel(), starts, ends, pairs.ravel()))
+        ends = posterior[self._offsets[1:] - 1, :r].sum(axis=0)
+        expected = np.concatenate((nodes.ravel(), starts, ends, pairs.ravel()))
+        gradient = (expected - observed) / self.n_samples + self.ridge * params
+        return self._value(total, params, observed), gradient
 
     def _posterior(self, scores, params, offsets) -> np.ndarray:
         """Probabilities of the states of each word, (n, r); overwrites the scores."""
@@ -286,7 +317,13 @@ class CrfLoss(Loss):
         return posterior[:, :r]
 
     def _prepared(self, params: np.ndarray) -> Chains:
-        return prepare(self._scores(params), *self._dense_parts(params), self._offsets)
+        return prepare(self._scores(self.X, params), *self._dense_parts(params), self._offsets)
+
+    def _columns(self, rows: np.ndarray):
+        """The columns of some features, dense (n, s) or sparse as X is."""
+        if self._by_column is None:
+            return np.ascontiguousarray(self.X[:, rows])
+        return scipy.sparse.csr_array(self._by_column[:, rows])
 
     def _column(self, i: int) -> np.ndarray:
         """Column i of X as a contiguous array (n,)."""
@@ -312,23 +349,24 @@ class CrfLoss(Loss):
         params[free] = x
         return params
 
-    def _descend(self, free, x, tolerance, inverse=None) -> Descent:
-        return descend(self._on(free), x, tolerance, inverse)
-
     def _on(self, free: np.ndarray):
-        """The function of the free parameters alone: value and gradient."""
+        """The function of the free parameters alone: value and gradient (m,)."""
+        r = self.shape[1]
+        rows = np.unique(free[free < self.size] // r)
+        places = np.full(self.size + self.n_dense, -1)
+        places[(rows[:, None] * r + np.arange(r)).ravel()] = np.arange(len(rows) * r)
+        places[self.size :] = len(rows) * r + np.arange(self.n_dense)
+        kept = np.flatnonzero(places >= 0)
+        places = places[free]
+        X, observed = self._columns(rows), self._observed[kept]
 
         def function(x):
-            value, gradient = self.value_and_gradient(self._spread(free, x))
-            return value, gradient[free]
+            params = np.zeros(len(kept))
+            params[places] = x
+            value, gradient = self._pass(X, params, observed)
+            return value, gradient[places]
 
         return function
-
-    def _restricted(self, free: np.ndarray, found: Descent) -> Restricted:
-        params = self._spread(free, found.x)
-        value, gradient = self.value_and_gradient(params)
-        message = "" if found.converged else _unconverged(found, self.scale)
-        return Restricted(params, value, gradient, found.converged, message)
 
 
 class CrfFit(Fit):
@@ -339,44 +377,56 @@ class CrfFit(Fit):
         self.support: list[int] = []
         self._settle(loss._null[0])
 
+    def begin(self, support: Sequence[int], start: np.ndarray | None) -> None:
+        """Take a support into an empty one and minimise, from ``start`` if it is given."""
+        self._enter(support)
+        free = self.loss._free(self.support)
+        self._minimise_from(self._x if start is None else np.asarray(start)[free])
+
     def add(self, features: Sequence[int]) -> None:
         """Take features into the support and minimise."""
-        inverse, x = self._descent.inverse, self._descent.x
-        for feature in features:
-            self.support.append(int(feature))
-            x = np.append(x, 0.0)
-            column = self._hessian_column(x)
-            inverse = append(inverse, column[:-1], column[-1])
-        self._minimise_from(x, inverse)
+        self._enter(features)
+        self._minimise_from(self._x)
 
     def remove(self, features: Sequence[int]) -> None:
         """Take features out of the support and minimise."""
-        inverse, x = self._descent.inverse, self._descent.x
         for feature in features:
             place = self.support.index(feature)
             self.support.pop(place)
             place += self.loss.n_dense
-            inverse = remove(inverse, place)
-            x = np.delete(x, place)
-        self._minimise_from(x, inverse)
+            self._inverse = remove(self._inverse, place)
+            self._x = np.delete(self._x, place)
+        self._minimise_from(self._x)
 
-    def _hessian_column(self, x: np.ndarray) -> np.ndarray:
-        """Second derivatives by the newest coefficient and all free ones, by a difference."""
-        function = self.loss._on(self.loss._free(self.support))
-        ahead = x.copy()
-        ahead[-1] += DIFFERENCE
-        return (function(ahead)[1] - function(x)[1]) / DIFFERENCE
+    def _enter(self, features: Sequence[int]) -> None:
+        """Give features the coefficient zero, and the inverse Hessian their derivatives.
 
-    def _minimise_from(self, x: np.ndarray, inverse: np.ndarray) -> None:
+        These are differences of gradients, one pass for each feature.
+        """
+        n_before = len(self._x)
+        self.support.extend(int(feature) for feature in features)
+        free = self.loss._free(self.support)
+        function = self.loss._on(free)
+        self._x = np.concatenate((self._x, np.zeros(len(free) - n_before)))
+        for place in range(n_before, len(free)):
+            ahead = self._x.copy()
+            ahead[place] += DIFFERENCE
+            column = (function(ahead)[1] - self._gradient[free]) / DIFFERENCE
+            self._inverse = append(self._inverse, column[:place], column[place])
+
+    def _minimise_from(self, x: np.ndarray) -> None:
         loss = self.loss
-        free = loss._free(self.support)
-        self._settle(loss._descend(free, x, TOLERANCE * loss.scale, inverse))
+        function = loss._on(loss._free(self.support))
+        self._settle(descend(function, x, TOLERANCE * loss.scale, self._inverse))
 
     def _settle(self, descent: Descent) -> None:
-        self._descent = descent
-        found = self.loss._restricted(self.loss._free(self.support), descent)
-        self.params, self.value, self._gradient = found.params, found.value, found.gradient
-        self.converged, self.message = found.converged, found.message
+        loss = self.loss
+        self._x, self._inverse = descent.x, descent.inverse
+        self.evaluations = descent.evaluations
+        self.params = loss._spread(loss._free(self.support), descent.x)
+        self.value, self._gradient = loss.value_and_gradient(self.params)
+        self.converged = descent.converged
+        self.message = "" if descent.converged else _unconverged(descent, loss.scale)
 
 
 def _sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:

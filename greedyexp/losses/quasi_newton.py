@@ -20,6 +20,8 @@ NOISE = 1e-14
 MOST_TRIALS = 40
 # A variable whose curvature beyond that of the others is smaller is treated as if it stood alone.
 LEAST_PIVOT = 1e-8
+# Smaller parts of the largest eigenvalue of a Hessian by differences are noise.
+LEAST_EIGENVALUE = 1e-6
 
 
 @dataclass
@@ -158,6 +160,39 @@ def _next_length(low: float, low_slope: float, high: float, high_slope: float) -
     else:
         share = 0.5
     return low + min(max(share, 0.1), 0.9) * (high - low)
+
+
+def inverse_hessian(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    where: Descent,
+    difference: float,
+    least: float,
+) -> np.ndarray:
+    """The inverse Hessian at a point by differences of gradients, one for each variable.
+
+    Parameters
+    ----------
+    function : callable
+        x -> value and gradient (m,).
+    where : Descent
+    difference : float
+    least : float >= 0
+        No eigenvalue of the Hessian is less.
+
+    Returns
+    -------
+    array (m, m)
+        Positive definite: eigenvalues that are noise are replaced by the smallest that is not.
+    """
+    rows = []
+    for place in range(len(where.x)):
+        ahead = where.x.copy()
+        ahead[place] += difference
+        rows.append((function(ahead)[1] - where.gradient) / difference)
+    hessian = np.array(rows)
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    values = np.maximum(values, max(least, LEAST_EIGENVALUE * values[-1], 1e-300))
+    return (vectors / values) @ vectors.T
 
 
 def append(inverse: np.ndarray, column: np.ndarray, curvature: float) -> np.ndarray:
