@@ -294,7 +294,9 @@ def test_what_a_process_computed_after_compiling_is_computed_again_by_another(la
     )
     assert (report.done, report.failed) == (6, 0)
     first, *others = (tmp_path / "pids").read_text().split()
-    assert len(others) == 6
+    # Each of the two times its first fit again, as that loads code.
+    others.remove(first)
+    assert len(others) == 7
     assert set(others) == {others[0]} != {first}
 
 

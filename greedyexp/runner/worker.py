@@ -13,9 +13,10 @@ from numba.core import event
 from numba.core.caching import NullCache
 
 from greedyexp.errors import UserError
-from greedyexp.runner.compiling import EVENT, CompilationClock
+from greedyexp.runner.compiling import EVENT, CompilationListener
 from greedyexp.runner.engines.base import Item
 from greedyexp.runner.messages import Kind, attach
+from greedyexp.runner.watch import Watch
 from greedyexp.runner.work import Bench, data_failure, facts
 
 _PR_SET_PDEATHSIG = 1
@@ -56,9 +57,9 @@ def die_with(parent: int) -> None:
 def serve(channel: Connection) -> None:
     """Receive the work, say ready, then run batches."""
     work, may_start_over = channel.recv()
-    compiling = CompilationListener(channel)
+    compiling = Announcer(Watch(), channel)
     try:
-        bench = Bench(work, compiling.clock)
+        bench = Bench(work, compiling.watch)
     except UserError as error:
         channel.send((Kind.FAILED, error.message, error.place, error.remedy))
         return
@@ -78,7 +79,7 @@ def serve(channel: Connection) -> None:
 def run_item(
     channel: Connection,
     bench: Bench,
-    compiling: CompilationListener,
+    compiling: Announcer,
     item: Item,
     may_start_over: bool,
 ) -> bool:
@@ -91,7 +92,7 @@ def run_item(
         last digit differently (it is linked in another order), and a row must not depend on
         whether its process found the cache filled: what was computed is not sent.
     """
-    start = compiling.clock()
+    start = compiling.watch.clock()
     try:
         problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
@@ -100,13 +101,13 @@ def run_item(
         for _ in item.algorithms:
             channel.send((Kind.RESULT, failure, 0.0))
         return True
-    channel.send((Kind.DATA, known, (compiling.clock() - start) / len(item.algorithms)))
+    channel.send((Kind.DATA, known, (compiling.watch.clock() - start) / len(item.algorithms)))
     for algorithm in item.algorithms:
-        start = compiling.clock()
+        start = compiling.watch.clock()
         outcome = bench.outcome(problem, item.generator, item.params, item.replicate, algorithm)
         if compiling.fresh.found and may_start_over:
             return False
-        channel.send((Kind.RESULT, outcome, compiling.clock() - start))
+        channel.send((Kind.RESULT, outcome, compiling.watch.clock() - start))
     return True
 
 
@@ -129,8 +130,8 @@ class FreshCode(event.Listener):
         self.found |= not isinstance(event.data["dispatcher"]._cache, NullCache)
 
 
-class CompilationListener(CompilationClock):
-    """Tells the pool when numba compiles, and leaves that time out of its clock.
+class Announcer(CompilationListener):
+    """Tells the pool when numba compiles.
 
     Attributes
     ----------
@@ -138,8 +139,8 @@ class CompilationListener(CompilationClock):
         Whether anything was compiled rather than loaded.
     """
 
-    def __init__(self, channel: Connection):
-        super().__init__()
+    def __init__(self, watch: Watch, channel: Connection):
+        super().__init__(watch)
         self._channel = channel
         self.fresh = FreshCode()
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from numba.core import event
 from threadpoolctl import threadpool_limits
 
-from greedyexp.runner.compiling import EVENT, CompilationClock
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Item, Result
+from greedyexp.runner.watch import Watch
 from greedyexp.runner.work import Bench, Work, data_failure, facts
 
 
@@ -32,14 +31,20 @@ class SerialEngine(Engine):
         time_limit: float | None,
         halt: Halt,
     ) -> Iterator[list[Result]]:
-        compiling = CompilationClock()
-        with threadpool_limits(limits=1), event.install_listener(EVENT, compiling):
-            bench = Bench(work, compiling.clock)
+        # Only here, as commands that compute nothing in this process do without numba.
+        from numba.core import event
+
+        from greedyexp.runner.compiling import EVENT, CompilationListener
+
+        watch = Watch()
+        listener = event.install_listener(EVENT, CompilationListener(watch))
+        with threadpool_limits(limits=1), listener:
+            bench = Bench(work, watch)
             while not halt.soon and (batch := next_batch()):
                 for item in batch:
                     if halt.soon:
                         break
-                    yield list(run_item(bench, item, compiling.clock))
+                    yield list(run_item(bench, item, watch.clock))
 
 
 def run_item(bench: Bench, item: Item, clock: Callable[[], float]) -> Iterator[Result]:
