@@ -56,8 +56,8 @@ class LogisticLoss(Loss):
         self.columns.write(steepest, row)
         if slopes[steepest] > ROUNDING * np.abs(row).mean():
             self.scale = float(slopes[steepest])
-        # Without an intercept the fit without features is exact and serves again.
-        self._start = None if intercept else start
+        # Without an intercept the fit without features is exact, and this is its gradient.
+        self._at_zero = None if intercept else start.full_gradient
 
     def value(self, params: np.ndarray) -> float:
         margins = self._margins(params)
@@ -108,7 +108,10 @@ class LogisticLoss(Loss):
         return Restricted(found.params, found.value, gradient, found.converged, found.message)
 
     def fit(self) -> LogisticFit:
-        return LogisticFit(self) if self._start is None else self._start.copy()
+        fit = LogisticFit(self)
+        if self._at_zero is not None:
+            fit.full_gradient = self._at_zero
+        return fit
 
     def tolerance(self, sizes: np.ndarray) -> np.ndarray:
         """How large a derivative may remain, given mean |values| of the columns."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,13 +47,6 @@ class LogisticFit(Fit):
         if start is not None:
             self._coef[:] = start[self._indices]
         self._refit()
-
-    def copy(self) -> LogisticFit:
-        """The same fit, to go another way from here."""
-        twin = copy(self)
-        twin.support, twin._rows = self.support.copy(), self._rows.copy()
-        twin._margins, twin._weights = self._margins.copy(), self._weights.copy()
-        return twin
 
     def add(self, features: Sequence[int]) -> None:
         self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
