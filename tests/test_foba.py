@@ -335,6 +335,13 @@ def test_a_return_to_a_size_that_gains_nothing_is_an_error():
     assert [(step.action, step.unit) for step in run.steps] == [("add", 0), ("add", 1), ("add", 2)]
 
 
+def test_what_a_fit_may_leave_of_a_gradient_is_no_gain():
+    loss = Bowl([3.0, 2.0, 1e-8, 1e-11, 1e-12])
+    run = Pursuit(loss, Slope(loss), 0.5).pursue(Stops())
+    assert run.states[-1].support.tolist() == [0, 1, 2]
+    assert run.said == ["nothing is left to gain after 3 features."]
+
+
 def test_what_was_just_taken_stays_when_its_cost_is_the_decrease():
     # Orthogonal columns: cost and decrease are the same number, rounded in two ways.
     rng = np.random.default_rng(0)
