@@ -10,7 +10,8 @@ from scipy.special import logsumexp, softmax
 
 from greedyexp.errors import DataError
 from greedyexp.losses import crf
-from greedyexp.losses.crf import CrfFit, CrfLoss
+from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.crf_fit import CrfFit
 from greedyexp.losses.loss import TOLERANCE, Loss
 
 LENGTHS = (1, 3, 5, 2, 4)

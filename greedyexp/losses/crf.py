@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
-from greedyexp.errors import DataError
 from greedyexp.kernels.chain_changes import changes
 from greedyexp.kernels.chain_decode import best_sequences
 from greedyexp.kernels.chain_moments import (
@@ -19,59 +18,17 @@ from greedyexp.kernels.chain_moments import (
     variances_of_moves,
 )
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
+from greedyexp.losses.chains import check_chains, check_labels, sums_by_chain
+from greedyexp.losses.crf_fit import DIFFERENCE, CrfFit
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, Restricted
-from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hessian, remove
+from greedyexp.losses.quasi_newton import Descent, descend, inverse_hessian
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
 DENSE_ENTRIES = 2**20
-# Step of the difference of gradients that tells the Hessian's column of a new coefficient.
-DIFFERENCE = 1e-5
 # Derivatives that are a smaller part of the counts they come from are rounding.
 ROUNDING = 1e-13
 # Part of the first gradient at which the Hessian over the dense parameters is computed.
 COARSE = 1e-3
-
-
-def check_chains(chains, n_words: int) -> np.ndarray:
-    """Lengths of chains as int64, after making sure that they divide ``n_words`` words.
-
-    Raises
-    ------
-    DataError
-        When a length is not a positive integer or they do not sum to the number of words.
-    """
-    lengths = np.asarray(chains)
-    if lengths.ndim != 1 or lengths.size == 0:
-        raise DataError("chains must be a list of at least one length.")
-    whole = lengths.astype(np.int64)
-    if not np.array_equal(whole, lengths) or whole.min() < 1:
-        bad = int(np.flatnonzero((whole != lengths) | (whole < 1))[0])
-        raise DataError(
-            f"chain {bad} has length {lengths[bad]}.", remedy="Leave out chains without words."
-        )
-    if whole.sum() != n_words:
-        raise DataError(f"the chains have {whole.sum()} words in all, but X has {n_words} rows.")
-    return whole
-
-
-def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
-    """Labels as int64, after making sure that they are classes 0 to r - 1, one for each word.
-
-    Raises
-    ------
-    DataError
-    """
-    labels = np.asarray(labels)
-    if labels.shape != (n_words,):
-        raise DataError(f"labels have shape {labels.shape}; X has {n_words} rows.")
-    whole = labels.astype(np.int64)
-    bad = np.flatnonzero((whole != labels) | (whole < 0) | (whole >= n_classes))
-    if bad.size:
-        raise DataError(
-            f"the label of word {bad[0]} is {labels[bad[0]]}.",
-            remedy=f"Labels are the integers 0 to {n_classes - 1}.",
-        )
-    return whole
 
 
 class CrfLoss(Loss):
@@ -122,23 +79,23 @@ class CrfLoss(Loss):
 
     @cached_property
     def scale(self) -> float:
-        return self._null[1]
+        return self.null[1]
 
     @cached_property
-    def _null(self) -> tuple[Descent, float]:
+    def null(self) -> tuple[Descent, float]:
         """The minimiser over the dense parameters, and the largest gradient of a feature there.
 
         The Hessian is computed once on the way: transitions are so ill-conditioned that what a
         quasi-Newton method finds out about it would cost more, in this fit and in all that follow.
         """
         x = np.zeros(self.n_dense)
-        function = self._on(self._free(()))
+        function = self.on(self.free(()))
         scale = np.abs(function(x)[1]).max() or 1.0
         found = descend(function, x, COARSE * scale)
         inverse = inverse_hessian(function, found, DIFFERENCE, self.ridge)
         while True:
             found = descend(function, found.x, 0.5 * TOLERANCE * scale, inverse)
-            params = self._spread(self._free(()), found.x)
+            params = self.spread(self.free(()), found.x)
             scale = self._scale_of(self.gradient(params)[: self.size])
             if not found.converged or np.abs(found.gradient).max() <= TOLERANCE * scale:
                 return found, scale
@@ -178,7 +135,7 @@ class CrfLoss(Loss):
     @cached_property
     def _smoothness(self) -> np.ndarray:
         r = self.shape[1]
-        reach = _sums_by_chain(abs(self.X), self._offsets)
+        reach = sums_by_chain(abs(self.X), self._offsets)
         nodes = np.repeat((reach**2).sum(axis=0), r)
         steps = self.chains - 1
         transition = np.full((r, r), ((steps + 1) // 2 @ ((steps + 1) // 2)))
@@ -213,7 +170,7 @@ class CrfLoss(Loss):
     def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
         fit = CrfFit(self)
         fit.begin(support, start)
-        return Restricted(fit.params, fit.value, fit._gradient, fit.converged, fit.message)
+        return Restricted(fit.params, fit.value, fit.full_gradient, fit.converged, fit.message)
 
     def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
         """All changes of the partition functions in one pass over the chains."""
@@ -339,17 +296,17 @@ class CrfLoss(Loss):
         """A sparse X by columns; None when X is dense."""
         return scipy.sparse.csc_array(self.X) if scipy.sparse.issparse(self.X) else None
 
-    def _free(self, support: Sequence[int]) -> np.ndarray:
+    def free(self, support: Sequence[int]) -> np.ndarray:
         """Places of the free parameters: the dense ones, then the support in its order."""
         dense = np.arange(self.size, self.size + self.n_dense)
         return np.concatenate((dense, np.asarray(support, dtype=np.int64)))
 
-    def _spread(self, free: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def spread(self, free: np.ndarray, x: np.ndarray) -> np.ndarray:
         params = np.zeros(self.size + self.n_dense)
         params[free] = x
         return params
 
-    def _on(self, free: np.ndarray):
+    def on(self, free: np.ndarray):
         """The function of the free parameters alone: value and gradient (m,)."""
         r = self.shape[1]
         rows = np.unique(free[free < self.size] // r)
@@ -367,83 +324,3 @@ class CrfLoss(Loss):
             return value, gradient[places]
 
         return function
-
-
-class CrfFit(Fit):
-    """A restricted minimiser that carries its inverse Hessian through additions and removals."""
-
-    def __init__(self, loss: CrfLoss):
-        self.loss = loss
-        self.support: list[int] = []
-        self._settle(loss._null[0])
-
-    def begin(self, support: Sequence[int], start: np.ndarray | None) -> None:
-        """Take a support into an empty one and minimise, from ``start`` if it is given."""
-        self._enter(support)
-        free = self.loss._free(self.support)
-        self._minimise_from(self._x if start is None else np.asarray(start)[free])
-
-    def add(self, features: Sequence[int]) -> None:
-        """Take features into the support and minimise."""
-        self._enter(features)
-        self._minimise_from(self._x)
-
-    def remove(self, features: Sequence[int]) -> None:
-        """Take features out of the support and minimise."""
-        for feature in features:
-            place = self.support.index(feature)
-            self.support.pop(place)
-            place += self.loss.n_dense
-            self._inverse = remove(self._inverse, place)
-            self._x = np.delete(self._x, place)
-        self._minimise_from(self._x)
-
-    def _enter(self, features: Sequence[int]) -> None:
-        """Give features the coefficient zero, and the inverse Hessian their derivatives.
-
-        These are differences of gradients, one pass for each feature.
-        """
-        n_before = len(self._x)
-        self.support.extend(int(feature) for feature in features)
-        free = self.loss._free(self.support)
-        function = self.loss._on(free)
-        self._x = np.concatenate((self._x, np.zeros(len(free) - n_before)))
-        for place in range(n_before, len(free)):
-            ahead = self._x.copy()
-            ahead[place] += DIFFERENCE
-            column = (function(ahead)[1] - self._gradient[free]) / DIFFERENCE
-            self._inverse = append(self._inverse, column[:place], column[place])
-
-    def _minimise_from(self, x: np.ndarray) -> None:
-        loss = self.loss
-        function = loss._on(loss._free(self.support))
-        self._settle(descend(function, x, TOLERANCE * loss.scale, self._inverse))
-
-    def _settle(self, descent: Descent) -> None:
-        loss = self.loss
-        self._x, self._inverse = descent.x, descent.inverse
-        self.evaluations = descent.evaluations
-        self.params = loss._spread(loss._free(self.support), descent.x)
-        self.value, self._gradient = loss.value_and_gradient(self.params)
-        self.converged = descent.converged
-        self.message = "" if descent.converged else _unconverged(descent, loss.scale)
-
-
-def _sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
-    """Sums of the rows of each chain, (c, p)."""
-    n_chains = len(offsets) - 1
-    words = np.arange(offsets[-1])
-    chain = np.repeat(np.arange(n_chains), np.diff(offsets))
-    member = scipy.sparse.csr_array(
-        (np.ones(len(words)), (chain, words)), shape=(n_chains, len(words))
-    )
-    total = member @ X
-    return total.toarray() if scipy.sparse.issparse(total) else total
-
-
-def _unconverged(found: Descent, scale: float) -> str:
-    left = np.abs(found.gradient).max() / scale
-    return (
-        f"The minimiser of the chain model was not found: {found.iterations} iterations left "
-        f"{left:.1e} of the gradient."
-    )
