@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
+from greedyexp.errors import ConfigError
 from greedyexp.kernels.chain_changes import changes
 from greedyexp.kernels.chain_decode import best_sequences
 from greedyexp.kernels.chain_moments import (
@@ -204,7 +205,16 @@ class CrfLoss(Loss):
         Returns
         -------
         int array (n,)
+
+        Raises
+        ------
+        ConfigError, DataError
+            When there is no such decoding, or the chains do not fit X.
         """
+        if how not in ("marginal", "viterbi"):
+            raise ConfigError(
+                f"there is no decoding '{how}'.", remedy="Use 'marginal' or 'viterbi'."
+            )
         offsets = np.concatenate(([0], np.cumsum(check_chains(chains, X.shape[0]))))
         r = self.shape[1]
         scores = self._scores(X, params)
