@@ -1,0 +1,226 @@
+"""Restricted convexity by brute force, and the theorems of forward-backward selection."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from greedyexp.algorithms.foba_gdt import foba_gdt
+from greedyexp.algorithms.foba_obj import foba_obj
+from greedyexp.algorithms.lasso import lasso
+from greedyexp.errors import DataError
+from greedyexp.losses.binding import bind
+from greedyexp.metrics import guarantees
+from greedyexp.problem import as_problem
+from greedyexp.theory import forward_backward as theory
+from greedyexp.theory import restricted_convexity as constants
+
+SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
+PAIRS = [
+    (guarantees.oracle_error, guarantees.oracle_error_bound),
+    (guarantees.objective_gap, guarantees.objective_gap_bound),
+    (guarantees.missed, guarantees.missed_bound),
+    (guarantees.wrong, guarantees.wrong_bound),
+]
+
+
+def drawn(seed, n=60, p=12, sparsity=3, strongest=3.0, noise=0.3, correlation=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + np.sqrt(correlation) * rng.standard_normal((n, 1))
+    truth = np.zeros(p)
+    truth[rng.choice(p, sparsity, replace=False)] = rng.uniform(0.02, strongest, sparsity)
+    return X, X @ truth + noise * rng.standard_normal(n), truth
+
+
+def quotients(X, s, ridge, intercept, rng):
+    """||X t||^2 / n + ridge over many s-sparse unit vectors t, the mean fitted."""
+    n, p = X.shape
+    for support in itertools.combinations(range(p), s):
+        for _ in range(20):
+            t = rng.standard_normal(s)
+            image = X[:, support] @ (t / np.linalg.norm(t))
+            image = image - image.mean() if intercept else image
+            yield image @ image / n + ridge
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_enumeration_certificate_and_a_support_are_nested(ridge, intercept):
+    X = drawn(3, 15, 6)[0] + 2.0
+    options = {"ridge": ridge, "intercept": intercept}
+    whole = constants.certified(X, **options)
+    exact = [constants.enumerated(X, s, **options) for s in range(1, 7)]
+    for s, one in enumerate(exact, start=1):
+        values = list(quotients(X, s, ridge, intercept, np.random.default_rng(s)))
+        assert one.lower <= min(values) + 1e-12
+        assert max(values) <= one.upper + 1e-12
+        assert one.single == pytest.approx(exact[0].upper)
+        assert whole.lower <= one.lower
+        assert one.upper <= whole.upper
+        least = min(
+            constants.least_on(X, S, **options) for S in itertools.combinations(range(6), s)
+        )
+        assert least == pytest.approx(one.lower, rel=1e-9)
+    assert exact[-1].lower == pytest.approx(whole.lower, rel=1e-9)
+    assert exact[-1].upper == pytest.approx(whole.upper, rel=1e-9)
+
+
+def test_wide_designs_have_no_certified_convexity_but_the_ridge():
+    X = np.random.default_rng(0).standard_normal((5, 9))
+    assert constants.certified(X).lower == 0.0
+    assert constants.certified(X, ridge=0.1).lower == pytest.approx(0.1)
+    assert constants.least_on(X, range(6)) == 0.0
+    assert constants.least_on(X, range(5), intercept=True) == 0.0
+    assert constants.least_on(X, range(5)) > 0.0
+    assert constants.least_on(X, []) == math.inf
+    with pytest.raises(DataError, match="too many"):
+        constants.enumerated(np.eye(40), 20)
+
+
+def test_smallest_size_of_an_orthonormal_design_is_by_hand():
+    # kappa = rho_+ / rho_- = 1: s - k > (k + 1) 16.
+    one = constants.Curvatures(1.0, 1.0, 1.0)
+    assert constants.smallest_size(2, lambda s: one, 1000) == 51
+    assert constants.smallest_size(2, lambda s: one, 50) is None
+    none = constants.Curvatures(1.0, 0.0, 1.0)
+    assert constants.smallest_size(2, lambda s: one if s > 60 else none, 1000) == 61
+
+
+def test_thresholds_of_both_selections_say_the_same():
+    epsilon = theory.gradient_threshold(1.7, 0.4, 0.3)
+    assert theory.gain_threshold(1.7, 0.4, 0.3) == pytest.approx(epsilon**2 / (2 * 1.7))
+    assert theory.gain_threshold(1.0, 0.5, 0.1) == pytest.approx(4 * 0.01 / 0.25)
+
+
+def test_bounds_are_those_of_theorem_four_with_its_misprint_mended():
+    single, lower, delta = 1.7, 0.4, 0.05
+    gamma = 4 * math.sqrt(single * delta) / lower
+    weak = np.array([0.5 * gamma, 0.99 * gamma, 1.01 * gamma])
+    found = theory.bounds(math.sqrt(2 * single * delta), single, lower, weak)
+    assert found.error == pytest.approx(16 * single * delta / lower**2 * 2)
+    assert found.gap == pytest.approx(2 * single * delta / lower * 2)
+    assert found.missed == 4
+    assert found.wrong == pytest.approx(8 * single**2 / lower**2 * 4)
+
+
+@SETTINGS
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["obj", "gdt"]),
+    st.sampled_from([0.03, 0.3, 1.0]),
+    st.floats(0.0, 2.0),
+    st.integers(1, 5),
+)
+def test_theorems_hold_with_certified_constants(seed, rule, noise, correlation, sparsity):
+    """The statement itself, by its own formulas: rho_- of all supports, Delta, and s of (3)."""
+    X, y, truth = drawn(seed, 80, 12, sparsity, noise=noise, correlation=correlation)
+    known = constants.certified(X)
+    n, true = len(X), np.flatnonzero(truth)
+    best = np.zeros(12)
+    best[true] = np.linalg.lstsq(X[:, true], y, rcond=None)[0]
+    slope = np.abs(X.T @ (X @ best - y)).max() / n
+    rho, single = known.lower, known.single
+    if rule == "obj":
+        delta = 1.001 * theory.gain_threshold(single, rho, slope)
+        path = foba_obj(as_problem(X, y), grid={"delta": np.array([delta])})
+        gamma, error, gap = (
+            4 * math.sqrt(single * delta) / rho,
+            16 * single * delta / rho**2,
+            2 * single * delta / rho,
+        )
+    else:
+        epsilon = 1.001 * theory.gradient_threshold(single, rho, slope)
+        path = foba_gdt(as_problem(X, y), grid={"epsilon": np.array([epsilon])})
+        gamma, error, gap = (
+            2 * math.sqrt(2) * epsilon / rho,
+            8 * epsilon**2 / rho**2,
+            epsilon**2 / rho,
+        )
+    b = path.coef[0, :, 0]
+    lost = (b == 0) & (truth != 0)
+    extra = (b != 0) & (truth == 0)
+    count = np.count_nonzero(lost & (np.abs(best) < gamma))
+
+    def loss(b):
+        return ((y - X @ b) ** 2).sum() / (2 * n)
+
+    assert ((b - best) ** 2).sum() <= error * count + 1e-12
+    assert -1e-12 <= loss(b) - loss(best) <= gap * count + 1e-12
+    assert lost.sum() <= 2 * count
+    assert rho**2 / (8 * single**2) * extra.sum() <= lost.sum()
+
+
+@SETTINGS
+@given(
+    st.integers(0, 10**6),
+    st.integers(8, 60),
+    st.sampled_from([0.03, 0.3, 1.0]),
+    st.booleans(),
+    st.sampled_from([0.0, 0.05]),
+)
+def test_measured_bounds_hold_at_every_point_of_every_path(seed, n, noise, intercept, ridge):
+    X, y, truth = drawn(seed, n, 14, 3, noise=noise)
+    problem = as_problem(X, y + 2.0 * intercept, truth=truth)
+    paths = [
+        foba_obj(problem, ridge=ridge, intercept=intercept),
+        foba_gdt(problem, ridge=ridge, intercept=intercept),
+    ]
+    if not intercept and not ridge:
+        paths.append(lasso(problem, n_lams=8))
+    for path in paths:
+        for own, bound in PAIRS:
+            assert (own(problem, path) <= bound(problem, path) * (1 + 1e-9) + 1e-12).all()
+
+
+@SETTINGS
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.01, 0.3]), st.booleans())
+def test_measured_bounds_hold_for_other_losses(seed, ridge, intercept):
+    X, y, truth = drawn(seed, 60, 10, 3, noise=2.0)
+    problem = as_problem(X, np.where(y > np.median(y), 1.0, -1.0), truth=truth)
+    path = foba_gdt(problem, loss="logistic", ridge=ridge, intercept=intercept, max_features=6)
+    assume(path.converged.all())
+    for own, bound in PAIRS:
+        told = bound(problem, path)
+        assert (own(problem, path) <= told * (1 + 1e-9) + 1e-12).all()
+        assert np.isfinite(told).all() == (ridge > 0 or bound in (PAIRS[2][1], PAIRS[3][1]))
+
+
+def test_strong_signals_are_guaranteed_and_found():
+    X, y, truth = drawn(5, 400, 8, 3, noise=0.01, correlation=0.0)
+    problem = as_problem(X, y, truth=truth)
+    path = foba_gdt(problem, max_features=5)
+    applies = guarantees.guaranteed(problem, path)
+    at = np.flatnonzero((path.coef[..., 0] != 0).sum(axis=1) == 3)[0]
+    assert applies[at] == 1.0
+    assert not applies[at + 1 :].any()
+    for own, bound in PAIRS:
+        assert bound(problem, path)[at] == 0.0
+        assert own(problem, path)[at] == pytest.approx(0.0, abs=1e-15)
+    assert guarantees.missed(problem, path)[0] == 3
+
+
+def test_errors_are_by_hand():
+    X, y, truth = drawn(8, 30, 6, 2)
+    problem = as_problem(X, y, truth=truth)
+    path = lasso(problem, lam=[0.05])
+    b, true = path.coef[0, :, 0], np.flatnonzero(truth)
+    best = np.zeros(6)
+    best[true] = np.linalg.lstsq(X[:, true], y, rcond=None)[0]
+    loss = bind("squared", problem, ridge=0.0, intercept=False)
+    assert guarantees.oracle_error(problem, path)[0] == pytest.approx(((b - best) ** 2).sum())
+    gap = ((y - X @ b) ** 2).sum() / 60 - ((y - X @ best) ** 2).sum() / 60
+    assert guarantees.objective_gap(problem, path)[0] == pytest.approx(gap)
+    assert guarantees.wrong(problem, path)[0] == np.count_nonzero(b[truth == 0])
+    assert guarantees.guaranteed(problem, path)[0] == 0.0
+    union = np.flatnonzero((b != 0) | (truth != 0))
+    least = np.linalg.eigvalsh(X[:, union].T @ X[:, union] / 30)[0]
+    here, there = loss.gradient(b)[union], loss.gradient(best)[union]
+    expected = 4 * max(here @ here, there @ there) / least**2
+    assert guarantees.oracle_error_bound(problem, path)[0] == pytest.approx(expected)
+    two = as_problem([X, X], [y, y], truth=np.column_stack([truth, truth]))
+    both = lasso(two, lam=[0.05])
+    with pytest.raises(DataError, match="one task"):
+        guarantees.missed(two, both)
