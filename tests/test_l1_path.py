@@ -222,3 +222,19 @@ def test_second_derivatives_are_asked_for_once():
     for lam in np.geomspace(fit.largest, fit.largest / 50, 10):
         assert fit.follow(lam, 1e-9 * fit.largest, 100)
     assert fit.evaluations <= 40 + 10 * 6
+
+
+def test_one_long_chain_with_classes_that_last_takes_few_evaluations():
+    """Transitions of such a chain are far stiffer along some directions than along others."""
+    rng = np.random.default_rng(3)
+    n, r = 3000, 4
+    labels = np.repeat(rng.integers(0, r, n // 30), 30)
+    labels[:r] = np.arange(r)
+    hits = np.eye(r)[labels][:, [0, 1, 2, 3, 0, 1]] * 0.5 + 0.2
+    X = (rng.random((n, 6)) < hits).astype(float)
+    path = l1_path(as_chains(X, labels, [n]), loss="crf", ridge=1e-5, n_lams=8)
+    assert path.converged.all(), path.message
+    assert path.coef[-1].any()
+    counts = np.diff(path.facts["evaluations"])
+    assert counts.max() <= 60
+    assert counts.mean() <= 30

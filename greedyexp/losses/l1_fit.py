@@ -7,11 +7,11 @@ import numpy as np
 from greedyexp.losses.l1_model import QuadraticModel
 from greedyexp.losses.loss import Loss
 
-# Step of a difference of gradients, in units in which the curvature is at most 1.
-DIFFERENCE = 1e-7
+# Step of a difference of gradients, in units in which a curvature below 1 is at most 1.
+DIFFERENCE = 1e-5
 SUFFICIENT = 1e-4
-# Relative difference of two values of the objective that says nothing.
-NOISE = 1e-14
+# Falls of the objective below this part of it may drown in its rounding: derivatives decide.
+CLOSE = 1e-8
 SHORTEST = 1e-10
 # Steps after which second derivatives are computed afresh.
 STALE = 25
@@ -57,7 +57,8 @@ class L1Fit:
         self.converged, self.message = null.converged, null.message
         self.largest = float(np.abs(null.gradient[: loss.size]).max())
         self.evaluations = 0
-        self._units = np.sqrt(np.maximum(loss.smoothness, np.finfo(float).tiny))
+        # Where the bound on the curvature is large it may be far off, and a tiny step drowns.
+        self._units = np.sqrt(np.clip(loss.smoothness, np.finfo(float).tiny, 1.0))
         self._working = np.arange(0)
         self._refresh()
         self._see(np.inf)
@@ -143,28 +144,36 @@ class L1Fit:
         move = target - self.params
         norms = np.abs(target[:size]).sum() - np.abs(self.params[:size]).sum()
         fall = float(self._gradient @ move) + self._lam * float(norms)
-        noise = NOISE * abs(self.objective)
+        if not fall < 0.0:
+            return False
         length = 1.0
         while length >= SHORTEST:
             trial = target if length == 1.0 else self.params + length * move
             value, gradient = self._evaluate(trial)
-            objective = value + self._lam * float(np.abs(trial[:size]).sum())
-            if objective <= self.objective + SUFFICIENT * length * min(fall, 0.0) + noise:
+            if self._falls(trial, value, gradient, move, length, fall):
                 break
             length *= 0.5
         else:
             return False
-        before, change = self.residual, (gradient - self._gradient)[working]
-        kept = self.params, self._value, self._gradient
+        self._model.learn(length * move[working], (gradient - self._gradient)[working])
         self.params, self._value, self._gradient = trial, value, gradient
         self._see(self._lam)
-        if -fall <= noise and self.residual >= before:
-            # Values say nothing any more, and derivatives do not improve.
-            self.params, self._value, self._gradient = kept
-            self._see(self._lam)
-            return False
-        self._model.learn(length * move[working], change)
         return True
+
+    def _falls(self, trial, value, gradient, move, length: float, fall: float) -> bool:
+        """Whether the objective has fallen enough, by values or, close to the end, by derivatives.
+
+        A convex function is lower wherever its slope is still negative, and by Hager & Zhang's
+        condition low enough where its slope is less than 0.8 of the first with the other sign.
+        """
+        b, step = trial[: self.loss.size], move[: self.loss.size]
+        objective = value + self._lam * float(np.abs(b).sum())
+        if objective <= self.objective + SUFFICIENT * length * fall:
+            return True
+        bend = np.where(b != 0.0, np.sign(b) * step, -np.abs(step)).sum()
+        slope = float(gradient @ move) + self._lam * float(bend)
+        close = -fall <= CLOSE * abs(self.objective)
+        return bool(slope <= 0.0 or (close and slope <= -0.8 * fall))
 
     def _evaluate(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1

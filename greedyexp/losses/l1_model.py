@@ -7,9 +7,10 @@ from scipy import linalg
 
 from greedyexp.kernels.l1_quadratic import sweeps
 
-# Part of a second derivative that is added to it, of dense coefficients that of the largest:
+# Part of a second derivative that is added to it, of dense coefficients part of the largest one:
 # differences of gradients are noisy, and a model must not curve down where the loss is flat.
 FLOOR = 1e-6
+DENSE_FLOOR = 1e-7
 SWEEPS = 10
 ROUNDS = 200
 
@@ -38,7 +39,8 @@ class QuadraticModel:
         old, k = len(self.hessian), columns.shape[1]
         mixed, own = columns[:old], 0.5 * (columns[old:] + columns[old:].T)
         curvature = own.diagonal().copy()
-        own[np.diag_indices(k)] += FLOOR * (curvature.max() if old < self.n_dense else curvature)
+        dense = old < self.n_dense
+        own[np.diag_indices(k)] += DENSE_FLOOR * curvature.max() if dense else FLOOR * curvature
         shadow = mixed.T @ linalg.solve(self.hessian, mixed, assume_a="pos") if old else 0.0
         grown = np.empty((old + k, old + k))
         grown[:old, :old] = self.hessian

@@ -129,9 +129,10 @@ def columns(design, support: np.ndarray, intercept: bool) -> np.ndarray:
 def smallest_size(
     sparsity: int, curvatures: Callable[[int], Curvatures], largest: int
 ) -> int | None:
-    """The smallest s with s - k > (k + 1) ((sqrt(rho_+(s) / rho_-(s)) + 1) 2 rho_+(1) / rho_-(s))^2.
+    """The smallest s with which selections are known to end at no more than s - k features.
 
-    With it the selections end at no more than s - k features.
+    s - k > (k + 1) ((sqrt(rho_+(s) / rho_-(s)) + 1) 2 rho_+(1) / rho_-(s))^2. The proof gives it
+    with sqrt(2) in place of 2: its inequality (17) has a factor 2 to spare.
 
     Parameters
     ----------
