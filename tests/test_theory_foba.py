@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from greedyexp.algorithms.foba_gdt import foba_gdt
 from greedyexp.algorithms.foba_obj import foba_obj
+from greedyexp.algorithms.forward_judges import Gain, RowSlope, Slope
+from greedyexp.algorithms.forward_settings import Model
+from greedyexp.algorithms.forward_thresholds import threshold_of_theorem
 from greedyexp.algorithms.lasso import lasso
-from greedyexp.errors import DataError
+from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind
 from greedyexp.metrics import guarantees
 from greedyexp.problem import as_problem
@@ -224,3 +227,50 @@ def test_errors_are_by_hand():
     both = lasso(two, lam=[0.05])
     with pytest.raises(DataError, match="one task"):
         guarantees.missed(two, both)
+
+
+LEAST_SQUARES = Model("squared", 0.0, False)
+
+
+@SETTINGS
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([(Gain, foba_obj, "delta"), (Slope, foba_gdt, "epsilon")]),
+    st.sampled_from([0.01, 0.1, 0.6]),
+    st.sampled_from([(25, 60), (60, 14)]),
+)
+def test_runs_with_the_threshold_of_the_theorem_are_guaranteed(seed, rule, noise, size):
+    judge, select, name = rule
+    X, y, truth = drawn(seed, *size, 3, noise=noise, correlation=0.2)
+    problem = as_problem(X, y, truth=truth)
+    try:
+        threshold = threshold_of_theorem(problem, LEAST_SQUARES, judge)
+    except DataError:
+        assume(False)
+    path = select(problem, grid={name: np.array([threshold])})
+    assert guarantees.guaranteed(problem, path)[0] == 1.0
+    chosen = np.flatnonzero(path.coef[0])
+    union = np.union1d(chosen, np.flatnonzero(truth))
+    n = len(X)
+    least = np.linalg.eigvalsh(X[:, union].T @ X[:, union] / n)[0]
+    single = (X**2).sum(axis=0).max() / n
+    best = np.zeros(len(truth))
+    best[truth != 0] = np.linalg.lstsq(X[:, truth != 0], y, rcond=None)[0]
+    slope = np.abs(X.T @ (X @ best - y)).max() / n
+    delta = threshold if name == "delta" else threshold**2 / (2 * single)
+    assert delta >= 4 * single / least**2 * slope**2
+    for own, bound in PAIRS:
+        assert own(problem, path)[0] <= bound(problem, path)[0] * (1 + 1e-9) + 1e-12
+
+
+def test_threshold_of_the_theorem_is_refused_where_there_is_none():
+    X, y, truth = drawn(1)
+    with pytest.raises(ConfigError, match="single features"):
+        threshold_of_theorem(as_problem(X, y, truth=truth), LEAST_SQUARES, RowSlope)
+    with pytest.raises(ConfigError, match="backward_ratio"):
+        threshold_of_theorem(as_problem(X, y, truth=truth), LEAST_SQUARES, Slope, ratio=0.25)
+    with pytest.raises(DataError, match="true coefficients"):
+        threshold_of_theorem(as_problem(X, y), LEAST_SQUARES, Slope)
+    signs = as_problem(X, np.where(y > np.median(y), 1.0, -1.0), truth=truth)
+    with pytest.raises(DataError, match="do not apply"):
+        threshold_of_theorem(signs, Model("logistic", 0.0, False), Slope)

@@ -15,7 +15,7 @@ from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import metric
 from greedyexp.theory.forward_backward import Bounds, bounds, bounds_of_any, gradient_threshold
-from greedyexp.theory.restricted_convexity import least_on
+from greedyexp.theory.restricted_convexity import convexity
 
 # What a fit leaves of derivatives, and rounding of differences of the loss.
 FITTED = 1e-8
@@ -150,7 +150,7 @@ def _judge(loss: Loss, params: np.ndarray, best, true: np.ndarray) -> Judged:
     gradient, value = loss.gradient(params), loss.value(params)
     away = params[:size] - best.params[:size]
     errors = Bounds(float(away @ away), value - best.value, float(len(lost)), float(len(extra)))
-    single, lower = float(loss.smoothness[:size].max()), _convexity(loss, union)
+    single, lower = float(loss.smoothness[:size].max()), convexity(loss, union)
     if lower <= 0.0:
         return Judged(errors, Bounds(math.inf, math.inf, *_sizes(errors)), False)
     slope = float(np.abs(best.gradient[:size]).max())
@@ -170,10 +170,3 @@ def _judge(loss: Loss, params: np.ndarray, best, true: np.ndarray) -> Judged:
 
 def _sizes(errors: Bounds) -> tuple[float, float]:
     return errors.missed, errors.wrong
-
-
-def _convexity(loss: Loss, union: np.ndarray) -> float:
-    """rho_- between points whose supports are in the union."""
-    if not isinstance(loss, SquaredLoss):
-        return loss.ridge
-    return least_on(loss.X, union, ridge=loss.ridge, intercept=bool(loss.n_dense))

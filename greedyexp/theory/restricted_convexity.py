@@ -16,6 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from greedyexp.errors import DataError
+from greedyexp.losses.loss import Loss
+from greedyexp.losses.squared import SquaredLoss
 from greedyexp.theory.smoothness import smoothness_l1, squared
 from greedyexp.theory.spectrum import checked_design, spectrum
 
@@ -117,6 +119,21 @@ def least_on(
     if k > n - intercept:
         return float(ridge)
     return float(np.linalg.svd(P, compute_uv=False)[-1] ** 2 / n + ridge)
+
+
+def convexity(loss: Loss, support: Sequence[int]) -> float:
+    """rho_- between points whose selectable coefficients are in one support.
+
+    For the squared loss the smallest eigenvalue there (``least_on``), for another its ridge.
+
+    Parameters
+    ----------
+    loss : Loss
+    support : sequence of int
+    """
+    if not isinstance(loss, SquaredLoss):
+        return loss.ridge
+    return least_on(loss.X, support, ridge=loss.ridge, intercept=bool(loss.n_dense))
 
 
 def columns(design, support: np.ndarray, intercept: bool) -> np.ndarray:
