@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.forward_judges import Gain, Judge, RefitGain
+from greedyexp.algorithms.forward_judges import gain_judge
 from greedyexp.algorithms.forward_paths import goodness_of_truth, greedy_path
 from greedyexp.algorithms.forward_settings import (
     Delta,
@@ -14,6 +14,7 @@ from greedyexp.algorithms.forward_settings import (
     MaxFeatures,
     MaxGroups,
     Model,
+    Prune,
     Ratio,
     Ridge,
     Scored,
@@ -25,12 +26,13 @@ from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
 
-JUDGES: dict[str, type[Judge]] = {"coordinate": Gain, "refit": RefitGain}
 
-
-def theory_grid(problem: Problem, *, loss, ridge, intercept, judge, **_) -> dict[str, np.ndarray]:
+def theory_grid(
+    problem: Problem, *, loss, ridge, intercept, judge, prune, **_
+) -> dict[str, np.ndarray]:
     """delta = Q(b) - min Q(b + a e_j) over a and j, b the minimiser on the true support."""
-    delta = goodness_of_truth(problem, Model(loss, ridge, intercept), JUDGES[judge])
+    model = Model(loss, ridge, intercept)
+    delta = goodness_of_truth(problem, model, gain_judge(judge, prune))
     return {"delta": np.array([delta])}
 
 
@@ -54,6 +56,7 @@ def foba_obj(
     max_features: MaxFeatures = None,
     max_groups: MaxGroups = None,
     judge: Scored = "coordinate",
+    prune: Prune = True,
     backward_ratio: Ratio = 0.5,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
@@ -88,6 +91,10 @@ def foba_obj(
     judge : {"coordinate", "refit"}
         With ``refit`` gains and costs are those after all coefficients are fitted again, for the
         squared loss only: what orthogonal least squares and its backward elimination go by.
+    prune : bool
+        Leave out features whose gain a bound shows not to be the largest: fewer one-dimensional
+        problems, the same choices. With false all of them are solved in each step, as printed.
+        The bounds are of the ``logistic`` loss; gains of the others are computed all the same.
     backward_ratio : float in (0, 1]
         The paper has 1/2.
     grid : dict with one array, optional
@@ -134,4 +141,6 @@ def foba_obj(
     )
     model = Model(loss, ridge, intercept)
     limits = Limits("delta", delta, max_features, max_groups)
-    return greedy_path(problem, model, JUDGES[judge], limits, ratio=backward_ratio, grid=grid)
+    return greedy_path(
+        problem, model, gain_judge(judge, prune), limits, ratio=backward_ratio, grid=grid
+    )

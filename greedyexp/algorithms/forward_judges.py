@@ -39,8 +39,8 @@ class Judge(ABC):
         scores = self.goodness(fit)
         if spanned:
             scores[list(spanned)] = 0.0
-        most = scores.max()
-        return int((scores >= most * (1.0 - TIE)).argmax()), float(most)
+        unit = int((scores >= scores.max() * (1.0 - TIE)).argmax())
+        return unit, float(scores[unit])
 
     def slope(self, fit: Fit, best: float) -> float:
         """The largest |derivative| off the support, where the best goodness is ``best``."""
@@ -115,8 +115,11 @@ class Gain(Judge):
     def goodness(self, fit: Fit) -> np.ndarray:
         return fit.gains()
 
+
+class BoundedGain(Gain):
+    """The same, where bounds may spare gains that cannot be the largest."""
+
     def best(self, fit: Fit, spanned: Collection[int]) -> tuple[int, float]:
-        # A loss may find the best gain without computing all of them.
         return super().best(fit, spanned) if spanned else fit.best_gain()
 
 
@@ -128,3 +131,10 @@ class RefitGain(Judge):
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
         return fit.refit_removal_costs()
+
+
+def gain_judge(judge: str, prune: bool) -> type[Judge]:
+    """The judge by its name: ``coordinate``, with ``prune`` by bounds, or ``refit``."""
+    if judge == "refit":
+        return RefitGain
+    return BoundedGain if prune else Gain

@@ -38,6 +38,7 @@ Scored = Annotated[
     Literal["coordinate", "refit"],
     Field(description="whether others stay as they are when a feature is judged"),
 ]
+Prune = Annotated[bool, Field(description="leave out features that a bound shows cannot gain most")]
 Unit = Annotated[
     Literal["feature", "group"], Field(description="what a step takes: a coefficient or a row")
 ]
