@@ -201,7 +201,7 @@ def test_strong_signals_are_guaranteed_and_found():
     assert not applies[at + 1 :].any()
     for own, bound in PAIRS:
         assert bound(problem, path)[at] == 0.0
-        assert own(problem, path)[at] == pytest.approx(0.0, abs=1e-15)
+        assert own(problem, path)[at] == 0.0
     assert guarantees.missed(problem, path)[0] == 3
 
 

@@ -155,8 +155,12 @@ def _judge(loss: Loss, params: np.ndarray, best, true: np.ndarray) -> Judged:
         return Judged(errors, Bounds(math.inf, math.inf, *_sizes(errors)), False)
     slope = float(np.abs(best.gradient[:size]).max())
     epsilon = max(float(np.abs(gradient[:size]).max()), gradient_threshold(single, lower, slope))
-    fitted = np.append(support, np.arange(size, len(params)))
-    proved = bool(np.abs(gradient[fitted]).max(initial=0.0) <= FITTED * loss.scale)
+    own = np.append(support, np.arange(size, len(params)))
+    fitted = bool(np.abs(gradient[own]).max(initial=0.0) <= FITTED * loss.scale)
+    if fitted and not (len(lost) or len(extra)):
+        # The same minimiser, found in two ways: what differs is rounding.
+        errors = Bounds(0.0, 0.0, 0.0, 0.0)
+    proved = fitted
     if proved and len(support):
         costs = loss.removal_costs(params, support)
         proved = bool(costs.min() >= epsilon**2 / (4.0 * single) * (1.0 - SLACK))
