@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 from experiment_parts import message
 from kept_registry import kept_registry
-from scipy import sparse
+from selection_lab import DEFAULTS, METRICS, column, path_of, problem_of, select
 
 import greedyexp
 from greedyexp import registry
 from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import setting_of
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import ConfigError
 from greedyexp.experiment import load, reload
 from greedyexp.frames.records import records
 from greedyexp.path import Path
@@ -25,38 +23,6 @@ from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.selection import columns, selection
 from greedyexp.protocols.setup import Setup
 from greedyexp.registry import Part
-
-METRICS = tuple(registry.find("metric", name) for name in ("support_size", "frobenius_error"))
-DEFAULTS = {"by": "features", "classes_at": [], "chosen_at": []}
-
-
-def path_of(*supports, tasks=1, **known) -> Path:
-    """Ones on the entries (i, j), or (i, 0) for numbers i, of six features."""
-    coef = np.zeros((len(supports), 6, tasks))
-    for point, support in enumerate(supports):
-        for entry in support:
-            coef[(point, *(entry if isinstance(entry, tuple) else (entry, 0)))] = 1.0
-    m = len(supports)
-    known = {"converged": np.ones(m, bool), **known}
-    return Path(coef, {"size": np.arange(m)}, np.arange(m, dtype=float), **known)
-
-
-def problem_of(tasks=1, **more) -> Problem:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((8, 6))
-    y = tuple(rng.standard_normal(8) for _ in range(tasks))
-    return Problem((X,) * tasks, y, np.zeros((6, tasks)), **more)
-
-
-def select(path, problem=None, metrics=METRICS, clock=None, **params):
-    part = Part("algorithm", "known", lambda problem: path, "known")
-    setup = Setup("none", 5, metrics, np.random.default_rng(0))
-    setup = setup if clock is None else replace(setup, clock=clock)
-    return selection(problem or problem_of(path.coef.shape[2]), part, {}, setup, **params)
-
-
-def column(outcome, name, record="size") -> dict:
-    return {row["size"]: row[name] for row in outcome.rows if row["record"] == record}
 
 
 def test_a_size_is_the_last_estimate_of_at_most_so_many_features():
@@ -93,107 +59,6 @@ def test_which_features_are_used_by_name_or_by_number():
     named = problem_of(feature_names=tuple("abcdef"))
     chosen = select(path, named, sizes=[1], chosen_at=[2]).rows[1:]
     assert [row["feature"] for row in chosen if row["used"]] == ["b", "e"]
-
-
-def classes_problem(**more) -> Problem:
-    X_test = np.zeros((5, 6))
-    X_test[:, 1] = [1.0, -1.0, 1.0, 0.0, 2.0]
-    y_test = np.array([1.0, 1.0, -1.0, -1.0, 1.0])
-    y = np.repeat([-1.0, 1.0], 4)
-    more = {"X_test": (X_test,), "y_test": (y_test,), **more}
-    return replace(problem_of(), y=(y,), **more)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_each_of_two_classes_has_its_error(kind):
-    problem = classes_problem(X_test=(kind(classes_problem().X_test[0]),))
-    found = select(path_of((), (1,)), problem, sizes=[1], classes_at=[0, 1])
-    errors = {
-        (row["size"], row["class"]): row["class_error"]
-        for row in found.rows
-        if row["record"] == "class"
-    }
-    # Margins (1, -1, 1, 0, 2) for labels (1, 1, -1, -1, 1); a margin of 0 counts half.
-    expected = {(0, "-1"): 0.5, (0, "1"): 0.5, (1, "-1"): 0.75, (1, "1"): 1 / 3}
-    assert errors == pytest.approx(expected)
-
-
-def test_a_class_that_no_row_held_out_is_of_has_no_error():
-    found = select(
-        path_of((), (1,)), classes_problem(y_test=(np.ones(5),)), sizes=[1], classes_at=[1]
-    )
-    assert [row["class_error"] for row in found.rows[1:]] == [None, pytest.approx(0.3)]
-
-
-class Decoder:
-    def decode(self, X, chains, params, how="marginal"):
-        return params[-len(X) :].astype(int)
-
-
-def test_each_class_of_chains_has_its_share_of_wrong_words():
-    labels = np.array([0, 2, 2, 1, 2, 1, 2])
-    X_test = np.zeros((7, 6))
-    problem = problem_of(
-        3,
-        X_test=(X_test,) * 3,
-        y_test=tuple((labels == k).astype(float) for k in range(3)),
-        chains=np.array([8]),
-        chains_test=np.array([3, 4]),
-        class_names=("rest", "walk", "sleep"),
-    )
-    path = path_of(
-        (), tasks=3, loss=Decoder(), dense=np.array([[0.0, 2.0, 1.0, 0.0, 0.0, 2.0, 1.0]])
-    )
-    found = select(path, problem, sizes=[0], by="rows", classes_at=[0])
-    errors = {row["class"]: row["class_error"] for row in found.rows if row["record"] == "class"}
-    assert errors == {"rest": 0.0, "walk": 1.0, "sleep": 0.75}
-
-
-def test_several_responses_are_told_apart_by_the_largest():
-    labels = np.array([0, 1, 2, 1, 1])
-    X_test = np.zeros((5, 6))
-    X_test[np.arange(5), [0, 1, 1, 2, 0]] = 1.0
-    problem = replace(
-        problem_of(3),
-        y=tuple((np.arange(8) % 3 == k).astype(float) for k in range(3)),
-        X_test=(X_test,) * 3,
-        y_test=tuple((labels == k).astype(float) for k in range(3)),
-    )
-    path = path_of([(0, 0), (1, 1), (2, 2)], tasks=3)
-    found = select(path, problem, sizes=[3], classes_at=[3])
-    assert [row["class_error"] for row in found.rows[1:]] == pytest.approx([0.0, 2 / 3, 1.0])
-    assert [row["class"] for row in found.rows[1:]] == ["0", "1", "2"]
-
-
-def test_only_estimates_that_are_measured_need_a_certificate():
-    converged = np.array([True, False, True, False])
-    path = path_of((), (0,), (0, 1), (0, 1, 2), converged=converged, message="It was hard.")
-    assert select(path, sizes=[0, 2]).status is Status.OK
-    found = select(path, sizes=[2, 3])
-    assert found.status is Status.NOT_CONVERGED
-    assert found.message == "1 of 2 estimates lack their certificate: It was hard."
-    assert column(found, "reached") == {2: 2, 3: 3}
-    assert select(path, sizes=[0], chosen_at=[1]).status is Status.NOT_CONVERGED
-
-
-def test_a_path_without_small_or_finite_estimates_fails():
-    found = select(path_of((0, 1), (0, 1, 2)), sizes=[4, 1])
-    assert (found.status, found.rows) == (Status.ERROR, [])
-    assert found.message == "the smallest estimate of the path has size 2, above 1"
-    path = path_of((), (0,))
-    path.coef[1, 3] = np.nan
-    assert select(path, sizes=[0]).status is Status.OK
-    assert select(path, sizes=[2]).status is Status.NONFINITE
-    infinite = Part("metric", "far", lambda problem, coef: np.full(len(coef), np.inf), "far")
-    infinite.extra.update(better="lower", binary=False, of="coef")
-    found = select(path_of(()), sizes=[1], metrics=(infinite,))
-    assert (found.status, found.message) == (Status.NONFINITE, "a metric is not finite")
-    assert select(path_of(), sizes=[1]).status is Status.ERROR
-
-
-def test_errors_of_classes_need_rows_held_out():
-    with pytest.raises(DataError, match="rows held out"):
-        select(path_of(()), sizes=[1], classes_at=[1])
 
 
 def test_the_seconds_are_those_of_the_fit_alone():

@@ -116,7 +116,9 @@ def selection(
 
     The estimate of a size is the last point of the path with at most so many nonzero coefficients,
     or rows of them. A path that ends before a size has its end there, and ``reached`` tells the
-    size that the estimate has. The column ``record`` tells the kinds of rows:
+    size that the estimate has. Where a selection could not go on, its path stands at the end twice,
+    with a certificate and without: the size that it came to has the one, sizes beyond the other.
+    The column ``record`` tells the kinds of rows:
 
     - ``size``: every metric at one of ``sizes``.
     - ``class``: ``class_error``, the error on the rows held out that are of one ``class``, empty
@@ -144,7 +146,7 @@ def selection(
     path = tunings.fit(part, problem, params)
     seconds = setup.clock() - start
     asked = {"size": sizes, "class": classes_at, "feature": chosen_at}
-    found = _judged(problem, path, setup.metrics, asked, _COUNTS[by])
+    found = _judged(problem, path, setup.metrics, asked, by)
     return replace(found, fit_seconds=seconds)
 
 
@@ -153,14 +155,16 @@ def _judged(
     path: Path,
     metrics: Sequence[Part],
     asked: dict[str, list[int]],
-    count: Callable[[np.ndarray], np.ndarray],
+    by: str,
 ) -> Outcome:
     """The rows of each kind at the sizes asked for."""
     if len(path) == 0:
         return Outcome(Status.ERROR, "the algorithm returned a path without points", [])
-    reached = count(path.coef)
+    reached = _COUNTS[by](path.coef)
     every = sorted({size for sizes in asked.values() for size in sizes})
-    place = {size: _last(reached, size) for size in every}
+    # Another feature of a row in use might have come where a path by features could not go on.
+    clear = by == "features" or "max_features" not in path.grid
+    place = {size: _last(path, reached, size, clear) for size in every}
     if place[every[0]] is None:
         what = f"the smallest estimate of the path has size {reached.min()}, above {every[0]}"
         return Outcome(Status.ERROR, what, [])
@@ -183,10 +187,20 @@ def _judged(
     return Outcome(Status.OK, path.message, rows)
 
 
-def _last(reached: np.ndarray, size: int) -> int | None:
-    """The last point of at most that size."""
+def _last(path: Path, reached: np.ndarray, size: int, clear: bool) -> int | None:
+    """The last point of at most that size.
+
+    With ``clear`` one of exactly that size without a certificate gives way to one that has the same
+    coefficients and a certificate.
+    """
     fitting = np.flatnonzero(reached <= size)
-    return int(fitting[-1]) if fitting.size else None
+    if not fitting.size:
+        return None
+    last = fitting[-1]
+    if clear and reached[last] == size and not path.converged[last]:
+        same = (path.coef[fitting] == path.coef[last]).all(axis=(1, 2)) & path.converged[fitting]
+        last = fitting[same][-1] if same.any() else last
+    return int(last)
 
 
 def _measured(
