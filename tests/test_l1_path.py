@@ -14,6 +14,7 @@ from greedyexp.algorithms.l1_path import l1_path
 from greedyexp.algorithms.lasso import lasso
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.l1_fit import L1Fit
+from greedyexp.losses.l1_model import QuadraticModel
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problem import as_chains, as_problem
 
@@ -238,3 +239,14 @@ def test_one_long_chain_with_classes_that_last_takes_few_evaluations():
     counts = np.diff(path.facts["evaluations"])
     assert counts.max() <= 100
     assert counts.mean() <= 50
+
+
+def test_model_stays_convex_when_learned_and_fresh_derivatives_disagree():
+    model = QuadraticModel(1)
+    model.grow(np.array([[1.0]]))
+    model.grow(np.array([[3.0], [2.0]]))
+    assert np.linalg.eigvalsh(model.hessian)[0] > 0.1
+    agreed = QuadraticModel(1)
+    agreed.grow(np.array([[1.0]]))
+    agreed.grow(np.array([[1.0], [2.0]]))
+    assert agreed.hessian == pytest.approx(np.array([[1.0, 1.0], [1.0, 2.0]]), rel=1e-5)
