@@ -1,5 +1,7 @@
 """The figure of class errors, and means against sizes, on made-up selections."""
 
+import itertools
+
 import numpy as np
 import pytest
 from figure_frames import style  # noqa: F401 (an autouse fixture)
@@ -71,6 +73,22 @@ def test_shares_stand_behind_the_names_of_classes():
         "cooking (12.5%)",
         "leaving (37.5%)",
     ]
+
+
+def test_fourteen_long_names_leave_room_for_every_word():
+    classes = {f"preparing meal {k} of fourteen, unlabelled": 0.3 for k in range(14)}
+    frame = selection(classes=classes).assign(class_share=1 / 14)
+    picture = class_errors(frame, context())
+    picture.canvas.draw()
+    left, right = [axis for axis in picture.axes if axis.get_visible()]
+    assert len(left.get_yticklabels()) == 14
+    below = [axis.xaxis.label.get_window_extent() for axis in (left, right)]
+    assert below[0].x1 < below[1].x0
+    assert below[1].x1 < picture.bbox.x1
+    names = [text.get_window_extent() for text in left.get_yticklabels()]
+    assert min(box.x0 for box in names) > 0
+    assert all(one.y0 > other.y1 for one, other in itertools.pairwise(names))
+    assert left.get_window_extent().width > 1.5 * picture.dpi
 
 
 def test_a_class_without_rows_and_a_failed_replicate_are_left_out():

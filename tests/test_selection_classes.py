@@ -34,6 +34,7 @@ def test_each_of_two_classes_has_its_error(kind):
     # Margins (1, -1, 1, 0, 2) for labels (1, 1, -1, -1, 1); a margin of 0 counts half.
     expected = {(0, "-1"): 0.5, (0, "1"): 0.5, (1, "-1"): 0.75, (1, "1"): 1 / 3}
     assert errors == pytest.approx(expected)
+    assert [row["class_share"] for row in found.rows[1:]] == [0.4, 0.6] * 2
 
 
 def test_a_class_that_no_row_held_out_is_of_has_no_error():
@@ -41,6 +42,7 @@ def test_a_class_that_no_row_held_out_is_of_has_no_error():
         path_of((), (1,)), classes_problem(y_test=(np.ones(5),)), sizes=[1], classes_at=[1]
     )
     assert [row["class_error"] for row in found.rows[1:]] == [None, pytest.approx(0.3)]
+    assert [row["class_share"] for row in found.rows[1:]] == [0.0, 1.0]
 
 
 class Decoder:
@@ -65,6 +67,8 @@ def test_each_class_of_chains_has_its_share_of_wrong_words():
     found = select(path, problem, sizes=[0], by="rows", classes_at=[0])
     errors = {row["class"]: row["class_error"] for row in found.rows if row["record"] == "class"}
     assert errors == {"rest": 0.0, "walk": 1.0, "sleep": 0.75}
+    shares = [row["class_share"] for row in found.rows if row["record"] == "class"]
+    assert shares == pytest.approx([1 / 7, 2 / 7, 4 / 7])
 
 
 def test_several_responses_are_told_apart_by_the_largest():
@@ -80,6 +84,7 @@ def test_several_responses_are_told_apart_by_the_largest():
     path = path_of([(0, 0), (1, 1), (2, 2)], tasks=3)
     found = select(path, problem, sizes=[3], classes_at=[3])
     assert [row["class_error"] for row in found.rows[1:]] == pytest.approx([0.0, 2 / 3, 1.0])
+    assert [row["class_share"] for row in found.rows[1:]] == pytest.approx([0.2, 0.6, 0.2])
     assert [row["class"] for row in found.rows[1:]] == ["0", "1", "2"]
 
 

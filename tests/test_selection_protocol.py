@@ -90,6 +90,7 @@ def test_columns_say_which_rows_they_belong_to():
         "support_size": ("number", None, {"record": ("size",)}),
         "frobenius_error": ("number", None, {"record": ("size",)}),
         "class_error": ("number", None, {"record": ("class",)}),
+        "class_share": ("number", None, {"record": ("class",)}),
         "used": ("success", None, {"record": ("feature",)}),
         "fit_seconds": ("seconds", None, {}),
     }

@@ -28,11 +28,11 @@ def class_errors(
     sizes: Sizes = [],  # noqa: B006 - a default that pydantic copies
     where: Where = {},  # noqa: B006
 ) -> Figure:
-    """One panel for each algorithm: the test error of every class, one mark for each size.
+    """One panel for each algorithm: the error of every class, one mark for each size.
 
-    Classes stand as the data list them, the share of each behind its name where the table tells
-    it. Bars are 95% t intervals; with one replicate there are none. A class without rows held out
-    has no mark.
+    Errors are those on the rows of a class that are held out; one without such rows has no mark.
+    Classes stand as the data list them, each with its share of these rows. Bars are 95% t
+    intervals; with one replicate there are none.
     """
     frame = chosen(frame, where)
     table = selections.class_errors(frame, context, sizes)
@@ -59,7 +59,7 @@ def class_errors(
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.set_xlim(-0.02 * widest, 1.02 * widest)
         _draw(axis, table[table["algorithm"] == label], places, looks)
-    panels.label("error on the rows of the class that are held out", "")
+    panels.label("test error of the class", "")
     panels.legend([Line2D([], [], label=f"size {size}", **look) for size, look in looks.items()])
     told = chosen_text(where)
     panels.note([*([f"{told}."] if told else []), *remarks(frame, context, table["replicates"])])

@@ -1,4 +1,4 @@
-"""The error of every class on the rows held out, and what classes and features are called."""
+"""Error and share of every class on the rows held out, and what classes and features are called."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from greedyexp.path import Path
 from greedyexp.problem import Problem
 
 
-def class_errors(problem: Problem, path: Path) -> np.ndarray:
-    """Mean error on the test rows of each class, shape (m, classes); nan for one without rows.
+def class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Mean error on the test rows of each class, and its share of these rows.
 
     Of chains the share of words whose most probable label is wrong; of one response with labels
     -1 and 1 by the sign of the margin, where 0 counts half; of several responses, indicators of
     their classes, by the largest prediction.
+
+    Returns
+    -------
+    errors : array (m, classes)
+        In [0, 1]; nan for a class without rows.
+    shares : array (classes,)
+        They sum to 1.
 
     Raises
     ------
@@ -35,7 +42,8 @@ def class_errors(problem: Problem, path: Path) -> np.ndarray:
     members = (labels == np.arange(count)[:, None]).astype(float)
     with np.errstate(invalid="ignore"):
         # Shares, not whether any row is wrong, which a product of truth values would be.
-        return wrong.astype(float) @ members.T / members.sum(axis=1)
+        errors = wrong.astype(float) @ members.T / members.sum(axis=1)
+    return errors, members.mean(axis=1)
 
 
 def class_labels(problem: Problem) -> list[str]:

@@ -67,7 +67,8 @@ def columns(
         for one in metrics
     ]
     if classes_at:
-        found.append(Measured("class_error", "number", None, {"record": ("class",)}))
+        own = {"record": ("class",)}
+        found += [Measured(name, "number", None, own) for name in ("class_error", "class_share")]
     if chosen_at:
         found.append(Measured("used", "success", None, {"record": ("feature",)}))
     return [*found, FIT_SECONDS]
@@ -124,7 +125,8 @@ def selection(
     - ``class``: ``class_error``, the error on the rows held out that are of one ``class``, empty
       when there are none: of chains the share of wrong words (most probable labels), of two
       classes by the sign of the margin, where margin 0 counts half, of several responses by the
-      largest prediction. Classes without names are numbered.
+      largest prediction; and ``class_share``, which part of the rows held out are of it. Classes
+      without names are numbered.
     - ``feature``: ``used`` is 1 when the row of a ``feature`` has a nonzero coefficient, else 0.
       Features without names are numbered.
 
@@ -218,16 +220,17 @@ def _classes(problem: Problem, path: Path, place: dict, sizes: list[int]) -> lis
     if not sizes:
         return []
     points = [place[size] for size in sizes]
-    errors = class_errors(problem, path.take(points))
+    errors, shares = class_errors(problem, path.take(points))
     return [
         {
             "record": "class",
             "size": size,
             "class": label,
             "class_error": None if np.isnan(error) else float(error),
+            "class_share": float(share),
         }
         for size, line in zip(sizes, errors, strict=True)
-        for label, error in zip(class_labels(problem), line, strict=True)
+        for label, error, share in zip(class_labels(problem), line, shares, strict=True)
     ]
 
 
