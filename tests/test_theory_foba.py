@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from greedyexp import registry
 from greedyexp.algorithms.foba_gdt import foba_gdt
 from greedyexp.algorithms.foba_obj import foba_obj
 from greedyexp.algorithms.forward_judges import Gain, RowSlope, Slope
@@ -18,6 +19,7 @@ from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind
 from greedyexp.metrics import guarantees
 from greedyexp.problem import as_problem
+from greedyexp.protocols.tuning import theoretical
 from greedyexp.theory import forward_backward as theory
 from greedyexp.theory import restricted_convexity as constants
 
@@ -230,6 +232,17 @@ def test_errors_are_by_hand():
 
 
 LEAST_SQUARES = Model("squared", 0.0, False)
+SHARED = {
+    "loss": "squared",
+    "ridge": 0.0,
+    "intercept": False,
+    "backward_ratio": 0.5,
+    "stop": "theorem",
+}
+THEOREM = {
+    foba_obj: SHARED | {"judge": "coordinate", "prune": True},
+    foba_gdt: SHARED | {"unit": "feature"},
+}
 
 
 @SETTINGS
@@ -247,7 +260,8 @@ def test_runs_with_the_threshold_of_the_theorem_are_guaranteed(seed, rule, noise
         threshold = threshold_of_theorem(problem, LEAST_SQUARES, judge)
     except DataError:
         assume(False)
-    path = select(problem, grid={name: np.array([threshold])})
+    path = theoretical(registry.find("algorithm", select.__name__), problem, THEOREM[select])
+    assert path.grid[name] == threshold
     assert guarantees.guaranteed(problem, path)[0] == 1.0
     chosen = np.flatnonzero(path.coef[0])
     union = np.union1d(chosen, np.flatnonzero(truth))

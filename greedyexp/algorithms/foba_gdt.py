@@ -16,10 +16,12 @@ from greedyexp.algorithms.forward_settings import (
     Model,
     Ratio,
     Ridge,
+    StopRule,
     Unit,
     check,
     needs,
 )
+from greedyexp.algorithms.forward_thresholds import threshold_of_theorem
 from greedyexp.algorithms.limits import enforce
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -28,9 +30,15 @@ from greedyexp.registry import algorithm
 JUDGES: dict[str, type[Judge]] = {"feature": Slope, "group": RowSlope}
 
 
-def theory_grid(problem: Problem, *, loss, ridge, intercept, unit, **_) -> dict[str, np.ndarray]:
-    """epsilon = ||grad Q(b)||_inf at the minimiser b on the true support."""
-    epsilon = goodness_of_truth(problem, Model(loss, ridge, intercept), JUDGES[unit])
+def theory_grid(
+    problem: Problem, *, loss, ridge, intercept, unit, backward_ratio, stop, **_
+) -> dict[str, np.ndarray]:
+    """epsilon = ||grad Q(b)||_inf at the best fit b on the true support, or that of Theorem 2."""
+    model, judge = Model(loss, ridge, intercept), JUDGES[unit]
+    if stop == "theorem":
+        epsilon = threshold_of_theorem(problem, model, judge, ratio=backward_ratio)
+    else:
+        epsilon = goodness_of_truth(problem, model, judge)
     return {"epsilon": np.array([epsilon])}
 
 
@@ -55,6 +63,7 @@ def foba_gdt(
     max_groups: MaxGroups = None,
     unit: Unit = "feature",
     backward_ratio: Ratio = 0.5,
+    stop: StopRule = "optimum",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Forward-backward greedy selection that takes the feature with the largest derivative.
@@ -90,6 +99,8 @@ def foba_gdt(
         one at the cost of setting it to zero; sizes and epsilon are then of rows.
     backward_ratio : float in (0, 1]
         The paper has 1/2.
+    stop : {"optimum", "theorem"}
+        Which epsilon tuning by theory prescribes; of no effect otherwise.
     grid : dict with one array, optional
         ``max_features``, ``max_groups`` or ``epsilon``: return one estimate for each of its values,
         which then stand for that limit; the other limits stay.
@@ -129,7 +140,10 @@ def foba_gdt(
     compares with the decrease recorded when the present size was last reached from below.
 
     *Theory* prescribes epsilon = ||grad Q(b)||_inf at the minimiser b on the true support, as in
-    the paper's experiments, and a millionth more: a run that comes to that support ends there.
+    the paper's experiments, and a millionth more: a run that comes to that support ends there. With
+    ``stop: theorem`` it is 2 sqrt(2) rho_+(1) / rho_- times that (Theorem 2), rho_- measured on the
+    union of the true support and that of the estimate, which is what bounds the errors of the
+    estimate (Theorem 5).
 
     References
     ----------

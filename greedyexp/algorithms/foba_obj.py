@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.forward_judges import gain_judge
+from greedyexp.algorithms.forward_judges import Gain, RefitGain, gain_judge
 from greedyexp.algorithms.forward_paths import goodness_of_truth, greedy_path
 from greedyexp.algorithms.forward_settings import (
     Delta,
@@ -18,9 +18,11 @@ from greedyexp.algorithms.forward_settings import (
     Ratio,
     Ridge,
     Scored,
+    StopRule,
     check,
     needs,
 )
+from greedyexp.algorithms.forward_thresholds import threshold_of_theorem
 from greedyexp.algorithms.limits import enforce
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -28,10 +30,14 @@ from greedyexp.registry import algorithm
 
 
 def theory_grid(
-    problem: Problem, *, loss, ridge, intercept, judge, prune, **_
+    problem: Problem, *, loss, ridge, intercept, judge, prune, backward_ratio, stop, **_
 ) -> dict[str, np.ndarray]:
-    """delta = Q(b) - min Q(b + a e_j) over a and j, b the minimiser on the true support."""
+    """delta that leaves nothing to gain at the best fit on the true support, or of Theorem 1."""
     model = Model(loss, ridge, intercept)
+    if stop == "theorem":
+        rule = Gain if judge == "coordinate" else RefitGain
+        delta = threshold_of_theorem(problem, model, rule, ratio=backward_ratio)
+        return {"delta": np.array([delta])}
     delta = goodness_of_truth(problem, model, gain_judge(judge, prune))
     return {"delta": np.array([delta])}
 
@@ -58,6 +64,7 @@ def foba_obj(
     judge: Scored = "coordinate",
     prune: Prune = True,
     backward_ratio: Ratio = 0.5,
+    stop: StopRule = "optimum",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Forward-backward greedy selection that takes the feature with the largest gain.
@@ -97,6 +104,8 @@ def foba_obj(
         The bounds are of the ``logistic`` loss; gains of the others are computed all the same.
     backward_ratio : float in (0, 1]
         The paper has 1/2.
+    stop : {"optimum", "theorem"}
+        Which delta tuning by theory prescribes; of no effect otherwise.
     grid : dict with one array, optional
         ``max_features``, ``max_groups`` or ``delta``: return one estimate for each of its values,
         which then stand for that limit; the other limits stay.
@@ -123,7 +132,9 @@ def foba_obj(
 
     *Theory* prescribes delta = Q(b) - min Q(b + a e_j) over a and j outside the true support, at
     the minimiser b on it, as in the paper's experiments, and a millionth more: a run that comes to
-    that support ends there.
+    that support ends there. With ``stop: theorem`` it is 4 rho_+(1) / rho_-^2 times the square of
+    max |grad_j Q(b)| (Theorem 1), rho_- measured on the union of the true support and that of the
+    estimate, which is what bounds the errors of the estimate (Theorem 4).
 
     References
     ----------

@@ -39,6 +39,10 @@ Scored = Annotated[
     Field(description="whether others stay as they are when a feature is judged"),
 ]
 Prune = Annotated[bool, Field(description="leave out features that a bound shows cannot gain most")]
+StopRule = Annotated[
+    Literal["optimum", "theorem"],
+    Field(description="where tuning by theory ends: at the best fit on the truth, or by theorem"),
+]
 Unit = Annotated[
     Literal["feature", "group"], Field(description="what a step takes: a coefficient or a row")
 ]
