@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from greedyexp.errors import ConfigError, DataError
-from greedyexp.losses.binding import LOSSES, bind
+from greedyexp.losses.binding import KINDS, bind
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.squared import SquaredLoss
@@ -21,7 +21,7 @@ def chained(y=INDICATORS, chains=(5, 7), designs=None):
 
 def test_each_name_makes_its_loss():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    made = [bind(name, chained() if name == "crf" else as_problem(X, y)) for name in LOSSES]
+    made = [bind(name, chained() if name == "crf" else as_problem(X, y)) for name in KINDS]
     assert [type(loss) for loss in made] == [SquaredLoss, LogisticLoss, CrfLoss]
 
 

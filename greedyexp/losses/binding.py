@@ -2,16 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import ConfigError, DataError, UserError
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problem import Problem
 
-LOSSES = ("squared", "logistic", "crf")
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known of a loss before there are data.
+
+    Parameters
+    ----------
+    name : str
+    build : callable
+        From a problem and the keywords ridge and intercept to the loss.
+    traits : tuple of str
+        What data must have.
+    intercept : bool
+        Whether there can be one.
+    per_class : bool
+        Whether tasks are classes, for each of which every feature has a coefficient. Another loss
+        takes one task.
+    """
+
+    name: str
+    build: Callable[..., Loss]
+    traits: tuple[str, ...] = ()
+    intercept: bool = True
+    per_class: bool = False
+
+    def refusal(self, *, n_tasks: int, intercept: bool) -> UserError | None:
+        """The error when data of so many tasks, or an intercept, cannot be; None when they can."""
+        if intercept and not self.intercept:
+            return ConfigError(
+                f"the {self.name} loss has no intercept.", remedy="Leave intercept out."
+            )
+        if n_tasks > 1 and not self.per_class:
+            return DataError(
+                f"the {self.name} loss takes one response, but the data have {n_tasks}.",
+                remedy="Give one of them.",
+            )
+        return None
 
 
 def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = False) -> Loss:
@@ -34,23 +73,28 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     DataError
         When the loss cannot be that of these responses, tasks or chains.
     """
-    if name not in LOSSES:
-        raise ConfigError(f"there is no loss named '{name}'.", remedy=f"Use {', '.join(LOSSES)}.")
+    if name not in KINDS:
+        raise ConfigError(f"there is no loss named '{name}'.", remedy=f"Use {', '.join(KINDS)}.")
     if not (np.isfinite(ridge) and ridge >= 0):
         raise ConfigError(f"ridge must be a number >= 0, but is {ridge!r}.")
-    if name == "crf":
-        if intercept:
-            raise ConfigError("the crf loss has no intercept.", remedy="Leave intercept out.")
-        labels, chains = _words(problem)
-        return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
-    if problem.n_tasks > 1:
-        raise DataError(
-            f"the {name} loss takes one response, but the data have {problem.n_tasks}.",
-            remedy="Give one of them.",
-        )
-    if name == "squared":
-        return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
+    kind = KINDS[name]
+    refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
+    if refusal is not None:
+        raise refusal
+    return kind.build(problem, ridge=ridge, intercept=intercept)
+
+
+def _squared(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
+    return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
+
+
+def _logistic(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
     return LogisticLoss(problem.X[0], _signs(problem.y[0]), ridge=ridge, intercept=intercept)
+
+
+def _crf(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
+    labels, chains = _words(problem)
+    return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
 
 
 def _signs(y: np.ndarray) -> np.ndarray:
@@ -85,3 +129,13 @@ def _words(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
             remedy="Give responses that are 1 where a word is of the class and 0 elsewhere.",
         )
     return indicators.argmax(axis=0), problem.chains
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("squared", _squared),
+        Kind("logistic", _logistic),
+        Kind("crf", _crf, traits=("chains",), intercept=False, per_class=True),
+    )
+}
