@@ -9,8 +9,8 @@ from selection_frames import SENSORS, context, failed, selection
 from greedyexp.errors import ConfigError
 from greedyexp.experiment import load
 from greedyexp.report.tabulate import write_table
-from greedyexp.tables.chosen import chosen
 from greedyexp.tables.comparison import comparison
+from greedyexp.tables.used_features import used_features
 
 SHOWN = {"row": "size", "metrics": ["error", "objective"]}
 
@@ -81,7 +81,7 @@ def test_a_failure_among_several_replicates_is_counted():
 
 def test_shares_of_replicates_that_use_a_feature(tmp_path):
     frame = selection(trials=5)
-    table = chosen(frame, context(trials=5))
+    table = used_features(frame, context(trials=5))
     assert list(table.columns) == [
         "feature",
         *("FoBa-gdt, 2", "FoBa-gdt, 3", "FoBa-obj, 2", "FoBa-obj, 3"),
@@ -95,7 +95,7 @@ def test_shares_of_replicates_that_use_a_feature(tmp_path):
     totals = [sum(cell.value for cell in row[1:]) for row in table.itertuples(index=False)]
     assert totals == sorted(totals, reverse=True)
     assert "shares of 5 replicates" in text_of(table, tmp_path)
-    short = chosen(frame, context(trials=5), sizes=[3], most=1)
+    short = used_features(frame, context(trials=5), sizes=[3], most=1)
     assert short["feature"].tolist()[0] in SENSORS
     assert len(short) == 1
     assert "Left out: 3 features" in " ".join(short.attrs["notes"])
@@ -103,7 +103,7 @@ def test_shares_of_replicates_that_use_a_feature(tmp_path):
 
 def test_one_replicate_is_a_list_of_names(tmp_path):
     frame = selection(trials=1)
-    table = chosen(frame, context(trials=1))
+    table = used_features(frame, context(trials=1))
     assert table[["algorithm", "size"]].to_numpy().tolist() == [
         ["FoBa-gdt", "2"],
         ["FoBa-gdt", "3"],
@@ -122,7 +122,7 @@ def test_one_replicate_is_a_list_of_names(tmp_path):
 def test_numbered_features_are_whole_numbers():
     frame = selection(trials=1)
     numbers = frame["feature"].map({name: float(i) for i, name in enumerate(SENSORS)})
-    table = chosen(frame.assign(feature=numbers), context(trials=1), sizes=[3])
+    table = used_features(frame.assign(feature=numbers), context(trials=1), sizes=[3])
     assert "." not in "".join(table["features"])
 
 
@@ -141,4 +141,4 @@ def test_a_size_is_an_axis_but_not_a_metric():
     with pytest.raises(ConfigError, match="apart by 'reached'"):
         load({**settings, "tables": [wrong]})
     with pytest.raises(ConfigError, match="reads a column 'used'"):
-        load({**settings, "tables": ["chosen"]})
+        load({**settings, "tables": ["used_features"]})

@@ -9,10 +9,11 @@ from matplotlib.lines import Line2D
 
 from greedyexp.figures.panels import Panels, wrapped
 from greedyexp.figures.style import MARKERS, assign, shades
-from greedyexp.frames import selections
-from greedyexp.frames.choosing import Where, chosen, chosen_text
+from greedyexp.frames import selection
+from greedyexp.frames.comparison import averages_text
 from greedyexp.frames.context import Context
-from greedyexp.frames.selections import Sizes, class_names, remarks
+from greedyexp.frames.selection import Sizes, class_names, remarks
+from greedyexp.frames.where import Where, rows_where, where_text
 from greedyexp.registry import figure
 
 
@@ -34,13 +35,11 @@ def class_errors(
     Classes stand as the data list them, each with its share of these rows. Bars are 95% t
     intervals; with one replicate there are none.
     """
-    frame = chosen(frame, where)
-    table = selections.class_errors(frame, context, sizes)
+    frame = rows_where(frame, where)
+    table = selection.class_errors(frame, context, sizes)
     names = class_names(frame, table)
     places = {name: place for place, name in enumerate(names)}
-    present = list(table["algorithm"].unique())
-    labels = [label for label in context.algorithms if label in present]
-    labels += sorted(set(present) - set(labels))
+    labels = context.in_order("algorithm", sorted(table["algorithm"].unique()))
     titles = context.titled(labels)
     levels = sorted(table["size"].unique())
     looks = {
@@ -61,8 +60,9 @@ def class_errors(
         _draw(axis, table[table["algorithm"] == label], places, looks)
     panels.label("test error of the class", "")
     panels.legend([Line2D([], [], label=f"size {size}", **look) for size, look in looks.items()])
-    told = chosen_text(where)
-    panels.note([*([f"{told}."] if told else []), *remarks(frame, context, table["replicates"])])
+    told = where_text(where)
+    said = remarks(frame, context, averages_text(table["replicates"], context))
+    panels.note([*([f"{told}."] if told else []), *said])
     return panels.figure
 
 

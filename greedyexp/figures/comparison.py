@@ -16,29 +16,25 @@ from greedyexp.figures.axes import log_ticks, number_texts
 from greedyexp.figures.intervals import draw_interval, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.panels import Panels, wrapped
-from greedyexp.frames.choosing import ASKED, Where, chosen, chosen_text
-from greedyexp.frames.comparison import Metrics, Published, compare, remarks, styles
+from greedyexp.frames.comparison import Metrics, Published, apart_of, compare, remarks, styles
 from greedyexp.frames.context import Context
 from greedyexp.frames.labels import axis_label, number
+from greedyexp.frames.where import Where, rows_where, where_text
 from greedyexp.registry import figure
 
 # Large rings, so that they show around a mean that equals them.
 _PUBLISHED = {"linestyle": "none", "markerfacecolor": "none", "markersize": 7, "zorder": 3}
-
-
 # More ticks than this are thinned out, and markers made smaller.
 _MOST_TICKS = 10
-
-
-def _apart(*, row, **_) -> list[str]:
-    return [row] if row not in ASKED else []
 
 
 def _columns(*, row, metrics, where=(), **_) -> list[str]:
     return [row, *metrics, *where]
 
 
-@figure("comparison", title="Comparison", columns=_columns, apart=_apart, by_algorithm="published")
+@figure(
+    "comparison", title="Comparison", columns=_columns, apart=apart_of, by_algorithm="published"
+)
 def comparison(
     frame: pd.DataFrame,
     context: Context,
@@ -55,7 +51,7 @@ def comparison(
     counted below. With one replicate, as where the data are fixed, there are no bars.
     """
     shown = styles(metrics)
-    frame = chosen(frame, where)
+    frame = rows_where(frame, where)
     table = compare(frame, context, row=row, metrics=shown, published=published)
     looks = Looks(table, ["algorithm"])
     # Even steps: values such as 10, 20, 40 would otherwise crowd at one end.
@@ -74,7 +70,7 @@ def comparison(
     if table["published"].notna().any():
         handles.append(Line2D([], [], color="0.3", marker="o", label="published", **_PUBLISHED))
     panels.legend(handles)
-    told = chosen_text(where)
+    told = where_text(where)
     panels.note([*([f"{told}."] if told else []), *remarks(frame, context, table)])
     return panels.figure
 

@@ -48,6 +48,15 @@ Published = Annotated[
 ]
 
 
+# Keys of a protocol that the experiment asks for before the run, and so may name as an axis.
+_ASKED = ("size",)
+
+
+def apart_of(*, row: str, **_) -> list[str]:
+    """Columns that tell rows apart and so must be known before the run: none or the row column."""
+    return [] if row in _ASKED else [row]
+
+
 def styles(metrics: Metrics) -> dict[str, MetricStyle]:
     """The style of each metric, in the order asked for."""
     if isinstance(metrics, Mapping):
@@ -94,9 +103,7 @@ def compare(
             raise ConfigError(f"column '{metric}' is not a number.", remedy="Name a metric.")
     _refuse_unknown(published, metrics)
     frame, _ = told_apart(_of_one_kind(frame, list(metrics)), context, row)
-    present = set(frame["algorithm"])
-    labels = [label for label in context.algorithms if label in present]
-    labels += sorted(present - set(labels))
+    labels = context.in_order("algorithm", sorted(frame["algorithm"].unique()))
     cells = []
     for level in sorted(frame[row].dropna().unique()):
         for metric, style in metrics.items():

@@ -7,24 +7,28 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.frames.choosing import ASKED, Where, chosen
-from greedyexp.frames.comparison import Metrics, Published, compare, remarks, single, styles
+from greedyexp.frames.comparison import (
+    Metrics,
+    Published,
+    apart_of,
+    compare,
+    remarks,
+    single,
+    styles,
+)
 from greedyexp.frames.context import Context
 from greedyexp.frames.labels import letter, number
+from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import table
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
-
-
-def _apart(*, row, **_) -> list[str]:
-    return [row] if row not in ASKED else []
 
 
 def _columns(*, row, metrics, where=(), **_) -> list[str]:
     return [row, *metrics, *where]
 
 
-@table("comparison", title="Comparison", columns=_columns, apart=_apart, by_algorithm="published")
+@table("comparison", title="Comparison", columns=_columns, apart=apart_of, by_algorithm="published")
 def comparison(
     frame: pd.DataFrame,
     context: Context,
@@ -42,7 +46,7 @@ def comparison(
     are counted below. With one replicate, as where the data are fixed, a cell is its number.
     """
     shown = styles(metrics)
-    frame = chosen(frame, where)
+    frame = rows_where(frame, where)
     numbers = compare(frame, context, row=row, metrics=shown, published=published)
     heading = letter(row)
     labels = list(numbers["algorithm"].unique())

@@ -10,12 +10,12 @@ import pandas as pd
 from pydantic import Field
 
 from greedyexp.errors import ConfigError, did_you_mean
-from greedyexp.frames.choosing import ASKED, Where, chosen
-from greedyexp.frames.comparison import MetricStyle, compare, remarks, single
+from greedyexp.frames.comparison import MetricStyle, apart_of, compare, remarks, single
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import FAILED
 from greedyexp.frames.labels import letter, number
 from greedyexp.frames.records import identity, replicates, told_apart
+from greedyexp.frames.where import Where, rows_where
 from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.registry import table
 from greedyexp.stats.means import fieller
@@ -30,15 +30,11 @@ Seconds = Annotated[
 ]
 
 
-def _apart(*, row, **_) -> list[str]:
-    return [row] if row not in ASKED else []
-
-
 def _columns(*, row, where=(), **_) -> list[str]:
     return [row, _SECONDS, *where]
 
 
-@table("timing", title="Seconds", columns=_columns, apart=_apart, by_algorithm="published")
+@table("timing", title="Seconds", columns=_columns, apart=apart_of, by_algorithm="published")
 def timing(
     frame: pd.DataFrame,
     context: Context,
@@ -55,7 +51,7 @@ def timing(
     mean seconds of ``base``, with Fieller's interval over the data sets that both have seconds of.
     In brackets stand the printed seconds and their ratio.
     """
-    frame = chosen(replicates(frame) if "record" in frame.columns else frame, where)
+    frame = rows_where(replicates(frame) if "record" in frame.columns else frame, where)
     means = compare(
         frame,
         context,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from greedyexp.frames.choosing import chosen_text
+from greedyexp.frames.where import where_text
 
 Title = Annotated[str, Field(description="caption; the name of the table and its rows when empty")]
 
@@ -23,5 +23,5 @@ def titled(part: str, title: str, where: Mapping) -> str:
         May be empty.
     where : mapping of column to value or list of values
     """
-    told = chosen_text(where)
+    told = where_text(where)
     return title or (f"{part}, {told}" if told else part)

@@ -7,11 +7,11 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.frames.choosing import Where
-from greedyexp.frames.choosing import chosen as chosen_rows
+from greedyexp.frames import selection
 from greedyexp.frames.comparison import single
 from greedyexp.frames.context import Context
-from greedyexp.frames.selections import Sizes, remarks, used_features
+from greedyexp.frames.selection import Sizes, remarks, shares_text
+from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import table
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
@@ -21,8 +21,8 @@ def _columns(*, where=(), **_) -> list[str]:
     return ["used", *where]
 
 
-@table("chosen", title="Chosen features", columns=_columns, apart=lambda **_: [])
-def chosen(
+@table("used_features", title="Features in use", columns=_columns, apart=lambda **_: [])
+def used_features(
     frame: pd.DataFrame,
     context: Context,
     *,
@@ -36,11 +36,10 @@ def chosen(
     With several replicates one row for each feature that any of them uses, the most used first,
     and in one column for each algorithm and size the share of replicates that use it.
     """
-    frame = chosen_rows(frame, where)
-    used = used_features(frame, sizes)
-    present = used["algorithm"].unique()
-    labels = [label for label in context.algorithms if label in present]
-    titles = context.titled([*labels, *sorted(set(present) - set(labels))])
+    frame = rows_where(frame, where)
+    used = selection.used_features(frame, sizes)
+    labels = context.in_order("algorithm", sorted(used["algorithm"].unique()))
+    titles = context.titled(labels)
     if single(context):
         result = _lists(used, titles)
         said = []
@@ -48,12 +47,10 @@ def chosen(
         result, left = _shares(used, titles, most)
         said = ["Each number is the share of replicates that use the feature."]
         said += [f"Left out: {left} features that are used less."] if left else []
-    # Shares have no t intervals.
-    origin, *others = remarks(frame, context, used["replicates"])
-    origin = origin.replace("means over", "shares of").replace(" with 95% t intervals", "")
+    origin, *others = remarks(frame, context, shares_text(used["replicates"], context))
     result.attrs |= {
         "notes": [origin, *said, *others],
-        "title": titled("Chosen features", title, where),
+        "title": titled("Features in use", title, where),
     }
     return result
 

@@ -12,16 +12,15 @@ from pydantic import Field
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames.counts import FAILED, require_columns
 from greedyexp.frames.labels import levels_text
+from greedyexp.frames.records import identity
 
 # A parameter of figures and tables.
 Where = Annotated[
     dict[str, Any], Field(description="column: value or list of values; the rows to show")
 ]
-# Keys of a protocol that the experiment asks for before the run, and so may name as an axis.
-ASKED = ("size",)
 
 
-def chosen(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """The rows with given values.
 
     A replicate that failed has no value in what the protocol gives. It stays, so that failures are
@@ -38,7 +37,7 @@ def chosen(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
         When a column is missing or no row is chosen.
     """
     require_columns(frame, list(where))
-    given = set(frame.columns[frame.columns.get_loc("status") :])
+    told = identity(frame)
     failed = frame["status"].isin(FAILED)
     for name, wanted in where.items():
         wanted = wanted if isinstance(wanted, list) else [wanted]
@@ -49,13 +48,13 @@ def chosen(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
                 f"no row has {name} = {' or '.join(map(str, wanted))}.",
                 remedy=did_you_mean(str(wanted[0]), levels) if wanted and levels else None,
             )
-        if name in given:
+        if name not in told:
             keep |= failed & frame[name].isna()
         frame, failed = frame[keep], failed[keep]
     return frame
 
 
-def chosen_text(where: Mapping[str, Any]) -> str:
+def where_text(where: Mapping[str, Any]) -> str:
     """The choice in words; empty when there is none."""
     told = {name: value for name, value in where.items() if name != "record"}
     return levels_text(

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from greedyexp.errors import ConfigError
 from greedyexp.frames import notes
-from greedyexp.frames.comparison import averages_text, single
+from greedyexp.frames.comparison import single
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import FAILED, UNPROVED, require_numeric
 from greedyexp.frames.labels import number
@@ -90,9 +90,16 @@ def used_features(frame: pd.DataFrame, sizes: Sequence[int]) -> pd.DataFrame:
     return table.assign(size=table["size"].astype(int), feature=table["feature"].map(_word))
 
 
-def remarks(frame: pd.DataFrame, context: Context, counts: pd.Series) -> list[str]:
-    """Where the numbers come from, and what is not in them."""
-    lines = [f"{notes.origin(context)}: {averages_text(counts, context)}."]
+def shares_text(counts: pd.Series, context: Context) -> str:
+    """What the numbers of a table of features are: shares of replicates, or those of one."""
+    if single(context):
+        return "one replicate"
+    return f"shares of {notes.count_text(counts.min(), counts.max())} replicates"
+
+
+def remarks(frame: pd.DataFrame, context: Context, numbers: str) -> list[str]:
+    """Where the numbers come from, what they are in words, and what is not in them."""
+    lines = [f"{notes.origin(context)}: {numbers}."]
     status = replicates(frame)["status"]
     if status.isin(FAILED).any():
         lines.append(f"Failed replicates, left out: {status.isin(FAILED).sum()} of {len(status)}.")
