@@ -7,14 +7,10 @@ defaults a user sees. Nothing here imports numpy, so that ``greedyexp --help`` s
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import inspect
 import pkgutil
-import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from greedyexp.errors import ConfigError, PluginError, did_you_mean
 from greedyexp.part import Part
@@ -364,52 +360,3 @@ def parts(kind: str) -> dict[str, Part]:
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_PARTS[kind].items()))
-
-
-def load_plugins(paths: Iterable[str | Path]) -> None:
-    """Import the named Python files and every installed ``greedyexp.plugins`` entry point.
-
-    Raises
-    ------
-    PluginError
-        When a file is missing or raises on import.
-    """
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group="greedyexp.plugins"):
-        _guarded(entry.load, f"plugin '{entry.name}' ({entry.value})")
-    for path in paths:
-        _load_file(Path(path).resolve())
-
-
-def _load_file(path: Path) -> None:
-    if not path.is_file():
-        raise PluginError("there is no such plugin file.", place=str(path))
-    # The contents are part of the name, so that a file edited in a long session is loaded anew.
-    identity = str(path).encode() + path.read_bytes()
-    name = "greedyexp_plugin_" + hashlib.sha256(identity).hexdigest()[:16]
-    if name in sys.modules:
-        return
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise PluginError("a plugin must be a Python file (.py).", place=str(path))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        _guarded(lambda: spec.loader.exec_module(module), str(path))
-    except PluginError:
-        del sys.modules[name]
-        raise
-
-
-def _guarded(action: Callable[[], object], place: str) -> None:
-    try:
-        action()
-    except PluginError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise PluginError(
-            f"the plugin raised {type(error).__name__} on import: {error}.",
-            place=place,
-            remedy="Mend the plugin; --traceback shows where it failed.",
-        ) from error

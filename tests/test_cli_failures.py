@@ -10,7 +10,7 @@ import click
 import pytest
 from cli_process import environment
 
-from greedyexp import registry
+from greedyexp import plugins
 from greedyexp.cli import failures, main
 from greedyexp.errors import StorageError
 
@@ -28,7 +28,7 @@ def test_an_exception_is_one_sentence_and_an_exit_code(monkeypatch, capsys, erro
     def fail(paths):
         raise error
 
-    monkeypatch.setattr(registry, "load_plugins", fail)
+    monkeypatch.setattr(plugins, "load_plugins", fail)
     assert main(["list"]) == code
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -57,7 +57,7 @@ def test_traceback_is_shown_when_asked_for(monkeypatch, capsys, arguments):
     def fail(paths):
         raise ValueError("boom")
 
-    monkeypatch.setattr(registry, "load_plugins", fail)
+    monkeypatch.setattr(plugins, "load_plugins", fail)
     assert main(arguments) == 70
     lines = capsys.readouterr().err.strip().splitlines()
     assert lines[0] == "Traceback (most recent call last):"

@@ -9,6 +9,7 @@ from kept_registry import kept_registry
 
 from greedyexp import registry
 from greedyexp.errors import ConfigError, PluginError, did_you_mean
+from greedyexp.plugins import load_plugins
 
 PLUGIN = """
 from greedyexp import algorithm
@@ -40,21 +41,21 @@ def write(path: Path, text: str) -> Path:
 
 def test_a_plugin_file_registers_its_parts_and_an_edit_counts(tmp_path):
     file = write(tmp_path / "mine.py", PLUGIN.format(name="mine", k=1))
-    registry.load_plugins([file])
+    load_plugins([file])
     part = registry.find("algorithm", "mine")
     assert part.parameters().k == 1
     assert part.summary == "First line."
     write(file, PLUGIN.format(name="mine", k=2))
-    registry.load_plugins([file])
+    load_plugins([file])
     assert registry.find("algorithm", "mine").parameters().k == 2
 
 
 def test_two_parts_of_one_name_are_refused(tmp_path):
-    registry.load_plugins([write(tmp_path / "a.py", PLUGIN.format(name="same", k=1))])
+    load_plugins([write(tmp_path / "a.py", PLUGIN.format(name="same", k=1))])
     with pytest.raises(PluginError, match="algorithm 'same' exists already"):
-        registry.load_plugins([write(tmp_path / "b.py", PLUGIN.format(name="same", k=1))])
+        load_plugins([write(tmp_path / "b.py", PLUGIN.format(name="same", k=1))])
     with pytest.raises(PluginError, match="algorithm 'lasso' exists already"):
-        registry.load_plugins([write(tmp_path / "c.py", PLUGIN.format(name="lasso", k=1))])
+        load_plugins([write(tmp_path / "c.py", PLUGIN.format(name="lasso", k=1))])
 
 
 @pytest.mark.parametrize(
@@ -74,18 +75,18 @@ def test_two_parts_of_one_name_are_refused(tmp_path):
 def test_a_plugin_that_cannot_be_imported_says_why(tmp_path, text, words):
     file = write(tmp_path / "bad.py", text)
     with pytest.raises(PluginError, match=words) as caught:
-        registry.load_plugins([file])
+        load_plugins([file])
     assert "bad.py" in str(caught.value)
 
 
 def test_a_metric_may_have_arguments_with_defaults(tmp_path):
-    registry.load_plugins([write(tmp_path / "m.py", METRIC.format(argument="order: int = 2"))])
+    load_plugins([write(tmp_path / "m.py", METRIC.format(argument="order: int = 2"))])
     assert registry.find("metric", "y").name == "y"
 
 
 def test_missing_plugins_and_unknown_names(tmp_path):
     with pytest.raises(PluginError, match="no such plugin file"):
-        registry.load_plugins([tmp_path / "absent.py"])
+        load_plugins([tmp_path / "absent.py"])
     with pytest.raises(
         ConfigError, match=r"no generator named 'gausian'\. Did you mean 'gaussian'"
     ):
@@ -103,7 +104,7 @@ def test_installed_packages_offer_parts_by_entry_point(tmp_path):
     write(site / "offered.py", PLUGIN.format(name="offered", k=3))
     command = (
         f"import sys; sys.path.insert(0, {str(site)!r});"
-        "from greedyexp import registry; registry.load_plugins([]);"
+        "from greedyexp import plugins, registry; plugins.load_plugins([]);"
         "print(registry.find('algorithm', 'offered').parameters().k)"
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
@@ -119,4 +120,4 @@ def test_remedies_stay_short():
 
 def test_a_plugin_that_leaves_python_on_import_is_refused(tmp_path):
     with pytest.raises(PluginError, match="raised SystemExit on import"):
-        registry.load_plugins([write(tmp_path / "leaves.py", "import sys; sys.exit(0)")])
+        load_plugins([write(tmp_path / "leaves.py", "import sys; sys.exit(0)")])

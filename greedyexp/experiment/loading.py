@@ -42,8 +42,9 @@ from greedyexp.experiment.settings import (
 from greedyexp.experiment.trials import AdaptiveTrials, mistakes_in
 from greedyexp.experiment.where import Choice, Values, values_of
 from greedyexp.experiment.yaml_source import read_file
+from greedyexp.plugins import load_plugins
 from greedyexp.protocols.measured import Measured
-from greedyexp.registry import Part, load_plugins
+from greedyexp.registry import Part
 
 _AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit")
 

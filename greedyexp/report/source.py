@@ -16,6 +16,7 @@ from greedyexp.errors import StorageError
 from greedyexp.frames.context import Context
 from greedyexp.frames.entries import entries, entry_of
 from greedyexp.frames.records import replicates
+from greedyexp.plugins import load_plugins
 from greedyexp.protocols.outcome import Status
 from greedyexp.report.folders import AGAIN, read_frame, table_of
 from greedyexp.report.outline import refuse_damaged
@@ -60,7 +61,7 @@ def read_source(folder: Path) -> Source:
     table = table_of(folder)
     if table is None:
         raise StorageError("there is no table to read.", place=str(folder))
-    registry.load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
+    load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
     frame = read_frame(table)
     _refuse_damaged_table(frame, table)
     part = _part_of_run(folder, frame)

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from greedyexp import registry
 from greedyexp.errors import PluginError
+from greedyexp.plugins import load_plugins
 from greedyexp.problem import Problem
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
@@ -93,7 +94,7 @@ class Bench:
     """
 
     def __init__(self, work: Work, watch: Watch | None = None):
-        registry.load_plugins(path for path, _ in work.plugins)
+        load_plugins(path for path, _ in work.plugins)
         for path, version in work.plugins:
             if _version(path) != version:
                 raise PluginError(

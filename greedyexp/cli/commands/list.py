@@ -21,7 +21,7 @@ KINDS = (
 @options.shared
 def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
     """List the parts, data sets or configs of one KIND; all of them without it."""
-    from greedyexp.registry import load_plugins
+    from greedyexp.plugins import load_plugins
 
     load_plugins(plugin_files)
     if kind is not None:

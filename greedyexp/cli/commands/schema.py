@@ -15,7 +15,7 @@ def command(plugin_files) -> None:
     import json
 
     from greedyexp import experiment
-    from greedyexp.registry import load_plugins
+    from greedyexp.plugins import load_plugins
 
     load_plugins(plugin_files)
     click.echo(json.dumps(experiment.json_schema(), indent=2))

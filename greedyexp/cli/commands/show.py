@@ -22,8 +22,9 @@ def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     from greedyexp import registry
     from greedyexp.datasets import catalogue
     from greedyexp.errors import ConfigError, did_you_mean
+    from greedyexp.plugins import load_plugins
 
-    registry.load_plugins(plugin_files)
+    load_plugins(plugin_files)
     known = {kind: registry.parts(kind) for kind in registry.PACKAGES}
     configs, datasets = shipped.configs(), catalogue.known()
     found = [parts[name] for parts in known.values() if name in parts]
