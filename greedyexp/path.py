@@ -50,6 +50,12 @@ class Path:
     def __len__(self) -> int:
         return len(self.coef)
 
+    @property
+    def params(self) -> np.ndarray:
+        """Each estimate as ``loss`` takes it, (m, p r + q)."""
+        coef = self.coef.reshape(len(self), -1)
+        return coef if self.dense is None else np.column_stack([coef, self.dense])
+
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
         """The estimates at these places, in this order, with what is known of them."""
         index = np.asarray(index)

@@ -44,7 +44,24 @@ def test_the_higher_of_two_values_stands_for_one(values):
     given = bind("logistic", as_problem(X, np.where(high, values[1], values[0])))
     b = np.array([1.0, -2.0, 0.5])
     margins = np.where(high, 1, -1) * (X @ b)
-    assert given.value(b) == pytest.approx(np.log1p(np.exp(-margins)).mean())
+    losses = np.log1p(np.exp(-margins))
+    assert given.value(b) == pytest.approx(losses.mean())
+    y = np.where(high[:5], values[1], values[0])
+    np.testing.assert_allclose(given.row_losses(X[:5], y, np.array([b, 0 * b]))[0], losses[:5])
+
+
+def test_an_intercept_is_part_of_what_other_rows_are_predicted():
+    y = np.where(X[:, 0] > 0, 1.0, 0.0)
+    loss = bind("logistic", as_problem(X, y), ridge=0.5, intercept=True)
+    b = np.array([0.3, -1.0, 2.0, 0.7])
+    expected = np.log1p(np.exp(np.where(y > 0, -1, 1) * (X @ b[:3] + 0.7)))
+    np.testing.assert_allclose(loss.row_losses(X, y, b[None]), expected[None])
+
+
+def test_words_of_a_chain_are_not_judged_one_by_one():
+    loss = bind("crf", chained())
+    with pytest.raises(DataError, match="not one of single rows"):
+        loss.row_losses(X, LABELS, np.zeros((1, 24)))
 
 
 def test_words_have_the_class_whose_response_is_one():

@@ -357,3 +357,30 @@ def test_small_integer_designs(draw):
                 fit.refit_removal_costs(), slow.refit_costs(fit.support), atol=1e-10
             )
         assert fit.converged
+
+
+@KINDS
+def test_strong_convexity_is_that_of_the_profile_over_the_intercept(ridge, intercept):
+    X, y = data(21, n=9)
+    loss = SquaredLoss(X, y, ridge=ridge, intercept=intercept)
+    support = [11, 0, 8, 20]
+    atoms = np.column_stack([X[:, support], np.ones((9, int(intercept)))])
+    penalty = np.diag([ridge] * 4 + [0.0] * intercept)
+    inverse = np.linalg.inv(atoms.T @ atoms / 9 + penalty)
+    expected = 1.0 / np.linalg.eigvalsh(inverse[:4, :4])[-1]
+    assert loss.strong_convexity(support) == pytest.approx(expected, rel=1e-9)
+    assert loss.strong_convexity(range(8, 18 - intercept)) == ridge
+    assert loss.strong_convexity(range(8, 17 - intercept)) > ridge
+    assert loss.strong_convexity([]) == np.inf
+
+
+@KINDS
+def test_losses_of_other_rows_are_squared_residuals(ridge, intercept):
+    X, y = data(22)
+    loss = SquaredLoss(X[:30], y[:30], ridge=ridge, intercept=intercept)
+    params = np.random.default_rng(23).standard_normal((3, 25 + intercept))
+    for rows in (X[30:], sparse.csr_array(X[30:])):
+        found = loss.row_losses(rows, y[30:], params)
+        for one, b in zip(found, params, strict=True):
+            residual = y[30:] - X[30:] @ b[:25] - b[25:].sum()
+            np.testing.assert_allclose(one, residual**2, rtol=1e-10)

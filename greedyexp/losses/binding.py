@@ -89,7 +89,9 @@ def _squared(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
 
 
 def _logistic(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
-    return LogisticLoss(problem.X[0], _signs(problem.y[0]), ridge=ridge, intercept=intercept)
+    y = problem.y[0]
+    values = _two_values(y)
+    return LogisticLoss(problem.X[0], y, ridge=ridge, intercept=intercept, values=values)
 
 
 def _crf(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
@@ -97,8 +99,8 @@ def _crf(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
     return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
 
 
-def _signs(y: np.ndarray) -> np.ndarray:
-    """-1 for the lower of two values and 1 for the higher."""
+def _two_values(y: np.ndarray) -> tuple[float, float]:
+    """The lower and the higher of two values."""
     values = np.unique(y)
     if len(values) == 1:
         raise DataError(
@@ -110,7 +112,7 @@ def _signs(y: np.ndarray) -> np.ndarray:
             f"the responses have {len(values)} values: the logistic loss takes two.",
             remedy="Give the labels of two classes, or use the squared loss.",
         )
-    return np.where(y == values[1], 1.0, -1.0)
+    return float(values[0]), float(values[1])
 
 
 def _words(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

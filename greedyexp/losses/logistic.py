@@ -23,11 +23,13 @@ class LogisticLoss(Loss):
     ----------
     X : array (n, p) or sparse array
     y : array (n,)
-        Labels -1 and 1.
+        Labels, the two ``values``.
     ridge : float >= 0
         Weight of the squared selectable coefficients.
     intercept : bool
         Whether there is a c: a dense coefficient, without a ridge. Otherwise c = 0.
+    values : pair of float
+        What stands for -1 and for 1.
 
     Notes
     -----
@@ -38,8 +40,17 @@ class LogisticLoss(Loss):
     combination of them is nonnegative on one class, nonpositive on the other and not zero.
     """
 
-    def __init__(self, X, y: np.ndarray, *, ridge: float = 0.0, intercept: bool = False):
-        self.labels = np.ascontiguousarray(y, dtype=np.float64)
+    def __init__(
+        self,
+        X,
+        y: np.ndarray,
+        *,
+        ridge: float = 0.0,
+        intercept: bool = False,
+        values: tuple[float, float] = (-1.0, 1.0),
+    ):
+        self.values = values
+        self.labels = self._signs(y)
         self.columns = SignedColumns(X, self.labels)
         self.shape = (self.columns.n_features, 1)
         self.n_dense = int(intercept)
@@ -107,6 +118,11 @@ class LogisticLoss(Loss):
         gradient = found.full_gradient
         return Restricted(found.params, found.value, gradient, found.converged, found.message)
 
+    def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
+        """log(1 + exp(-y (x b + c))), (m, n)."""
+        predicted = params[:, : self.size] @ X.T + params[:, self.size :].sum(axis=1)[:, None]
+        return np.logaddexp(0.0, -self._signs(y) * predicted)
+
     def fit(self) -> LogisticFit:
         fit = LogisticFit(self)
         if self._at_zero is not None:
@@ -117,6 +133,9 @@ class LogisticLoss(Loss):
         """How large a derivative may remain, given mean |values| of the columns."""
         finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), ROUNDING * sizes)
         return finest + TINY
+
+    def _signs(self, y: np.ndarray) -> np.ndarray:
+        return np.where(y == self.values[1], 1.0, -1.0)
 
     def _margins(self, params: np.ndarray) -> np.ndarray:
         margins = self.columns.sum_of(params[: self.size])

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from greedyexp.errors import DataError
+
 # Largest |gradient| over the free coefficients that a restricted minimiser may leave, relative to
 # ``Loss.scale``.
 TOLERANCE = 1e-10
@@ -80,6 +82,10 @@ class Loss(ABC):
     def gradient(self, params: np.ndarray) -> np.ndarray:
         """Gradient of Q, shape (d + q,)."""
 
+    def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        """Q and its gradient, in one pass where a loss has one."""
+        return self.value(params), self.gradient(params)
+
     @abstractmethod
     def curvature(self, params: np.ndarray) -> np.ndarray:
         """Second derivative of Q along each coordinate, shape (d + q,)."""
@@ -88,6 +94,14 @@ class Loss(ABC):
     @abstractmethod
     def smoothness(self) -> np.ndarray:
         """Upper bound of ``curvature`` over all params, shape (d + q,)."""
+
+    def strong_convexity(self, support: Sequence[int]) -> float:
+        """rho_- >= 0 between points whose selectable coefficients are in one support.
+
+        Q(b') >= Q(b) + <grad Q(b), b' - b> + rho_- / 2 ||b' - b||^2, with the best dense
+        coefficients of each. Of any loss its ridge is known to be one.
+        """
+        return self.ridge
 
     @abstractmethod
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,6 +127,28 @@ class Loss(ABC):
             without[index] = 0.0
             costs[place] = self.value(without) - value
         return costs
+
+    def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
+        """How badly each row of other data is predicted, without any penalty.
+
+        Parameters
+        ----------
+        X : array (n, p) or CSR array
+        y : array (n,)
+            Responses, coded as those fitted to.
+        params : array (m, d + q)
+            m estimates.
+
+        Returns
+        -------
+        array (m, n)
+
+        Raises
+        ------
+        DataError
+            When rows mean nothing alone.
+        """
+        raise DataError("this loss is not one of single rows.", remedy="Use tuning 'end'.")
 
     def fit(self) -> Fit:
         """The minimiser over no feature, ready to take some."""

@@ -72,6 +72,20 @@ class SquaredLoss(Loss):
         """The curvature itself, shape (p + q,)."""
         return self._curvature.copy()
 
+    def strong_convexity(self, support: Sequence[int]) -> float:
+        """The smallest eigenvalue of X_S^T X_S / n + ridge I, infinite for no column.
+
+        With an intercept X stands for the columns less their means. More columns than there are
+        rows (less one) depend on each other, which leaves the ridge.
+        """
+        support = np.asarray(support, dtype=np.int64)
+        if not len(support):
+            return np.inf
+        if len(support) > self.n_samples - self.n_dense:
+            return self.ridge
+        values = np.linalg.svd(self._data.columns(support), compute_uv=False)
+        return float(values[-1] ** 2 / self.n_samples + self.ridge)
+
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Steps -g_j / h_j and gains g_j^2 / (2 h_j), both (p,); zero for a zero column."""
         slope = self.gradient(params)[: self.size]
@@ -113,6 +127,11 @@ class SquaredLoss(Loss):
         columns = self.X[:, support]
         slope = self.ridge * own - columns.T @ self._residual(params) / self.n_samples
         return own * (0.5 * self._curvature[support] * own - slope)
+
+    def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
+        """Squared residuals, (m, n)."""
+        predicted = params[:, : self.size] @ X.T + params[:, self.size :].sum(axis=1)[:, None]
+        return (y - predicted) ** 2
 
     def fit(self) -> SquaredFit:
         """The fit without any feature, ready to take some."""

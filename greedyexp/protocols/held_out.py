@@ -6,16 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 
 
-def held_out_errors(fitted: Path, left: Problem, whole: Problem) -> Iterator[np.ndarray]:
-    """Mean loss on the rows left out of each task, without any penalty.
-
-    The mean squared residual; of a logistic loss the mean of log(1 + exp(-y margin)). An intercept
-    is part of the prediction.
+def held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
+    """Mean error of the rows left out of each task: what the loss of the path says, or squares.
 
     Parameters
     ----------
@@ -23,19 +19,18 @@ def held_out_errors(fitted: Path, left: Problem, whole: Problem) -> Iterator[np.
         m estimates from the other rows.
     left : Problem
         The rows left out.
-    whole : Problem
-        All rows, whose responses tell what the two classes are.
 
     Yields
     ------
     array (m,)
+
+    Raises
+    ------
+    DataError
+        When the loss is not one of single rows.
     """
+    if fitted.loss is not None:
+        yield fitted.loss.row_losses(left.X[0], left.y[0], fitted.params).mean(axis=1)
+        return
     for task, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
-        predicted = fitted.coef[:, :, task] @ X.T
-        if fitted.dense is not None and fitted.dense.size:
-            predicted = predicted + fitted.dense
-        if isinstance(fitted.loss, LogisticLoss):
-            signs = np.where(y == whole.y[task].max(), 1.0, -1.0)
-            yield np.logaddexp(0.0, -signs * predicted).mean(axis=1)
-        else:
-            yield ((y - predicted) ** 2).mean(axis=1)
+        yield ((y - fitted.coef[:, :, task] @ X.T) ** 2).mean(axis=1)

@@ -105,7 +105,7 @@ def cross_validated(
         fitted = fit(part, problem.rows(train), params, grid=path.grid)
         certified &= fitted.converged
         left = problem.rows(fold)
-        for loss in held_out_errors(fitted, left, problem):
+        for loss in held_out_errors(fitted, left):
             error += loss / (folds * problem.n_tasks)
     return replace(path, converged=certified), int(np.argmin(error))
 
