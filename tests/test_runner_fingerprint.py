@@ -145,11 +145,11 @@ def test_the_code_of_every_part_is_in_the_key(lab, monkeypatch, part):
     before = key(experiment)
     function, module = code_version.of_function, code_version.of_module
 
-    def edited_function(one):
-        return function(one) + ("edited" if one.__name__ == name else "")
+    def edited_function(one, known):
+        return function(one, known) + ("edited" if one.__name__ == name else "")
 
-    def edited_module(one):
-        return module(one) + ("edited" if one.endswith(f".{name}") else "")
+    def edited_module(one, known):
+        return module(one, known) + ("edited" if one.endswith(f".{name}") else "")
 
     monkeypatch.setattr(code_version, "of_function", edited_function)
     monkeypatch.setattr(code_version, "of_module", edited_module)

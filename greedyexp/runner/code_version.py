@@ -27,8 +27,13 @@ HARNESS = ("registry", "errors", "runner", "experiment", "cli", "report", "figur
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def of_function(function: Callable) -> str:
+def of_function(function: Callable, known: dict[Path, Source] | None = None) -> str:
     """Version of the code that a registered function runs.
+
+    Parameters
+    ----------
+    known : dict of Path to Source, optional
+        Files that count as they were when they were read; those read now are added.
 
     Raises
     ------
@@ -37,7 +42,7 @@ def of_function(function: Callable) -> str:
     """
     path = source_of(function)
     if path is not None:
-        return of_file(path)
+        return of_file(path, known)
     try:
         text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     except (OSError, TypeError):
@@ -46,19 +51,19 @@ def of_function(function: Callable) -> str:
             " results could not be told from those of another version.",
             remedy="Put it in a file and name the file under `plugins:`.",
         ) from None
-    return hashlib.sha256(_syntax(text).encode()).hexdigest()
+    return _digest(_syntax(text).encode())
 
 
-def of_module(name: str) -> str:
-    """Version of one module of the package and of what it builds on."""
-    return of_file(Path(importlib.util.find_spec(name).origin).resolve())
+def of_module(name: str, known: dict[Path, Source] | None = None) -> str:
+    """Version of one module of the package and of what it builds on; ``known`` as above."""
+    return of_file(Path(importlib.util.find_spec(name).origin).resolve(), known)
 
 
-def of_file(path: Path) -> str:
-    """Version of a source file and, transitively, of the modules it imports."""
+def of_file(path: Path, known: dict[Path, Source] | None = None) -> str:
+    """Version of a source file and, transitively, of the modules it imports; ``known`` as above."""
     # Sorted names and hashes: moving a plugin or the package to another folder changes nothing.
-    lines = sorted(source.version for source in sources(path).values())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    lines = sorted(source.version for source in sources(path, known).values())
+    return _digest("\n".join(lines).encode())
 
 
 def source_of(function: Callable) -> Path | None:
@@ -70,23 +75,45 @@ def source_of(function: Callable) -> Path | None:
     return Path(name).resolve() if name is not None and Path(name).is_file() else None
 
 
-def sources(path: Path) -> dict[Path, Source]:
-    """A source file and, transitively, the files it imports that count."""
+def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, Source]:
+    """A source file and, transitively, the files it imports that count; ``known`` as above."""
+    known = {} if known is None else known
     found: dict[Path, Source] = {}
     waiting = [path]
     while waiting:
         current = waiting.pop()
         if current not in found:
-            found[current] = _source(current)
+            if current not in known:
+                known[current] = _source(current)
+            found[current] = known[current]
             waiting.extend(found[current].imports)
     return found
 
 
+def edited(path: Path, source: Source) -> bool:
+    """Whether a file has other code now than when it was read; comments are no code."""
+    try:
+        return _digest(path.read_bytes()) != source.text and _source(path).version != source.version
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return True
+
+
 @dataclass(frozen=True)
 class Source:
-    """One file: its name and the hash of its syntax, and the files it imports."""
+    """One file as it was read.
+
+    Parameters
+    ----------
+    version : str
+        Its name and the hash of its syntax.
+    text : str
+        The hash of its bytes: what is equal needs no parsing to be compared.
+    imports : tuple of Path
+        The files it imports that count.
+    """
 
     version: str
+    text: str
     imports: tuple[Path, ...]
 
 
@@ -98,10 +125,15 @@ def _source(path: Path) -> Source:
 
 @cache
 def _read(path: Path, _changed: int, _size: int) -> Source:
-    text = path.read_text(encoding="utf-8")
+    content = path.read_bytes()
+    text = content.decode("utf-8")
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
-    version = f"{name} {hashlib.sha256(_syntax(text).encode()).hexdigest()}"
-    return Source(version, tuple(_imports(ast.parse(text), path)))
+    version = f"{name} {_digest(_syntax(text).encode())}"
+    return Source(version, _digest(content), tuple(_imports(ast.parse(text), path)))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _syntax(text: str) -> str:

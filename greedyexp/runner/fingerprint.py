@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,11 +14,57 @@ from greedyexp.errors import DataError
 from greedyexp.registry import Part
 from greedyexp.runner import code_version
 from greedyexp.runner.canonical import digest
+from greedyexp.runner.code_version import Source
 
 NUMERICAL_LIBRARIES = ("numpy", "scipy", "numba", "clarabel")
 
 # Of the runner, only what makes the streams and calls the parts has a say in the numbers.
 RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.canonical", "greedyexp.runner.work")
+
+
+@dataclass
+class Disk:
+    """What a run has read of code and data, each file once: an edit while it runs changes no key.
+
+    Parameters
+    ----------
+    code : dict of Path to Source
+        Files of code that rows depend on.
+    data : dict of Path to str
+        Hashes of the data files.
+    """
+
+    code: dict[Path, Source] = field(default_factory=dict)
+    data: dict[Path, str] = field(default_factory=dict)
+
+    def hash(self, path: Path) -> str:
+        """Of a data file, as it was when it was first asked for.
+
+        Raises
+        ------
+        DataError
+            When it cannot be read.
+        """
+        if path not in self.data:
+            self.data[path] = _file_hash(path)
+        return self.data[path]
+
+    def require_unchanged_data(self) -> None:
+        """Refuse to go on with data that are no longer those of the keys.
+
+        Raises
+        ------
+        DataError
+            When a data file has other contents than when it was read.
+        """
+        for path, known in self.data.items():
+            if _file_hash(path) != known:
+                raise DataError(
+                    "the data were changed while the run was going on.",
+                    place=str(path),
+                    remedy="Everything finished is kept; the same command goes on with the new"
+                    " data.",
+                )
 
 
 class Fingerprints:
@@ -29,10 +76,12 @@ class Fingerprints:
     Parameters
     ----------
     experiment : Experiment
+    disk : Disk, optional
+        Files that count as they were when they were read.
     """
 
-    def __init__(self, experiment):
-        self._experiment = experiment
+    def __init__(self, experiment, disk: Disk | None = None):
+        self._experiment, self._disk = experiment, disk or Disk()
         self._points: dict[int, bytes] = {}
         self._algorithms: dict[str, list[bytes]] = {}
         for name in dict.fromkeys(point.generator for point in experiment.points):
@@ -56,44 +105,44 @@ class Fingerprints:
                 "seed": self._experiment.seed,
                 "generator": generator.name,
                 "params": point.params,
-                "files": _contents(generator, point.params),
+                "files": self._contents(generator, point.params),
             }
         )
 
     def _of_algorithm(self, spec, generator: Part) -> bytes:
-        experiment = self._experiment
+        experiment, code = self._experiment, self._disk.code
         part = registry.find("algorithm", spec.name)
         protocol = registry.find("protocol", experiment.protocol.name)
         metrics = [registry.find("metric", name) for name in experiment.metrics]
         return digest(
             {
-                "generator_code": code_version.of_function(generator.function),
+                "generator_code": self._version(generator),
                 "algorithm": spec.name,
                 "params": spec.params,
                 "tuning": spec.tuning,
                 "folds": spec.folds if spec.tuning == "cv" else None,
-                "code": code_version.of_function(part.function),
+                "code": self._version(part),
                 "protocol": [protocol.name, experiment.protocol.params],
-                "protocol_code": code_version.of_function(protocol.function),
-                "metrics": [
-                    [metric.name, code_version.of_function(metric.function)] for metric in metrics
-                ],
-                "runner_code": [code_version.of_module(name) for name in RUNNER_MODULES],
+                "protocol_code": self._version(protocol),
+                "metrics": [[metric.name, self._version(metric)] for metric in metrics],
+                "runner_code": [code_version.of_module(name, code) for name in RUNNER_MODULES],
                 "libraries": {name: version(name) for name in NUMERICAL_LIBRARIES},
                 "python": _python(),
             }
         )
 
+    def _version(self, part: Part) -> str:
+        return code_version.of_function(part.function, self._disk.code)
+
+    def _contents(self, generator: Part, params: dict) -> list[str]:
+        """Hashes of the files a generator reads for these parameters."""
+        reads = generator.extra.get("reads")
+        return [self._disk.hash(Path(name)) for name in reads(**params)] if reads else []
+
 
 def _python() -> str:
     """Such as 3.12: the syntax that code versions hash is written out in its own way by each."""
     return ".".join(platform.python_version_tuple()[:2])
-
-
-def _contents(generator: Part, params: dict) -> list[str]:
-    """Hashes of the files a generator reads for these parameters."""
-    reads = generator.extra.get("reads")
-    return [_file_hash(Path(name)) for name in reads(**params)] if reads else []
 
 
 def _file_hash(path: Path) -> str:

@@ -36,7 +36,14 @@ class Keeper:
         self.write()
 
     def take(self, results: list[Result]) -> None:
-        """Remember results, and write what has waited long enough."""
+        """Remember results, and write what has waited long enough.
+
+        Raises
+        ------
+        DataError
+            When the data that they should be of were changed.
+        """
+        self._plan.disk.require_unchanged_data()
         for result in results:
             key = self._plan.key(result.point, result.replicate, result.algorithm)
             self._waiting.append(Entry(key, result.outcome, result.facts, result.seconds))

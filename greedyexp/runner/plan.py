@@ -12,7 +12,7 @@ import numpy as np
 from greedyexp.protocols.outcome import Status
 from greedyexp.runner.allocation import Series, series_of
 from greedyexp.runner.engines.base import Batch, Item, Result
-from greedyexp.runner.fingerprint import Fingerprints
+from greedyexp.runner.fingerprint import Disk, Fingerprints
 from greedyexp.runner.journal import Journal, Timing
 
 # Replicates asked of the journal at a time.
@@ -72,16 +72,20 @@ class Plan:
     Parameters
     ----------
     experiment : Experiment
+    disk : Disk, optional
+        Files that count as they were when they were read.
 
     Attributes
     ----------
+    disk : Disk
+        The code and the data that the keys are of.
     wanted : array of int (points, algorithms)
         Number of replicates.
     """
 
-    def __init__(self, experiment):
-        self.experiment = experiment
-        self._fingerprints = Fingerprints(experiment)
+    def __init__(self, experiment, disk: Disk | None = None):
+        self.experiment, self.disk = experiment, disk or Disk()
+        self._fingerprints = Fingerprints(experiment, self.disk)
         self._algorithms = range(len(experiment.algorithms))
         shape = (len(experiment.points), len(experiment.algorithms))
         self._open = series_of(experiment)

@@ -101,7 +101,9 @@ def run(
     start = time.monotonic()
     folder = Path(folder)
     chosen = _engine(engine, jobs, experiment.time_limit)
-    plan, whole = Plan(experiment), Plan(_whole(experiment))
+    plan = Plan(experiment)
+    # With the same code and data, whatever is edited meanwhile: one finds what the other stored.
+    whole = Plan(_whole(experiment), plan.disk)
     # The contents of data files are part of a key: what cannot be read is refused before a folder
     # is made.
     plan.key(0, 0, 0)
@@ -182,7 +184,7 @@ def _compute(
 
     batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), grown)
     arriving = engine.results(
-        describe(plan.experiment, columns_of(plan.experiment).not_for_facts),
+        describe(plan.experiment, columns_of(plan.experiment).not_for_facts, plan.disk.code),
         batches.next,
         expected=len(plan) - finished,
         time_limit=plan.experiment.time_limit,

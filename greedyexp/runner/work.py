@@ -7,6 +7,7 @@ numbers.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from greedyexp.problem import Problem
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.runner import code_version, seeds
+from greedyexp.runner.code_version import Source
 from greedyexp.runner.watch import Watch
 
 # Addresses in messages would differ from run to run.
@@ -45,10 +47,12 @@ class Work:
 
     Parameters
     ----------
-    plugins : tuple of (str, str)
-        Plugin files, and the version of the code in each when the run began.
+    plugins : tuple of str
+        Plugin files.
     reserved : tuple of str
         Names of CSV columns that facts of a problem must not take.
+    code : tuple of (Path, Source)
+        The files that rows depend on, as they were when the run began.
     """
 
     seed: int
@@ -57,12 +61,15 @@ class Work:
     protocol_params: dict
     metrics: tuple[str, ...]
     algorithms: tuple[AlgorithmTask, ...]
-    plugins: tuple[tuple[str, str], ...]
+    plugins: tuple[str, ...]
     reserved: tuple[str, ...] = ()
+    code: tuple[tuple[Path, Source], ...] = ()
 
 
-def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
-    """The work of an experiment."""
+def describe(
+    experiment, reserved: tuple[str, ...] = (), code: Mapping[Path, Source] | None = None
+) -> Work:
+    """The work of an experiment; ``code`` must not be edited before a worker has imported it."""
     return Work(
         seed=experiment.seed,
         generators=tuple(dict.fromkeys(point.generator for point in experiment.points)),
@@ -73,8 +80,9 @@ def describe(experiment, reserved: tuple[str, ...] = ()) -> Work:
             AlgorithmTask(spec.label, spec.name, spec.params, spec.tuning, spec.folds)
             for spec in experiment.algorithms
         ),
-        plugins=tuple((path, _version(path)) for path in experiment.plugins),
+        plugins=tuple(experiment.plugins),
         reserved=reserved,
+        code=tuple((code or {}).items()),
     )
 
 
@@ -90,24 +98,18 @@ class Bench:
     Raises
     ------
     PluginError, ConfigError
-        When a plugin cannot be imported or a part does not exist.
+        When a plugin cannot be imported, a part does not exist, or its code was edited.
     """
 
     def __init__(self, work: Work, watch: Watch | None = None):
-        load_plugins(path for path, _ in work.plugins)
-        for path, version in work.plugins:
-            if _version(path) != version:
-                raise PluginError(
-                    "the plugin was edited while the run was going on.",
-                    place=path,
-                    remedy="Everything finished is kept; the same command goes on with the new"
-                    " code.",
-                )
+        load_plugins(work.plugins)
         self._work, self._watch = work, watch or Watch()
         self._generators = {name: registry.find("generator", name) for name in work.generators}
         self._protocol = registry.find("protocol", work.protocol)
         self._metrics = tuple(registry.find("metric", name) for name in work.metrics)
         self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
+        # Only now, when all of it is imported: rows are stored under the version that the run has.
+        _require_unchanged(work.code)
         columns = self._protocol.extra["columns"](self._metrics, **work.protocol_params)
         self._columns = frozenset(one.name for one in columns if one.kind != "seconds")
 
@@ -164,6 +166,16 @@ class Bench:
         return tidy_message(replace(outcome, status=Status(outcome.status), rows=rows))
 
 
+def _require_unchanged(code: Iterable[tuple[Path, Source]]) -> None:
+    for path, source in code:
+        if code_version.edited(path, source):
+            raise PluginError(
+                "the code was edited while the run was going on.",
+                place=str(path),
+                remedy="Everything finished is kept; the same command goes on with the new code.",
+            )
+
+
 def _freeze(problem: Problem) -> None:
     """Make the data read-only: all algorithms get the same arrays, whatever one of them does."""
     designs = [*problem.X, *problem.X_test]
@@ -204,10 +216,6 @@ def tidy_message(outcome: Outcome) -> Outcome:
     if message == outcome.message:
         return outcome
     return replace(outcome, message=message)
-
-
-def _version(plugin: str) -> str:
-    return code_version.of_file(Path(plugin).resolve())
 
 
 def plain(value):
