@@ -218,8 +218,11 @@ def test_a_day_alone_is_refused_before_any_work(tmp_path):
     path = written(tmp_path, text + "2020-01-01 08:00:00 M2 ABSENT Meal Preparation end\n")
     part = find("generator", "casas")
     params = part.parameters(path=path).model_dump()
-    with pytest.raises(ValueError, match="spans one day; one to fit to and one to test on"):
+    with pytest.raises(
+        DataError, match="spans one day; one to fit to and one to test on"
+    ) as caught:
         part.extra["check"](**params)
+    assert caught.value.place == path
 
 
 def test_a_wrong_year_is_refused_in_a_sentence(tmp_path):

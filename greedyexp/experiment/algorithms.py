@@ -218,7 +218,7 @@ def _tuning(part: Part, entry: Entry, data: Data | None, doc: Document, mistakes
     keys: Keys = (*entry.keys, "tuning")
     tuning = entry.settings.get("tuning")
     if tuning is None:
-        return "oracle" if data is None or data.all_have("truth") else "cv"
+        tuning = "oracle" if data is None or data.all_have("truth") else "cv"
     if tuning not in TUNINGS:
         mistakes.add(
             doc.place(keys),

@@ -57,20 +57,22 @@ def refuse_part(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mis
     """Note every trait that an algorithm or a metric needs and the data lack, or cannot take."""
     for trait in part.requires:
         _refuse(f"{part.kind} '{part.name}'", trait, data, keys, doc, mistakes)
-    if part.kind == "algorithm" and not part.extra["takes_sparse"]:
-        _refuse_sparse(part, data, keys, doc, mistakes)
+    makes = _maker("sparse", data)
+    if makes is not None and part.kind == "algorithm" and not part.extra["takes_sparse"]:
+        who, where = makes
+        mistakes.add(
+            doc.place(keys),
+            f"algorithm '{part.name}' takes no sparse design but {who} makes one{where}.",
+        )
 
 
-def _refuse_sparse(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
+def _maker(trait: str, data: Data) -> tuple[str, str] | None:
+    """The first block whose problems have the trait, and at which point (empty for all)."""
     for block in data.blocks:
-        where = _where(["sparse" in traits for traits in block.traits], block)
+        where = _where([trait in traits for traits in block.traits], block)
         if where is not None:
-            mistakes.add(
-                doc.place(keys),
-                f"algorithm '{part.name}' takes no sparse design but {block.named} makes"
-                f" one{where}.",
-            )
-            return
+            return block.named, where
+    return None
 
 
 def refuse_tuning(
@@ -79,6 +81,15 @@ def refuse_tuning(
     """Note a tuning that the data or the algorithm cannot have."""
     if tuning == "oracle":
         _refuse("tuning 'oracle'", "truth", data, keys, doc, mistakes)
+    makes = _maker("chains", data)
+    if tuning == "cv" and makes is not None:
+        who, where = makes
+        others = ", or tuning: oracle" if data.all_have("truth") else ""
+        mistakes.add(
+            doc.place(keys),
+            f"tuning 'cv' takes rows apart but {who} makes chains of them{where}.",
+            f"Use protocol selection{others}.",
+        )
     if tuning == "theory":
         if part.extra.get("theory") is None:
             mistakes.add(

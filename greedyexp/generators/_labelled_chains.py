@@ -50,26 +50,45 @@ class LabelledChains:
         return replace(self, X=self.X[word], labels=self.labels[word], lengths=self.lengths[kept])
 
 
-def split_days(rng: np.random.Generator, record: LabelledChains, train_share: float) -> Problem:
-    """A problem that fits to a share of the chains, drawn at random, and tests on all others.
-
-    Both get at least one chain.
+def require_two_days(record: LabelledChains, place: str | None = None) -> None:
+    """Refuse a record that cannot be split.
 
     Raises
     ------
     DataError
-        When there are fewer than two chains.
+        When it has a single chain.
     """
-    count = len(record.lengths)
-    if count < 2:
+    if len(record.lengths) < 2:
         raise DataError(
-            f"the record spans {count} day; one to fit to and one to test on are needed.",
+            "the record spans one day; one to fit to and one to test on are needed.",
+            place=place,
             remedy="Use a longer record.",
         )
+
+
+def split_days(
+    rng: np.random.Generator, record: LabelledChains, train_share: float, **facts
+) -> Problem:
+    """A problem that fits to a share of the chains, drawn at random, and tests on all others.
+
+    Both get at least one chain.
+
+    Parameters
+    ----------
+    **facts
+        Scalars beside the numbers of words.
+
+    Raises
+    ------
+    DataError
+        When there is a single chain.
+    """
+    require_two_days(record)
+    count = len(record.lengths)
     n_train = min(max(round(train_share * count), 1), count - 1)
     train = np.zeros(count, dtype=bool)
     train[rng.choice(count, size=n_train, replace=False)] = True
-    return pose(record.part(train), record.part(~train))
+    return pose(record.part(train), record.part(~train), **facts)
 
 
 def pose(fitted: LabelledChains, held: LabelledChains, **facts) -> Problem:

@@ -16,6 +16,7 @@ from greedyexp.generators._labelled_chains import (
     LabelledChains,
     Representation,
     TrainShare,
+    require_two_days,
     split_days,
 )
 from greedyexp.generators._timeline import sampled
@@ -42,8 +43,7 @@ def _read(path, interval, representation, skip_bad_lines) -> tuple[LabelledChain
 
 def _check(*, path, interval, representation, skip_bad_lines, **_):
     record, _ = _read(path, interval, representation, skip_bad_lines)
-    if len(record.lengths) < 2:
-        raise ValueError(f"{path} spans one day; one to fit to and one to test on are needed.")
+    require_two_days(record, path)
 
 
 def _shape(*, path, interval, representation, skip_bad_lines, **_):
@@ -58,6 +58,7 @@ def _shape(*, path, interval, representation, skip_bad_lines, **_):
 @generator(
     "casas",
     title="Your own recording of a smart home",
+    paper="Cook, Crandall, Thomas & Krishnan 2013",
     provides=TRAITS,
     check=_check,
     shape=_shape,
@@ -99,6 +100,4 @@ def casas(
     fitted to, the others are for testing.
     """
     record, counts = _read(path, interval, representation, skip_bad_lines)
-    problem = split_days(rng, record, train_share)
-    problem.facts.update(counts)
-    return problem
+    return split_days(rng, record, train_share, **counts)
