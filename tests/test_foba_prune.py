@@ -78,9 +78,9 @@ def test_the_threshold_of_theory_is_the_same():
     given = problem.X[0], problem.y[0]
     params = {"loss": "logistic", "ridge": 0.01}
     theory = registry.find("algorithm", "foba_obj").extra["theory"]
+    others = {"intercept": False, "judge": "coordinate", "backward_ratio": 0.5}
     grids = [
-        theory(problem, intercept=False, judge="coordinate", prune=prune, **params)
-        for prune in (True, False)
+        theory(problem, **params, **others, prune=prune, stop="optimum") for prune in (True, False)
     ]
     np.testing.assert_array_equal(grids[0]["delta"], grids[1]["delta"])
     plain = solve("foba_obj", *given, delta=float(grids[1]["delta"][0]), prune=False, **params)
