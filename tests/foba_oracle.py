@@ -58,15 +58,6 @@ class LeastSquares:
             gains[j] = start - self.value(moved, offset)
         return gains
 
-    def single_costs(self, coef, offset, support):
-        """Q(b - b_i e_i) - Q(b) for each i of the support."""
-        costs = []
-        for i in support:
-            without = coef.copy()
-            without[i] = 0.0
-            costs.append(self.value(without, offset) - self.value(coef, offset))
-        return np.array(costs)
-
     def refit_gains(self, support):
         """Decrease of the fitted loss when a column joins, all coefficients refitted."""
         now = self.minimum(support)[2]
@@ -139,7 +130,7 @@ def select(
             if judge == "refit":
                 costs = loss.refit_costs(support)
             else:
-                costs = loss.single_costs(coef, offset, support)
+                costs = single_costs(loss, coef, offset, support)
             if costs.min() >= backward_ratio * rewards[len(support)]:
                 break
             lowest = costs <= costs.min() + TIE * abs(costs.min())
@@ -148,6 +139,16 @@ def select(
             coef, offset, objective = loss.minimum(support)
             steps.append(("remove", gone, objective))
     return Selection(coef, offset, support, objective, steps)
+
+
+def single_costs(loss, coef, offset, support):
+    """Q(b - b_i e_i) - Q(b) for each i of the support."""
+    costs = []
+    for i in support:
+        without = coef.copy()
+        without[i] = 0.0
+        costs.append(loss.value(without, offset) - loss.value(coef, offset))
+    return np.array(costs)
 
 
 def _scores(loss, rule, judge, coef, offset, support):

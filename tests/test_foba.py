@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 from foba_oracle import LeastSquares, select
+from foba_oracle_losses import Smooth, logistic
 from foba_problems import RULES, agrees, classes, confounded, told, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from slow_foba import Smooth, logistic
 
 from greedyexp.algorithms.foba_gdt import foba_gdt
 from greedyexp.algorithms.foba_obj import foba_obj

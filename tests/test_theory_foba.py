@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from greedyexp import registry
 from greedyexp.algorithms.foba_gdt import foba_gdt
 from greedyexp.algorithms.foba_obj import foba_obj
-from greedyexp.algorithms.forward_judges import Gain, RowSlope, Slope
-from greedyexp.algorithms.forward_settings import Model
-from greedyexp.algorithms.forward_thresholds import threshold_of_theorem
+from greedyexp.algorithms.foba_rules import Gain, RowSlope, Slope
+from greedyexp.algorithms.foba_thresholds import threshold_of_theorem
 from greedyexp.algorithms.lasso import lasso
+from greedyexp.algorithms.loss_settings import Model
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind
 from greedyexp.metrics import guarantees

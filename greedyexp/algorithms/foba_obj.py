@@ -4,42 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.forward_judges import Gain, RefitGain, gain_judge
-from greedyexp.algorithms.forward_paths import goodness_of_truth, greedy_path
-from greedyexp.algorithms.forward_settings import (
+from greedyexp.algorithms.foba_paths import greedy_path
+from greedyexp.algorithms.foba_rules import gain_rule
+from greedyexp.algorithms.foba_settings import (
     Delta,
-    Intercept,
     Limits,
-    LossName,
     MaxFeatures,
     MaxGroups,
-    Model,
     Prune,
     Ratio,
-    Ridge,
-    Scored,
     StopRule,
     check,
-    needs,
 )
-from greedyexp.algorithms.forward_thresholds import threshold_of_theorem
+from greedyexp.algorithms.foba_thresholds import gain_theory
+from greedyexp.algorithms.judged import Judged
 from greedyexp.algorithms.limits import enforce
+from greedyexp.algorithms.loss_settings import Intercept, LossName, Model, Ridge, needs
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
-
-
-def theory_grid(
-    problem: Problem, *, loss, ridge, intercept, judge, prune, backward_ratio, stop, **_
-) -> dict[str, np.ndarray]:
-    """delta that leaves nothing to gain at the best fit on the true support, or of Theorem 1."""
-    model = Model(loss, ridge, intercept)
-    if stop == "theorem":
-        rule = Gain if judge == "coordinate" else RefitGain
-        delta = threshold_of_theorem(problem, model, rule, ratio=backward_ratio)
-        return {"delta": np.array([delta])}
-    delta = goodness_of_truth(problem, model, gain_judge(judge, prune))
-    return {"delta": np.array([delta])}
 
 
 @algorithm(
@@ -48,7 +31,7 @@ def theory_grid(
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1",
     requires=needs,
     check=check,
-    theory=theory_grid,
+    theory=gain_theory,
     theory_requires=("truth",),
     takes_sparse=True,
 )
@@ -61,7 +44,7 @@ def foba_obj(
     delta: Delta = None,
     max_features: MaxFeatures = None,
     max_groups: MaxGroups = None,
-    judge: Scored = "coordinate",
+    judge: Judged = "coordinate",
     prune: Prune = True,
     backward_ratio: Ratio = 0.5,
     stop: StopRule = "optimum",
@@ -153,5 +136,5 @@ def foba_obj(
     model = Model(loss, ridge, intercept)
     limits = Limits("delta", delta, max_features, max_groups)
     return greedy_path(
-        problem, model, gain_judge(judge, prune), limits, ratio=backward_ratio, grid=grid
+        problem, model, gain_rule(judge, prune), limits, ratio=backward_ratio, grid=grid
     )

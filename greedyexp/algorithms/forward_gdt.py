@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.forward_judges import Judge, RowSlope, Slope
-from greedyexp.algorithms.forward_paths import goodness_of_truth, greedy_path
-from greedyexp.algorithms.forward_settings import (
+from greedyexp.algorithms.foba_paths import greedy_path
+from greedyexp.algorithms.foba_rules import slope_rule
+from greedyexp.algorithms.foba_settings import (
     Epsilon,
-    Intercept,
     Limits,
-    LossName,
     MaxFeatures,
     MaxGroups,
-    Model,
-    Ridge,
     Unit,
     check,
-    needs,
 )
+from greedyexp.algorithms.foba_thresholds import gradient_theory
 from greedyexp.algorithms.limits import enforce
+from greedyexp.algorithms.loss_settings import Intercept, LossName, Model, Ridge, needs
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
-
-JUDGES: dict[str, type[Judge]] = {"feature": Slope, "group": RowSlope}
-
-
-def theory_grid(problem: Problem, *, loss, ridge, intercept, unit, **_) -> dict[str, np.ndarray]:
-    """epsilon = ||grad Q(b)||_inf at the minimiser b on the true support."""
-    epsilon = goodness_of_truth(problem, Model(loss, ridge, intercept), JUDGES[unit])
-    return {"epsilon": np.array([epsilon])}
 
 
 @algorithm(
@@ -39,7 +28,7 @@ def theory_grid(problem: Problem, *, loss, ridge, intercept, unit, **_) -> dict[
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1 without backward steps",
     requires=needs,
     check=check,
-    theory=theory_grid,
+    theory=gradient_theory,
     theory_requires=("truth",),
     takes_sparse=True,
 )
@@ -124,4 +113,4 @@ def forward_gdt(
     )
     model = Model(loss, ridge, intercept)
     limits = Limits("epsilon", epsilon, max_features, max_groups)
-    return greedy_path(problem, model, JUDGES[unit], limits, ratio=0.0, grid=grid)
+    return greedy_path(problem, model, slope_rule(unit), limits, ratio=0.0, grid=grid)

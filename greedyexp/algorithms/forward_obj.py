@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.forward_judges import gain_judge
-from greedyexp.algorithms.forward_paths import goodness_of_truth, greedy_path
-from greedyexp.algorithms.forward_settings import (
+from greedyexp.algorithms.foba_paths import greedy_path
+from greedyexp.algorithms.foba_rules import gain_rule
+from greedyexp.algorithms.foba_settings import (
     Delta,
-    Intercept,
     Limits,
-    LossName,
     MaxFeatures,
     MaxGroups,
-    Model,
     Prune,
-    Ridge,
-    Scored,
     check,
-    needs,
 )
+from greedyexp.algorithms.foba_thresholds import gain_theory
+from greedyexp.algorithms.judged import Judged
 from greedyexp.algorithms.limits import enforce
+from greedyexp.algorithms.loss_settings import Intercept, LossName, Model, Ridge, needs
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
-
-
-def theory_grid(
-    problem: Problem, *, loss, ridge, intercept, judge, prune, **_
-) -> dict[str, np.ndarray]:
-    """delta = Q(b) - min Q(b + a e_j) over a and j, b the minimiser on the true support."""
-    model = Model(loss, ridge, intercept)
-    delta = goodness_of_truth(problem, model, gain_judge(judge, prune))
-    return {"delta": np.array([delta])}
 
 
 @algorithm(
@@ -41,7 +29,7 @@ def theory_grid(
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1 without backward steps",
     requires=needs,
     check=check,
-    theory=theory_grid,
+    theory=gain_theory,
     theory_requires=("truth",),
     takes_sparse=True,
 )
@@ -54,7 +42,7 @@ def forward_obj(
     delta: Delta = None,
     max_features: MaxFeatures = None,
     max_groups: MaxGroups = None,
-    judge: Scored = "coordinate",
+    judge: Judged = "coordinate",
     prune: Prune = True,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
@@ -131,4 +119,4 @@ def forward_obj(
     )
     model = Model(loss, ridge, intercept)
     limits = Limits("delta", delta, max_features, max_groups)
-    return greedy_path(problem, model, gain_judge(judge, prune), limits, ratio=0.0, grid=grid)
+    return greedy_path(problem, model, gain_rule(judge, prune), limits, ratio=0.0, grid=grid)

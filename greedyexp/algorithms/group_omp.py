@@ -7,8 +7,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms.judged import Judged
 from greedyexp.algorithms.limits import enforce
-from greedyexp.algorithms.omp import Judge, pursuit_path, refuse_more_than_features
+from greedyexp.algorithms.omp import pursuit_path, refuse_more_than_features
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
@@ -38,7 +39,7 @@ def group_omp(
     n_rows: Annotated[
         int | None, Field(ge=1, description="most rows; default min(n, p) / 2")
     ] = None,
-    judge: Judge = "coordinate",
+    judge: Judged = "coordinate",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Group OMP: add the row that lowers the summed loss most, refit every task, repeat.

@@ -7,12 +7,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms.forward_settings import Intercept, LossName, Ridge, check, needs
+from greedyexp.algorithms.l1_path_fit import L1Fit
 from greedyexp.algorithms.limits import enforce
+from greedyexp.algorithms.loss_settings import Intercept, LossName, Ridge, check_loss, needs
 from greedyexp.algorithms.row_paths import LamMinRatio, Lams, NLams, checked_lam, lam_values
 from greedyexp.errors import DataError
 from greedyexp.losses.binding import bind
-from greedyexp.losses.l1_fit import L1Fit
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
@@ -36,7 +36,7 @@ MaxSteps = Annotated[int, Field(ge=1, description="most steps for one point")]
     title="L1",
     paper="Tibshirani (1996); baseline of Liu, Fujimaki & Ye (2014)",
     requires=needs,
-    check=check,
+    check=check_loss,
     takes_sparse=True,
 )
 def l1_path(
@@ -110,13 +110,13 @@ def l1_path(
     functions, 2014.
     """
     limits = {"max_features": max_features, "max_groups": max_groups}
-    enforce(check, problem, loss=loss, intercept=intercept, **limits)
+    enforce(check_loss, problem, loss=loss, intercept=intercept, **limits)
     if grid is not None:
         lam = grid["lam"]
     asked = None if lam is None else checked_lam(lam)
     fit = L1Fit(bind(loss, problem, ridge=ridge, intercept=intercept))
-    if not fit.converged:
-        raise DataError(f"there is no fit without features: {fit.message}")
+    if not fit.null.converged:
+        raise DataError(f"there is no fit without features: {fit.null.message}")
     automatic = asked is None
     lams = lam_values(fit.largest, n_lams, lam_min_ratio) if automatic else asked
     order = np.argsort(-lams, kind="stable")
@@ -145,12 +145,12 @@ def _path(fit: L1Fit, lams: np.ndarray, found: list[tuple], tol: float) -> Path:
     short = np.count_nonzero(~certified)
     said = f"{short} of {len(lams)} points violate optimality by more than {tol:g} lam_max."
     return Path(
-        params[:, : loss.size].reshape(-1, *loss.shape),
-        {"lam": lams},
-        objective,
-        certified,
-        said if short else "",
-        loss,
-        params[:, loss.size :],
-        {"violation": violation, "evaluations": evaluations},
+        coef=params[:, : loss.size].reshape(-1, *loss.shape),
+        grid={"lam": lams},
+        objective=objective,
+        converged=certified,
+        message=said if short else "",
+        loss=loss,
+        dense=params[:, loss.size :],
+        facts={"violation": violation, "evaluations": evaluations},
     )

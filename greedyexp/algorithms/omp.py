@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms.judged import Judged
 from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.refit import certify
 from greedyexp.errors import ConfigError, DataError
@@ -15,11 +16,6 @@ from greedyexp.kernels import omp as kernel
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
-
-Judge = Annotated[
-    Literal["coordinate", "refit"],
-    Field(description="decrease by one coefficient alone, or with all of them refitted"),
-]
 
 
 def check(
@@ -68,7 +64,7 @@ def omp(
     normalize: Annotated[
         bool, Field(description="divide correlations by the norms of the columns")
     ] = True,
-    judge: Judge = "coordinate",
+    judge: Judged = "coordinate",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Orthogonal matching pursuit: add the best correlated column, refit, repeat.

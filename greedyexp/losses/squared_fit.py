@@ -81,7 +81,9 @@ class SquaredFit(Fit):
         the score of orthogonal least squares; zero on the support and for barred columns.
         """
         self._measure_close_columns()
-        return self._gains(self._basis.outside / self.loss.n_samples)
+        outside = self._basis.outside
+        outside = np.where(outside > SPAN * self._powers, outside, np.inf)
+        return self._gains(outside / self.loss.n_samples)
 
     def removal_costs(self) -> np.ndarray:
         """Q(b - b_i e_i) - Q(b) for each i of the support: h_i b_i^2 / 2, the gradient being 0."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from greedyexp.algorithms.forward_judges import Judge
+from greedyexp.algorithms.foba_rules import Rule
 from greedyexp.errors import DataError
 from greedyexp.losses.loss import TIE, Loss
 
@@ -118,15 +118,15 @@ class Pursuit:
     Parameters
     ----------
     loss : Loss
-    judge : Judge
+    rule : Rule
         What is best to take and cheapest to drop.
     ratio : float in [0, 1]
         A unit is dropped while that costs less than this part of the decrease recorded for the
         present size; with 0 none ever is.
     """
 
-    def __init__(self, loss: Loss, judge: Judge, ratio: float):
-        self.loss, self.judge, self.ratio = loss, judge, ratio
+    def __init__(self, loss: Loss, rule: Rule, ratio: float):
+        self.loss, self.rule, self.ratio = loss, rule, ratio
         self.fit = loss.fit()
         self.run = Run()
         # Units in the order of entry; for each size the loss before the step that led to it when it
@@ -134,8 +134,6 @@ class Pursuit:
         self._taken: list[int] = []
         self._befores: list[float] = []
         self._decreases: list[float] = []
-        # Units that the fit left out, being in the span of the others.
-        self._spanned: set[int] = set()
         self._additions = self._removals = 0
 
     def pursue(self, stops: Stops) -> Run:
@@ -153,13 +151,8 @@ class Pursuit:
             self._record(np.nan, False)
             return self.run
         while (unit := self._choose(stops)) is not None:
-            size = len(self.fit.support)
             if not self._take(unit):
                 break
-            if len(self.fit.support) == size:
-                self._spanned.add(unit)
-                self.run.states.pop()
-                continue
             if self.ratio > 0.0 and not self._drop_cheap():
                 break
         if self.fit.message and not self.run.failed:
@@ -168,27 +161,25 @@ class Pursuit:
 
     def _choose(self, stops: Stops) -> int | None:
         """The unit to take next, None at the end; records the state."""
-        judge, size = self.judge, len(self.fit.support)
-        if size + judge.width > min(stops.max_features, self.loss.size):
+        rule, size = self.rule, len(self.fit.support)
+        if size + rule.width > min(stops.max_features, self.loss.size):
             self._record(np.nan, False)
             return None
-        unit, best = judge.best(self.fit, self._spanned)
-        opens = judge.row(unit) not in self._rows()
+        unit, best = rule.best(self.fit)
+        opens = rule.row(unit) not in self._rows()
         self._record(best, opens)
         if best < stops.threshold:
             return None
-        if best <= 0.0 or judge.slope(self.fit, best) <= FLAT * self.loss.scale:
+        if best <= 0.0 or rule.slope(self.fit, best) <= FLAT * self.loss.scale:
             self._nothing_left()
             return None
         return None if self.run.states[-1].n_rows + opens > stops.max_groups else unit
 
     def _take(self, unit: int) -> bool:
         """Take a unit in and fit; whether the run goes on."""
-        before, size = self.fit.value, len(self.fit.support)
-        self.fit.add(self.judge.members(unit))
-        if len(self.fit.support) == size:
-            return True
-        if not self._certified(f"the path ends before {self.judge.name(unit)}"):
+        before = self.fit.value
+        self.fit.add(self.rule.members(unit))
+        if not self._certified(f"the path ends before {self.rule.name(unit)}"):
             return False
         decrease = before - self.fit.value
         if decrease <= ROUNDING * abs(before):
@@ -209,7 +200,7 @@ class Pursuit:
         decrease that it is compared with.
         """
         while self._taken:
-            costs = self.judge.costs(self.fit, self._taken)
+            costs = self.rule.costs(self.fit, self._taken)
             least = costs.min()
             rounding = ROUNDING * abs(self.fit.value)
             if least >= self.ratio * self._decreases[-1] * (1.0 - TIE) - rounding:
@@ -217,14 +208,13 @@ class Pursuit:
             equal = np.flatnonzero(costs <= least + TIE * abs(least) + rounding)
             unit = min(self._taken[place] for place in equal)
             cost = float(costs[self._taken.index(unit)])
-            self.fit.remove(self.judge.members(unit))
-            if not self._certified(f"the path ends before {self.judge.name(unit)} goes"):
+            self.fit.remove(self.rule.members(unit))
+            if not self._certified(f"the path ends before {self.rule.name(unit)} goes"):
                 return False
             self._taken.remove(unit)
             self._decreases.pop()
             if self.fit.value >= self._befores.pop():
                 self._refuse_return(unit)
-            self._spanned.clear()
             self._removals += 1
             self._note("remove", unit, cost)
         return True
@@ -238,13 +228,13 @@ class Pursuit:
         return self.fit.converged
 
     def _nothing_left(self) -> None:
-        size = len(self.run.states[-1].support)
-        self.run.said.append(f"nothing is left to gain after {size} features.")
+        count = len(self.run.states[-1].support) // self.rule.width
+        self.run.said.append(f"nothing is left to gain after {count} {self.rule.units}.")
 
     def _refuse_return(self, unit: int) -> None:
         raise DataError(
-            f"dropping {self.judge.name(unit)} brought the selection back to {len(self._taken)}"
-            " features at no less loss than before: differences of the loss drown in rounding.",
+            f"dropping {self.rule.name(unit)} brought the selection back to {len(self._taken)}"
+            f" {self.rule.units} at no less loss: differences of the loss drown in rounding.",
             remedy="Scale the columns alike, or end earlier by max_features or a threshold.",
         )
 
@@ -257,19 +247,27 @@ class Pursuit:
         support = np.array(fit.support, dtype=np.int64)
         self.run.states.append(
             State(
-                support,
-                fit.params[support],
-                fit.params[size:].copy(),
-                fit.value,
-                fit.converged,
-                self._additions,
-                self._removals,
-                len(self._rows()),
-                goodness,
-                opens,
+                support=support,
+                values=fit.params[support],
+                dense=fit.params[size:].copy(),
+                objective=fit.value,
+                certified=fit.converged,
+                additions=self._additions,
+                removals=self._removals,
+                n_rows=len(self._rows()),
+                goodness=goodness,
+                opens=opens,
             )
         )
 
     def _note(self, action: str, unit: int, goodness: float) -> None:
-        size, rows = len(self.fit.support), len(self._rows())
-        self.run.steps.append(Step(action, unit, self.fit.value, goodness, size, rows))
+        self.run.steps.append(
+            Step(
+                action=action,
+                unit=unit,
+                objective=self.fit.value,
+                goodness=goodness,
+                n_features=len(self.fit.support),
+                n_rows=len(self._rows()),
+            )
+        )

@@ -55,15 +55,6 @@ class Smooth:
             gains[j] = start - min(start, minimize_scalar(line, tol=1e-12).fun)
         return gains
 
-    def single_costs(self, coef, dense, support):
-        """Q(b - b_i e_i) - Q(b) for each i of the support."""
-        costs = []
-        for i in support:
-            without = coef.copy()
-            without[i] = 0.0
-            costs.append(self.value(without, dense) - self.value(coef, dense))
-        return np.array(costs)
-
 
 def logistic(X, y, ridge=0.0, intercept=False) -> Smooth:
     """mean log(1 + exp(-y (x b + c))) + ridge / 2 ||b||^2, labels -1 and 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.losses.l1_model import QuadraticModel
+from greedyexp.algorithms.l1_path_model import QuadraticModel
 from greedyexp.losses.loss import Loss
 
 # Step of a difference of gradients, in units in which a curvature below 1 is at most 1.
@@ -46,22 +46,21 @@ class L1Fit:
         sign b_j| where b_j is not zero, |g_j| - lam where it is, |g_j| of dense coefficients.
     evaluations : int
         Values with gradients computed so far.
-    converged, message : bool, str
-        Whether the fit without coefficients has its certificate, and why not.
+    null : Restricted
+        The fit without coefficients, where the path starts.
     """
 
     def __init__(self, loss: Loss):
         self.loss = loss
-        null = loss.minimise(())
+        self.null = null = loss.minimise(())
         self.params, self._value, self._gradient = null.params, null.value, null.gradient
-        self.converged, self.message = null.converged, null.message
         self.largest = float(np.abs(null.gradient[: loss.size]).max())
         self.evaluations = 0
         # Where the bound on the curvature is large it may be far off, and a tiny step drowns.
         self._units = np.sqrt(np.clip(loss.smoothness, np.finfo(float).tiny, 1.0))
         self._working = np.arange(0)
         self._refresh()
-        self._see(np.inf)
+        self._measure(np.inf)
 
     def follow(self, lam: float, tolerance: float, max_steps: int) -> bool:
         """Minimise at another lam, from where the last fit ended; whether that is certified.
@@ -74,7 +73,7 @@ class L1Fit:
         max_steps : int
             Most steps.
         """
-        self._see(lam)
+        self._measure(lam)
         self._enter(self._missing())
         for count in range(1, max_steps + 1):
             if self.residual <= tolerance:
@@ -87,7 +86,7 @@ class L1Fit:
                 break
         return self.residual <= tolerance
 
-    def _see(self, lam: float) -> None:
+    def _measure(self, lam: float) -> None:
         """The objective and the violations in and outside the working set."""
         self._lam, size = lam, self.loss.size
         b, g = self.params[:size], self._gradient[:size]
@@ -157,7 +156,7 @@ class L1Fit:
             return False
         self._model.learn(length * move[working], (gradient - self._gradient)[working])
         self.params, self._value, self._gradient = trial, value, gradient
-        self._see(self._lam)
+        self._measure(self._lam)
         return True
 
     def _falls(self, trial, value, gradient, move, length: float, fall: float) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from greedyexp.losses.loss import TIE, Fit, Loss
+from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
 
 
-class Judge(ABC):
+class Rule(ABC):
     """Goodness of what may be taken and the cost of what may be dropped, unit by unit.
 
     A unit is one coefficient, or a whole row of the matrix (p, r) of coefficients.
@@ -22,10 +24,17 @@ class Judge(ABC):
         Whether a unit is a row.
     width : int
         Coefficients of a unit.
+    units : str
+        What messages call several of them.
+    threshold : callable, optional
+        The least goodness with which the theorems hold, from rho_+(1), rho_- and
+        ||grad Q(bbar)||_inf; none where they do not speak of the rule.
     """
 
     by_row = False
     width = 1
+    units = "features"
+    threshold: ClassVar[Callable[[float, float, float], float] | None] = None
 
     def __init__(self, loss: Loss):
         self.loss = loss
@@ -34,11 +43,9 @@ class Judge(ABC):
     def goodness(self, fit: Fit) -> np.ndarray:
         """For each unit a number >= 0, zero for those taken."""
 
-    def best(self, fit: Fit, spanned: Collection[int]) -> tuple[int, float]:
-        """The unit to take next, none of the spanned ones, and its goodness; ties to the lowest."""
+    def best(self, fit: Fit) -> tuple[int, float]:
+        """The unit to take next and its goodness; ties to the lowest."""
         scores = self.goodness(fit)
-        if spanned:
-            scores[list(spanned)] = 0.0
         unit = int((scores >= scores.max() * (1.0 - TIE)).argmax())
         return unit, float(scores[unit])
 
@@ -64,8 +71,10 @@ class Judge(ABC):
         return f"feature {row} of class {column}" if self.loss.shape[1] > 1 else f"feature {row}"
 
 
-class Slope(Judge):
+class Slope(Rule):
     """The size of the derivative."""
+
+    threshold = staticmethod(gradient_threshold)
 
     def goodness(self, fit: Fit) -> np.ndarray:
         return np.abs(fit.gradient)
@@ -74,10 +83,11 @@ class Slope(Judge):
         return best
 
 
-class RowSlope(Judge):
+class RowSlope(Rule):
     """The l2 norm of the derivatives of a row, which is taken and dropped as a whole."""
 
     by_row = True
+    units = "groups"
 
     def __init__(self, loss: Loss):
         super().__init__(loss)
@@ -106,11 +116,13 @@ class RowSlope(Judge):
         return unit
 
     def name(self, unit: int) -> str:
-        return f"feature {unit}"
+        return f"group {unit}"
 
 
-class Gain(Judge):
+class Gain(Rule):
     """How far the loss falls when this coefficient alone moves."""
+
+    threshold = staticmethod(gain_threshold)
 
     def goodness(self, fit: Fit) -> np.ndarray:
         return fit.gains()
@@ -119,11 +131,11 @@ class Gain(Judge):
 class BoundedGain(Gain):
     """The same, where bounds may spare gains that cannot be the largest."""
 
-    def best(self, fit: Fit, spanned: Collection[int]) -> tuple[int, float]:
-        return super().best(fit, spanned) if spanned else fit.best_gain()
+    def best(self, fit: Fit) -> tuple[int, float]:
+        return fit.best_gain()
 
 
-class RefitGain(Judge):
+class RefitGain(Rule):
     """How far the loss falls when this coefficient joins, or rises when it leaves, all refitted."""
 
     def goodness(self, fit: Fit) -> np.ndarray:
@@ -133,8 +145,13 @@ class RefitGain(Judge):
         return fit.refit_removal_costs()
 
 
-def gain_judge(judge: str, prune: bool) -> type[Judge]:
-    """The judge by its name: ``coordinate``, with ``prune`` by bounds, or ``refit``."""
+def slope_rule(unit: str) -> type[Rule]:
+    """The rule by gradient for what a step takes: ``feature`` or ``group``."""
+    return RowSlope if unit == "group" else Slope
+
+
+def gain_rule(judge: str, prune: bool) -> type[Rule]:
+    """The rule by gain by its name: ``coordinate``, with ``prune`` by bounds, or ``refit``."""
     if judge == "refit":
         return RefitGain
     return BoundedGain if prune else Gain

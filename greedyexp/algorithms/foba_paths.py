@@ -6,23 +6,21 @@ import sys
 
 import numpy as np
 
-from greedyexp.algorithms.forward_backward import Pursuit, Run, Stops
-from greedyexp.algorithms.forward_judges import Judge
-from greedyexp.algorithms.forward_settings import Limits, Model
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.algorithms.foba_rules import Rule
+from greedyexp.algorithms.foba_run import Pursuit, Run, Stops
+from greedyexp.algorithms.foba_settings import Limits
+from greedyexp.algorithms.loss_settings import Model
+from greedyexp.errors import ConfigError
 from greedyexp.losses.binding import bind
 from greedyexp.losses.loss import Loss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 
-# A goodness computed along another way differs in this part at the most.
-MARGIN = 1e-6
-
 
 def greedy_path(
     problem: Problem,
     model: Model,
-    judge: type[Judge],
+    rule: type[Rule],
     limits: Limits,
     *,
     ratio: float,
@@ -32,7 +30,7 @@ def greedy_path(
 
     Parameters
     ----------
-    judge : subclass of Judge
+    rule : subclass of Rule
     ratio : float in [0, 1]
         Zero for a selection without backward steps.
     grid : dict of one array, optional
@@ -48,55 +46,33 @@ def greedy_path(
         When the loss does not take the data.
     """
     loss = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept)
-    judging = judge(loss)
+    ruling = rule(loss)
     if grid is None:
-        run = Pursuit(loss, judging, ratio).pursue(_stops(loss, judging, limits))
-        by_groups = limits.max_groups is not None or judging.by_row
+        run = Pursuit(loss, ruling, ratio).pursue(_stops(loss, ruling, limits))
+        by_groups = limits.max_groups is not None or ruling.by_row
         name = "max_groups" if by_groups else "max_features"
-        reach = _reach(run, name, judging)
+        reach = _reach(run, name, ruling)
         asked = np.arange(reach.max())
         chosen, answered = _answers(reach, asked)
+        # The end may be smaller than an earlier point, and is the answer for the limits as given.
         if run.failed or not len(chosen) or chosen[-1] != len(run.states) - 1:
             asked = np.append(asked, len(asked))
             chosen, answered = _answers(reach, asked)
     else:
         name, asked = _asked(grid, limits.name)
-        run = Pursuit(loss, judging, ratio).pursue(_stops_for(name, asked, limits))
+        run = Pursuit(loss, ruling, ratio).pursue(_stops_for(name, asked, limits))
         if name == limits.name:
             chosen, answered = _answers(-_goodness(run), -asked)
         else:
-            chosen, answered = _answers(_reach(run, name, judging), asked)
-    return _path(loss, judging, run, {name: asked.astype(float)}, chosen, answered)
+            chosen, answered = _answers(_reach(run, name, ruling), asked)
+    return _path(loss, ruling, run, {name: asked.astype(float)}, chosen, answered)
 
 
-def goodness_of_truth(problem: Problem, model: Model, judge: type[Judge]) -> float:
-    """The best goodness at the minimiser on the true support, and a little more.
-
-    So little that it only makes up for rounding: a run that comes to the true support ends there.
-
-    Raises
-    ------
-    DataError
-        When the truth is unknown, or the loss has no minimum on its support.
-    """
-    if problem.truth is None:
-        raise DataError(
-            "the stopping threshold of theory needs the true coefficients.",
-            remedy="Give max_features or a threshold.",
-        )
-    loss = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept)
-    fit = loss.fit()
-    fit.add(np.flatnonzero(problem.truth).tolist())
-    if not fit.converged:
-        raise DataError(f"the fit on the true support has no certificate: {fit.message}")
-    return judge(loss).best(fit, ())[1] * (1.0 + MARGIN)
-
-
-def _stops(loss: Loss, judge: Judge, limits: Limits) -> Stops:
+def _stops(loss: Loss, rule: Rule, limits: Limits) -> Stops:
     """As given; half as many features as samples and coefficients allow when nothing is."""
     most = limits.max_features
     if most is None and limits.threshold is None and limits.max_groups is None:
-        most = max(judge.width, min(loss.n_samples, loss.size) // 2)
+        most = max(rule.width, min(loss.n_samples, loss.size) // 2)
     return Stops(
         limits.threshold or 0.0,
         sys.maxsize if most is None else most,
@@ -140,10 +116,10 @@ def _asked(grid: dict[str, np.ndarray], threshold: str) -> tuple[str, np.ndarray
     return name, values
 
 
-def _reach(run: Run, name: str, judge: Judge) -> np.ndarray:
+def _reach(run: Run, name: str, rule: Rule) -> np.ndarray:
     """How many features, or rows, there would be after the next step from each state."""
     if name == "max_features":
-        return np.array([len(state.support) + judge.width for state in run.states])
+        return np.array([len(state.support) + rule.width for state in run.states])
     return np.array([state.n_rows + state.opens for state in run.states])
 
 
@@ -169,34 +145,34 @@ def _answers(reach: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.minimum(chosen, len(reach) - 1), answered
 
 
-def _path(loss: Loss, judge: Judge, run: Run, grid, chosen, answered) -> Path:
+def _path(loss: Loss, rule: Rule, run: Run, grid, chosen, answered) -> Path:
     states = [run.states[index] for index in chosen]
     coef = np.zeros((len(states), loss.size))
     for row, state in zip(coef, states, strict=True):
         row[state.support] = state.values
     certified = np.array([state.certified for state in states])
     return Path(
-        coef.reshape(-1, *loss.shape),
-        grid,
-        np.array([state.objective for state in states]),
-        certified & (answered | (not run.failed)),
-        " ".join(run.said),
-        loss,
-        np.array([state.dense for state in states]),
-        {
+        coef=coef.reshape(-1, *loss.shape),
+        grid=grid,
+        objective=np.array([state.objective for state in states]),
+        converged=certified & (answered | (not run.failed)),
+        message=" ".join(run.said),
+        loss=loss,
+        dense=np.array([state.dense for state in states]),
+        facts={
             "additions": np.array([state.additions for state in states]),
             "removals": np.array([state.removals for state in states]),
         },
-        _history(run, judge),
+        history=_history(run, rule),
     )
 
 
-def _history(run: Run, judge: Judge) -> dict[str, np.ndarray]:
+def _history(run: Run, rule: Rule) -> dict[str, np.ndarray]:
     """One entry for each step; ``task`` when a row has several coefficients and one is taken."""
     units = np.array([step.unit for step in run.steps], dtype=np.int64)
-    r = judge.loss.shape[1]
+    r = rule.loss.shape[1]
     told = {"step": np.arange(1, len(units) + 1), "action": [step.action for step in run.steps]}
-    if r > 1 and not judge.by_row:
+    if r > 1 and not rule.by_row:
         told |= {"feature": units // r, "task": units % r}
     else:
         told["feature"] = units
