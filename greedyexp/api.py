@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from greedyexp import registry, shipped
+from greedyexp.chains import chain_weights
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_chains, as_problem
@@ -64,8 +65,7 @@ class Solution:
     @property
     def transitions(self) -> np.ndarray | None:
         """Weights (r, r) of going from one class to the next along a chain; None without chains."""
-        r = len(self.classes)
-        return self.dense[2 * r :].reshape(r, r) if r else None
+        return chain_weights(self.dense, len(self.classes)).transition if self.classes else None
 
 
 def solve(
@@ -144,7 +144,7 @@ def solve(
     values = Parameters(part).read_all({key: _plain(value) for key, value in params.items()})
     traits = (*part.requires, *part.needs(values))
     if "chains" in traits:
-        problem = _chained(part, X, y, chains)
+        problem = _chained(values, X, y, chains)
     elif chains is not None:
         raise ConfigError("chains are for a model of them.", remedy="Give loss='crf'.")
     else:
@@ -187,10 +187,10 @@ def _is_number(value) -> bool:
     return known and not isinstance(value, bool)
 
 
-def _chained(part: registry.Part, X, y, chains) -> Problem:
+def _chained(values: dict, X, y, chains) -> Problem:
     if chains is None:
         raise ConfigError(
-            f"algorithm '{part.name}' needs chains of words here.",
+            f"loss {values['loss']} needs the lengths of chains.",
             remedy="Give the number of words in each as chains.",
         )
     return as_chains(X, y, chains)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from greedyexp.chains import check_lengths
 from greedyexp.errors import DataError
 
 
@@ -205,30 +206,16 @@ def as_chains(X, labels, chains) -> Problem:
     if isinstance(X, (list, tuple)) and any(np.ndim(row) > 1 for row in X):
         raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
     design = _matrix(X, "X")
-    lengths = _lengths(chains)
+    lengths = check_lengths(chains, design.shape[0])
     words = _labels(labels)
     if len(words) != design.shape[0]:
         raise DataError(f"X has {design.shape[0]} rows but y has {len(words)} labels.")
-    if lengths.sum() != len(words):
-        raise DataError(f"the chains have {lengths.sum()} words in all, but X {len(words)} rows.")
     classes, place = np.unique(words, return_inverse=True)
     if len(classes) < 2:
         raise DataError(f"all words have the label {classes[0]}; chains need two classes or more.")
     y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
     names = tuple(map(str, classes))
     return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
-
-
-def _lengths(chains) -> np.ndarray:
-    try:
-        lengths = np.asarray(chains)
-    except ValueError:
-        lengths = np.zeros(0)
-    if lengths.ndim != 1 or not lengths.size or lengths.dtype.kind not in "iu":
-        raise DataError("chains must be a list of whole numbers, the words of each chain.")
-    if lengths.min() < 1:
-        raise DataError(f"chain {int(lengths.argmin())} has {lengths.min()} words.")
-    return lengths
 
 
 def _labels(labels) -> np.ndarray:

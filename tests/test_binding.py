@@ -93,7 +93,7 @@ def test_sparse_designs_are_taken_as_they_are():
         ("crf", chained(tuple(2 * y for y in INDICATORS)), "exactly one class"),
         ("crf", chained(designs=(X, X, X.copy())), "must share one design"),
         ("crf", chained(chains=(5, 6)), "11 words in all, but X has 12 rows"),
-        ("crf", chained(chains=(12, 0)), "chain 1 has length 0"),
+        ("crf", chained(chains=(12, 0)), "chain 1 has 0 words"),
     ],
 )
 def test_data_that_a_loss_does_not_take_are_refused(name, problem, message):

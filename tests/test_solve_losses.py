@@ -148,14 +148,14 @@ CRF = {"loss": "crf", "ridge": 0.1}
 @pytest.mark.parametrize(
     ("change", "error", "words_said"),
     [
-        ({"chains": None}, ConfigError, "needs chains of words here. Give the number of words"),
+        ({"chains": None}, ConfigError, "loss crf needs the lengths of chains. Give the number of words"),
         ({"chains": []}, DataError, "chains must be a list of whole numbers"),
         ({"chains": [20.0, 20.0]}, DataError, "chains must be a list of whole numbers"),
         ({"chains": 40}, DataError, "chains must be a list of whole numbers"),
         ({"chains": [[20, 20]]}, DataError, "chains must be a list of whole numbers"),
         ({"chains": [[1, 2], [3]]}, DataError, "chains must be a list of whole numbers"),
-        ({"chains": [40, 0]}, DataError, "^chain 1 has 0 words.$"),
-        ({"chains": [20, 19]}, DataError, "have 39 words in all, but X 40 rows"),
+        ({"chains": [40, 0]}, DataError, "^chain 1 has 0 words. Leave out"),
+        ({"chains": [20, 19]}, DataError, "have 39 words in all, but X has 40 rows"),
         ({"y": ["rain"] * 40}, DataError, "all words have the label rain"),
         ({"y": ["rain"] * 39}, DataError, "X has 40 rows but y has 39 labels"),
         ({"y": [1.0, np.nan] * 20}, DataError, "must be a number or a text"),

@@ -12,9 +12,6 @@ from numba import njit
 from greedyexp.kernels.chain_moments import Count, moments
 from greedyexp.kernels.chain_pass import advance
 
-# Masses are multiplied up to here before a logarithm is taken; each is above exp(-700).
-SMALL = 1e-2
-
 
 @njit(cache=True)
 def changes(chains, columns, features, states, steps):

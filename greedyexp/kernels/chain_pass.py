@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+# As many rows as ``advance`` takes in a step, or a multiple of it.
 LANES = 4
 REACH = 600.0
 

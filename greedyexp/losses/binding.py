@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from greedyexp.chains import classes_of
 from greedyexp.errors import ConfigError, DataError, UserError
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.logistic import LogisticLoss
@@ -124,13 +125,16 @@ def _words(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         )
     indicators = np.stack(problem.y) if len(set(problem.n_samples)) == 1 else None
     if indicators is None or not problem.shared_design:
-        raise DataError("the classes of the words in chains must share one design.")
+        raise DataError(
+            "the classes of the words in chains must share one design.",
+            remedy="Give every class the same array as X.",
+        )
     if not (np.isin(indicators, (0.0, 1.0)).all() and (indicators.sum(axis=0) == 1.0).all()):
         raise DataError(
             "each word must be of exactly one class.",
             remedy="Give responses that are 1 where a word is of the class and 0 elsewhere.",
         )
-    return indicators.argmax(axis=0), problem.chains
+    return classes_of(problem.y), problem.chains
 
 
 KINDS = {

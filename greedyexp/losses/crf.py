@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
+from greedyexp.chains import ChainWeights, chain_weights, check_lengths
 from greedyexp.errors import ConfigError
 from greedyexp.kernels.chain_changes import changes
 from greedyexp.kernels.chain_decode import best_sequences
@@ -19,20 +20,16 @@ from greedyexp.kernels.chain_moments import (
     variances_of_moves,
 )
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
-from greedyexp.losses.chains import check_chains, check_labels, sums_by_chain
-from greedyexp.losses.crf_fit import DIFFERENCE, CrfFit
-from greedyexp.losses.loss import TOLERANCE, Fit, Loss, Restricted
-from greedyexp.losses.quasi_newton import Descent, descend, inverse_hessian
+from greedyexp.losses.crf_chains import check_labels, sums_by_chain
+from greedyexp.losses.crf_fit import CrfFit, minimum_without_features
+from greedyexp.losses.loss import TOLERANCE, ChainLoss, Fit, Restricted
+from greedyexp.losses.quasi_newton import Descent
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
 DENSE_ENTRIES = 2**20
-# Derivatives that are a smaller part of the counts they come from are rounding.
-ROUNDING = 1e-13
-# Part of the first gradient at which the Hessian over the dense parameters is computed.
-COARSE = 1e-3
 
 
-class CrfLoss(Loss):
+class CrfLoss(ChainLoss):
     """Mean negative log-likelihood of labelled chains, over words.
 
     P(y | x) of a chain is proportional to the exponential of
@@ -52,6 +49,11 @@ class CrfLoss(Loss):
         r.
     ridge : float >= 0
 
+    Attributes
+    ----------
+    observed : array (d + q,)
+        Counts: what each parameter is multiplied by in the labelling that was seen.
+
     Raises
     ------
     DataError
@@ -65,7 +67,7 @@ class CrfLoss(Loss):
 
     def __init__(self, X, labels, chains, *, n_classes: int, ridge: float = 0.0):
         n, p = X.shape
-        self.chains = check_chains(chains, n)
+        self.chains = check_lengths(chains, n)
         self.labels = check_labels(labels, n, n_classes)
         if scipy.sparse.issparse(X):
             X = X.toarray() if n * p <= DENSE_ENTRIES else scipy.sparse.csr_array(X)
@@ -76,7 +78,7 @@ class CrfLoss(Loss):
         self.ridge = float(ridge)
         self._width = -(-n_classes // LANES) * LANES
         self._offsets = np.concatenate(([0], np.cumsum(self.chains)))
-        self._observed = self._counts_of_labels()
+        self.observed = self._counts_of_labels()
 
     @cached_property
     def scale(self) -> float:
@@ -84,42 +86,46 @@ class CrfLoss(Loss):
 
     @cached_property
     def null(self) -> tuple[Descent, float]:
-        """The minimiser over the dense parameters, and the largest gradient of a feature there.
-
-        The Hessian is computed once on the way: transitions are so ill-conditioned that what a
-        quasi-Newton method finds out about it would cost more, in this fit and in all that follow.
-        """
-        x = np.zeros(self.n_dense)
-        function = self.on(self.free(()))
-        scale = np.abs(function(x)[1]).max() or 1.0
-        found = descend(function, x, COARSE * scale)
-        inverse = inverse_hessian(function, found, DIFFERENCE, self.ridge)
-        while True:
-            found = descend(function, found.x, 0.5 * TOLERANCE * scale, inverse)
-            params = self.spread(self.free(()), found.x)
-            scale = self._scale_of(self.gradient(params)[: self.size])
-            if not found.converged or np.abs(found.gradient).max() <= TOLERANCE * scale:
-                return found, scale
-            inverse = found.inverse
-
-    def _scale_of(self, gradient: np.ndarray) -> float:
-        """The largest |derivative|, or what it is a difference of if it is only rounding."""
-        largest = np.abs(gradient).max()
-        counts = np.abs(self._observed[: self.size]).max() / self.n_samples
-        return float(largest if largest > ROUNDING * counts else counts or 1.0)
+        """The minimiser over the dense parameters, and the scale of gradients there."""
+        return minimum_without_features(self)
 
     def value(self, params: np.ndarray) -> float:
-        start, end, transition = self._dense_parts(params)
+        start, end, transition = self._weights(params)
         scores = self._scores(self.X, params)
         total = log_partition(scores, start, end, transition, self._offsets)
-        return self._value(total, params, self._observed)
+        return self._value(total, params, self.observed)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(params)[1]
 
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         """Q and its gradient, in one pass."""
-        return self._pass(self.X, params, self._observed)
+        return self.pass_over(self.X, params, self.observed)
+
+    def pass_over(self, X, params: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:
+        """Q and its gradient (k r + q,) over some columns (n, k) of X and the dense parameters."""
+        r = self.shape[1]
+        start, end, transition = self._weights(params)
+        scores = self._scores(X, params)
+        forward, posterior = np.empty_like(scores), np.empty_like(scores)
+        pairs = np.zeros((r, r))
+        total = forward_backward(
+            scores, start, end, transition, self._offsets, forward, posterior, pairs
+        )
+        joint = (forward[:-1].T @ scores[1:])[:r, :r]
+        pairs += joint * np.exp(transition - transition.max())
+        nodes = np.asarray(X.T @ posterior)[:, :r]
+        starts = posterior[self._offsets[:-1], :r].sum(axis=0)
+        ends = posterior[self._offsets[1:] - 1, :r].sum(axis=0)
+        expected = np.concatenate((nodes.ravel(), starts, ends, pairs.ravel()))
+        gradient = (expected - observed) / self.n_samples + self.ridge * params
+        return self._value(total, params, observed), gradient
+
+    def columns(self, rows: np.ndarray):
+        """The columns (n, s) of the features ``rows``, dense or sparse as X is."""
+        if self._by_column is None:
+            return np.ascontiguousarray(self.X[:, rows])
+        return scipy.sparse.csr_array(self._by_column[:, rows])
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
         """Variances of the counts, one forward pass for each coordinate."""
@@ -154,7 +160,7 @@ class CrfLoss(Loss):
         """Newton's method for each, by forward passes over the chains that a feature is in."""
         n = self.n_samples
         steps, gains = np.empty(self.shape), np.empty(self.shape)
-        observed = self._observed[: self.size].reshape(self.shape)
+        observed = self.observed[: self.size].reshape(self.shape)
         present = params[: self.size].reshape(self.shape)
         chains = self._prepared(params)
         for i in range(self.shape[0]):
@@ -180,48 +186,26 @@ class CrfLoss(Loss):
             return np.empty(0)
         rows, place = np.unique(support // self.shape[1], return_inverse=True)
         steps = -params[support]
-        columns = self._columns(rows)
+        columns = self.columns(rows)
         if scipy.sparse.issparse(columns):
             columns = columns.toarray()
         change = changes(self._prepared(params), columns, place, support % self.shape[1], steps)
-        change -= self._observed[support] * steps
+        change -= self.observed[support] * steps
         return change / self.n_samples - 0.5 * self.ridge * steps**2
 
     def fit(self) -> Fit:
         return CrfFit(self)
 
     def decode(self, X, chains, params: np.ndarray, how: str = "marginal") -> np.ndarray:
-        """Labels of the words of other chains.
-
-        Parameters
-        ----------
-        X : array (n, p) or CSR array
-        chains : int array (c,)
-        params : array (d + q,)
-        how : "marginal" or "viterbi"
-            The most probable label of each word, or the most probable labelling of each chain; the
-            lowest label where several are.
-
-        Returns
-        -------
-        int array (n,)
-
-        Raises
-        ------
-        ConfigError, DataError
-            When there is no such decoding, or the chains do not fit X.
-        """
         if how not in ("marginal", "viterbi"):
             raise ConfigError(
                 f"there is no decoding '{how}'.", remedy="Use 'marginal' or 'viterbi'."
             )
-        offsets = np.concatenate(([0], np.cumsum(check_chains(chains, X.shape[0]))))
-        r = self.shape[1]
+        offsets = np.concatenate(([0], np.cumsum(check_lengths(chains, X.shape[0]))))
         scores = self._scores(X, params)
-        start, end, transition = self._dense_parts(params)
         if how == "viterbi":
-            own = np.ascontiguousarray(scores[:, :r])
-            return best_sequences(own, start, end, transition, offsets)
+            own = np.ascontiguousarray(scores[:, : self.shape[1]])
+            return best_sequences(own, *self._weights(params), offsets)
         return self._posterior(scores, params, offsets).argmax(axis=1)
 
     def _counts_of_labels(self) -> np.ndarray:
@@ -241,10 +225,9 @@ class CrfLoss(Loss):
             )
         )
 
-    def _dense_parts(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r = self.shape[1]
-        dense = np.array(params[-self.n_dense :])
-        return dense[:r], dense[r : 2 * r], dense[2 * r :].reshape(r, r)
+    def _weights(self, params: np.ndarray) -> ChainWeights:
+        # A copy, which kernels can take as contiguous.
+        return chain_weights(np.array(params[-self.n_dense :]), self.shape[1])
 
     def _scores(self, X, params: np.ndarray) -> np.ndarray:
         """Scores of each word and state, padded, (n, R)."""
@@ -256,41 +239,16 @@ class CrfLoss(Loss):
         loss = (total - observed @ params) / self.n_samples
         return float(loss + 0.5 * self.ridge * (params @ params))
 
-    def _pass(self, X, params: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:
-        """Q and its gradient in the parameters of these columns and the dense ones."""
-        r = self.shape[1]
-        start, end, transition = self._dense_parts(params)
-        scores = self._scores(X, params)
-        forward, posterior = np.empty_like(scores), np.empty_like(scores)
-        pairs = np.zeros((r, r))
-        total = forward_backward(
-            scores, start, end, transition, self._offsets, forward, posterior, pairs
-        )
-        joint = (forward[:-1].T @ scores[1:])[:r, :r]
-        pairs += joint * np.exp(transition - transition.max())
-        nodes = np.asarray(X.T @ posterior)[:, :r]
-        starts = posterior[self._offsets[:-1], :r].sum(axis=0)
-        ends = posterior[self._offsets[1:] - 1, :r].sum(axis=0)
-        expected = np.concatenate((nodes.ravel(), starts, ends, pairs.ravel()))
-        gradient = (expected - observed) / self.n_samples + self.ridge * params
-        return self._value(total, params, observed), gradient
-
     def _posterior(self, scores, params, offsets) -> np.ndarray:
         """Probabilities of the states of each word, (n, r); overwrites the scores."""
         r = self.shape[1]
         forward, posterior = np.empty_like(scores), np.empty_like(scores)
-        parts = self._dense_parts(params)
+        parts = self._weights(params)
         forward_backward(scores, *parts, offsets, forward, posterior, np.zeros((r, r)))
         return posterior[:, :r]
 
     def _prepared(self, params: np.ndarray) -> Chains:
-        return prepare(self._scores(self.X, params), *self._dense_parts(params), self._offsets)
-
-    def _columns(self, rows: np.ndarray):
-        """The columns of some features, dense (n, s) or sparse as X is."""
-        if self._by_column is None:
-            return np.ascontiguousarray(self.X[:, rows])
-        return scipy.sparse.csr_array(self._by_column[:, rows])
+        return prepare(self._scores(self.X, params), *self._weights(params), self._offsets)
 
     def _column(self, i: int) -> np.ndarray:
         """Column i of X as a contiguous array (n,)."""
@@ -305,32 +263,3 @@ class CrfLoss(Loss):
     def _by_column(self):
         """A sparse X by columns; None when X is dense."""
         return scipy.sparse.csc_array(self.X) if scipy.sparse.issparse(self.X) else None
-
-    def free(self, support: Sequence[int]) -> np.ndarray:
-        """Places of the free parameters: the dense ones, then the support in its order."""
-        dense = np.arange(self.size, self.size + self.n_dense)
-        return np.concatenate((dense, np.asarray(support, dtype=np.int64)))
-
-    def spread(self, free: np.ndarray, x: np.ndarray) -> np.ndarray:
-        params = np.zeros(self.size + self.n_dense)
-        params[free] = x
-        return params
-
-    def on(self, free: np.ndarray):
-        """The function of the free parameters alone: value and gradient (m,)."""
-        r = self.shape[1]
-        rows = np.unique(free[free < self.size] // r)
-        places = np.full(self.size + self.n_dense, -1)
-        places[(rows[:, None] * r + np.arange(r)).ravel()] = np.arange(len(rows) * r)
-        places[self.size :] = len(rows) * r + np.arange(self.n_dense)
-        kept = np.flatnonzero(places >= 0)
-        places = places[free]
-        X, observed = self._columns(rows), self._observed[kept]
-
-        def function(x):
-            params = np.zeros(len(kept))
-            params[places] = x
-            value, gradient = self._pass(X, params, observed)
-            return value, gradient[places]
-
-        return function

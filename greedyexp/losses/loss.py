@@ -155,6 +155,33 @@ class Loss(ABC):
         return Fit(self)
 
 
+class ChainLoss(Loss):
+    """A loss of labelled chains of words, whose labels can be predicted."""
+
+    @abstractmethod
+    def decode(self, X, chains, params: np.ndarray, how: str = "marginal") -> np.ndarray:
+        """Labels of the words of other chains.
+
+        Parameters
+        ----------
+        X : array (n, p) or CSR array
+        chains : int array (c,)
+        params : array (d + q,)
+        how : "marginal" or "viterbi"
+            The most probable label of each word, or the most probable labelling of each chain; the
+            lowest label where several are.
+
+        Returns
+        -------
+        int array (n,)
+
+        Raises
+        ------
+        ConfigError, DataError
+            When there is no such decoding, or the chains do not fit X.
+        """
+
+
 class Fit:
     """The minimiser of a loss over a support that grows and shrinks.
 

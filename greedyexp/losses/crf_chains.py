@@ -1,4 +1,4 @@
-"""Labelled chains as the rows of one array: what they must be, and sums over each."""
+"""Labels of words in chains, and sums over each chain."""
 
 from __future__ import annotations
 
@@ -6,28 +6,6 @@ import numpy as np
 import scipy.sparse
 
 from greedyexp.errors import DataError
-
-
-def check_chains(chains, n_words: int) -> np.ndarray:
-    """Lengths of chains as int64, after making sure that they divide ``n_words`` words.
-
-    Raises
-    ------
-    DataError
-        When a length is not a positive integer or they do not sum to the number of words.
-    """
-    lengths = np.asarray(chains)
-    if lengths.ndim != 1 or lengths.size == 0:
-        raise DataError("chains must be a list of at least one length.")
-    whole = lengths.astype(np.int64)
-    if not np.array_equal(whole, lengths) or whole.min() < 1:
-        bad = int(np.flatnonzero((whole != lengths) | (whole < 1))[0])
-        raise DataError(
-            f"chain {bad} has length {lengths[bad]}.", remedy="Leave out chains without words."
-        )
-    if whole.sum() != n_words:
-        raise DataError(f"the chains have {whole.sum()} words in all, but X has {n_words} rows.")
-    return whole
 
 
 def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
