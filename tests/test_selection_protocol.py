@@ -17,6 +17,7 @@ from greedyexp.claims.setting import setting_of
 from greedyexp.errors import ConfigError
 from greedyexp.experiment import load, reload
 from greedyexp.frames.records import records
+from greedyexp.frames.where import rows_where
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols.outcome import Status
@@ -256,5 +257,10 @@ def test_a_bound_is_asked_of_every_size_and_of_no_other_rows(ran):
 def test_a_feature_is_a_success_that_claims_can_count(ran):
     found = judged(ran, "proportion(last, used) > 0.5", where={"feature": 5})
     assert found.tests[0].estimate == pytest.approx(1.0)
+    # Read back from the table the numbers of features without names are numbers.
+    text = judged(ran, "proportion(last, used) > 0.5", where={"feature": "5"})
+    assert (text.tests[0].estimate, text.verdict) == (pytest.approx(1.0), found.verdict)
+    both = rows_where(ran[0], {"record": "feature", "feature": ["5", 4.0]})
+    assert both["feature"].unique().tolist() == [4, 5]
     with pytest.raises(ConfigError, match="sizes in classes_at"):
         records(ran[0].assign(class_error=1.0), "class", ["class_error"])

@@ -11,6 +11,7 @@ import pandas as pd
 from greedyexp.claims.kinds import Kinds, kinds_of
 from greedyexp.claims.setting import Setting
 from greedyexp.frames.entries import entry_of
+from greedyexp.frames.where import matches
 
 # A value of each of some columns, by its code (see ``Table.value``).
 Group = tuple[tuple[str, int], ...]
@@ -94,14 +95,14 @@ class Table:
             if name not in self.frame.columns:
                 keep[:] = False
                 break
-            matches = _matches(self.frame[name], wanted)
+            found = matches(self.frame[name], wanted).to_numpy()
             if name in self.setting.keys:
-                known &= matches
+                known &= found
                 continue
             if name in own:
                 without = [a for a, one in self.setting.algorithms.items() if not _has(one, name)]
-                matches |= np.isin(self._family, without)
-            keep &= matches
+                found = found | np.isin(self._family, without)
+            keep &= found
         return self._part(keep, known)
 
     def _part(self, keep: np.ndarray, known: np.ndarray) -> Table:
@@ -264,19 +265,6 @@ def _joined(one: list[Group], two: list[Group]) -> list[Group]:
         if all(second.get(name, code) == code for name, code in first.items()):
             merged[tuple({**first, **second}.items())] = None
     return list(merged)
-
-
-def _matches(column: pd.Series, wanted: list) -> np.ndarray:
-    """Rows whose value is one of the wanted: numbers up to rounding, the rest exactly."""
-    keep = np.zeros(len(column), dtype=bool)
-    for value in wanted:
-        if value is None:
-            keep |= column.isna().to_numpy()
-        elif _is_number(value) and pd.api.types.is_numeric_dtype(column):
-            keep |= np.isclose(column.to_numpy(dtype=float), float(value), rtol=1e-9, atol=0)
-        else:
-            keep |= (column.astype(str) == str(value)).to_numpy()
-    return keep
 
 
 def _is_number(value) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     failed = frame["status"].isin(FAILED)
     for name, wanted in where.items():
         wanted = wanted if isinstance(wanted, list) else [wanted]
-        keep = _matches(frame[name], wanted)
+        keep = matches(frame[name], wanted)
         if not keep.any():
             levels = sorted(map(str, frame[name].dropna().unique()))
             raise ConfigError(
@@ -65,11 +66,28 @@ def where_text(where: Mapping[str, Any]) -> str:
     )
 
 
-def _matches(column: pd.Series, wanted: list) -> pd.Series:
+def matches(column: pd.Series, wanted: Sequence) -> pd.Series:
+    """Which rows have one of the values: numbers up to rounding, None where a cell is empty.
+
+    The numbers of features without names are texts to the protocol and numbers to who reads the
+    table; either finds them.
+    """
     keep = pd.Series(False, index=column.index)
     for value in wanted:
-        if pd.api.types.is_numeric_dtype(column) and isinstance(value, (int, float)):
-            keep |= np.isclose(column.astype(float), float(value), rtol=1e-9, atol=0)
+        number = _number(value) if pd.api.types.is_numeric_dtype(column) else None
+        if value is None:
+            keep |= column.isna()
+        elif number is not None:
+            keep |= np.isclose(column.astype(float), number, rtol=1e-9, atol=0)
         else:
             keep |= column.astype(str) == str(value)
     return keep
+
+
+def _number(value) -> float | None:
+    """A finite number, or one that a text says."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
