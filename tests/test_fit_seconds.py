@@ -28,20 +28,23 @@ from greedyexp import metric
 
 @algorithm("TAG_compiles")
 def compiles(problem):
-    """Compiles what no cache has, then takes a twentieth of a second."""
+    """Compiles what no cache has, and logs how long; then takes a twentieth of a second."""
     @numba.njit
     def norms(X):
         return np.sqrt((X * X).sum(axis=0)) + np.linalg.det(X.T @ X)
 
+    begin = time.perf_counter()
     norms(problem.X[0])
+    with open("LOG", "a") as log:
+        log.write(f"{time.perf_counter() - begin}\\n")
     time.sleep(0.05)
     return np.zeros((problem.n_features, 1))
 
 
 @metric("TAG_slow", better=None)
 def slow(problem, coef):
-    """Takes a tenth of a second."""
-    time.sleep(0.1)
+    """Takes far longer than the fit."""
+    time.sleep(0.3)
     return np.zeros(coef.shape[:-2])
 '''
 
@@ -49,7 +52,8 @@ def slow(problem, coef):
 @pytest.fixture
 def lab(tmp_path):
     made = Laboratory(tmp_path)
-    made.plugin.write_text(made.plugin.read_text() + COMPILES.replace("TAG", made.tag))
+    added = COMPILES.replace("TAG", made.tag).replace("LOG", str(tmp_path / "compiled"))
+    made.plugin.write_text(made.plugin.read_text() + added)
     return made
 
 
@@ -62,7 +66,7 @@ def TAG_total(X):
 
 @algorithm("TAG_cached")
 def cached(problem):
-    time.sleep(0.0 if "TAG_warm" in globals() else 0.3)
+    time.sleep(0.0 if "TAG_warm" in globals() else 0.5)
     globals()["TAG_warm"] = TAG_total(problem.X[0])
     return np.zeros((problem.n_features, 1))
 """
@@ -107,7 +111,7 @@ def test_the_fit_with_its_tuning_is_timed_and_nothing_else(tuning):
 
 
 @pytest.mark.parametrize("engine", ["processes", "serial"])
-def test_compilation_and_metrics_are_left_out(lab, engine):
+def test_compilation_and_metrics_are_left_out(lab, tmp_path, engine):
     settings = {
         "algorithms": [f"{lab.tag}_compiles"],
         "metrics": [f"{lab.tag}_slow"],
@@ -117,17 +121,21 @@ def test_compilation_and_metrics_are_left_out(lab, engine):
     how = {"engine": engine} | ({"jobs": None} if engine == "serial" else {})
     made = lab.run(how=how, **settings)
     assert made.failed == 0
-    for row in timings(lab.results):
-        fit, whole = float(row["fit_seconds"]), float(row["seconds"])
-        # Compiling a determinant takes about a second.
-        assert 0.05 <= fit < 0.12
-        assert whole > fit + 0.1
+    rows = timings(lab.results)
+    fits = [float(row["fit_seconds"]) for row in rows]
+    assert min(fits) >= 0.05
+    # Each would have it in. The least is compared, as a busy machine lengthens some.
+    compiled = [float(line) for line in (tmp_path / "compiled").read_text().split()]
+    assert min(fits) < min(compiled)
+    assert min(fits) < 0.3
+    for row in rows:
+        assert float(row["seconds"]) > float(row["fit_seconds"]) + 0.3
 
 
 def test_the_first_fit_of_a_process_is_timed_when_its_code_is_loaded(lab):
     lab.plugin.write_text(lab.plugin.read_text() + KERNEL.replace("TAG", lab.tag))
     lab.run(algorithms=[f"{lab.tag}_cached"], how={"jobs": 2})
-    assert max(float(row["fit_seconds"]) for row in timings(lab.results)) < 0.1
+    assert max(float(row["fit_seconds"]) for row in timings(lab.results)) < 0.5
 
 
 def test_seconds_are_journaled_and_never_in_the_table(lab, tmp_path):
@@ -137,10 +145,8 @@ def test_seconds_are_journaled_and_never_in_the_table(lab, tmp_path):
     failed = [row for row in first if row["algorithm"] == "trouble" and not row["fit_seconds"]]
     assert failed
     assert len(failed) < sum(row["algorithm"] == "trouble" for row in first)
-    assert all(0 < float(row["fit_seconds"]) < 1 for row in first if row not in failed)
-    assert all(
-        float(row["fit_seconds"]) < float(row["seconds"]) for row in first if row not in failed
-    )
+    timed = [row for row in first if row not in failed]
+    assert all(0 < float(row["fit_seconds"]) < float(row["seconds"]) for row in timed)
     again = lab.run(algorithms=ridge)
     assert again.computed == 0
     assert timings(lab.results) == first

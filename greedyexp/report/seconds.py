@@ -23,6 +23,8 @@ def with_seconds(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
     ----------
     frame : DataFrame
         As the CSV of the folder has it.
+    folder : Path
+        Of the run; ``timings.csv`` lies in it, compressed or not, or is missing.
 
     Raises
     ------

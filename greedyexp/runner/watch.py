@@ -10,7 +10,7 @@ class Watch:
 
     Attributes
     ----------
-    loads : int
+    stops : int
         How often it was stopped so far.
     """
 
@@ -18,7 +18,7 @@ class Watch:
         self._depth = 0
         self._since = 0.0
         self._spent = 0.0
-        self.loads = 0
+        self.stops = 0
 
     def clock(self) -> float:
         """Seconds since some moment, those while it was stopped left out."""
@@ -28,7 +28,7 @@ class Watch:
         """Stop it; whether it was going. Each stop needs a start of its own."""
         if self._depth == 0:
             self._since = time.perf_counter()
-            self.loads += 1
+            self.stops += 1
         self._depth += 1
         return self._depth == 1
 

@@ -131,9 +131,10 @@ class Bench:
         self, problem: Problem, generator: str, params: dict, replicate: int, algorithm: int
     ) -> Outcome:
         """One algorithm on one data set; an exception is an outcome like any other."""
-        before = self._watch.loads
+        before = self._watch.stops
         outcome = self._outcome(problem, generator, params, replicate, algorithm)
-        if self._watch.loads > before and (outcome.fit_seconds or _BRIEF) < _BRIEF:
+        brief = outcome.fit_seconds is not None and outcome.fit_seconds < _BRIEF
+        if brief and self._watch.stops > before:
             # A process that loads code loads libraries too, and its first fit is many times slower.
             return self._outcome(problem, generator, params, replicate, algorithm)
         return outcome

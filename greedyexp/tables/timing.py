@@ -84,7 +84,7 @@ def timing(
     said = remarks(frame, context, means)
     said.append(
         "Seconds of the fit alone, by the clock on the wall, on one core, compilation left out;"
-        " each fit is timed once."
+        " one time of each fit is kept."
     )
     if means["published"].notna().any():
         said.append("In brackets: published, on another machine.")
