@@ -26,7 +26,8 @@ class Part:
     paper : str
         Where it comes from: paper and equation, algorithm or figure number.
     requires : tuple of str
-        Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``.
+        Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
+        ``labels``, ``chains``. ``sparse`` is provided but never required: see ``takes_sparse``.
     extra : dict
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
         (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,
