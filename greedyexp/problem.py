@@ -122,7 +122,9 @@ class Problem:
             When the rows are words of chains, which mean nothing alone.
         """
         if self.chains is not None:
-            raise DataError("the words of a chain cannot be taken apart, as folds of rows do.")
+            raise DataError(
+                "cross-validation cannot take chains of words apart.", remedy="Use tuning='end'."
+            )
         if self.shared_design and all(k is keep[0] for k in keep):
             X = (self.X[0][keep[0]],) * self.n_tasks
         else:
