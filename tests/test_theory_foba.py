@@ -1,6 +1,5 @@
-"""Restricted convexity by brute force, and the theorems of forward-backward selection."""
+"""The theorems of forward-backward selection, stated here by their own formulas."""
 
-import itertools
 import math
 
 import numpy as np
@@ -17,18 +16,19 @@ from greedyexp.algorithms.lasso import lasso
 from greedyexp.algorithms.loss_settings import Model
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind
+from greedyexp.losses.squared import SquaredLoss
 from greedyexp.metrics import guarantees
+from greedyexp.metrics.recovery import false_negatives, false_positives
 from greedyexp.problem import as_problem
 from greedyexp.protocols.tuning import theoretical
 from greedyexp.theory import forward_backward as theory
-from greedyexp.theory import restricted_convexity as constants
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 PAIRS = [
     (guarantees.oracle_error, guarantees.oracle_error_bound),
     (guarantees.objective_gap, guarantees.objective_gap_bound),
-    (guarantees.missed, guarantees.missed_bound),
-    (guarantees.wrong, guarantees.wrong_bound),
+    (lambda problem, path: false_negatives(problem, path.coef), guarantees.false_negatives_bound),
+    (lambda problem, path: false_positives(problem, path.coef), guarantees.false_positives_bound),
 ]
 
 
@@ -38,60 +38,6 @@ def drawn(seed, n=60, p=12, sparsity=3, strongest=3.0, noise=0.3, correlation=0.
     truth = np.zeros(p)
     truth[rng.choice(p, sparsity, replace=False)] = rng.uniform(0.02, strongest, sparsity)
     return X, X @ truth + noise * rng.standard_normal(n), truth
-
-
-def quotients(X, s, ridge, intercept, rng):
-    """||X t||^2 / n + ridge over many s-sparse unit vectors t, the mean fitted."""
-    n, p = X.shape
-    for support in itertools.combinations(range(p), s):
-        for _ in range(20):
-            t = rng.standard_normal(s)
-            image = X[:, support] @ (t / np.linalg.norm(t))
-            image = image - image.mean() if intercept else image
-            yield image @ image / n + ridge
-
-
-@pytest.mark.parametrize("ridge", [0.0, 0.3])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_enumeration_certificate_and_a_support_are_nested(ridge, intercept):
-    X = drawn(3, 15, 6)[0] + 2.0
-    options = {"ridge": ridge, "intercept": intercept}
-    whole = constants.certified(X, **options)
-    exact = [constants.enumerated(X, s, **options) for s in range(1, 7)]
-    for s, one in enumerate(exact, start=1):
-        values = list(quotients(X, s, ridge, intercept, np.random.default_rng(s)))
-        assert one.lower <= min(values) + 1e-12
-        assert max(values) <= one.upper + 1e-12
-        assert one.single == pytest.approx(exact[0].upper)
-        assert whole.lower <= one.lower
-        assert one.upper <= whole.upper
-        least = min(
-            constants.least_on(X, S, **options) for S in itertools.combinations(range(6), s)
-        )
-        assert least == pytest.approx(one.lower, rel=1e-9)
-    assert exact[-1].lower == pytest.approx(whole.lower, rel=1e-9)
-    assert exact[-1].upper == pytest.approx(whole.upper, rel=1e-9)
-
-
-def test_wide_designs_have_no_certified_convexity_but_the_ridge():
-    X = np.random.default_rng(0).standard_normal((5, 9))
-    assert constants.certified(X).lower == 0.0
-    assert constants.certified(X, ridge=0.1).lower == pytest.approx(0.1)
-    assert constants.least_on(X, range(6)) == 0.0
-    assert constants.least_on(X, range(5), intercept=True) == 0.0
-    assert constants.least_on(X, range(5)) > 0.0
-    assert constants.least_on(X, []) == math.inf
-    with pytest.raises(DataError, match="too many"):
-        constants.enumerated(np.eye(40), 20)
-
-
-def test_smallest_size_of_an_orthonormal_design_is_by_hand():
-    # kappa = rho_+ / rho_- = 1: s - k > (k + 1) 16.
-    one = constants.Curvatures(1.0, 1.0, 1.0)
-    assert constants.smallest_size(2, lambda s: one, 1000) == 51
-    assert constants.smallest_size(2, lambda s: one, 50) is None
-    none = constants.Curvatures(1.0, 0.0, 1.0)
-    assert constants.smallest_size(2, lambda s: one if s > 60 else none, 1000) == 61
 
 
 def test_thresholds_of_both_selections_say_the_same():
@@ -119,15 +65,14 @@ def test_bounds_are_those_of_theorem_four_with_its_misprint_mended():
     st.floats(0.0, 2.0),
     st.integers(1, 5),
 )
-def test_theorems_hold_with_certified_constants(seed, rule, noise, correlation, sparsity):
+def test_theorems_hold_with_the_constants_of_all_supports(seed, rule, noise, correlation, sparsity):
     """The statement itself, by its own formulas: rho_- of all supports, Delta, and s of (3)."""
     X, y, truth = drawn(seed, 80, 12, sparsity, noise=noise, correlation=correlation)
-    known = constants.certified(X)
     n, true = len(X), np.flatnonzero(truth)
+    rho, single = np.linalg.eigvalsh(X.T @ X / n)[0], (X**2).sum(axis=0).max() / n
     best = np.zeros(12)
     best[true] = np.linalg.lstsq(X[:, true], y, rcond=None)[0]
     slope = np.abs(X.T @ (X @ best - y)).max() / n
-    rho, single = known.lower, known.single
     if rule == "obj":
         delta = 1.001 * theory.gain_threshold(single, rho, slope)
         path = foba_obj(as_problem(X, y), grid={"delta": np.array([delta])})
@@ -204,7 +149,8 @@ def test_strong_signals_are_guaranteed_and_found():
     for own, bound in PAIRS:
         assert bound(problem, path)[at] == 0.0
         assert own(problem, path)[at] == 0.0
-    assert guarantees.missed(problem, path)[0] == 3
+    assert (guarantees.false_negatives_bound(problem, path)[at + 1 :] == 3.0).all()
+    assert (guarantees.false_positives_bound(problem, path)[at + 1 :] == 5.0).all()
 
 
 def test_errors_are_by_hand():
@@ -218,7 +164,8 @@ def test_errors_are_by_hand():
     assert guarantees.oracle_error(problem, path)[0] == pytest.approx(((b - best) ** 2).sum())
     gap = ((y - X @ b) ** 2).sum() / 60 - ((y - X @ best) ** 2).sum() / 60
     assert guarantees.objective_gap(problem, path)[0] == pytest.approx(gap)
-    assert guarantees.wrong(problem, path)[0] == np.count_nonzero(b[truth == 0])
+    assert guarantees.false_negatives_bound(problem, path)[0] == 2.0
+    assert guarantees.false_positives_bound(problem, path)[0] == 4.0
     assert guarantees.guaranteed(problem, path)[0] == 0.0
     union = np.flatnonzero((b != 0) | (truth != 0))
     least = np.linalg.eigvalsh(X[:, union].T @ X[:, union] / 30)[0]
@@ -228,7 +175,32 @@ def test_errors_are_by_hand():
     two = as_problem([X, X], [y, y], truth=np.column_stack([truth, truth]))
     both = lasso(two, lam=[0.05])
     with pytest.raises(DataError, match="one task"):
-        guarantees.missed(two, both)
+        guarantees.guaranteed(two, both)
+
+
+def test_each_path_is_compared_once_for_all_metrics(monkeypatch):
+    X, y, truth = drawn(5, 40, 8, 3)
+    problem = as_problem(X, y, truth=truth)
+    paths = [foba_gdt(problem, max_features=4), foba_obj(problem, max_features=3)]
+    fits, minimise = [], SquaredLoss.minimise
+
+    def counted(loss, support, start=None):
+        fits.append(loss)
+        return minimise(loss, support, start)
+
+    monkeypatch.setattr(SquaredLoss, "minimise", counted)
+    told = [
+        [bound(problem, path) for _, bound in PAIRS] + [guarantees.guaranteed(problem, path)]
+        for path in paths
+    ]
+    assert fits == [path.loss for path in paths]
+    assert [len(values) for values in told[0]] == [5] * 5
+    assert [len(values) for values in told[1]] == [4] * 5
+    other = as_problem(X, y, truth=truth[::-1].copy())
+    assert (
+        guarantees.oracle_error(other, paths[1])[-1]
+        != guarantees.oracle_error(problem, paths[1])[-1]
+    )
 
 
 LEAST_SQUARES = Model("squared", 0.0, False)

@@ -111,7 +111,9 @@ def bounds(epsilon: float, single: float, lower: float, weak: np.ndarray) -> Bou
     )
 
 
-def bounds_of_any(here: np.ndarray, there: np.ndarray, lower: float, sizes) -> Bounds:
+def bounds_of_any(
+    here: np.ndarray, there: np.ndarray, lower: float, most: tuple[float, float]
+) -> Bounds:
     """What remains for any b: strong convexity between b and bbar, and nothing else.
 
     If Q(b) >= Q(bbar), it gives rho_- ||b - bbar|| / 2 <= ||grad Q(b)||, if not
@@ -123,9 +125,8 @@ def bounds_of_any(here: np.ndarray, there: np.ndarray, lower: float, sizes) -> B
         Gradients at b and bbar on the union of F and Fbar.
     lower : float > 0
         rho_- between b and bbar.
-    sizes : pair of int
-        |Fbar - F| and |F - Fbar|, which are their own bounds.
+    most : pair of float
+        What |Fbar - F| and |F - Fbar| cannot exceed: |Fbar|, and the number of features outside.
     """
     own, other = float(here @ here), float(there @ there)
-    missed, wrong = map(float, sizes)
-    return Bounds(4.0 * max(own, other) / lower**2, own / (2.0 * lower), missed, wrong)
+    return Bounds(4.0 * max(own, other) / lower**2, own / (2.0 * lower), *most)
