@@ -144,7 +144,7 @@ def solve(
     values = Parameters(part).read_all({key: _plain(value) for key, value in params.items()})
     traits = (*part.requires, *part.needs(values))
     if "chains" in traits:
-        problem = _chained(values, X, y, chains)
+        problem = _chained(X, y, chains)
     elif chains is not None:
         raise ConfigError("chains are for a model of them.", remedy="Give loss='crf'.")
     else:
@@ -187,10 +187,10 @@ def _is_number(value) -> bool:
     return known and not isinstance(value, bool)
 
 
-def _chained(values: dict, X, y, chains) -> Problem:
+def _chained(X, y, chains) -> Problem:
     if chains is None:
         raise ConfigError(
-            f"loss {values['loss']} needs the lengths of chains.",
+            "a model of chains needs their lengths.",
             remedy="Give the number of words in each as chains.",
         )
     return as_chains(X, y, chains)

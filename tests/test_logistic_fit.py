@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from logistic_problems import classes, plain_value
 from scipy.optimize import linprog
-from test_logistic_loss import classes, plain_value
 
 from greedyexp.kernels.logistic_best import best_line, gain_bound
 from greedyexp.losses.logistic import LogisticLoss
-from greedyexp.losses.loss import Fit
+from greedyexp.losses.loss import PlainFit
 
 designs = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
 ridges = pytest.mark.parametrize("ridge", [0.0, 1e-4, 0.01, 1.0])
@@ -18,7 +18,7 @@ ridges = pytest.mark.parametrize("ridge", [0.0, 1e-4, 0.01, 1.0])
 def test_growing_and_shrinking_ends_where_a_fresh_search_does(form, ridge, intercept):
     X, y = classes(1, n=120, p=20)
     loss = LogisticLoss(form(X), y, ridge=ridge, intercept=intercept)
-    fit, plain = loss.fit(), Fit(loss)
+    fit, plain = loss.fit(), PlainFit(loss)
     rng = np.random.default_rng(2)
     for _ in range(25):
         outside = [j for j in range(20) if j not in fit.support]
@@ -74,7 +74,7 @@ def test_best_gain_is_the_largest_of_all_gains(form, ridge, seed):
         feature, gain = fit.best_gain()
         assert feature == first_of_largest(gains)
         assert gain == gains[feature]
-        assert (feature, gain) == Fit.best_gain(fit)
+        assert (feature, gain) == PlainFit.best_gain(fit)
         fit.add([feature])
         if not fit.converged:
             break
@@ -215,3 +215,14 @@ def test_a_far_sample_is_not_taken_for_separation():
     found = LogisticLoss(X, y).minimise([0, 3])
     assert found.converged
     assert np.abs(y * (X @ found.params[:12])).max() > 30
+
+
+def test_fits_cannot_spoil_the_gradient_that_they_share():
+    X, y = classes(9)
+    loss = LogisticLoss(X, y)
+    fit = loss.fit()
+    np.testing.assert_allclose(fit.full_gradient, loss.gradient(np.zeros(12)), atol=1e-15)
+    with pytest.raises(ValueError, match="read-only"):
+        fit.full_gradient[0] = 7.0
+    fit.add([2])
+    np.testing.assert_allclose(fit.full_gradient, loss.gradient(fit.params), atol=1e-15)

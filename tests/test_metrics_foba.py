@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.metrics import accuracy_score, f1_score, zero_one_loss
 
 from greedyexp.errors import DataError
+from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -169,8 +170,11 @@ def test_what_are_no_two_classes_gets_a_sentence(labelled, change, words):
         measured("training_sign_error", replace(labelled, **change), path_of(np.zeros((1, 5))))
 
 
-class Decoder:
+class Decoder(CrfLoss):
     """Marginal labels by the first, sequences by the second dense coefficient."""
+
+    def __init__(self):
+        pass
 
     def decode(self, X, chains, params, how="marginal"):
         assert sum(chains) == X.shape[0]

@@ -148,7 +148,7 @@ CRF = {"loss": "crf", "ridge": 0.1}
 @pytest.mark.parametrize(
     ("change", "error", "words_said"),
     [
-        ({"chains": None}, ConfigError, "loss crf needs the lengths of chains. Give the number of words"),
+        ({"chains": None}, ConfigError, "a model of chains needs their lengths. Give the number"),
         ({"chains": []}, DataError, "chains must be a list of whole numbers"),
         ({"chains": [20.0, 20.0]}, DataError, "chains must be a list of whole numbers"),
         ({"chains": 40}, DataError, "chains must be a list of whole numbers"),

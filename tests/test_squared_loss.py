@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import Ridge
 
 from greedyexp.losses import squared_fit
-from greedyexp.losses.loss import TOLERANCE, Fit
+from greedyexp.losses.loss import TOLERANCE, PlainFit
 from greedyexp.losses.squared import SquaredLoss
 
 KINDS = pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_removal_costs_off_the_minimum_are_differences_of_the_loss():
 def test_a_fit_that_minimises_anew_gives_the_same(ridge, intercept):
     X, y = data(9)
     loss = SquaredLoss(X, y, ridge=ridge, intercept=intercept)
-    quick, plain = loss.fit(), Fit(loss)
+    quick, plain = loss.fit(), PlainFit(loss)
     for now in walk(quick, 25, 20, seed=10):
         for feature in set(plain.support) - set(now.support):
             plain.remove([feature])

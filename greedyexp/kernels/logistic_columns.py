@@ -14,9 +14,9 @@ BLOCK = 32
 
 
 class Columns(NamedTuple):
-    """Signed columns: either dense, or sparse with ``rows`` of no column."""
+    """Signed columns: ``dense``, or sparse with ``dense`` of no column."""
 
-    rows: np.ndarray  # (p, n), or (0, n)
+    dense: np.ndarray  # (p, n), or (0, n)
     starts: np.ndarray  # (p + 1,): where each column begins in the next two
     places: np.ndarray  # its samples
     values: np.ndarray  # its values
@@ -24,14 +24,14 @@ class Columns(NamedTuple):
 
 
 @njit(cache=True)
-def sign_columns(design, signs, rows):
-    """rows_ji <- signs_i x_ij of a dense design (n, p)."""
+def sign_columns(design, signs, dense):
+    """dense_ji <- signs_i x_ij of a dense design (n, p)."""
     n, p = design.shape
     for first in range(0, n, BLOCK):
         for left in range(0, p, BLOCK):
             for i in range(first, min(first + BLOCK, n)):
                 for j in range(left, min(left + BLOCK, p)):
-                    rows[j, i] = signs[i] * design[i, j]
+                    dense[j, i] = signs[i] * design[i, j]
 
 
 @njit(cache=True)
@@ -40,8 +40,8 @@ def gather(columns, j, margins, z, near):
 
     ``z`` and ``near`` are scratch for a sparse column; a dense one is handed on as it lies.
     """
-    if len(columns.rows) > 0:
-        return columns.rows[j], margins
+    if len(columns.dense) > 0:
+        return columns.dense[j], margins
     first = columns.starts[j]
     count = columns.starts[j + 1] - first
     for t in range(count):
@@ -64,8 +64,8 @@ def reach_of(z):
 def reaches(columns, out):
     """out_j <- the largest absolute value of column j."""
     for j in range(len(out)):
-        if len(columns.rows) > 0:
-            low, high = reach_of(columns.rows[j])
+        if len(columns.dense) > 0:
+            low, high = reach_of(columns.dense[j])
         else:
             low, high = reach_of(columns.values[columns.starts[j] : columns.starts[j + 1]])
         out[j] = max(high, -low)
@@ -74,9 +74,9 @@ def reaches(columns, out):
 @njit(cache=True, fastmath=FAST)
 def powers(columns, weights, out):
     """out_j <- sum_i weights_i z_ij^2."""
-    if len(columns.rows) > 0:
+    if len(columns.dense) > 0:
         for j in range(len(out)):
-            z, total = columns.rows[j], 0.0
+            z, total = columns.dense[j], 0.0
             for i in range(len(z)):
                 total += weights[i] * z[i] * z[i]
             out[j] = total

@@ -154,12 +154,12 @@ def line_minima(columns, margins, ridge, coef, steps, gains):
 
 
 @njit(cache=True, fastmath=FAST)
-def falls(rows, coef, margins, ridge, out):
+def falls(signed, coef, margins, ridge, out):
     """out_t <- increase of the loss when coefficient t alone goes to zero.
 
     Parameters
     ----------
-    rows : array (k, n)
+    signed : array (k, n)
         Signed columns of the support.
     coef : array (k,)
     margins : array (n,)
@@ -167,4 +167,4 @@ def falls(rows, coef, margins, ridge, out):
     out : array (k,)
     """
     for t in range(len(coef)):
-        out[t] = -fall(rows[t], margins, -coef[t]) / len(margins) - 0.5 * ridge * coef[t] ** 2
+        out[t] = -fall(signed[t], margins, -coef[t]) / len(margins) - 0.5 * ridge * coef[t] ** 2

@@ -24,14 +24,14 @@ ROUNDING = 1e-11
 
 
 @njit(cache=True)
-def _hessian_step(rows, weights, penalty, gradient, step):
+def _hessian_step(signed, weights, penalty, gradient, step):
     """step <- -H^{-1} gradient on the columns that are independent; how many are not."""
-    k, n = rows.shape
+    k, n = signed.shape
     scaled, curvature = np.empty((k, n)), weights * (1.0 - weights) / n
     for t in range(k):
         for i in range(n):
-            scaled[t, i] = curvature[i] * rows[t, i]
-    hessian = np.dot(rows, scaled.T)
+            scaled[t, i] = curvature[i] * signed[t, i]
+    hessian = np.dot(signed, scaled.T)
     chol, cross, kept, size = np.empty((k + 1, k + 1)), np.empty(k), np.empty(k, np.int64), 0
     dependent = 0
     for t in range(k):
@@ -100,12 +100,12 @@ def _advance(margins, moves, coef, step, slope, value, penalty, weights):
 
 
 @njit(cache=True)
-def minimise(rows, penalty, tolerance, coef, margins, weights, known, patient):
-    """Minimise over the coefficients of ``rows``, from those given.
+def minimise(signed, penalty, tolerance, coef, margins, weights, known, patient):
+    """Minimise over the coefficients of ``signed``, from those given.
 
     Parameters
     ----------
-    rows : array (k, n)
+    signed : array (k, n)
         Signed columns.
     penalty, tolerance : arrays (k,)
         Ridge of each coefficient, and how large its derivative may remain.
@@ -126,12 +126,12 @@ def minimise(rows, penalty, tolerance, coef, margins, weights, known, patient):
     known : bool
         Whether the existence of a minimum has been proved.
     """
-    margins[:] = np.dot(coef, rows)
+    margins[:] = np.dot(coef, signed)
     value = _value(margins, weights, penalty, coef)
     step, n = np.empty(len(coef)), len(margins)
     worst_before = np.inf
     for count in range(MOST_STEPS):
-        gradient = penalty * coef - np.dot(rows, weights) / n
+        gradient = penalty * coef - np.dot(signed, weights) / n
         worst = 0.0
         for t in range(len(coef)):
             worst = max(worst, abs(gradient[t]) / tolerance[t])
@@ -139,8 +139,8 @@ def minimise(rows, penalty, tolerance, coef, margins, weights, known, patient):
             return CONVERGED, value, known
         if not known and _separates(margins):
             return SEPARATED, value, known
-        dependent = _hessian_step(rows, weights, penalty, gradient, step)
-        moves = np.dot(step, rows)
+        dependent = _hessian_step(signed, weights, penalty, gradient, step)
+        moves = np.dot(step, signed)
         known = known or (dependent == 0 and _proves(weights, moves))
         if worst <= 1.0 and known:
             return CONVERGED, value, known

@@ -35,7 +35,7 @@ class CrfFit(Fit):
 
     def __init__(self, loss: CrfLoss):
         self.loss = loss
-        self.support: list[int] = []
+        self.support = []
         self._settle(Reduced(loss, ()), loss.null[0])
 
     def begin(self, support: Sequence[int], start: np.ndarray | None) -> None:
@@ -57,11 +57,6 @@ class CrfFit(Fit):
             self._x = np.delete(self._x, place)
         self._minimise(Reduced(self.loss, self.support), self._x)
 
-    @property
-    def full_gradient(self) -> np.ndarray:
-        """Gradient over all coefficients, (d + q,)."""
-        return self._gradient
-
     def _enter(self, features: Sequence[int]) -> Reduced:
         """Give features the coefficient zero, and the inverse Hessian their derivatives.
 
@@ -76,7 +71,7 @@ class CrfFit(Fit):
         for place in range(n_before, len(free)):
             ahead = self._x.copy()
             ahead[place] += DIFFERENCE
-            column = (function(ahead)[1] - self._gradient[free]) / DIFFERENCE
+            column = (function(ahead)[1] - self.full_gradient[free]) / DIFFERENCE
             self._inverse = append(self._inverse, column[:place], column[place])
         return function
 
@@ -88,7 +83,7 @@ class CrfFit(Fit):
         self._x, self._inverse = descent.x, descent.inverse
         self.evaluations = descent.evaluations
         self.params = function.spread(descent.x)
-        self.value, self._gradient = self.loss.value_and_gradient(self.params)
+        self.value, self.full_gradient = self.loss.value_and_gradient(self.params)
         self.converged = descent.converged
         self.message = "" if descent.converged else _unconverged(descent, self.loss)
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from greedyexp.kernels import logistic_lines
+from greedyexp.losses.logistic_columns import SignedColumns
 from greedyexp.losses.logistic_fit import LogisticFit
 from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
-from greedyexp.losses.signed_columns import SignedColumns
 
 # The rounding of a derivative, relative to the mean |value| of its column.
-ROUNDING = 16 * np.finfo(float).eps
+SLOPE_ROUNDING = 16 * np.finfo(float).eps
 TINY = np.finfo(float).tiny
 
 
@@ -65,10 +65,12 @@ class LogisticLoss(Loss):
         steepest = int(slopes.argmax())
         row = np.empty(self.n_samples)
         self.columns.write(steepest, row)
-        if slopes[steepest] > ROUNDING * np.abs(row).mean():
+        if slopes[steepest] > SLOPE_ROUNDING * np.abs(row).mean():
             self.scale = float(slopes[steepest])
         # Without an intercept the fit without features is exact, and this is its gradient.
         self._at_zero = None if intercept else start.full_gradient
+        # All fits without features share it.
+        start.full_gradient.flags.writeable = False
 
     def value(self, params: np.ndarray) -> float:
         margins = self._margins(params)
@@ -124,14 +126,11 @@ class LogisticLoss(Loss):
         return np.logaddexp(0.0, -self._signs(y) * predicted)
 
     def fit(self) -> LogisticFit:
-        fit = LogisticFit(self)
-        if self._at_zero is not None:
-            fit.full_gradient = self._at_zero
-        return fit
+        return LogisticFit(self, full_gradient=self._at_zero)
 
     def tolerance(self, sizes: np.ndarray) -> np.ndarray:
         """How large a derivative may remain, given mean |values| of the columns."""
-        finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), ROUNDING * sizes)
+        finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), SLOPE_ROUNDING * sizes)
         return finest + TINY
 
     def _signs(self, y: np.ndarray) -> np.ndarray:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from greedyexp.kernels import logistic_best, logistic_lines, logistic_newton
+from greedyexp.losses.logistic_separation import needed, separating_direction
 from greedyexp.losses.loss import TIE, Fit
-from greedyexp.losses.separation import needed, separating_direction
 
 if TYPE_CHECKING:
     from greedyexp.losses.logistic import LogisticLoss
@@ -28,16 +27,23 @@ class LogisticFit(Fit):
     loss : LogisticLoss
     support : sequence of int
     start : array (d + q,), optional
+    full_gradient : array (d + q,), optional
+        The gradient at the minimiser, where it is known.
     """
 
     def __init__(
-        self, loss: LogisticLoss, support: Sequence[int] = (), start: np.ndarray | None = None
+        self,
+        loss: LogisticLoss,
+        support: Sequence[int] = (),
+        start: np.ndarray | None = None,
+        *,
+        full_gradient: np.ndarray | None = None,
     ):
         self.loss = loss
         self.support = []
-        self._rows = np.empty((max(8, loss.n_dense + len(support)), loss.n_samples))
-        self._rows[: loss.n_dense] = loss.labels
-        # Mean |value| of each row.
+        self._signed = np.empty((max(8, loss.n_dense + len(support)), loss.n_samples))
+        self._signed[: loss.n_dense] = loss.labels
+        # Mean |value| of each.
         self._sizes = np.ones(loss.n_dense)
         self._margins, self._weights = np.empty(loss.n_samples), np.empty(loss.n_samples)
         # Whether a minimum is known to exist over the present support.
@@ -47,6 +53,7 @@ class LogisticFit(Fit):
         if start is not None:
             self._coef[:] = start[self._indices]
         self._refit()
+        self._full = full_gradient
 
     def add(self, features: Sequence[int]) -> None:
         self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
@@ -57,7 +64,7 @@ class LogisticFit(Fit):
     def remove(self, features: Sequence[int]) -> None:
         gone = {int(feature) for feature in features}
         stays = [place for place, feature in enumerate(self._indices) if feature not in gone]
-        self._rows[: len(stays)] = self._rows[stays]
+        self._signed[: len(stays)] = self._signed[stays]
         self._coef, self._sizes = self._coef[stays], self._sizes[stays]
         self.support = [feature for feature in self.support if feature not in gone]
         self._refit()
@@ -68,16 +75,12 @@ class LogisticFit(Fit):
         params[self._indices] = self._coef
         return params
 
-    @cached_property
+    @property
     def full_gradient(self) -> np.ndarray:
         """Gradient over all coefficients (d + q,), computed when first asked for."""
-        return self.loss.gradient_of(self.params, self._weights)
-
-    @property
-    def gradient(self) -> np.ndarray:
-        gradient = self.full_gradient[: self.loss.size].copy()
-        gradient[self.support] = 0.0
-        return gradient
+        if self._full is None:
+            self._full = self.loss.gradient_of(self.params, self._weights)
+        return self._full
 
     def gains(self) -> np.ndarray:
         gains = self.loss.minima(self._margins, self.params)[1]
@@ -104,34 +107,34 @@ class LogisticFit(Fit):
     def removal_costs(self) -> np.ndarray:
         costs = np.empty(len(self.support))
         first = self.loss.n_dense
-        rows = self._rows[first : len(self._indices)]
-        logistic_lines.falls(rows, self._coef[first:], self._margins, self.loss.ridge, costs)
+        own = self._signed[first : len(self._indices)]
+        logistic_lines.falls(own, self._coef[first:], self._margins, self.loss.ridge, costs)
         return costs
 
     @property
     def _indices(self) -> list[int]:
-        """Places in ``params`` of the rows: the intercept, then the support."""
+        """Places in ``params`` of the signed columns: the intercept, then the support."""
         return [*range(self.loss.size, self.loss.size + self.loss.n_dense), *self.support]
 
     @property
     def _free(self) -> int:
-        """Rows, the first ones, whose coefficients have no ridge."""
+        """How many of them, the first ones, have coefficients without a ridge."""
         return self.loss.n_dense if self.loss.ridge > 0.0 else len(self._indices)
 
     def _take(self, features: Sequence[int]) -> None:
         size = len(self._indices)
-        if size + len(features) > len(self._rows):
+        if size + len(features) > len(self._signed):
             grown = np.empty((2 * (size + len(features)), self.loss.n_samples))
-            grown[:size] = self._rows[:size]
-            self._rows = grown
+            grown[:size] = self._signed[:size]
+            self._signed = grown
         for place, feature in enumerate(features, start=size):
-            self.loss.columns.write(int(feature), self._rows[place])
+            self.loss.columns.write(int(feature), self._signed[place])
             self.support.append(int(feature))
-        taken = self._rows[size : size + len(features)]
+        taken = self._signed[size : size + len(features)]
         self._sizes = np.append(self._sizes, np.abs(taken).mean(axis=1))
 
     def _refit(self) -> None:
-        self.__dict__.pop("full_gradient", None)
+        self._full = None
         start, separating = self._coef.copy(), None
         status = self._search(patient=False)
         if status in (logistic_newton.SEPARATED, logistic_newton.DOUBTFUL):
@@ -144,7 +147,7 @@ class LogisticFit(Fit):
 
     def _decide(self, status: int) -> tuple[int, np.ndarray | None]:
         """Go on to the minimum if there is one; otherwise a direction in which there is none."""
-        separating, certain = separating_direction(self._rows[: self._free])
+        separating, certain = separating_direction(self._signed[: self._free])
         if status == logistic_newton.SEPARATED:
             return status, self._coef if separating is None else separating
         if separating is not None and certain:
@@ -156,7 +159,7 @@ class LogisticFit(Fit):
     def _search(self, patient: bool) -> int:
         indices = self._indices
         status, self.value, self._known = logistic_newton.minimise(
-            self._rows[: len(indices)],
+            self._signed[: len(indices)],
             self.loss.penalty[indices],
             self.loss.tolerance(self._sizes),
             self._coef,
@@ -169,7 +172,7 @@ class LogisticFit(Fit):
 
     def _evaluate(self) -> None:
         """Margins, weights and value at the present coefficients."""
-        self._margins[:] = self._coef @ self._rows[: len(self._coef)]
+        self._margins[:] = self._coef @ self._signed[: len(self._coef)]
         self.value = logistic_lines.losses(self._margins, self._weights)
         self.value += 0.5 * float(self.loss.penalty[self._indices] @ self._coef**2)
 
@@ -177,7 +180,7 @@ class LogisticFit(Fit):
         if separating is None:
             return "the gradient over the support could not be made as small as it should be."
         indices = self._indices
-        part = sorted(indices[place] for place in needed(self._rows, separating))
+        part = sorted(indices[place] for place in needed(self._signed, separating))
         part = [feature for feature in part if feature < self.loss.size]
         if not part:
             return "all labels are the same, so that no best intercept exists."

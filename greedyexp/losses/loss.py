@@ -151,8 +151,11 @@ class Loss(ABC):
         raise DataError("this loss is not one of single rows.", remedy="Use tuning 'end'.")
 
     def fit(self) -> Fit:
-        """The minimiser over no feature, ready to take some."""
-        return Fit(self)
+        """The minimiser over no feature, ready to take some.
+
+        A loss with a factorisation to keep has a fit of its own.
+        """
+        return PlainFit(self)
 
 
 class ChainLoss(Loss):
@@ -182,11 +185,8 @@ class ChainLoss(Loss):
         """
 
 
-class Fit:
+class Fit(ABC):
     """The minimiser of a loss over a support that grows and shrinks.
-
-    This one minimises anew at each change, from where it stands; a loss with a factorisation to
-    keep returns its own from ``Loss.fit``.
 
     Attributes
     ----------
@@ -197,32 +197,34 @@ class Fit:
         The present minimiser.
     value : float
         The loss there.
+    full_gradient : array (d + q,)
+        Its gradient there, over all coefficients.
     converged : bool
         Whether the present minimiser carries its certificate.
     message : str
         What a user should know of it; empty when all is well.
     """
 
-    def __init__(self, loss: Loss):
-        self.loss = loss
-        self.support: list[int] = []
-        self._minimise(None)
+    loss: Loss
+    support: list[int]
+    params: np.ndarray
+    value: float
+    full_gradient: np.ndarray
+    converged: bool
+    message: str
 
+    @abstractmethod
     def add(self, features: Sequence[int]) -> None:
         """Take features into the support and minimise."""
-        self.support.extend(int(feature) for feature in features)
-        self._minimise(self.params)
 
+    @abstractmethod
     def remove(self, features: Sequence[int]) -> None:
         """Take features out of the support and minimise."""
-        gone = set(features)
-        self.support = [feature for feature in self.support if feature not in gone]
-        self._minimise(self.params)
 
     @property
     def gradient(self) -> np.ndarray:
         """Gradient over the selectable coefficients (d,), zero on the support."""
-        gradient = self._gradient[: self.loss.size].copy()
+        gradient = self.full_gradient[: self.loss.size].copy()
         gradient[self.support] = 0.0
         return gradient
 
@@ -245,7 +247,25 @@ class Fit:
         """Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
         return self.loss.removal_costs(self.params, self.support)
 
+
+class PlainFit(Fit):
+    """A fit that minimises anew at each change, from where it stands; of any loss."""
+
+    def __init__(self, loss: Loss):
+        self.loss = loss
+        self.support = []
+        self._minimise(None)
+
+    def add(self, features: Sequence[int]) -> None:
+        self.support.extend(int(feature) for feature in features)
+        self._minimise(self.params)
+
+    def remove(self, features: Sequence[int]) -> None:
+        gone = set(features)
+        self.support = [feature for feature in self.support if feature not in gone]
+        self._minimise(self.params)
+
     def _minimise(self, start: np.ndarray | None) -> None:
         found = self.loss.minimise(self.support, start)
-        self.params, self.value, self._gradient = found.params, found.value, found.gradient
+        self.params, self.value, self.full_gradient = found.params, found.value, found.gradient
         self.converged, self.message = found.converged, found.message

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from greedyexp.losses.centred import CONSTANT, CentredData
 from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
+from greedyexp.losses.squared_data import CONSTANT, CentredData
 from greedyexp.losses.squared_fit import SquaredFit
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from greedyexp.kernels import column_basis as kernel
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
-from greedyexp.losses.centred import CentredData
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss
+from greedyexp.losses.squared_data import CentredData
 
 # Columns there is room for at first; doubled when it is used up.
 ROOM = 16
@@ -101,7 +101,7 @@ class SquaredFit(Fit):
 
     def _gains(self, curvature: np.ndarray) -> np.ndarray:
         """g_j^2 / (2 curvature_j), zero where it is not above rounding."""
-        slope = self._gradient[: self.loss.size]
+        slope = self.full_gradient[: self.loss.size]
         gains = np.zeros(len(slope))
         np.divide(slope * slope, 2.0 * curvature, out=gains, where=slope != 0.0)
         gains[gains <= self._floor] = 0.0
@@ -142,10 +142,11 @@ class SquaredFit(Fit):
         self.params = np.zeros(self.loss.size + self.loss.n_dense)
         self.params[self.support] = coef
         self.params[self.loss.size :] = self._data.mean - self._data.means[self.support] @ coef
-        self._gradient = np.zeros(len(self.params))
+        gradient = np.zeros(len(self.params))
         barred = self._basis.outside <= SPAN * self._powers
         barred[self.support] = True
-        np.divide(self._basis.correlation, -n, out=self._gradient[: self.loss.size], where=~barred)
+        np.divide(self._basis.correlation, -n, out=gradient[: self.loss.size], where=~barred)
+        self.full_gradient = gradient
         self.message = self._report(barred)
 
     def _report(self, barred: np.ndarray) -> str:

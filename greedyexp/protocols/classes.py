@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.chains import classes_of
+from greedyexp.metrics.chains import wrong_words
 from greedyexp.metrics.classification import wrong_rows
-from greedyexp.metrics.labels import labels_of, row_errors
-from greedyexp.metrics.words import classes_of, wrong_words
+from greedyexp.metrics.two_classes import labels_of, row_errors
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 

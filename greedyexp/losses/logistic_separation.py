@@ -8,17 +8,17 @@ from scipy.optimize import linprog
 # Weights this small relative to the largest are the rounding of a linear program.
 NO_WEIGHT = 1e-9
 # Margins below zero by this part of the largest are rounding errors of their sums.
-ROUNDING = 1e-12
+MARGIN_ROUNDING = 1e-12
 
 
-def separating_direction(rows: np.ndarray) -> tuple[np.ndarray | None, bool]:
-    """Weights v with v @ rows >= 0 and not all zero, with few nonzero ones.
+def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
+    """Weights v with v @ signed >= 0 and not all zero, with few nonzero ones.
 
     The linear program minimises sum |v_j| over those of mean margin one (after Konis, 2007).
 
     Parameters
     ----------
-    rows : array (k, n)
+    signed : array (k, n)
         Columns of the design times the labels -1 and 1.
 
     Returns
@@ -30,16 +30,16 @@ def separating_direction(rows: np.ndarray) -> tuple[np.ndarray | None, bool]:
     certain : bool
         Whether it is one, or there is none, up to the rounding of sums.
     """
-    sizes = np.abs(rows).max(axis=1, initial=0.0)
+    sizes = np.abs(signed).max(axis=1, initial=0.0)
     used = np.flatnonzero(sizes > 0)
     if not len(used):
         return None, True
-    atoms = rows[used] / sizes[used, None]
+    atoms = signed[used] / sizes[used, None]
     both = np.vstack([atoms, -atoms])
     found = linprog(
         np.ones(len(both)),
         A_ub=-both.T,
-        b_ub=np.zeros(rows.shape[1]),
+        b_ub=np.zeros(signed.shape[1]),
         A_eq=both.mean(axis=1)[None],
         b_eq=[1.0],
     )
@@ -48,23 +48,23 @@ def separating_direction(rows: np.ndarray) -> tuple[np.ndarray | None, bool]:
     weights = found.x[: len(used)] - found.x[len(used) :]
     weights[np.abs(weights) <= NO_WEIGHT * np.abs(weights).max()] = 0.0
     margins = weights @ atoms
-    direction = np.zeros(len(rows))
+    direction = np.zeros(len(signed))
     direction[used] = weights / sizes[used]
-    return direction, bool(margins.min() >= -ROUNDING * np.abs(margins).max())
+    return direction, bool(margins.min() >= -MARGIN_ROUNDING * np.abs(margins).max())
 
 
-def needed(rows: np.ndarray, direction: np.ndarray) -> list[int]:
-    """Rows that separate together and of which none can be spared, some of those in use.
+def needed(signed: np.ndarray, direction: np.ndarray) -> list[int]:
+    """Columns that separate together and of which none can be spared, some of those in use.
 
     Parameters
     ----------
-    rows : array (k, n)
+    signed : array (k, n)
     direction : array (k,)
         One that separates.
     """
     held = [int(place) for place in np.flatnonzero(direction)]
     for place in tuple(held):
         others = [other for other in held if other != place]
-        if separating_direction(rows[others])[0] is not None:
+        if separating_direction(signed[others])[0] is not None:
             held = others
     return held

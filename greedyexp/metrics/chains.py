@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.chains import classes_of
 from greedyexp.errors import DataError
+from greedyexp.losses.loss import ChainLoss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import metric
@@ -27,7 +29,7 @@ def training_word_error(problem: Problem, path: Path) -> np.ndarray:
 @metric(
     "test_word_error", better="lower", title="test error of words", requires=HELD_OUT, of="path"
 )
-def test_word_error(problem: Problem, path: Path) -> np.ndarray:
+def held_out_word_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of the words held out whose most probable label, each by itself, is wrong."""
     return wrong_words(problem, path, held_out=True).mean(axis=1)
 
@@ -39,7 +41,7 @@ def test_word_error(problem: Problem, path: Path) -> np.ndarray:
     requires=HELD_OUT,
     of="path",
 )
-def test_viterbi_error(problem: Problem, path: Path) -> np.ndarray:
+def held_out_viterbi_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of the words held out that the most probable sequence of labels has wrong."""
     return wrong_words(problem, path, held_out=True, how="viterbi").mean(axis=1)
 
@@ -60,7 +62,7 @@ def wrong_words(
     DataError
         When the path is not one of a model of chains.
     """
-    if not hasattr(path.loss, "decode") or path.dense is None:
+    if not isinstance(path.loss, ChainLoss):
         raise DataError(
             "errors of words need an algorithm with a model of chains.", remedy="Use 'loss: crf'."
         )
@@ -68,11 +70,5 @@ def wrong_words(
         (problem.X_test[0], problem.chains_test) if held_out else (problem.X[0], problem.chains)
     )
     labels = classes_of(problem.y_test if held_out else problem.y)
-    params = np.column_stack([path.coef.reshape(len(path), -1), path.dense])
-    decoded = [path.loss.decode(X, chains, point, how=how) for point in params]
+    decoded = [path.loss.decode(X, chains, point, how=how) for point in path.params]
     return np.stack(decoded) != labels
-
-
-def classes_of(y: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The class of each word (n,) from the indicators of every class."""
-    return np.argmax(np.stack(y), axis=0)

@@ -41,9 +41,9 @@ class SignedColumns:
         """The signed columns as the kernels take them, each in one piece."""
         design = self._design
         if isinstance(design, np.ndarray):
-            rows = np.empty((self.n_features, self.n_samples))
-            logistic_columns.sign_columns(design, self._signs, rows)
-            return Columns(rows, NO_PLACES, NO_PLACES, NO_VALUES, 0)
+            dense = np.empty((self.n_features, self.n_samples))
+            logistic_columns.sign_columns(design, self._signs, dense)
+            return Columns(dense, NO_PLACES, NO_PLACES, NO_VALUES, 0)
         starts, places = design.indptr.astype(np.int64), design.indices.astype(np.int64)
         values, widest = design.data * self._signs[places], int(np.diff(starts).max(initial=0))
         return Columns(np.zeros((0, self.n_samples)), starts, places, values, widest)

@@ -32,7 +32,7 @@ def training_sign_error(problem: Problem, path: Path) -> np.ndarray:
 @metric(
     "test_sign_error", better="lower", title="test error, ties half", requires=HELD_OUT, of="path"
 )
-def test_sign_error(problem: Problem, path: Path) -> np.ndarray:
+def held_out_sign_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean of |sign(margin) - y| / 2 over the rows held out."""
     return row_errors(problem, path, held_out=True).mean(axis=1)
 
@@ -59,7 +59,7 @@ def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
     requires=HELD_OUT,
     of="path",
 )
-def test_majority_error(problem: Problem, path: Path) -> np.ndarray:
+def held_out_majority_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of wrong rows among those held out; margin 0 means the class of most training rows.
 
     Of two classes with as many training rows it means -1.
