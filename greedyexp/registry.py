@@ -199,7 +199,9 @@ def protocol(
     """Register ``function(problem, part, params, setup, *, parameters) -> Outcome`` as a protocol.
 
     ``part`` is an algorithm, ``params`` are its parameters; ``setup`` (``protocols.setup.Setup``)
-    holds tuning, folds, metrics and the random stream.
+    holds tuning, folds, metrics, the random stream and the clock. A protocol that times the fit by
+    that clock gives ``Outcome.fit_seconds`` and lists ``protocols.measured.FIT_SECONDS`` among its
+    columns.
 
     Parameters
     ----------

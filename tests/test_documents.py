@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 import yaml
 from cli_process import REPOSITORY
 
+import greedyexp
 from greedyexp import shipped
 from greedyexp.experiment import load
 
@@ -18,6 +20,13 @@ DOCUMENTS = [
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 MEASUREMENTS = "a,b,c,y\n" + "".join(f"{i},{i * i % 7},{i % 3},{i + 1}\n" for i in range(30))
+
+
+def lay_out(folder) -> None:
+    """The files that experiments of the documents read."""
+    (folder / "measurements.csv").write_text(MEASUREMENTS)
+    (folder / "docs").mkdir()
+    shutil.copy(REPOSITORY / "docs" / "casas_sample.txt", folder / "docs")
 
 
 def named(path) -> str:
@@ -54,13 +63,26 @@ def test_the_readme_names_every_shipped_config(name):
 
 def test_experiments_of_the_documents_load(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "measurements.csv").write_text(MEASUREMENTS)
+    lay_out(tmp_path)
     experiments = whole_experiments()
     assert experiments
     for block in experiments:
         path = tmp_path / "experiment.yaml"
         path.write_text(block, encoding="utf-8")
         assert load(path).name == yaml.safe_load(block)["name"]
+
+
+@pytest.mark.deep
+def test_the_recording_of_a_home_that_comes_along_can_be_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path)
+    (block,) = [one for one in whole_experiments() if "casas_sample" in one]
+    frame = greedyexp.run(yaml.safe_load(block), trials=2, out=tmp_path / "out", engine="serial")
+    assert (frame["status"] == "ok").all()
+    assert sorted(frame.loc[frame["record"] == "size", "reached"]) == [1, 1, 2, 2, 3, 3]
+    errors = frame.pivot_table("test_word_error", "replicate", "size")
+    assert (errors[3] < errors[1]).all()
+    assert (tmp_path / "out" / "my_home" / "quick" / "my_home.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/claims.md"])
