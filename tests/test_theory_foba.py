@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from greedyexp import registry
 from greedyexp.algorithms.foba_gdt import foba_gdt
 from greedyexp.algorithms.foba_obj import foba_obj
-from greedyexp.algorithms.foba_rules import Gain, RowSlope, Slope
+from greedyexp.algorithms.foba_rules import Gain, RefitGain, RowSlope, Slope
 from greedyexp.algorithms.foba_thresholds import threshold_of_theorem
 from greedyexp.algorithms.lasso import lasso
 from greedyexp.algorithms.loss_settings import Model
@@ -251,8 +251,9 @@ def test_runs_with_the_threshold_of_the_theorem_are_guaranteed(seed, rule, noise
 
 def test_threshold_of_the_theorem_is_refused_where_there_is_none():
     X, y, truth = drawn(1)
-    with pytest.raises(ConfigError, match="single features"):
-        threshold_of_theorem(as_problem(X, y, truth=truth), LEAST_SQUARES, RowSlope)
+    for rule in (RowSlope, RefitGain):
+        with pytest.raises(ConfigError, match="single features"):
+            threshold_of_theorem(as_problem(X, y, truth=truth), LEAST_SQUARES, rule)
     with pytest.raises(ConfigError, match="backward_ratio"):
         threshold_of_theorem(as_problem(X, y, truth=truth), LEAST_SQUARES, Slope, ratio=0.25)
     with pytest.raises(DataError, match="true coefficients"):

@@ -176,5 +176,4 @@ class L1Fit:
 
     def _evaluate(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
-        both = getattr(self.loss, "value_and_gradient", None)
-        return both(params) if both else (self.loss.value(params), self.loss.gradient(params))
+        return self.loss.value_and_gradient(params)
