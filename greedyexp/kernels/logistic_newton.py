@@ -20,7 +20,7 @@ SPAN = 1e-13
 # Part of the decrease that the slope promises which a step must bring.
 ARMIJO = 1e-4
 # Decreases below this part of the loss are not compared: they are rounding.
-ROUNDING = 1e-11
+VALUE_ROUNDING = 1e-11
 
 
 @njit(cache=True)
@@ -91,7 +91,7 @@ def _advance(margins, moves, coef, step, slope, value, penalty, weights):
         coef += length * step
         margins += length * moves
         found = _value(margins, weights, penalty, coef)
-        if found <= value + ARMIJO * length * slope or -slope <= ROUNDING * abs(value):
+        if found <= value + ARMIJO * length * slope or -slope <= VALUE_ROUNDING * abs(value):
             return found
         coef -= length * step
         margins -= length * moves
@@ -147,9 +147,9 @@ def minimise(signed, penalty, tolerance, coef, margins, weights, known, patient)
         if not (known or patient) and (worst <= 1.0 or count >= PATIENCE):
             return DOUBTFUL, value, known
         slope = np.dot(gradient, step)
-        if -slope <= ROUNDING * abs(value) and worst >= worst_before:
+        if -slope <= VALUE_ROUNDING * abs(value) and worst >= worst_before:
             return STALLED, value, known
-        worst_before = worst if -slope <= ROUNDING * abs(value) else np.inf
+        worst_before = worst if -slope <= VALUE_ROUNDING * abs(value) else np.inf
         found = _advance(margins, moves, coef, step, slope, value, penalty, weights)
         if np.isnan(found):
             value = _value(margins, weights, penalty, coef)
