@@ -21,9 +21,8 @@ from greedyexp.kernels.chain_moments import (
 )
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
 from greedyexp.losses.crf_chains import check_labels, sums_by_chain
-from greedyexp.losses.crf_fit import CrfFit, minimum_without_features
+from greedyexp.losses.crf_fit import CrfFit, Null, minimum_without_features
 from greedyexp.losses.loss import TOLERANCE, ChainLoss, Fit, Restricted
-from greedyexp.losses.quasi_newton import Descent
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
 DENSE_ENTRIES = 2**20
@@ -82,11 +81,11 @@ class CrfLoss(ChainLoss):
 
     @cached_property
     def scale(self) -> float:
-        return self.null[1]
+        return self.null.scale
 
     @cached_property
-    def null(self) -> tuple[Descent, float]:
-        """The minimiser over the dense parameters, and the scale of gradients there."""
+    def null(self) -> Null:
+        """The fit over the dense parameters alone."""
         return minimum_without_features(self)
 
     def value(self, params: np.ndarray) -> float:
