@@ -384,3 +384,33 @@ def test_losses_of_other_rows_are_squared_residuals(ridge, intercept):
         for one, b in zip(found, params, strict=True):
             residual = y[30:] - X[30:] @ b[:25] - b[25:].sum()
             np.testing.assert_allclose(one, residual**2, rtol=1e-10)
+
+
+def test_columns_far_from_zero_keep_their_certificate():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 8))
+    y = X[:, 0] - 2 * X[:, 1] + 0.3 * rng.standard_normal(50)
+    near = SquaredLoss(X, y, intercept=True).minimise([0, 1])
+    loss = SquaredLoss(X + 1e4, y, intercept=True)
+    far = loss.minimise([0, 1])
+    assert far.converged
+    np.testing.assert_allclose(far.params[:8], near.params[:8], atol=1e-10)
+    np.testing.assert_allclose(far.gradient[:8], near.gradient[:8], atol=1e-10)
+    off = far.params + np.append(np.zeros(8), 1e-3)
+    np.testing.assert_allclose(loss.gradient(off)[8], 1e-3, rtol=1e-8)
+    np.testing.assert_allclose(loss.gradient(off)[:8], 10, rtol=1e-3, atol=3)
+
+
+def test_a_constant_column_stays_barred_after_removals():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((17, 3))
+        X[:, 0] = 1.0
+        fit = SquaredLoss(X, rng.standard_normal(17), intercept=True).fit()
+        fit.add([1])
+        fit.add([2])
+        fit.remove([1])
+        fit.remove([2])
+        assert fit.refit_gains()[0] == 0.0
+        fit.add([0])
+        assert fit.support == []

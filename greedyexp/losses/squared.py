@@ -10,6 +10,9 @@ from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
 from greedyexp.losses.squared_data import CONSTANT, CentredData
 from greedyexp.losses.squared_fit import SquaredFit
 
+# A sum that is a smaller part of its terms is their rounding.
+SUM_ROUNDING = 8 * np.finfo(float).eps
+
 
 class SquaredLoss(Loss):
     """Q(b) = ||y - X b - b_0||^2 / (2 n) + ridge/2 ||b||^2.
@@ -56,11 +59,17 @@ class SquaredLoss(Loss):
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
         """Gradient of Q, shape (p + q,)."""
-        residual = self._residual(params)
+        data, selectable = self._data, params[: self.size]
+        # How far the intercept is from the best one, unless only rounding tells them apart.
+        terms = np.concatenate((params[self.size :], data.means * selectable, [-data.mean]))
+        offset = terms.sum() if self.n_dense else 0.0
+        if abs(offset) <= SUM_ROUNDING * np.abs(terms).sum():
+            offset = 0.0
+        residual = data.response - (self.X @ selectable - data.means @ selectable)
         gradient = np.empty(self.size + self.n_dense)
-        gradient[: self.size] = self.ridge * params[: self.size]
-        gradient[: self.size] -= self.X.T @ residual / self.n_samples
-        gradient[self.size :] = -residual.mean()
+        gradient[: self.size] = self.ridge * selectable
+        gradient[: self.size] -= data.correlate(residual) / self.n_samples - offset * data.means
+        gradient[self.size :] = offset
         return gradient
 
     def curvature(self, params: np.ndarray) -> np.ndarray:

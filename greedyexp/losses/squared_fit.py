@@ -47,6 +47,8 @@ class SquaredFit(Fit):
         self._edge = np.sqrt(loss.n_samples * loss.ridge)
         self._curvature = loss.smoothness[: loss.size]
         self._powers = data.powers + self._edge**2
+        # A column of zeros is barred for good, whatever drift its distance shows.
+        self._limits = np.where(self._powers > 0.0, SPAN * self._powers, np.inf)
         self._response = self._widened(data.response, ROOM)
         self._columns = np.zeros((ROOM, len(self._response)))
         correlation = data.correlate(data.response)
@@ -82,7 +84,7 @@ class SquaredFit(Fit):
         """
         self._measure_close_columns()
         outside = self._basis.outside
-        outside = np.where(outside > SPAN * self._powers, outside, np.inf)
+        outside = np.where(outside > self._limits, outside, np.inf)
         return self._gains(outside / self.loss.n_samples)
 
     def removal_costs(self) -> np.ndarray:
@@ -109,7 +111,7 @@ class SquaredFit(Fit):
 
     def _take(self, feature: int) -> None:
         size = len(self.support)
-        if self._basis.outside[feature] <= SPAN * self._powers[feature]:
+        if self._basis.outside[feature] <= self._limits[feature]:
             return
         self._make_room(size + 1)
         n = self.loss.n_samples
@@ -143,7 +145,7 @@ class SquaredFit(Fit):
         self.params[self.support] = coef
         self.params[self.loss.size :] = self._data.mean - self._data.means[self.support] @ coef
         gradient = np.zeros(len(self.params))
-        barred = self._basis.outside <= SPAN * self._powers
+        barred = self._basis.outside <= self._limits
         barred[self.support] = True
         np.divide(self._basis.correlation, -n, out=gradient[: self.loss.size], where=~barred)
         self.full_gradient = gradient
@@ -167,7 +169,7 @@ class SquaredFit(Fit):
     def _measure_close_columns(self) -> None:
         """Distances of columns close to the span afresh: differences have lost their digits."""
         outside = self._basis.outside
-        close = (outside <= REFIT * self._powers) & (outside > SPAN * self._powers)
+        close = (outside <= REFIT * self._powers) & (outside > self._limits)
         close[self.support] = False
         vectors = self._basis.vectors[: len(self.support)]
         column = np.zeros(len(self._response))
