@@ -71,6 +71,13 @@ def test_relative_error_leaves_the_intercept_out_and_minds_the_ridge(regression)
     assert measured("relative_error", regression, path)[0] == pytest.approx(1 / norm)
 
 
+def test_relative_error_without_a_true_feature_is_zero_or_refused(regression):
+    nothing = replace(regression, truth=np.zeros((6, 1)))
+    assert measured("relative_error", nothing, path_of(np.zeros((2, 6)))).tolist() == [0.0, 0.0]
+    with pytest.raises(DataError, match="coefficients on the true support are all zero"):
+        measured("relative_error", nothing, path_of(np.eye(6)[:1]))
+
+
 def test_relative_error_of_several_tasks_takes_each_by_itself():
     rng = np.random.default_rng(8)
     X = tuple(rng.standard_normal((n, 4)) for n in (20, 30))

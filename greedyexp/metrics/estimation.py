@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.errors import DataError
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -28,12 +29,22 @@ def relative_error(problem: Problem, path: Path) -> np.ndarray:
 
     The dense coefficients of a loss are left out of both norms. An algorithm that names no loss is
     compared with least squares. Liu, Fujimaki & Ye (2014), Section 5.
+
+    Raises
+    ------
+    DataError
+        When bbar is zero, as without any true feature, and b is not.
     """
     best = _on_true_support(problem, path)
     distance = np.sqrt(((path.coef - best) ** 2).sum(axis=(-2, -1)))
     norm = np.sqrt((best**2).sum())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(distance == 0, 0.0, distance / norm)
+    if norm == 0.0 and distance.any():
+        raise DataError(
+            "relative_error is of no meaning here: the best coefficients on the true support are "
+            "all zero.",
+            remedy="Use frobenius_error, or f_measure.",
+        )
+    return np.where(distance == 0, 0.0, distance / (norm or 1.0))
 
 
 def _on_true_support(problem: Problem, path: Path) -> np.ndarray:
