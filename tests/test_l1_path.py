@@ -113,7 +113,7 @@ def likelihood(X, labels, chains, r, weights, start, end, moves):
 @pytest.mark.parametrize("ridge", [0.0, 0.02])
 def test_chains_satisfy_the_optimality_conditions_by_enumeration(ridge):
     r, p = 3, 4
-    X, labels, chains = words(11, r, p)
+    X, labels, chains = words(11, r, p, n_chains=40)
     path = l1_path(as_chains(X, labels, chains), loss="crf", ridge=ridge, n_lams=4)
     assert path.converged.all()
     counts = np.count_nonzero(path.coef, axis=(1, 2))
@@ -192,7 +192,7 @@ def test_path_ends_beyond_its_limits():
     assert sizes[-1] > 6
     assert (sizes[:-1] <= 6).all()
     X, labels, chains = words(1)
-    path = l1_path(as_chains(X, labels, chains), loss="crf", max_groups=2)
+    path = l1_path(as_chains(X, labels, chains), loss="crf", ridge=0.01, max_groups=2)
     rows = (path.coef != 0).any(axis=2).sum(axis=1)
     assert rows[-1] > 2
     assert (rows[:-1] <= 2).all()
