@@ -116,11 +116,12 @@ def l1_path(
     asked = None if lam is None else checked_lam(lam)
     fit = L1Fit(bind(loss, problem, ridge=ridge, intercept=intercept))
     if not fit.null.converged:
-        raise DataError(f"there is no fit without features: {fit.null.message}")
+        said = fit.null.message or "its gradient does not reach the tolerance."
+        raise DataError(f"there is no fit without features: {said}")
     automatic = asked is None
     lams = lam_values(fit.largest, n_lams, lam_min_ratio) if automatic else asked
     order = np.argsort(-lams, kind="stable")
-    tolerance = tol * (fit.largest or 1.0)
+    tolerance = tol * (fit.largest or fit.loss.scale)
     found = []
     for value in lams[order]:
         certified = fit.follow(float(value), tolerance, max_steps)

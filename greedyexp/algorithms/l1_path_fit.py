@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms.l1_path_model import QuadraticModel
-from greedyexp.losses.loss import Loss
+from greedyexp.losses.loss import TOLERANCE, Loss
 
 # Step of a difference of gradients, in units in which a curvature below 1 is at most 1.
 DIFFERENCE = 1e-5
@@ -36,7 +36,7 @@ class L1Fit:
     Attributes
     ----------
     largest : float
-        The smallest lam at which b = 0.
+        The smallest lam at which b = 0; zero where the derivatives there are rounding.
     params : array (d + q,)
         Exact zeros where a coefficient is not in use.
     objective : float
@@ -54,10 +54,13 @@ class L1Fit:
         self.loss = loss
         self.null = null = loss.minimise(())
         self.params, self._value, self._gradient = null.params, null.value, null.gradient
-        self.largest = float(np.abs(null.gradient[: loss.size]).max())
+        steepest = float(np.abs(null.gradient[: loss.size]).max())
+        self.largest = steepest if steepest > TOLERANCE * loss.scale else 0.0
         self.evaluations = 0
         # Where the bound on the curvature is large it may be far off, and a tiny step drowns.
         self._units = np.sqrt(np.clip(loss.smoothness, np.finfo(float).tiny, 1.0))
+        # Of least squares coefficients, and the rounding of derivatives, grow with the response.
+        self._difference = DIFFERENCE * max(1.0, float(np.sqrt(null.value)))
         self._working = np.arange(0)
         self._refresh()
         self._measure(np.inf)
@@ -114,7 +117,7 @@ class L1Fit:
         self._working = np.concatenate((self._working, coefficients))
         columns = np.empty((len(self._working), len(coefficients)))
         for place, index in enumerate(coefficients):
-            ahead, length = self.params.copy(), DIFFERENCE / self._units[index]
+            ahead, length = self.params.copy(), self._difference / self._units[index]
             ahead[index] += length
             change = self._evaluate(ahead)[1] - self._gradient
             columns[:, place] = change[self._working] / (ahead[index] - self.params[index])

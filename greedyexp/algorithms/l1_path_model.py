@@ -38,10 +38,18 @@ class QuadraticModel:
         """
         old, k = len(self.hessian), columns.shape[1]
         mixed, own = columns[:old], 0.5 * (columns[old:] + columns[old:].T)
-        curvature = own.diagonal().copy()
+        # Where the loss is flat a difference is rounding, of either sign.
+        curvature = np.abs(own.diagonal())
+        curvature[curvature == 0.0] = 1.0
+        own[np.diag_indices(k)] = curvature
         dense = old < self.n_dense
         own[np.diag_indices(k)] += DENSE_FLOOR * curvature.max() if dense else FLOOR * curvature
-        shadow = mixed.T @ linalg.solve(self.hessian, mixed, assume_a="pos") if old else 0.0
+        # In units in which second derivatives are one, those of an intercept beside large features
+        # do not count as dependent on them.
+        units = np.sqrt(self.hessian.diagonal())[:, None]
+        scaled = mixed / units
+        apart = linalg.solve(self.hessian / (units * units.T), scaled, assume_a="pos") if old else 0
+        shadow = scaled.T @ apart if old else 0.0
         grown = np.empty((old + k, old + k))
         grown[:old, :old] = self.hessian
         grown[:old, old:], grown[old:, :old] = mixed, mixed.T

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from greedyexp.chains import classes_of
 from greedyexp.errors import ConfigError, DataError, UserError
@@ -14,6 +15,11 @@ from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problem import Problem
+
+# What the largest size of a column or of the response may be: its square, and that of a response
+# over a feature, are numbers with all their digits.
+SMALLEST, LARGEST = 1e-75, 1e75
+MOST_RIDGE = 1e150
 
 
 @dataclass(frozen=True)
@@ -70,22 +76,53 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     Raises
     ------
     ConfigError
-        When there is no such loss, ridge is negative or not finite, or the loss has no intercept.
+        When there is no such loss, ridge is negative or beyond 1e150, or the loss has no intercept.
     DataError
-        When the loss cannot be that of these responses, tasks or chains.
+        When the loss cannot be that of these responses, tasks or chains, or a feature or the
+        response is so large or small that sums of squares would overflow or underflow.
     """
     if name not in KINDS:
         raise ConfigError(f"there is no loss named '{name}'.", remedy=f"Use {', '.join(KINDS)}.")
-    if not (np.isfinite(ridge) and ridge >= 0):
-        raise ConfigError(f"ridge must be a number >= 0, but is {ridge!r}.")
+    if not 0 <= ridge <= MOST_RIDGE:
+        raise ConfigError(
+            f"ridge must be a number >= 0 and at most {MOST_RIDGE:g}, but is {ridge!r}."
+        )
     kind = KINDS[name]
     refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
     if refusal is not None:
         raise refusal
+    _refuse_sizes(problem)
     return kind.build(problem, ridge=ridge, intercept=intercept)
 
 
+def _refuse_sizes(problem: Problem) -> None:
+    """Refuse features that are so large or so small that sums over them overflow or underflow."""
+    X = problem.X[0]
+    if sparse.issparse(X):
+        sizes = abs(X).max(axis=0).toarray().ravel()
+    else:
+        sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
+    for feature in np.flatnonzero(_unfit(sizes))[:1]:
+        name = problem.feature_names[feature] if problem.feature_names else feature
+        raise _size_error(f"feature {name}", sizes[feature])
+
+
+def _unfit(sizes: np.ndarray | float) -> np.ndarray:
+    return (sizes > LARGEST) | ((sizes != 0.0) & (sizes < SMALLEST))
+
+
+def _size_error(what: str, size: float) -> DataError:
+    trouble = "large" if size > LARGEST else "small"
+    return DataError(
+        f"the largest size in {what} is {size:.3g}, too {trouble} to be computed with.",
+        remedy=f"Use units in which it is between {SMALLEST:g} and {LARGEST:g}.",
+    )
+
+
 def _squared(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
+    size = np.abs(problem.y[0]).max()
+    if _unfit(size):
+        raise _size_error("the responses", size)
     return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
 
 

@@ -65,8 +65,12 @@ class LogisticLoss(Loss):
         steepest = int(slopes.argmax())
         row = np.empty(self.n_samples)
         self.columns.write(steepest, row)
-        if slopes[steepest] > SLOPE_ROUNDING * np.abs(row).mean():
+        size = np.abs(row).mean()
+        if slopes[steepest] > SLOPE_ROUNDING * size:
             self.scale = float(slopes[steepest])
+        elif size > 0.0:
+            # No column has a slope, which leaves how large it could be.
+            self.scale = float(size)
         # Without an intercept the fit without features is exact, and this is its gradient.
         self._at_zero = None if intercept else start.full_gradient
         # All fits without features share it.

@@ -31,7 +31,8 @@ class SquaredLoss(Loss):
     Notes
     -----
     Where y is orthogonal to all columns, but for rounding, ``scale`` is max ||x_j|| ||y|| / n (one
-    when that is zero), y and x_j less their means when there is an intercept.
+    when that is zero), y and x_j less their means when there is an intercept, unless all x_j are
+    constant then, which leaves nothing but their size to judge rounding by.
     """
 
     def __init__(self, X, y, *, ridge: float = 0.0, intercept: bool = False):
@@ -45,7 +46,8 @@ class SquaredLoss(Loss):
         own = self._data.squares / self.n_samples + self.ridge
         self._curvature = np.append(own, np.ones(self.n_dense))
         response = self._data.response
-        largest = np.sqrt(self._data.powers.max(initial=0.0)) * np.linalg.norm(response)
+        power = self._data.powers.max(initial=0.0) or self._data.squares.max(initial=0.0)
+        largest = np.sqrt(power) * np.linalg.norm(response)
         slope = np.abs(self._data.correlate(response)).max(initial=0.0)
         scale = slope if slope > CONSTANT * largest else largest
         self.scale = float(scale) / self.n_samples if scale > 0.0 else 1.0
