@@ -92,7 +92,7 @@ def solve(
         Designs, or sparse arrays for an algorithm that takes them; used as given, neither centred
         nor scaled.
     y : array (n,), array (n, r), or list of r arrays (n_j,)
-        Responses; with ``chains`` the labels (n,) of words, numbers or texts.
+        Responses; with ``chains`` the labels (n,) of words, whole numbers or texts.
     tuning : {"end", "cv", "theory"}
         Which point of the path is returned: its end (the point that the stopping parameters
         name), the least cross-validated prediction error, or the point that theory prescribes.

@@ -56,6 +56,12 @@ def check_lengths(chains, n_words: int) -> np.ndarray:
             f"chain {int(lengths.argmin())} has {lengths.min()} words.",
             remedy="Leave out chains without words.",
         )
+    longest = int(lengths.argmax())
+    if lengths[longest] > n_words:
+        raise DataError(
+            f"chain {longest} has {lengths[longest]} words, but X has {n_words} rows.",
+            remedy="Give the words of each chain, and one row for each word.",
+        )
     if lengths.sum() != n_words:
         raise DataError(
             f"the chains have {lengths.sum()} words in all, but X has {n_words} rows.",

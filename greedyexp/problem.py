@@ -148,7 +148,8 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
     Parameters
     ----------
     X : array or sparse array (n, p), or list of r such (n_j, p)
-        One design for all tasks, or one for each. Sparse ones become CSR arrays in canonical form.
+        One design for all tasks, or one for each; a list of n rows of p numbers is one design.
+        Sparse ones become CSR arrays in canonical form.
     y : array (n,), array (n, r) with one design, or list of r arrays (n_j,)
         Responses.
     truth : array (p,) or (p, r), optional
@@ -162,7 +163,7 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
         When shapes disagree, a value is not finite, or there are fewer than two rows.
     """
     responses = _responses(y)
-    if isinstance(X, (list, tuple)):
+    if _lists_designs(X):
         designs = tuple(_matrix(Xj, f"X[{j}]") for j, Xj in enumerate(X))
         if len(designs) != len(responses):
             raise DataError(f"X has {len(designs)} tasks but y has {len(responses)}.")
@@ -196,7 +197,7 @@ def as_chains(X, labels, chains) -> Problem:
     X : array or sparse array (n, p)
         One row for each word, the chains one after the other.
     labels : array (n,)
-        The class of each word, numbers or texts; classes are sorted.
+        The class of each word, whole numbers or texts; classes are sorted.
     chains : array (c,) of int
         Words of each chain.
 
@@ -205,7 +206,7 @@ def as_chains(X, labels, chains) -> Problem:
     DataError
         When shapes disagree, a value is not finite, a chain is empty, or there is one class only.
     """
-    if isinstance(X, (list, tuple)) and any(np.ndim(row) > 1 for row in X):
+    if _lists_designs(X):
         raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
     design = _matrix(X, "X")
     lengths = check_lengths(chains, design.shape[0])
@@ -220,8 +221,21 @@ def as_chains(X, labels, chains) -> Problem:
     return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
 
 
+def _lists_designs(X) -> bool:
+    """Whether X is a list of designs, and not one design or its rows."""
+    try:
+        return isinstance(X, (list, tuple)) and any(np.ndim(part) > 1 for part in X)
+    except ValueError:
+        # An entry with rows of different lengths.
+        return True
+
+
 def _labels(labels) -> np.ndarray:
-    """One number or text for each word, all of one kind."""
+    """One whole number or text for each word, all of one kind."""
+    _refuse_masked(labels, "y")
+    # NumPy makes texts of the numbers in a list with both.
+    if isinstance(labels, (list, tuple)) and len({isinstance(word, str) for word in labels}) > 1:
+        raise _different_kinds()
     try:
         words = np.asarray(labels)
     except ValueError:
@@ -231,16 +245,36 @@ def _labels(labels) -> np.ndarray:
     if words.dtype == object:
         kinds = {str if isinstance(word, str) else type(word) for word in words}
         if len(kinds) != 1:
-            raise DataError("the labels are of different kinds.", remedy="Give texts or numbers.")
+            raise _different_kinds()
         words = np.array(words.tolist())
-    if words.dtype.kind not in "biufUS" or (words.dtype.kind == "f" and np.isnan(words).any()):
+    numeric = words.dtype.kind == "f"
+    if words.dtype.kind not in "biufUS" or (numeric and not np.isfinite(words).all()):
         raise DataError("a label must be a number or a text.")
+    if numeric:
+        broken = words[words != np.floor(words)]
+        if len(broken):
+            raise DataError(
+                f"a label is {broken[0]:g}: labels are classes, whole numbers or texts.",
+                remedy="Give the class of each word, or use the squared loss without chains.",
+            )
     return words
+
+
+def _different_kinds() -> DataError:
+    return DataError("the labels are of different kinds.", remedy="Give texts or numbers.")
+
+
+def _refuse_masked(value, name: str) -> None:
+    if np.ma.is_masked(value):
+        raise DataError(
+            f"{name} is an array with masked values.", remedy="Remove or impute what is masked."
+        )
 
 
 def _responses(y) -> tuple[np.ndarray, ...]:
     if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
         return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))
+    _refuse_masked(y, "y")
     array = np.asarray(y)
     if array.ndim == 2:
         return tuple(_vector(column, f"y[:, {j}]") for j, column in enumerate(array.T))
@@ -274,12 +308,14 @@ def _gram(X: np.ndarray | sparse.csr_array) -> np.ndarray:
 
 
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:
-    if np.iscomplexobj(value):
-        raise DataError(f"{name} holds complex numbers; real ones are needed.")
+    _refuse_masked(value, name)
     try:
+        if np.iscomplexobj(value):
+            raise DataError(f"{name} holds complex numbers; real ones are needed.")
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{name} does not hold numbers only.") from None
+        rows = ", or not equally many in each row" if isinstance(value, (list, tuple)) else ""
+        raise DataError(f"{name} does not hold numbers only{rows}.") from None
     if array.ndim != ndim:
         raise DataError(f"{name} has {array.ndim} dimension(s); {ndim} expected.")
     if array.size == 0:

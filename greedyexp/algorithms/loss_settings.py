@@ -52,11 +52,17 @@ def check_loss(
     if refusal is not None:
         raise ValueError(refusal.message)
     if max_groups is not None and max_groups > rows:
-        raise ValueError(f"max_groups = {max_groups} is more than the {rows} rows of coefficients.")
+        raise ValueError(
+            f"max_groups = {max_groups} is more than the {rows} rows of coefficients. Give at most"
+            f" {rows}."
+        )
     if max_features is not None and max_features > rows * classes:
         count = f"{rows * classes} features"
         count += f", {rows} for each of {classes} classes" if classes > 1 else ""
-        raise ValueError(f"max_features = {max_features} is more than the {count}.")
+        raise ValueError(
+            f"max_features = {max_features} is more than the {count}. Give at most"
+            f" {rows * classes}."
+        )
 
 
 def coefficients_per_row(shape: dict, loss: str) -> int:
