@@ -188,8 +188,8 @@ def test_activities_have_one_begin_and_one_end(tmp_path, text, number, words):
 # --- files that make no problem ---------------------------------------------------------------
 
 EMPTY = {
-    "": "no sensor turns on in this file",
-    "\n \n": "no sensor turns on in this file",
+    "": "this file is empty",
+    "\n \n": "this file is empty",
     "2020-01-01 07:00:00 T1 20\n": "no sensor turns on in this file",
     "2020-01-01 07:00:00 M1 ON\n2020-01-02 07:00:00 M1 OFF\n": "no activity is marked in this file",
     "2020-01-01 07:00:00 M1 ON a begin\n2020-01-02 07:00:00 M1 OFF a end\n": (
@@ -287,3 +287,48 @@ def test_a_changed_file_is_read_anew(tmp_path):
     os.utime(path, (1, 1))
     assert "M9" in draw(path).feature_names
     assert "M9" not in one.feature_names
+
+
+# --- files with nothing in them, and names without end ----------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "\n\n  \n", "\ufeff"])
+def test_an_empty_file_is_called_so(tmp_path, text):
+    for skip in (False, True):
+        with pytest.raises(DataError, match=r"home.txt: this file is empty"):
+            read(Path(written(tmp_path, text)), skip_bad_lines=skip)
+
+
+def test_a_file_of_something_else_is_told_of_by_its_first_line(tmp_path):
+    path = Path(written(tmp_path, "\nname,age\nAda,36\nBob,41\n"))
+    with pytest.raises(DataError, match=r"no line .*; 3 were left out, line 2 since a line"):
+        read(path, skip_bad_lines=True)
+    # Measurements are lines that make sense.
+    path = Path(written(tmp_path, "2020-01-01 07:00:00 T1 21.5\n"))
+    with pytest.raises(DataError, match="no sensor turns on"):
+        read(path, skip_bad_lines=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2020-01-01 07:00:00 {name} ON",
+        "2020-01-01 07:00:00 M1 ON {name} begin",
+        "2020-01-01 07:00:00 M1 ON {name} {name} begin",
+    ],
+)
+def test_a_name_without_end_is_a_bad_line(tmp_path, line):
+    for length in (201, 10**7 if "M1" not in line else 300):
+        text = GOOD + line.format(name="x" * length) + "\n"
+        path = Path(written(tmp_path, text))
+        with pytest.raises(
+            DataError, match=r":9: the name 'xxx.*\.\.\.' has .*at most 200"
+        ) as caught:
+            read(path, skip_bad_lines=False)
+        assert len(str(caught.value)) < 1000
+        recording = read(path, skip_bad_lines=True)
+        assert recording.bad_lines == 1
+        assert max(map(len, recording.sensors.names)) < 200
+    text = GOOD + "2020-01-01 07:00:00 {0} ON\n2020-01-01 07:00:01 {0} OFF\n".format("x" * 200)
+    sensors = read(Path(written(tmp_path, text)), skip_bad_lines=False).sensors
+    assert "x" * 200 in sensors.names

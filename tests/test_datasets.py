@@ -214,6 +214,26 @@ def test_the_users_folder_goes_before_the_cache(home, files, monkeypatch):
     assert places.located(record) == cached
 
 
+def test_a_file_that_is_missing_is_named(home, files, monkeypatch):
+    record = data_sets.record(files)
+    monkeypatch.setenv(places.VARIABLE, str(home / "own"))
+    with pytest.raises(DataError, match=r"\(the cache\); .*/own is not there\. Run"):
+        places.located(record)
+    own = data_sets.write(home / "own" / "mfeat", files)
+    (own / "mfeat-pix").unlink()
+    with pytest.raises(DataError, match=r"\(the cache\); .*/own/mfeat lacks mfeat-pix\. Run"):
+        places.located(record)
+    (own / "mfeat-kar").unlink()
+    with pytest.raises(DataError, match=r"/own/mfeat lacks mfeat-.{3}, mfeat-.{3}\. Run"):
+        places.located(record)
+    (home / "file").write_text("no folder")
+    monkeypatch.setenv(places.VARIABLE, str(home / "file"))
+    cached = data_sets.write(home / "cache" / "data" / "mfeat", files)
+    (cached / "mfeat-zer").unlink()
+    with pytest.raises(DataError, match=r"/file is no folder; .*data/mfeat lacks mfeat-zer\. Run"):
+        places.located(record)
+
+
 def test_a_bad_file_of_the_users_own_is_refused_with_a_remedy(home, files, monkeypatch):
     own = data_sets.write(home / "own" / "mfeat", files)
     (own / "mfeat-mor").write_bytes(b"1\n" * 20)

@@ -37,7 +37,8 @@ def located(dataset: Dataset) -> Path:
     Raises
     ------
     DataError
-        When no folder holds the data set; the message names the places looked at.
+        When no folder holds the data set; the message names the places looked at, and what a
+        folder with a part of it lacks.
     """
     folder = find(dataset)
     if folder is not None:
@@ -47,10 +48,23 @@ def located(dataset: Dataset) -> Path:
     if own is not None:
         looked = f"neither in {own / dataset.folder} ({VARIABLE}) nor in {cached} (the cache)"
     raise DataError(
-        f"the data set '{dataset.name}' is {looked}.",
+        f"the data set '{dataset.name}' is {looked}{_lacking(dataset)}.",
         remedy=f"Run `greedyexp data fetch {dataset.name}`, or name in {VARIABLE} a folder that"
         f" has it as {dataset.folder}/{dataset.members[0].name}, ...",
     )
+
+
+def _lacking(dataset: Dataset) -> str:
+    """What is wrong with places that were looked at, when more is than that nothing is there."""
+    own, said = own_folder(), ""
+    if own is not None and not own.is_dir():
+        said += f"; {own} is {'no folder' if own.exists() else 'not there'}"
+    for root in filter(None, (own, cache())):
+        folder = root / dataset.folder
+        missing = [m.name for m in dataset.members if not _file(folder, m.name).is_file()]
+        if len(missing) < len(dataset.members):
+            said += f"; {folder} lacks {', '.join(missing)}"
+    return said
 
 
 def files(dataset: Dataset, folder: Path) -> list[Path]:

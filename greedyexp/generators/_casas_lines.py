@@ -28,6 +28,9 @@ _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})(?:\
 # Characters of a line's text in a message.
 _MOST_SHOWN = 40
 
+# Characters of the name of a sensor or an activity, which become columns, labels and cells.
+_LONGEST_NAME = 200
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:
@@ -70,7 +73,7 @@ class _Reader:
                 f"a line has a date, a time, a sensor and a value; this one has {len(words)}"
                 f" word{'s' * (len(words) > 1)}"
             )
-        when, sensor, state = _time(*words[:2]), words[2], _state(words[3])
+        when, sensor, state = _time(*words[:2]), _name(words[2]), _state(words[3])
         if len(words) > 4:
             self._mark(number, when, words[4:])
         if state is None:
@@ -80,7 +83,7 @@ class _Reader:
 
     def _mark(self, number: int, when: datetime, words: list[str]) -> None:
         *name, mark = words
-        activity = " ".join(name)
+        activity = _name(" ".join(name))
         if not activity or mark not in ("begin", "end"):
             raise _Bad(
                 "after the value comes an activity and 'begin' or 'end', not"
@@ -114,6 +117,14 @@ def _time(date: str, time: str) -> datetime:
         ) from None
 
 
+def _name(text: str) -> str:
+    if len(text) > _LONGEST_NAME:
+        raise _Bad(
+            f"the name {_shown(text)} has {len(text)} characters; at most {_LONGEST_NAME} are read"
+        )
+    return text
+
+
 def _shown(text: str) -> str:
     """Some text of a file on one line."""
     return repr(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}...")
@@ -143,8 +154,8 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
     ------
     DataError
         When there is no such file; at the first line that makes no sense, or whose activity never
-        ends, unless these are to be skipped; when no sensor turns on, or fewer than two activities
-        are marked.
+        ends, unless these are to be skipped; when no line is left, no sensor turns on, or fewer
+        than two activities are marked.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
@@ -174,12 +185,22 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
             place=f"{path}:{number}",
             remedy="Mend the line, or set skip_bad_lines: true to leave such lines out.",
         )
-    _refuse_empty(reader, path)
+    _refuse_empty(reader, path, bad)
     sensors, activities = _spans(reader)
     return Recording(sensors, activities, len(bad), reader.measurements)
 
 
-def _refuse_empty(reader: _Reader, path: Path) -> None:
+def _refuse_empty(reader: _Reader, path: Path, bad: list[tuple[int, str]]) -> None:
+    if not (reader.events or reader.measurements):
+        if not bad:
+            raise DataError("this file is empty.", place=str(path))
+        number, what = bad[0]
+        raise DataError(
+            f"no line of this file makes sense; {len(bad)} were left out, line {number} since"
+            f" {what}.",
+            place=str(path),
+            remedy="Give a file of lines of date, time, sensor and value.",
+        )
     names = {activity for *_, activity in reader.done}
     if not any(on for *_, on in reader.events):
         raise DataError("no sensor turns on in this file.", place=str(path))
