@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,6 +49,18 @@ def test_rows_of_several_tasks_count_once():
     assert column(select(path, sizes=[1, 2], by="rows"), "support_size") == {1: 3, 2: 3}
     assert column(select(path, sizes=[1, 2], by="rows"), "reached") == {1: 1, 2: 2}
     assert column(select(path, sizes=[1, 3]), "reached") == {1: 0, 3: 3}
+
+
+def test_what_an_algorithm_does_not_tell_is_an_empty_cell_beside_the_others():
+    metrics = [registry.find("metric", name) for name in ("support_size", "removals")]
+    metrics.append(registry.find("metric", "total_objective"))
+    path = path_of([0], [0, 1])
+    outcome = select(path, metrics=metrics, sizes=[1, 2], **DEFAULTS)
+    assert outcome.status is Status.OK
+    assert column(outcome, "support_size") == {1: 1, 2: 2}
+    assert column(outcome, "removals") == column(outcome, "total_objective") == {1: None, 2: None}
+    told = replace(path, facts={"removals": np.array([0.0, np.nan])})
+    assert select(told, metrics=metrics, sizes=[1, 2], **DEFAULTS).status is Status.NONFINITE
 
 
 def test_which_features_are_used_by_name_or_by_number():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.metrics.untold import NotTold
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import metric
@@ -22,11 +22,11 @@ def total_objective(problem: Problem, path: Path) -> np.ndarray:
 
     Raises
     ------
-    DataError
+    NotTold
         When the algorithm names no loss, and so not what its objective is a mean over.
     """
     if path.loss is None:
-        raise DataError(
+        raise NotTold(
             "metric 'total_objective' needs an algorithm that names its loss.",
             remedy="Use metric 'objective'.",
         )

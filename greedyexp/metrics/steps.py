@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.metrics.untold import NotTold
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import metric
@@ -27,11 +27,11 @@ def _fact(name: str, path: Path) -> np.ndarray:
 
     Raises
     ------
-    DataError
+    NotTold
         When it does not tell this.
     """
     if name not in path.facts:
-        raise DataError(
+        raise NotTold(
             f"metric '{name}' needs an algorithm that counts its steps.",
             remedy="Such as foba_obj or foba_gdt.",
         )

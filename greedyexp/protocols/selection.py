@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.errors import DataError
+from greedyexp.metrics.untold import NotTold
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols import tuning as tunings
@@ -121,7 +122,7 @@ def selection(
     with a certificate and without: the size that it came to has the one, sizes beyond the other.
     The column ``record`` tells the kinds of rows:
 
-    - ``size``: every metric at one of ``sizes``.
+    - ``size``: every metric at one of ``sizes``, empty where the algorithm does not tell it.
     - ``class``: ``class_error``, the error on the rows held out that are of one ``class``, empty
       when there are none: of chains the share of wrong words (most probable labels), of two
       classes by the sign of the margin, where margin 0 counts half, of several responses by the
@@ -176,7 +177,7 @@ def _judged(
     if not np.isfinite(path.coef).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite", [])
     rows = _measured(problem, path, metrics, place, asked["size"])
-    if not all(math.isfinite(value) for row in rows for value in row.values()):
+    if not all(math.isfinite(value) for row in rows for value in row.values() if value is not None):
         return Outcome(Status.NONFINITE, "a metric is not finite", [])
     rows = [{"record": "size", **row} for row in rows]
     rows += _classes(problem, path, place, asked["class"])
@@ -208,10 +209,15 @@ def _last(path: Path, reached: np.ndarray, size: int, clear: bool) -> int | None
 def _measured(
     problem: Problem, path: Path, metrics: Sequence[Part], place: dict, sizes: list[int]
 ) -> list[dict]:
-    """Every metric at every size."""
-    along = {metric.name: measure(metric, problem, path) for metric in metrics}
+    """Every metric at every size; None for one that the algorithm does not tell."""
+    along: dict[str, Sequence] = {}
+    for metric in metrics:
+        try:
+            along[metric.name] = measure(metric, problem, path).tolist()
+        except NotTold:
+            along[metric.name] = [None] * len(path)
     return [
-        {"size": size, **{name: values[place[size]].item() for name, values in along.items()}}
+        {"size": size, **{name: values[place[size]] for name, values in along.items()}}
         for size in sizes
     ]
 
