@@ -12,7 +12,7 @@ from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.counts import FAILED, UNPROVED, require_columns
-from greedyexp.frames.records import replicates, told_apart
+from greedyexp.frames.records import refuse_all_failed, replicates, told_apart
 from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.stats.means import t_interval
 
@@ -93,16 +93,20 @@ def compare(
 
     Raises
     ------
+    AllFailed
+        When every replicate failed.
     ConfigError
-        When a column is missing, a metric is not numeric, or published numbers name a metric
-        that is not shown.
+        When a column is missing, a metric is not numeric, no row has both a metric and ``row``, or
+        published numbers name a metric that is not shown.
     """
     require_columns(frame, [row, *metrics])
+    refuse_all_failed(frame)
     for metric in metrics:
         if not pd.api.types.is_numeric_dtype(frame[metric]):
             raise ConfigError(f"column '{metric}' is not a number.", remedy="Name a metric.")
     _refuse_unknown(published, metrics)
     frame, _ = told_apart(_of_one_kind(frame, list(metrics)), context, row)
+    _refuse_nothing(frame, row, list(metrics))
     labels = context.in_order("algorithm", sorted(frame["algorithm"].unique()))
     cells = []
     for level in sorted(frame[row].dropna().unique()):
@@ -166,6 +170,16 @@ def _of_one_kind(frame: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
     # Seconds are of a replicate and stand in its rows of all kinds.
     own = [name for name in metrics if name != FIT_SECONDS.name] or metrics
     return frame[frame[own].notna().any(axis=1) | frame["status"].isin(FAILED)]
+
+
+def _refuse_nothing(frame: pd.DataFrame, row: str, metrics: list[str]) -> None:
+    """Refuse rows of which none has a value of any metric."""
+    told = frame[metrics].notna().any(axis=1) & frame[row].notna()
+    if not (told & ~frame["status"].isin(FAILED)).any():
+        raise ConfigError(
+            f"no row here has both {row} and {' or '.join(metrics)}.",
+            remedy="Choose other rows by `where`, or another column as `row`.",
+        )
 
 
 def _refuse_unknown(published: Published, metrics: Sequence[str]) -> None:

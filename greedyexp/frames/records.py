@@ -12,6 +12,8 @@ from greedyexp.frames.counts import FAILED, require_columns
 from greedyexp.frames.entries import entry_of
 from greedyexp.frames.sizes import with_sizes
 
+# What is in rows of one kind alone, and which.
+_RECORD_OF = {"class_error": "class", "class_share": "class", "used": "feature"}
 # What must be asked of the protocol for its table to have rows of a kind.
 _ASKED = {
     "epsilon": "Give protocol trajectory accuracies to reach.",
@@ -22,6 +24,15 @@ _ASKED = {
     "class": "Give protocol selection sizes in classes_at.",
     "feature": "Give protocol selection sizes in chosen_at.",
 }
+
+
+class AllFailed(ConfigError):
+    """Nothing was measured, as every replicate failed."""
+
+
+def remedy_for(column: str) -> str | None:
+    """What to ask of a protocol for its table to have a column; None where nothing would do."""
+    return _ASKED[_RECORD_OF[column]] if column in _RECORD_OF else None
 
 
 def records(frame: pd.DataFrame, kind: str, columns: Sequence[str]) -> pd.DataFrame:
@@ -54,11 +65,11 @@ def refuse_all_failed(frame: pd.DataFrame) -> None:
 
     Raises
     ------
-    ConfigError
+    AllFailed
         When every replicate failed.
     """
     if frame["status"].isin(FAILED).all():
-        raise ConfigError(
+        raise AllFailed(
             "every replicate failed, so there is nothing to draw.",
             remedy="The column message of the table says why.",
         )

@@ -13,7 +13,7 @@ from pydantic import Field
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames.counts import FAILED, require_columns
 from greedyexp.frames.labels import levels_text
-from greedyexp.frames.records import identity
+from greedyexp.frames.records import identity, refuse_all_failed
 
 # A parameter of figures and tables.
 Where = Annotated[
@@ -34,6 +34,8 @@ def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
     Raises
     ------
+    AllFailed
+        When nothing was measured of the rows that are left when one is chosen by a measurement.
     ConfigError
         When a column is missing or no row is chosen.
     """
@@ -42,12 +44,18 @@ def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     failed = frame["status"].isin(FAILED)
     for name, wanted in where.items():
         wanted = wanted if isinstance(wanted, list) else [wanted]
+        if not wanted:
+            raise ConfigError(
+                f"no row is chosen: the list for '{name}' is empty.", remedy="Remove it."
+            )
         keep = matches(frame[name], wanted)
         if not keep.any():
+            if name not in told:
+                refuse_all_failed(frame)
             levels = sorted(map(str, frame[name].dropna().unique()))
             raise ConfigError(
                 f"no row has {name} = {' or '.join(map(str, wanted))}.",
-                remedy=did_you_mean(str(wanted[0]), levels) if wanted and levels else None,
+                remedy=did_you_mean(str(wanted[0]), levels) if levels else None,
             )
         if name not in told:
             keep |= failed & frame[name].isna()

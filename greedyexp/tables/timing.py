@@ -25,7 +25,7 @@ from greedyexp.tables.titles import Title, titled
 _SECONDS = FIT_SECONDS.name
 _PAIR = "pair of replicates"
 Seconds = Annotated[
-    dict[str, dict[str, float]],
+    dict[str, dict[str, Annotated[float, Field(gt=0)]]],
     Field(description="printed seconds: algorithm, value of row"),
 ]
 
