@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
 from greedyexp.errors import did_you_mean
@@ -15,6 +15,9 @@ from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.experiment.shapes import Shape, Untold
+from greedyexp.experiment.where import Choice, untold, wrong_choices
+from greedyexp.frames.entries import entry_of
+from greedyexp.frames.records import remedy_for
 from greedyexp.frames.results import ENDINGS, told_by_results
 from greedyexp.protocols.tuning import check_folds
 from greedyexp.registry import RESERVED_COLUMNS, Part
@@ -26,11 +29,16 @@ _NEEDS = {
     "test_rows": ("rows held out for testing", "holds out none"),
     "labels": ("class labels as responses", "gives none"),
     "chains": ("sequences of labelled words", "makes none"),
+    "one_response": ("one response", "makes several"),
 }
+# What a column of a protocol needs, and the parameter that asks for it.
+_ASKED_NEEDS = {"class_error": ("classes_at", "test_rows")}
 
 
 def _missing_at(trait: str, block: Block) -> str | None:
     """Where the trait is missing: a phrase, empty for everywhere, None for nowhere."""
+    if trait == "one_response":
+        return _where(["multi_task" in traits for traits in block.traits], block)
     return _where([trait not in traits for traits in block.traits], block)
 
 
@@ -51,6 +59,22 @@ def _refuse(
         if where is not None:
             mistakes.add(doc.place(keys), f"{who} needs {need} but {block.named} {lack}{where}.")
             return
+
+
+def refuse_measured(
+    part: Part, measured: Collection[str], data: Data, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note what a protocol is asked for and the data cannot give.
+
+    Parameters
+    ----------
+    measured : collection of str
+        Its columns.
+    """
+    for column in _ASKED_NEEDS.keys() & measured:
+        asked, trait = _ASKED_NEEDS[column]
+        keys = ("protocol", part.name, asked)
+        _refuse(f"{asked} of protocol '{part.name}'", trait, data, keys, doc, mistakes)
 
 
 def refuse_part(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
@@ -177,10 +201,80 @@ def refuse_figure(
             mistakes.add(
                 doc.place(keys),
                 f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
-                did_you_mean(name, known),
+                remedy_for(name) or did_you_mean(name, known),
             )
     for message, remedy in told_by_results(part, params, (*measured, *ENDINGS)):
         mistakes.add(doc.place(keys), message, remedy)
+
+
+def refuse_choice(
+    part: Part, params: dict, choice: Choice, keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note what keeps a figure or a table that chooses rows by ``where`` from finding them.
+
+    Values that no row has, in ``where`` and among published numbers, and columns to be shown that
+    are in none of the rows chosen, or not in those that have the column ``row``.
+    """
+    where = params.get("where")
+    if where is None:
+        return
+    row = params.get("row")
+    # Columns that are no axis of anything hold results, of which only the run tells the values.
+    axes = {*choice.data.columns, *choice.setting.columns, *choice.setting.keys} - {"algorithm"}
+    known = {name: value for name, value in where.items() if name in axes or value == []}
+    wrong = [(("where", name), *said) for name, *said in wrong_choices(known, choice)]
+    shown = [name for name in part.extra["columns"](**params) if name not in (row, *where)]
+    for name in () if wrong else shown:
+        for at, *said in untold(known, {name} if row is None else {name, row}, choice):
+            wrong.append((("where", at) if at in where else ("row",), *said))
+    levels = {level for numbers in _published(params, part) for level in numbers}
+    if row in choice.values and row not in choice.data.columns:
+        asked = {row: sorted(map(_plain, levels), key=str)} if levels else {}
+        wrong += [(("published",), *said) for _, *said in wrong_choices(asked, choice)]
+    for inner, message, remedy in wrong:
+        mistakes.add(doc.place((*keys, *inner)), message, remedy)
+
+
+def _published(params: dict, part: Part) -> Iterator[dict]:
+    """The printed numbers of a figure or a table, by value of its column ``row``."""
+    given = params.get("published") or {}
+    for numbers in given.values() if part.extra.get("by_algorithm") == "published" else ():
+        nested = any(isinstance(value, dict) for value in numbers.values())
+        yield from numbers.values() if nested else [numbers]
+
+
+def _plain(text: str) -> int | float | str:
+    """What a key of YAML, which is read as text, says."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def refuse_base(
+    params: dict,
+    choice: Choice,
+    algorithms: list[AlgorithmSpec],
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+) -> None:
+    """Note a ``base`` that is no column of a table: an algorithm of many, or none at all."""
+    base, row = params.get("base"), params.get("row")
+    if not isinstance(base, str):
+        return
+    columns = {
+        entry_of(spec.label, choice.setting.algorithms)
+        if spec.swept and set(spec.swept) <= {row}
+        else spec.label
+        for spec in algorithms
+    }
+    if base not in columns:
+        mistakes.add(
+            doc.place((*keys, "base")),
+            f"`base` names '{base}', which has no column of its own.",
+            did_you_mean(base, columns),
+        )
 
 
 def refuse_strangers(

@@ -12,8 +12,11 @@ from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
 from greedyexp.experiment.claims import read_claims, read_readings, texts_of
 from greedyexp.experiment.compatibility import (
+    refuse_base,
+    refuse_choice,
     refuse_columns,
     refuse_figure,
+    refuse_measured,
     refuse_part,
     refuse_strangers,
 )
@@ -110,6 +113,7 @@ def load(
             settings = settings.model_copy(update={"trials": adaptive})
         adaptive = _complete(adaptive, protocol, data, measured, algorithms, doc, mistakes)
     names = [column.name for column in measured]
+    refuse_measured(protocol.part, names, data, doc, mistakes)
     columns = refuse_columns(data, algorithms.specs, names, doc, mistakes)
     for keys, part, spec in (*figures, *tables):
         refuse_figure(part, spec.params, columns, names, keys, doc, mistakes)
@@ -121,6 +125,12 @@ def load(
     values = values_of(measured, algorithms.specs)
     elsewhere = partial(_elsewhere, source, profile, metric_parts)
     choice = Choice(data, words, measured, values, elsewhere)
+    for keys, part, spec in () if mistakes.found else (*figures, *tables):
+        # What the command line changes may leave a figure nothing, as it may leave claims out.
+        if not overrides:
+            refuse_choice(part, spec.params, choice, keys, doc, mistakes)
+        if not (overrides or replaced):
+            refuse_base(spec.params, choice, algorithms.specs, keys, doc, mistakes)
     claims, dropped = read_claims(doc, choice, family, mistakes, unchanged=unchanged)
     read_readings(doc, mistakes)
     mistakes.stop_if_any()
@@ -145,12 +155,13 @@ def load(
 
 
 def reload(resolved: dict, *, profile: str) -> Experiment:
-    """The experiment that resolved settings describe, without its claims.
+    """The experiment that resolved settings describe, without its claims, figures and tables.
 
-    These were checked when the file was loaded, which has the profiles that a claim may mean.
+    These were checked when the file was loaded, which has the profiles that they may mean.
     """
     if isinstance(resolved, dict):
-        resolved = {key: value for key, value in resolved.items() if key != "claims"}
+        left_out = ("claims", "figures", "tables")
+        resolved = {key: value for key, value in resolved.items() if key not in left_out}
     return load(resolved, profile=profile)
 
 

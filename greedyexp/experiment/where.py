@@ -1,9 +1,9 @@
-"""The ``where:`` of a claim: which rows of the table it looks at."""
+"""The ``where:`` of a claim, a figure or a table: which rows of the results it looks at."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from greedyexp.claims.quantities import Test, named_in
@@ -156,7 +156,7 @@ def empty_choice(where: dict, test: Test, choice: Choice) -> Found:
     (column, sentence, remedy)
     """
     labels, columns = named_in(test)
-    chosen = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
+    chosen = _lists(where)
     for label in labels if "algorithm" in where else ():
         if label not in chosen["algorithm"]:
             yield (
@@ -164,11 +164,22 @@ def empty_choice(where: dict, test: Test, choice: Choice) -> Found:
                 f"the test names '{label}', whose rows are not chosen.",
                 f"Add '{label}' to the list, or remove 'algorithm'.",
             )
+    yield from untold(where, columns, choice)
+
+
+def untold(where: dict, columns: Collection[str], choice: Choice) -> Found:
+    """The first column that no row which is chosen has beside the others; nothing when all have.
+
+    Yields
+    ------
+    (column of ``where``, sentence, remedy)
+    """
+    chosen = _lists(where)
     known = {one.name: one for one in choice.measured}
     asked = [name for name, values in chosen.items() if name in known and None not in values]
     met: dict[str, set] = {name: set(chosen[name]) for name in asked if not known[name].only}
     by = {name: f"the rows with {name} = {_listed(chosen[name])}" for name in met}
-    for name in dict.fromkeys([*asked, *sorted(columns & known.keys())]):
+    for name in dict.fromkeys([*asked, *sorted(known.keys() & columns)]):
         for key, values in known[name].only.items():
             left = met.get(key, set(values)) & set(values)
             if not left:
@@ -180,6 +191,10 @@ def empty_choice(where: dict, test: Test, choice: Choice) -> Found:
                 return
             by.setdefault(key, f"the rows with {name}")
             met[key] = left
+
+
+def _lists(where: dict) -> Values:
+    return {name: value if isinstance(value, list) else [value] for name, value in where.items()}
 
 
 def _listed(values: Iterable) -> str:

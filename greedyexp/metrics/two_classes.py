@@ -14,14 +14,15 @@ from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import metric
 
-HELD_OUT = ("test_rows", "labels")
+LABELLED = ("labels", "one_response")
+HELD_OUT = ("test_rows", *LABELLED)
 
 
 @metric(
     "training_sign_error",
     better=None,
     title="training error, ties half",
-    requires=("labels",),
+    requires=LABELLED,
     of="path",
 )
 def training_sign_error(problem: Problem, path: Path) -> np.ndarray:
@@ -41,7 +42,7 @@ def held_out_sign_error(problem: Problem, path: Path) -> np.ndarray:
     "training_majority_error",
     better=None,
     title="training error, ties to the majority",
-    requires=("labels",),
+    requires=LABELLED,
     of="path",
 )
 def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
