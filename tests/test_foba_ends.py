@@ -138,8 +138,8 @@ class Bowl(Loss):
 
 
 def test_a_return_to_a_size_that_gains_nothing_is_an_error():
-    loss = Bowl([3.0, 2.0, 1.0], discount=1.5)
-    with pytest.raises(DataError, match="dropping feature 1 brought the selection back to 1 feat"):
+    loss = Bowl([3.0, 2.9, 1.0], discount=3.0)
+    with pytest.raises(DataError, match="dropping feature 0 brought the selection back to 1 feat"):
         Pursuit(loss, Slope(loss), 0.5).pursue(Stops())
     honest = Bowl([3.0, 2.0, 1.0])
     run = Pursuit(honest, Slope(honest), 1.0).pursue(Stops())

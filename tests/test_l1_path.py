@@ -16,7 +16,7 @@ from greedyexp.algorithms.l1_path_model import QuadraticModel
 from greedyexp.algorithms.lasso import lasso
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.problem import as_chains, as_problem
+from greedyexp.problem import Problem, as_chains, as_problem
 
 
 def regression(seed, n, p, correlation=0.0):
@@ -250,3 +250,19 @@ def test_model_stays_convex_when_learned_and_fresh_derivatives_disagree():
     agreed.grow(np.array([[1.0]]))
     agreed.grow(np.array([[1.0], [2.0]]))
     assert agreed.hessian == pytest.approx(np.array([[1.0, 1.0], [1.0, 2.0]]), rel=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_chains_of_one_class_are_refused_or_followed_without_a_warning():
+    X = np.random.default_rng(0).standard_normal((220, 3))
+    y = (np.ones(220), np.zeros(220), np.zeros(220))
+    problem = Problem((X,) * 3, y, chains=np.repeat([20, 1], [10, 20]))
+    with pytest.raises(DataError, match="class 1 never occurs, class 2 never occurs"):
+        l1_path(problem, loss="crf", n_lams=6)
+    # So flat that differences of its gradients are noise, of either sign.
+    flat = l1_path(problem, loss="crf", ridge=1e-12, n_lams=6)
+    assert len(flat) == 6
+    assert l1_path(problem, loss="crf", ridge=1e-6, n_lams=6).converged.all()
+    model = QuadraticModel(2)
+    model.grow(np.array([[-1e-12, 1e-12], [1e-12, 0.0]]))
+    assert np.linalg.eigvalsh(model.hessian)[0] > 0.0

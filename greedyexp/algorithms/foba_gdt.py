@@ -107,9 +107,12 @@ def foba_gdt(
     -----
     *Ties*, equality to a relative 1e-10: the lowest feature.
 
-    *The end of precision.* When no derivative is larger than 1e-9 of the largest at the fit without
-    features, or a step lowers Q by less than 1e-14 of it, nothing is left to gain: the run ends at
-    the state before, and says so.
+    *The end of precision.* Nothing is left to gain from a feature whose derivative is at most 1e-9
+    of the lesser of the largest one at the fit without features and of what its own can be there,
+    sqrt(2 L_j Q) with L_j the largest curvature along j; nor where the gain that its derivative
+    promises, g_j^2 / (2 L_j), is at most 1e-14 of Q. Such features are passed over, so that small
+    columns are not lost beside large ones. When none is left, or a step lowers Q by no more than
+    1e-14 of it, the run ends at the state before, and says so.
 
     *Fits without a certificate* (classes that are separable and no ridge) end the path at the last
     state that has one; answers for limits beyond are that state, not converged.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +12,21 @@ import numpy as np
 from greedyexp.losses.loss import TIE, Fit, Loss
 from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
 
+# A fit may leave this part of the largest derivative there can be.
+FLAT = 1e-9
+# Differences of the loss below this part of it are rounding.
+ROUNDING = 1e-14
+# Larger derivatives, in units of ``Loss.scale``, need not be looked at closely.
+CLOSE = 1e-6
+
 
 class Rule(ABC):
     """Goodness of what may be taken and the cost of what may be dropped, unit by unit.
 
     A unit is one coefficient, or a whole row of the matrix (p, r) of coefficients.
+
+    What a fit leaves of a derivative is told from the derivative of a small column by comparing
+    each with what it can be at most, ``Loss.steepest``.
 
     Attributes
     ----------
@@ -44,14 +55,34 @@ class Rule(ABC):
         """For each unit a number >= 0, zero for those taken."""
 
     def best(self, fit: Fit) -> tuple[int, float]:
-        """The unit to take next and its goodness; ties to the lowest."""
-        scores = self.goodness(fit)
-        unit = int((scores >= scores.max() * (1.0 - TIE)).argmax())
-        return unit, float(scores[unit])
+        """The unit to take next and its goodness; ties to the lowest, zero with nothing to gain."""
+        unit, best = self._first(fit)
+        slopes = self._slopes(fit)
+        if slopes[unit] > CLOSE * self.loss.scale:
+            return unit, best
+        scores = np.where(slopes > self._noise(fit), self.goodness(fit), 0.0)
+        return _highest(scores)
 
-    def slope(self, fit: Fit, best: float) -> float:
-        """The largest |derivative| off the support, where the best goodness is ``best``."""
-        return float(np.abs(fit.gradient).max())
+    def _first(self, fit: Fit) -> tuple[int, float]:
+        """The unit of the largest goodness."""
+        return _highest(self.goodness(fit))
+
+    def _slopes(self, fit: Fit) -> np.ndarray:
+        """The size of the derivatives of each unit, zero for those taken."""
+        return np.abs(fit.gradient)
+
+    def _noise(self, fit: Fit) -> np.ndarray:
+        """Derivatives up to which there is nothing to gain from a unit.
+
+        Fits may leave as much, or what it promises to gain, grad_j^2 / (2 L_j), is rounding.
+        """
+        left = FLAT * np.minimum(self.loss.scale, self._most)
+        return np.maximum(left, np.sqrt(ROUNDING) * self.loss.steepest(fit.value))
+
+    @cached_property
+    def _most(self) -> np.ndarray:
+        """What the derivatives can be at the fit without features."""
+        return self.loss.steepest(self.loss.fit().value)
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
         """By how much the loss rises when a unit is dropped, for those taken in this order."""
@@ -79,9 +110,6 @@ class Slope(Rule):
     def goodness(self, fit: Fit) -> np.ndarray:
         return np.abs(fit.gradient)
 
-    def slope(self, fit: Fit, best: float) -> float:
-        return best
-
 
 class RowSlope(Rule):
     """The l2 norm of the derivatives of a row, which is taken and dropped as a whole."""
@@ -98,8 +126,11 @@ class RowSlope(Rule):
         norms[[index // self.width for index in fit.support]] = 0.0
         return norms
 
-    def slope(self, fit: Fit, best: float) -> float:
-        return best
+    def _slopes(self, fit: Fit) -> np.ndarray:
+        return self.goodness(fit)
+
+    def _noise(self, fit: Fit) -> np.ndarray:
+        return super()._noise(fit).reshape(self.loss.shape).max(axis=1)
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
         costs = np.empty(len(taken))
@@ -131,7 +162,7 @@ class Gain(Rule):
 class BoundedGain(Gain):
     """The same, where bounds may spare gains that cannot be the largest."""
 
-    def best(self, fit: Fit) -> tuple[int, float]:
+    def _first(self, fit: Fit) -> tuple[int, float]:
         return fit.best_gain()
 
 
@@ -143,6 +174,11 @@ class RefitGain(Rule):
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
         return fit.refit_removal_costs()
+
+
+def _highest(scores: np.ndarray) -> tuple[int, float]:
+    unit = int((scores >= scores.max() * (1.0 - TIE)).argmax())
+    return unit, float(scores[unit])
 
 
 def slope_rule(unit: str) -> type[Rule]:

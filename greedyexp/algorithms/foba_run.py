@@ -7,15 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from greedyexp.algorithms.foba_rules import Rule
+from greedyexp.algorithms.foba_rules import ROUNDING, Rule
 from greedyexp.errors import DataError
 from greedyexp.losses.loss import TIE, Loss
-
-# Derivatives below this part of ``Loss.scale`` are what a fit may leave of them.
-FLAT = 1e-9
-
-# Differences of the loss below this part of it are rounding.
-ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -170,7 +164,7 @@ class Pursuit:
         self._record(best, opens)
         if best < stops.threshold:
             return None
-        if best <= 0.0 or rule.slope(self.fit, best) <= FLAT * self.loss.scale:
+        if best <= 0.0:
             self._nothing_left()
             return None
         return None if self.run.states[-1].n_rows + opens > stops.max_groups else unit
@@ -197,10 +191,13 @@ class Pursuit:
 
         The one just taken is never the first to go: without it, and the others left as they are,
         the loss is at least its minimum before the step, so that its cost is no less than the
-        decrease that it is compared with.
+        decrease that it is compared with. Rounding may say otherwise.
         """
+        just_taken = True
         while self._taken:
             costs = self.rule.costs(self.fit, self._taken)
+            if just_taken:
+                costs[-1], just_taken = np.inf, False
             least = costs.min()
             rounding = ROUNDING * abs(self.fit.value)
             if least >= self.ratio * self._decreases[-1] * (1.0 - TIE) - rounding:

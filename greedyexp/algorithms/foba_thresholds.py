@@ -83,8 +83,9 @@ def threshold_of_theorem(
     What bounds the errors of an estimate needs rho_- between it and the best fit on the true
     support only (see ``theory.forward_backward``). Each state of a run, which does not depend on
     where it ends, therefore has a threshold of its own; this is that of the first state whose best
-    goodness is below it. A run with it ends there: an earlier state at which it would end has a
-    goodness below this threshold, and above its own, which then is the smaller one.
+    goodness is below it. A run with it ends there or before: an earlier state at which it ends has
+    a goodness below this threshold, and above its own, which then is the smaller one, so that the
+    bounds hold for it too.
 
     Parameters
     ----------

@@ -88,6 +88,15 @@ class CrfLoss(ChainLoss):
         """The fit over the dense parameters alone."""
         return minimum_without_features(self)
 
+    @cached_property
+    def tolerances(self) -> np.ndarray:
+        """Largest |derivative| that a fit may leave of each parameter, shape (d + q,).
+
+        In small columns a part of what it can be, since ``scale`` is of the largest.
+        """
+        own = np.minimum(self.scale, self.steepest(self.null.found.value))
+        return TOLERANCE * np.append(own, np.full(self.n_dense, self.scale))
+
     def value(self, params: np.ndarray) -> float:
         start, end, transition = self._weights(params)
         scores = self._scores(self.X, params)
@@ -169,7 +178,7 @@ class CrfLoss(ChainLoss):
                 observed[i],
                 present[i],
                 n * self.ridge,
-                n * TOLERANCE * self.scale,
+                n * self.tolerances[i * self.shape[1]],
             )
         return steps.ravel(), gains.ravel() / n
 

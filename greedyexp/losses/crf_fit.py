@@ -88,7 +88,7 @@ class CrfFit(Fit):
         reason = self.loss.null.reason or separating(self.loss, function)
         if not reason:
             before, tolerance = self._inverse.copy(), TOLERANCE * self.loss.scale
-            found = descend(function, x, tolerance, self._inverse)
+            found = descend(function, x, self.loss.tolerances[function.free], self._inverse)
             reason = growing(self.loss, function, found, tolerance)
             self._inverse = before if reason else found.inverse
         self._settle(function, unmoved(function, x, self._inverse) if reason else found, reason)

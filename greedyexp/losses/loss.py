@@ -43,7 +43,7 @@ class Restricted:
 
 
 class Loss(ABC):
-    """A convex smooth function Q of d = p r selectable coefficients and q dense ones.
+    """A convex smooth function Q >= 0 of d = p r selectable coefficients and q dense ones.
 
     Coefficients are a vector ``params`` (d + q,): the matrix (p, r) of selectable ones row by row,
     then the dense ones (an intercept, the transitions of a chain), which are in every model and
@@ -94,6 +94,13 @@ class Loss(ABC):
     @abstractmethod
     def smoothness(self) -> np.ndarray:
         """Upper bound of ``curvature`` over all params, shape (d + q,)."""
+
+    def steepest(self, value: float) -> np.ndarray:
+        """What no |derivative| exceeds where Q has this value: sqrt(2 L_j Q), shape (d,).
+
+        Since Q >= 0, and its curvature along j is at most L_j = ``smoothness``.
+        """
+        return np.sqrt(2.0 * abs(value) * self.smoothness[: self.size])
 
     def strong_convexity(self, support: Sequence[int]) -> float:
         """rho_- >= 0 between points whose selectable coefficients are in one support.

@@ -36,7 +36,7 @@ class Descent:
     inverse : array (m, m)
         Approximation of the inverse Hessian, positive definite.
     converged : bool
-        Whether max |gradient| is within the tolerance.
+        Whether |gradient| is within the tolerance.
     iterations, evaluations : int
     """
 
@@ -52,7 +52,7 @@ class Descent:
 def descend(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]],
     x: np.ndarray,
-    tolerance: float,
+    tolerance: float | np.ndarray,
     inverse: np.ndarray | None = None,
     limit: int = 1000,
 ) -> Descent:
@@ -64,7 +64,7 @@ def descend(
         x -> value and gradient (m,).
     x : array (m,)
         Where to begin.
-    tolerance : float
+    tolerance : float or array (m,)
         Largest |gradient| to leave.
     inverse : array (m, m), optional
         Approximation of the inverse Hessian; a multiple of the identity when there is none.
@@ -74,7 +74,7 @@ def descend(
     value, gradient = function(x)
     fresh = inverse is None
     state = Descent(x, value, gradient, _blank(gradient) if fresh else inverse, evaluations=1)
-    while np.abs(state.gradient).max(initial=0.0) > tolerance:
+    while (np.abs(state.gradient) > tolerance).any():
         if state.iterations >= limit:
             return state
         if not _step(function, state, fresh):
