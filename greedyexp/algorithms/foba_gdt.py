@@ -110,8 +110,9 @@ def foba_gdt(
     *The end of precision.* Nothing is left to gain from a feature whose derivative is at most 1e-9
     of the lesser of the largest one at the fit without features and of what its own can be there,
     sqrt(2 L_j Q) with L_j the largest curvature along j; nor where the gain that its derivative
-    promises, g_j^2 / (2 L_j), is at most 1e-14 of Q. Such features are passed over, so that small
-    columns are not lost beside large ones. When none is left, or a step lowers Q by no more than
+    promises, g_j^2 / (2 L_j), is at most 1e-14 of Q. Once the derivative of the best feature is at
+    most 1e-6 of the largest one at that fit, such features are passed over, so that small columns
+    are not lost beside large ones. When none is left, or a step lowers Q by no more than
     1e-14 of it, the run ends at the state before, and says so.
 
     *Fits without a certificate* (classes that are separable and no ridge) end the path at the last
