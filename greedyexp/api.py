@@ -156,7 +156,8 @@ def solve(
         rng = np.random.default_rng(seed)
         path, chosen = tunings.cross_validated(part, problem, values, folds=folds, rng=rng)
     elif tuning == "theory":
-        path, chosen = tunings.theoretical(part, problem, values), 0
+        grid = tunings.prescribed(part, problem, values)
+        path, chosen = tunings.fit(part, problem, values, grid=grid), 0
     else:
         path = tunings.fit(part, problem, values)
         chosen = len(path) - 1

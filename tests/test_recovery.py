@@ -251,3 +251,34 @@ def test_a_fold_without_certificate_takes_the_certificate_of_the_choice(problem)
         part(falters), problem, {}, folds=4, rng=np.random.default_rng(0)
     )
     assert not path.converged[chosen]
+
+
+def test_a_metric_that_the_algorithm_does_not_tell_is_empty():
+    problem = find_part("generator", "gaussian").function(np.random.default_rng(0))
+    metrics = tuple(find_part("metric", name) for name in ("removals", "support"))
+    setup = Setup("oracle", 2, metrics, np.random.default_rng(0))
+    found = recovery(problem, find_part("algorithm", "omp"), {}, setup)
+    assert found.status is Status.OK
+    assert found.rows[0]["removals"] is None
+    assert found.rows[0]["support"] in (0, 1)
+
+
+def test_seconds_leave_out_what_theory_reads_from_the_truth():
+    problem = find_part("generator", "gaussian").function(np.random.default_rng(0))
+    ticks = []
+
+    def clock():
+        ticks.append(len(seen))
+        return float(len(ticks))
+
+    seen = []
+
+    def rule(problem):
+        seen.append("rule")
+        return {"n_atoms": np.array([3.0])}
+
+    part = find_part("algorithm", "omp")
+    told = replace(part, extra={**part.extra, "theory": rule})
+    setup = Setup("theory", 2, (find_part("metric", "support"),), None, clock)
+    recovery(problem, told, {}, setup)
+    assert ticks[0] == 1

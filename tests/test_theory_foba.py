@@ -20,7 +20,7 @@ from greedyexp.losses.squared import SquaredLoss
 from greedyexp.metrics import guarantees
 from greedyexp.metrics.recovery import false_negatives, false_positives
 from greedyexp.problem import as_problem
-from greedyexp.protocols.tuning import theoretical
+from greedyexp.protocols.tuning import fit, prescribed
 from greedyexp.theory import forward_backward as theory
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
@@ -232,7 +232,8 @@ def test_runs_with_the_threshold_of_the_theorem_are_guaranteed(seed, rule, noise
         threshold = threshold_of_theorem(problem, LEAST_SQUARES, judge)
     except DataError:
         assume(False)
-    path = theoretical(registry.find("algorithm", select.__name__), problem, THEOREM[select])
+    part = registry.find("algorithm", select.__name__)
+    path = fit(part, problem, THEOREM[select], grid=prescribed(part, problem, THEOREM[select]))
     assert path.grid[name] == threshold
     assert guarantees.guaranteed(problem, path)[0] == 1.0
     chosen = np.flatnonzero(path.coef[0])

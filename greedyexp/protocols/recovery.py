@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
+from greedyexp.metrics.untold import NotTold
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols import tuning as tunings
@@ -35,8 +37,8 @@ def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcom
     so that a success means that some tuning recovers; metrics without a direction are taken where
     the first metric with one is best (at the end of the path when there is none). ``cv`` is the
     point of least cross-validated prediction error, ``theory`` the point that theory prescribes.
-    Algorithms that return one estimate have nothing to tune. The seconds are of the fit with its
-    tuning, metrics left out.
+    Algorithms that return one estimate have nothing to tune. The seconds are of the fit, with its
+    folds when there are any; neither metrics nor what theory reads from the truth count.
 
     Returns
     -------
@@ -45,22 +47,19 @@ def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcom
         ``theory`` there is the chosen one only; with ``oracle`` any may have counted),
         ``nonfinite`` when an estimate or a metric is not finite.
     """
+    prescribed = {}
+    if setup.tuning == "theory":
+        prescribed = {"grid": tunings.prescribed(part, problem, params)}
     start = setup.clock()
-    path = _fitted(problem, part, params, setup)
-    seconds = setup.clock() - start
-    return replace(_judged(problem, path, setup), fit_seconds=seconds)
-
-
-def _fitted(problem: Problem, part: Part, params: dict, setup: Setup) -> Path:
-    """The path, or its one point that the tuning chose."""
     if setup.tuning == "cv":
         path, chosen = tunings.cross_validated(
             part, problem, params, folds=setup.folds, rng=setup.rng
         )
-        return path.take([chosen])
-    if setup.tuning == "theory":
-        return tunings.theoretical(part, problem, params)
-    return tunings.fit(part, problem, params)
+        path = path.take([chosen])
+    else:
+        path = tunings.fit(part, problem, params, **prescribed)
+    seconds = setup.clock() - start
+    return replace(_judged(problem, path, setup), fit_seconds=seconds)
 
 
 def _judged(problem: Problem, path: Path, setup: Setup) -> Outcome:
@@ -69,7 +68,7 @@ def _judged(problem: Problem, path: Path, setup: Setup) -> Outcome:
     if not np.isfinite(path.coef).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite", [])
     row = {"tuning": setup.tuning, **_best(problem, path, setup.metrics)}
-    if not all(math.isfinite(v) for k, v in row.items() if k != "tuning"):
+    if not all(math.isfinite(v) for k, v in row.items() if k != "tuning" and v is not None):
         return Outcome(Status.NONFINITE, "a metric is not finite", [])
     short = int((~path.converged).sum())
     if short:
@@ -79,14 +78,22 @@ def _judged(problem: Problem, path: Path, setup: Setup) -> Outcome:
 
 
 def _best(problem: Problem, path: Path, metrics: Sequence[Part]) -> dict:
-    """Each metric at its own best point; without a direction, where the first with one is best."""
-    along = [measure(metric, problem, path) for metric in metrics]
-    points = [_best_point(a, m.extra["better"]) for a, m in zip(along, metrics, strict=True)]
-    reference = next((point for point in points if point is not None), len(path) - 1)
-    return {
-        metric.name: values[reference if point is None else point].item()
-        for metric, values, point in zip(metrics, along, points, strict=True)
-    }
+    """Each metric at its own best point; without a direction, where the first with one is best.
+
+    None for a metric that the algorithm does not tell.
+    """
+    along: dict[str, np.ndarray] = {}
+    for metric in metrics:
+        with suppress(NotTold):
+            along[metric.name] = measure(metric, problem, path)
+    better = {metric.name: metric.extra["better"] for metric in metrics}
+    points = {name: _best_point(values, better[name]) for name, values in along.items()}
+    reference = next((point for point in points.values() if point is not None), len(path) - 1)
+    best = dict.fromkeys(better)
+    for name, values in along.items():
+        point = points[name]
+        best[name] = values[reference if point is None else point].item()
+    return best
 
 
 def _best_point(along: np.ndarray, better: str | None) -> int | None:

@@ -128,8 +128,8 @@ def _complement(problem: Problem, fold: list[np.ndarray]) -> list[np.ndarray]:
     ]
 
 
-def theoretical(part: Part, problem: Problem, params: dict) -> Path:
-    """The one point that the algorithm's theory prescribes.
+def prescribed(part: Part, problem: Problem, params: dict) -> dict[str, np.ndarray]:
+    """The grid of one point that the algorithm's theory prescribes.
 
     Raises
     ------
@@ -139,4 +139,4 @@ def theoretical(part: Part, problem: Problem, params: dict) -> Path:
     rule: Callable | None = part.extra.get("theory")
     if rule is None:
         raise ConfigError(f"algorithm '{part.name}' has no tuning rule from theory.")
-    return fit(part, problem, params, grid=rule(problem, **params))
+    return rule(problem, **params)
