@@ -20,6 +20,8 @@ leave_out_without() { # data set, pattern of the generators that read it
 }
 leave_out_without digits_mfeat digits_mfeat
 leave_out_without leukemia 'leukemia|random_features'
+leave_out_without libsvm_binary libsvm_binary
+leave_out_without uci_adl_binary uci_adl
 venv/bin/greedyexp run configs/*.yaml --profile smoke --out "$work/results"
 for config in configs/*.yaml; do
     name=$(basename "$config" .yaml)
