@@ -18,7 +18,6 @@ from greedyexp.algorithms.foba_settings import (
 )
 from greedyexp.algorithms.foba_thresholds import gain_theory
 from greedyexp.algorithms.judged import Judged
-from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.loss_settings import Intercept, LossName, Model, Ridge, needs
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -124,17 +123,14 @@ def foba_obj(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, Algorithm 1.
     """
-    enforce(
-        check,
-        problem,
-        loss=loss,
-        intercept=intercept,
-        max_features=max_features,
-        max_groups=max_groups,
-        judge=judge,
-    )
     model = Model(loss, ridge, intercept)
     limits = Limits("delta", delta, max_features, max_groups)
     return greedy_path(
-        problem, model, gain_rule(judge, prune), limits, ratio=backward_ratio, grid=grid
+        problem,
+        model,
+        gain_rule(judge, prune),
+        limits,
+        ratio=backward_ratio,
+        grid=grid,
+        judge=judge,
     )

@@ -8,7 +8,8 @@ import numpy as np
 
 from greedyexp.algorithms.foba_rules import Rule
 from greedyexp.algorithms.foba_run import Pursuit, Run, Stops
-from greedyexp.algorithms.foba_settings import Limits
+from greedyexp.algorithms.foba_settings import Limits, check
+from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.loss_settings import Model
 from greedyexp.errors import ConfigError
 from greedyexp.losses.binding import bind
@@ -25,6 +26,7 @@ def greedy_path(
     *,
     ratio: float,
     grid: dict[str, np.ndarray] | None,
+    **options: str,
 ) -> Path:
     """The path of a selection; a run does not depend on where it ends, so that one serves all.
 
@@ -37,14 +39,26 @@ def greedy_path(
         ``max_features``, ``max_groups`` or the threshold of ``limits``: one estimate for each of
         its values, which then stand for that limit. Without it one for each number of features, or
         of groups when ``max_groups`` is given or groups are taken whole.
+    **options : str
+        ``unit`` or ``judge``, which not all problems and losses have.
 
     Raises
     ------
     ConfigError
-        When the grid is no grid of this selection.
+        When a limit or an option is impossible for this problem or loss, or the grid is no grid of
+        this selection.
     DataError
         When the loss does not take the data.
     """
+    enforce(
+        check,
+        problem,
+        loss=model.loss,
+        intercept=model.intercept,
+        max_features=limits.max_features,
+        max_groups=limits.max_groups,
+        **options,
+    )
     loss = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept)
     ruling = rule(loss)
     if grid is None:

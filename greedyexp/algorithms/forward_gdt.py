@@ -15,7 +15,6 @@ from greedyexp.algorithms.foba_settings import (
     check,
 )
 from greedyexp.algorithms.foba_thresholds import gradient_theory
-from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.loss_settings import Intercept, LossName, Model, Ridge, needs
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -102,15 +101,6 @@ def forward_gdt(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, section 5.
     """
-    enforce(
-        check,
-        problem,
-        loss=loss,
-        intercept=intercept,
-        max_features=max_features,
-        max_groups=max_groups,
-        unit=unit,
-    )
     model = Model(loss, ridge, intercept)
     limits = Limits("epsilon", epsilon, max_features, max_groups)
-    return greedy_path(problem, model, slope_rule(unit), limits, ratio=0.0, grid=grid)
+    return greedy_path(problem, model, slope_rule(unit), limits, ratio=0.0, grid=grid, unit=unit)
