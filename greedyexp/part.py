@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+# Arguments that whoever calls an algorithm gives, and no experiment sets.
+_GIVEN = ("grid", "rng")
+
 
 @dataclass(frozen=True)
 class Part:
@@ -27,13 +30,14 @@ class Part:
         Where it comes from: paper and equation, algorithm or figure number.
     requires : tuple of str
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
-        ``labels``, ``chains``. ``sparse`` is provided but never required: see ``takes_sparse``.
+        ``labels``, ``chains``, ``moments``. ``sparse`` and ``population`` are provided but never
+        required: see ``takes_sparse``, ``takes_population``.
     extra : dict
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
         (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,
-        ``prediction``, ``needs`` and ``takes_sparse`` (algorithms), ``takes``, ``metrics``,
-        ``columns``, ``tunes`` and ``check`` (protocols), ``better``, ``binary`` and ``of``
-        (metrics), ``columns`` (figures, tables).
+        ``prediction``, ``needs``, ``takes_sparse``, ``takes_population`` and ``theorems``
+        (algorithms), ``takes``, ``metrics``, ``columns``, ``tunes`` and ``check`` (protocols),
+        ``better``, ``binary`` and ``of`` (metrics), ``columns`` (figures, tables).
     """
 
     kind: str
@@ -52,7 +56,7 @@ class Part:
         hints = typing.get_type_hints(self.function, include_extras=True)
         fields = {}
         for argument in inspect.signature(self.function).parameters.values():
-            if argument.kind is inspect.Parameter.KEYWORD_ONLY and argument.name != "grid":
+            if argument.kind is inspect.Parameter.KEYWORD_ONLY and argument.name not in _GIVEN:
                 default = ... if argument.default is inspect.Parameter.empty else argument.default
                 fields[argument.name] = (hints.get(argument.name, typing.Any), default)
         return create_model(
@@ -66,6 +70,11 @@ class Part:
         """Whether the algorithm returns a path and can be asked for given tuning values."""
         given = "grid" in inspect.signature(self.function).parameters
         return given and self.extra.get("yields", "estimates") == "estimates"
+
+    @property
+    def takes_rng(self) -> bool:
+        """Whether the algorithm draws at random."""
+        return self.kind == "algorithm" and "rng" in inspect.signature(self.function).parameters
 
     @property
     def summary(self) -> str:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from greedyexp.chains import check_lengths
 from greedyexp.errors import DataError
+from greedyexp.moments import Moments
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class Problem:
         and 0 elsewhere, and all tasks share the design.
     feature_names, class_names : tuples of str
         What the columns of X and the tasks stand for; empty when they have no names.
+    moments : Moments, optional
+        Second moments of the distribution that the rows are drawn from. Without rows, X (0, p) and
+        y (0,), they are all that is known.
     """
 
     X: tuple[np.ndarray, ...]
@@ -57,6 +61,7 @@ class Problem:
     chains_test: np.ndarray | None = None
     feature_names: tuple[str, ...] = ()
     class_names: tuple[str, ...] = ()
+    moments: Moments | None = None
 
     @property
     def n_features(self) -> int:
@@ -139,6 +144,7 @@ class Problem:
             start=self.start,
             feature_names=self.feature_names,
             class_names=self.class_names,
+            moments=self.moments,
         )
 
 

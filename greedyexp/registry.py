@@ -126,12 +126,16 @@ def algorithm(
     guarantee: Callable | None = None,
     prediction: Callable | None = None,
     takes_sparse: bool = False,
+    takes_population: bool = False,
+    theorems: Callable | None = None,
 ):
     """Register ``function(problem, *, parameters)`` as an algorithm.
 
     What the function returns is told by ``yields``. Estimates are one array (p, r), or a ``Path``;
     one that returns a path has a keyword argument ``grid=None``: called with the grid of an earlier
-    path it returns a path with exactly those points, which is what cross-validation needs.
+    path it returns a path with exactly those points, which is what cross-validation needs. One that
+    draws at random has a keyword argument ``rng=None``, the random stream of this algorithm on this
+    problem; neither is a parameter that an experiment sets.
     Iterates are an ``Iteration``, a constant is a ``Constant``.
 
     Parameters
@@ -160,6 +164,12 @@ def algorithm(
     takes_sparse : bool
         Whether designs may be CSR arrays of scipy.sparse (trait ``sparse``); it is never called
         with one otherwise.
+    takes_population : bool
+        Whether problems may have no rows, only moments (trait ``population``); it is never called
+        with one otherwise.
+    theorems : callable, optional
+        ``theorems(path, reference, **parameters) -> list of Promise``, what is proved of the path
+        against a reference predictor (``theory.promise``).
     """
     if yields not in YIELDS:
         raise PluginError(f"algorithm '{name}': yields must be one of {', '.join(YIELDS)}.")
@@ -173,6 +183,8 @@ def algorithm(
             "guarantee": guarantee,
             "prediction": prediction,
             "takes_sparse": takes_sparse,
+            "takes_population": takes_population,
+            "theorems": theorems,
         }
         traits: tuple[str, ...] = ()
         if callable(requires):

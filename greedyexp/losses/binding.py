@@ -182,3 +182,35 @@ KINDS = {
         Kind("crf", _crf, traits=("chains",), intercept=False, per_class=True),
     )
 }
+
+
+def bind_risk(
+    name: str,
+    problem: Problem,
+    *,
+    ridge: float = 0.0,
+    beta: float | None = None,
+    population: bool = False,
+) -> Loss:
+    """A loss with its constants, over the rows of a problem or over its distribution.
+
+    Parameters
+    ----------
+    name : {"squared", "logistic", "absolute", "hinge"}
+        The latter two smoothed; ``logistic`` and ``hinge`` take two values as responses.
+    problem : Problem
+        One task; of ``population`` one with moments.
+    ridge : float >= 0
+    beta : float > 0, optional
+        Smoothness of ``absolute`` and ``hinge``; the others have their own.
+    population : bool
+        The expectation under the distribution, known for ``squared``.
+
+    Raises
+    ------
+    ConfigError
+        As ``bind``; when beta is missing, not positive and finite, or not wanted.
+    DataError
+        As ``bind``; when a population is asked for that is not known.
+    """
+    return bind(name, problem, ridge=ridge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,6 +62,14 @@ class Loss(ABC):
     ridge : float >= 0
     scale : float > 0
         What gradients are compared with: max |gradient| at the best fit without any feature.
+    beta : float > 0
+        Of a loss that is the mean of L(<x_i, b>, y_i): Lipschitz constant of the derivative of L
+        by its first argument; infinite where there is none.
+    rho : float > 0
+        Lipschitz constant of L itself; infinite where there is none. Of a smoothed loss that of
+        the loss before.
+    largest_feature : float >= 0
+        max |x_ij|.
     """
 
     shape: tuple[int, int]
@@ -68,6 +77,9 @@ class Loss(ABC):
     n_samples: int
     ridge: float = 0.0
     scale: float
+    beta: float = math.inf
+    rho: float = math.inf
+    largest_feature: float
 
     @property
     def size(self) -> int:
@@ -81,6 +93,10 @@ class Loss(ABC):
     @abstractmethod
     def gradient(self, params: np.ndarray) -> np.ndarray:
         """Gradient of Q, shape (d + q,)."""
+
+    def unsmoothed(self, params: np.ndarray) -> float:
+        """Q with L as it was before it was smoothed; Q itself of a loss that is smooth."""
+        return self.value(params)
 
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         """Q and its gradient, in one pass where a loss has one."""

@@ -1,0 +1,100 @@
+"""Parameters of algorithms that trade accuracy for sparsity, and what is refused of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.errors import ConfigError
+from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.loss import Loss
+from greedyexp.problem import Problem
+
+RiskLoss = Annotated[
+    Literal["squared", "logistic", "absolute", "hinge"],
+    Field(description="what is minimised, in the mean; absolute and hinge are smoothed by beta"),
+]
+Beta = Annotated[
+    float | None,
+    Field(gt=0, description="smoothness of the smoothed absolute or hinge loss, which need it"),
+]
+Ridge = Annotated[float, Field(ge=0, description="half of it times the squared norm is added")]
+Risk = Annotated[
+    Literal["sample", "population"],
+    Field(description="mean over the rows, or exact expectation by moments (squared loss)"),
+]
+Radius = Annotated[
+    float | None,
+    Field(gt=0, description="B1, the l1 norm allowed; by default that of the true coefficients"),
+]
+Steps = Annotated[int, Field(ge=1, description="most steps")]
+Accuracy = Annotated[
+    float, Field(ge=0, description="end when the duality gap certifies this accuracy")
+]
+
+
+@dataclass(frozen=True)
+class RiskModel:
+    """The loss by its name, its parameters, and what its mean is taken over."""
+
+    loss: str
+    beta: float | None
+    ridge: float
+    risk: str
+
+    def bind(self, problem: Problem) -> Loss:
+        """The loss over the rows, or the distribution, of a problem."""
+        return bind_risk(
+            self.loss,
+            problem,
+            ridge=self.ridge,
+            beta=self.beta,
+            population=self.risk == "population",
+        )
+
+
+def needs(*, risk: str, **_) -> tuple[str, ...]:
+    """Traits that data must have."""
+    return ("moments",) if risk == "population" else ()
+
+
+def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None:
+    """Refuse what no problem of this shape can have.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    smoothed = loss in ("absolute", "hinge")
+    if smoothed and beta is None:
+        raise ValueError(f"the {loss} loss is not smooth: give beta, to which it is smoothed.")
+    if not smoothed and beta is not None:
+        raise ValueError(f"the {loss} loss is smooth as it is: leave beta out.")
+    if risk == "population" and loss != "squared":
+        raise ValueError("the risk of a population is known for the squared loss only.")
+    if shape["n_tasks"] > 1:
+        raise ValueError(f"one response is needed, but the data have {shape['n_tasks']}.")
+    if risk == "sample" and shape["n_samples"] == 0:
+        raise ValueError("there are no rows (n_samples = 0): give risk: population.")
+
+
+def radius_of(problem: Problem, radius: float | None) -> float:
+    """B1 as given, or the l1 norm of the true coefficients.
+
+    Raises
+    ------
+    ConfigError
+        When neither is known, or the truth is zero.
+    """
+    if radius is not None:
+        return float(radius)
+    if problem.truth is None:
+        raise ConfigError("the data tell no true coefficients.", remedy="Give radius.")
+    norm = float(np.abs(problem.truth).sum())
+    if norm == 0.0:
+        raise ConfigError("the true coefficients are zero.", remedy="Give radius.")
+    return norm
