@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from greedyexp.algorithms.l1_path import l1_path
-from greedyexp.algorithms.l1_path_fit import L1Fit
-from greedyexp.algorithms.l1_path_model import QuadraticModel
 from greedyexp.algorithms.lasso import lasso
 from greedyexp.errors import ConfigError, DataError
+from greedyexp.losses.l1_path_fit import L1Fit
+from greedyexp.losses.l1_path_model import QuadraticModel
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problem import Problem, as_chains, as_problem
 

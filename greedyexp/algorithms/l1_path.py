@@ -7,12 +7,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms.l1_path_fit import L1Fit
 from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.loss_settings import Intercept, LossName, Ridge, check_loss, needs
 from greedyexp.algorithms.row_paths import LamMinRatio, Lams, NLams, checked_lam, lam_values
 from greedyexp.errors import DataError
 from greedyexp.losses.binding import bind
+from greedyexp.losses.l1_path_fit import L1Fit
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm

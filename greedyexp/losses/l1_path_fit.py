@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.l1_path_model import QuadraticModel
+from greedyexp.losses.l1_path_model import QuadraticModel
 from greedyexp.losses.loss import TOLERANCE, Loss
 
 # Step of a difference of gradients, in units in which a curvature below 1 is at most 1.
