@@ -22,6 +22,7 @@ from greedyexp.kernels.chain_moments import (
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
 from greedyexp.losses.crf_chains import check_labels, sums_by_chain
 from greedyexp.losses.crf_fit import CrfFit, Null, minimum_without_features
+from greedyexp.losses.feature_size import largest_feature
 from greedyexp.losses.loss import TOLERANCE, ChainLoss, Fit, Restricted
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
@@ -82,6 +83,10 @@ class CrfLoss(ChainLoss):
     @cached_property
     def scale(self) -> float:
         return self.null.scale
+
+    @cached_property
+    def largest_feature(self) -> float:
+        return largest_feature(self.X)
 
     @cached_property
     def null(self) -> Null:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from greedyexp.kernels import logistic_lines
+from greedyexp.kernels.scalar_losses import LOGISTIC
 from greedyexp.losses.logistic_columns import SignedColumns
 from greedyexp.losses.logistic_fit import LogisticFit
 from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
@@ -38,7 +40,13 @@ class LogisticLoss(Loss):
 
     Without a ridge a minimum exists unless the columns separate the classes: unless some
     combination of them is nonnegative on one class, nonpositive on the other and not zero.
+
+    ``kind`` and ``responses`` (n,), -1 and 1, are what the kernels of ``scalar_losses`` take.
     """
+
+    kind = LOGISTIC
+    beta = 0.25
+    rho = 1.0
 
     def __init__(
         self,
@@ -75,6 +83,14 @@ class LogisticLoss(Loss):
         self._at_zero = None if intercept else start.full_gradient
         # All fits without features share it.
         start.full_gradient.flags.writeable = False
+
+    @property
+    def responses(self) -> np.ndarray:
+        return self.labels
+
+    @cached_property
+    def largest_feature(self) -> float:
+        return self.columns.largest
 
     def value(self, params: np.ndarray) -> float:
         margins = self._margins(params)

@@ -9,6 +9,7 @@ import scipy.sparse
 
 from greedyexp.kernels import logistic_columns
 from greedyexp.kernels.logistic_columns import Columns
+from greedyexp.losses.feature_size import largest_feature
 
 NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
@@ -54,6 +55,11 @@ class SignedColumns:
         out = np.empty(self.n_features)
         logistic_columns.reaches(self.columns, out)
         return out
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute value of all."""
+        return largest_feature(self._design)
 
     def times(self, weights: np.ndarray) -> np.ndarray:
         """Inner products of the columns with ``weights`` (n,), shape (p,)."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
+from greedyexp.kernels.scalar_losses import SQUARED
+from greedyexp.losses.feature_size import largest_feature
 from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
 from greedyexp.losses.squared_data import CONSTANT, CentredData
 from greedyexp.losses.squared_fit import SquaredFit
@@ -33,7 +36,12 @@ class SquaredLoss(Loss):
     Where y is orthogonal to all columns, but for rounding, ``scale`` is max ||x_j|| ||y|| / n (one
     when that is zero), y and x_j less their means when there is an intercept, unless all x_j are
     constant then, which leaves nothing but their size to judge rounding by.
+
+    ``kind`` and ``responses`` (n,) are what the kernels of ``scalar_losses`` take.
     """
+
+    kind = SQUARED
+    beta = 1.0
 
     def __init__(self, X, y, *, ridge: float = 0.0, intercept: bool = False):
         self.X = X
@@ -51,6 +59,14 @@ class SquaredLoss(Loss):
         slope = np.abs(self._data.correlate(response)).max(initial=0.0)
         scale = slope if slope > CONSTANT * largest else largest
         self.scale = float(scale) / self.n_samples if scale > 0.0 else 1.0
+
+    @property
+    def responses(self) -> np.ndarray:
+        return self.y
+
+    @cached_property
+    def largest_feature(self) -> float:
+        return largest_feature(self.X)
 
     def value(self, params: np.ndarray) -> float:
         """Q."""
