@@ -30,15 +30,19 @@ _NEEDS = {
     "labels": ("class labels as responses", "gives none"),
     "chains": ("sequences of labelled words", "makes none"),
     "one_response": ("one response", "makes several"),
+    "moments": ("the moments of the distribution", "does not know them"),
+    "rows": ("rows of data", "draws none"),
 }
+# What data have unless they provide another trait.
+_UNLESS = {"one_response": "multi_task", "rows": "population"}
 # What a column of a protocol needs, and the parameter that asks for it.
 _ASKED_NEEDS = {"class_error": ("classes_at", "test_rows")}
 
 
 def _missing_at(trait: str, block: Block) -> str | None:
     """Where the trait is missing: a phrase, empty for everywhere, None for nowhere."""
-    if trait == "one_response":
-        return _where(["multi_task" in traits for traits in block.traits], block)
+    if trait in _UNLESS:
+        return _where([_UNLESS[trait] in traits for traits in block.traits], block)
     return _where([trait not in traits for traits in block.traits], block)
 
 
@@ -79,7 +83,8 @@ def refuse_measured(
 
 def refuse_part(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
     """Note every trait that an algorithm or a metric needs and the data lack, or cannot take."""
-    for trait in part.requires:
+    of_rows = part.kind == "algorithm" and not part.extra["takes_population"]
+    for trait in (*part.requires, *(("rows",) if of_rows else ())):
         _refuse(f"{part.kind} '{part.name}'", trait, data, keys, doc, mistakes)
     makes = _maker("sparse", data)
     if makes is not None and part.kind == "algorithm" and not part.extra["takes_sparse"]:

@@ -68,13 +68,13 @@ def read_shapes(generator: Part, points: list[dict], place: Place) -> list[Group
         return []
     with guarded("shape", generator, place):
         for point in points:
-            shape = _checked(generator, tell(**point), place)
+            shape = _checked(generator, tell(**point), point, place)
             key = tuple(map(shape.get, (*COUNTS, "shared_design")))
             groups.setdefault(key, Group(point, shape)).count += 1
     return list(groups.values())
 
 
-def _checked(generator: Part, told: object, place: Place) -> Shape:
+def _checked(generator: Part, told: object, point: dict, place: Place) -> Shape:
     if not isinstance(told, dict) or not told.keys() <= _KNOWN:
         raise PluginError(
             f"the shape of generator '{generator.name}' must be a dict with any of"
@@ -85,13 +85,18 @@ def _checked(generator: Part, told: object, place: Place) -> Shape:
     for name in COUNTS:
         if name in told:
             shape[name] = operator.index(told[name])
-            if shape[name] < 1:
+            if shape[name] < 1 and not _without_rows(generator, point, name, shape[name]):
                 raise PluginError(
                     f"the shape of generator '{generator.name}' has {name} = {told[name]};"
                     " at least 1 is needed.",
                     place=str(place),
                 )
     return shape
+
+
+def _without_rows(generator: Part, point: dict, name: str, count: int) -> bool:
+    """Whether a count of zero is that of the rows of a distribution alone."""
+    return name == "n_samples" and count == 0 and "population" in generator.provides(point)
 
 
 def check_memory(shape: Shape) -> None:

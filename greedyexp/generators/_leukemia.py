@@ -45,6 +45,42 @@ def draw(
     DataError
         When a gene or the response is constant on the rows.
     """
+    genes, labels = _drawn(rng, n_samples, n_genes)
+    response = labels + noise_std * rng.standard_normal(n_samples)
+    if np.ptp(response) == 0:
+        raise DataError(
+            f"the {n_samples} samples that were drawn are of one class: without noise there is"
+            " nothing to fit.",
+            remedy="Raise n_samples or noise_std.",
+        )
+    return genes, standardised(response)
+
+
+def draw_classes(
+    rng: np.random.Generator, n_samples: int, n_genes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first genes of some samples, standardised on these, and the labels 1 and -1.
+
+    Returns
+    -------
+    genes : array (n_samples, n_genes)
+    labels : array (n_samples,)
+
+    Raises
+    ------
+    DataError
+        When a gene is constant on the rows, or all are of one class.
+    """
+    genes, labels = _drawn(rng, n_samples, n_genes)
+    if np.ptp(labels) == 0:
+        raise DataError(
+            f"the {n_samples} samples that were drawn are of one class.", remedy="Raise n_samples."
+        )
+    return genes, labels
+
+
+def _drawn(rng: np.random.Generator, n_samples: int, n_genes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Standardised genes and labels of all samples, or of fewer drawn without replacement."""
     data = load()
     rows = slice(None)
     if n_samples < len(data.X):
@@ -59,14 +95,7 @@ def draw(
             f" were drawn ({constant.size} such in all) and cannot be scaled.",
             remedy="Raise n_samples.",
         )
-    response = data.labels[rows] + noise_std * rng.standard_normal(n_samples)
-    if np.ptp(response) == 0:
-        raise DataError(
-            f"the {n_samples} samples that were drawn are of one class: without noise there is"
-            " nothing to fit.",
-            remedy="Raise n_samples or noise_std.",
-        )
-    return standardised(genes), standardised(response)
+    return standardised(genes), data.labels[rows].copy()
 
 
 def standardised(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,56 @@
+"""Features that are independent signs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.generators import _sign_parameters as signs
+from greedyexp.generators._sign_problems import (
+    draw_signs,
+    draw_truth,
+    sign_problem,
+    spread_moments,
+)
+from greedyexp.problem import Problem
+from greedyexp.registry import generator
+
+
+@generator(
+    "rademacher",
+    title="Independent signs",
+    paper="Shalev-Shwartz, Srebro & Zhang 2009",
+    provides=lambda *, n_samples, response, **_: signs.traits(n_samples, response),
+    check=signs.check,
+    shape=lambda *, n_samples, p, **_: signs.shape(n_samples, p),
+)
+def rademacher(
+    rng: np.random.Generator,
+    *,
+    n_samples: signs.Samples = 200,
+    p: signs.Features = 100,
+    sparsity: signs.Sparsity = 10,
+    l1_norm: signs.L1Norm = 1.0,
+    decay: signs.Decay = 1.0,
+    noise_std: signs.NoiseStd = 0.0,
+    response: signs.Response = "linear",
+) -> Problem:
+    """Rows uniform on {-1, 1}^p, with a sparse truth of the given l1 norm.
+
+    E[x x^T] = I, so that the risk of least squares under the distribution is
+    R(w) = R(truth) + ||w - truth||^2 / 2, with R(truth) = noise_std^2 / 2. A linear response is
+    <truth, x> plus Gaussian noise; of two classes, 1 has probability 1 / (1 + exp(-<truth, x>)).
+
+    Sizes of the true coefficients fall by the factor ``decay`` from each to the next, in an order
+    that is drawn like the support and the signs. With ``n_samples: 0`` there are no rows, only the
+    second moments of a linear response.
+    """
+    truth = draw_truth(rng, p, sparsity, l1_norm, decay)
+    return sign_problem(
+        rng,
+        lambda: draw_signs(rng, n_samples, p),
+        truth,
+        lambda: spread_moments(1.0, 0.0, truth, noise_std),
+        n_samples=n_samples,
+        noise_std=noise_std,
+        response=response,
+    )

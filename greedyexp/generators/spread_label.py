@@ -1,0 +1,105 @@
+"""A label that is spread over many features, of which each tells little."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+from scipy import stats
+
+from greedyexp.generators import _sign_parameters as signs
+from greedyexp.generators._sign_problems import draw_flips, draw_signs
+from greedyexp.moments import SpreadMoments
+from greedyexp.problem import Problem
+from greedyexp.registry import generator
+
+MOST_FEATURES = 1_000_000
+
+
+def _wanted(l1_norm: float, accuracy: float, error: str) -> float:
+    """B1^2 / l^alpha, infinite rather than overflowing."""
+    ratio = l1_norm / accuracy
+    return ratio * ratio if error == "absolute" else ratio * l1_norm
+
+
+def _n_features(l1_norm: float, accuracy: float, error: str) -> int:
+    # Values such as 3^2 / 0.1 are whole up to rounding.
+    return math.ceil(_wanted(l1_norm, accuracy, error) * (1.0 - 1e-12))
+
+
+def _check(*, n_samples, l1_norm, accuracy, error) -> None:
+    signs.check_samples(n_samples)
+    wanted = _wanted(l1_norm, accuracy, error)
+    if wanted > MOST_FEATURES:
+        raise ValueError(
+            f"l1_norm = {l1_norm:g} and accuracy = {accuracy:g} take {wanted:.3g} features, more"
+            f" than {MOST_FEATURES}."
+        )
+
+
+def _provides(*, n_samples, **_) -> tuple[str, ...]:
+    return ("truth", "moments", "labels" if n_samples else "population")
+
+
+def _shape(*, n_samples, **others) -> dict:
+    return signs.shape(n_samples, _n_features(**others))
+
+
+@generator(
+    "spread_label",
+    title="A label spread over many features",
+    paper="Shalev-Shwartz, Srebro & Zhang 2009, Theorems 6 and 7, Section A.8",
+    provides=_provides,
+    check=_check,
+    shape=_shape,
+    facts=("n_features", "dense_error"),
+)
+def spread_label(
+    rng: np.random.Generator,
+    *,
+    n_samples: signs.Samples = 0,
+    l1_norm: Annotated[
+        float, Field(gt=1, description="B1, the l1 norm of the dense predictor; more than 2 there")
+    ] = 3.0,
+    accuracy: Annotated[
+        float, Field(gt=0, le=1, description="l, which the error of the dense predictor is below")
+    ] = 0.1,
+    error: Annotated[
+        Literal["squared", "absolute"], Field(description="mean error that l bounds")
+    ] = "squared",
+) -> Problem:
+    """A label y uniform on {-1, 1} and d features that have its sign a little more often than not.
+
+    Given y the features are independent, each y with probability (1 + a) / 2, a = 1 / B1. There are
+    d = ceil(B1^2 / l) of them for the squared error (<w, x> - y)^2 and ceil(B1^2 / l^2) for
+    |<w, x> - y|. The dense predictor, all coefficients 1 / (d a), is what stands for the truth:
+    its l1 norm is B1 and its mean error, exact in ``dense_error``, is less than l. Predictors with
+    few features have a large error; the theorems bound how large for B1 > 2.
+
+    E[x x^T] = (1 - a^2) I + a^2 11^T, E[y x] = a 1 and E[y^2] = 1. The best predictor with k
+    features has equal coefficients and mean squared error (1 - a^2) / (1 - a^2 + a^2 k). With
+    ``n_samples: 0`` there are no rows, only these moments, and nothing is drawn.
+    """
+    d, a = _n_features(l1_norm, accuracy, error), 1.0 / l1_norm
+    y = draw_signs(rng, n_samples)
+    X = y[:, None] * draw_flips(rng, (1.0 - a) / 2.0, n_samples, d)
+    spread = np.full(d, a)
+    return Problem(
+        (X,),
+        (y,),
+        np.full((d, 1), 1.0 / (d * a)),
+        sparsity=d,
+        facts={"n_features": d, "dense_error": _dense_error(d, a, error)},
+        moments=SpreadMoments(np.full(d, 1.0 - a * a), spread, spread, 1.0),
+    )
+
+
+def _dense_error(d: int, a: float, error: str) -> float:
+    """Mean error of the dense predictor, whose prediction is a scaled binomial variable."""
+    if error == "squared":
+        return (1.0 - a * a) / (d * a * a)
+    agreeing = np.arange(d + 1)
+    chances = stats.binom.pmf(agreeing, d, (1.0 + a) / 2.0)
+    return float(chances @ np.abs((2 * agreeing - d) / (d * a) - 1.0))
