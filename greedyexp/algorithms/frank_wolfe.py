@@ -1,0 +1,131 @@
+"""Paths of forward greedy selection over an l1 ball: every point asked for, out of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.algorithms.frank_wolfe_forms import Walk
+from greedyexp.algorithms.step_grid import StepGrid
+from greedyexp.errors import ConfigError, DataError
+from greedyexp.losses.loss import Loss
+from greedyexp.problem import Problem
+
+StepLength = Annotated[
+    Literal["paper", "line_search"],
+    Field(description="gap / (4 beta B1^2), at most 1, or to the least risk along the direction"),
+]
+
+# Squares of risks and of l1 norms beyond this are no numbers.
+LARGEST_RADIUS = 1e75
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a run stands.
+
+    Parameters
+    ----------
+    coef : array (d,)
+    steps : int
+        Made so far.
+    gap : float
+        Duality gap.
+    reached : bool
+        Whether the gap is at most what was asked for, or nothing was.
+    """
+
+    coef: np.ndarray
+    steps: int
+    gap: float
+    reached: bool
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a run says to each point of a grid.
+
+    Parameters
+    ----------
+    points : list of Point
+    asked : StepGrid
+        What they were told.
+    stuck : int, optional
+        After how many steps a step would change no digit; None when that did not happen.
+    """
+
+    points: list[Point]
+    asked: StepGrid
+    stuck: int | None
+
+    def values(self, value: Callable[[np.ndarray], float]) -> np.ndarray:
+        """A function of the coefficients at each point, (m,); computed once for each state."""
+        known = {point.steps: point.coef for point in self.points}
+        value_of = {steps: value(coef) for steps, coef in known.items()}
+        return np.array([value_of[point.steps] for point in self.points])
+
+    def message(self) -> str:
+        """What a user should know; empty when all is well.
+
+        Of points that were not given only the end is spoken of, where the run was told to end.
+        """
+        told = self.points if self.asked.given else self.points[-1:]
+        short = [point for point in told if not point.reached]
+        if not short:
+            return ""
+        if len(told) > 1:
+            said = f"{len(short)} of {len(told)} points did not reach their epsilon."
+        else:
+            said = f"After {short[0].steps} steps the gap is {short[0].gap:.3g}, above epsilon."
+        if self.stuck is not None:
+            said += f" After {self.stuck} steps another one would change no digit."
+        return said
+
+
+def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGrid) -> Answers:
+    """Forward greedy selection from zero, the state for each number of steps and each accuracy.
+
+    Parameters
+    ----------
+    loss : Loss
+        Bound to the rows or the moments of ``problem``.
+    problem : Problem
+    radius : float > 0
+        B1.
+    step : {"paper", "line_search"}
+    asked : StepGrid
+        With ``epsilon``; what the duality gap of ``loss`` is compared with.
+
+    Raises
+    ------
+    ConfigError
+        When the radius is too large to be computed with.
+    DataError
+        When numbers overflow.
+    """
+    if not 0.0 < radius <= LARGEST_RADIUS:
+        raise ConfigError(
+            f"radius must be a number > 0 and at most {LARGEST_RADIUS:g}, but is {radius:g}."
+        )
+    walk = Walk(loss, problem, radius, step == "line_search")
+    found: list[Point | None] = [None] * len(asked)
+    waiting = np.arange(len(asked))
+    while len(waiting):
+        walk.advance(int(asked.steps[waiting].min()), float(asked.epsilon[waiting].max()))
+        if not np.isfinite(walk.gap):
+            raise DataError("the gradient is not finite.", remedy="Use smaller units or radius.")
+        done = walk.ended | (asked.steps[waiting] <= walk.steps)
+        done |= walk.reached(asked.epsilon[waiting])
+        coef = walk.coef
+        for index in waiting[done]:
+            reached = not 0.0 < asked.epsilon[index] < walk.gap
+            found[index] = Point(coef, walk.steps, walk.gap, reached)
+        waiting = waiting[~done]
+    kept = asked.until(walk.steps)
+    if not asked.given:
+        found = [found[np.searchsorted(asked.steps, k)] for k in kept.steps]
+    return Answers(found, kept, walk.steps if walk.ended else None)

@@ -1,0 +1,215 @@
+"""Forward greedy steps over an l1 ball on a mean of losses of predictions, these kept.
+
+R(w) = mean_i L(<x_i, w>, y_i) + ridge / 2 ||w||^2. A step w <- (1 - eta) w + eta s B e_j moves the
+predictions by a column of the design, and one pass over the design gives the gradient. Predictions
+are computed afresh now and then, and before a gap is called reached.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from greedyexp.kernels.frank_wolfe import (
+    AGE,
+    DOUBT,
+    DOUBTED,
+    ENDED,
+    GAP,
+    STEPS,
+    largest,
+    length,
+)
+from greedyexp.kernels.row_gradient import FAST, axpy, dot
+from greedyexp.kernels.scalar_losses import SQUARED, slope, slopes
+
+REFRESH = 1000
+# A slope along a line that is this part of that at its beginning is zero.
+FLAT = 1e-13
+MOST_TRIALS = 200
+
+
+class Margins(NamedTuple):
+    """A point of d coordinates and all that the next step needs."""
+
+    atoms: np.ndarray  # (d, n): columns of the design
+    response: np.ndarray  # (n,)
+    kind: int  # of the loss, see ``scalar_losses``
+    beta: float  # of the loss
+    ridge: float
+    radius: float  # B
+    smoothness: float  # of R, by the l1 norm
+    exact: bool  # whether steps go to the minimum along their direction
+    coef: np.ndarray  # (d,)
+    margins: np.ndarray  # (n,): X w
+    grad: np.ndarray  # (d,)
+    slope: np.ndarray  # (n,): scratch, derivatives of the loss
+    moves: np.ndarray  # (n,): scratch, s B X_j - X w, or other margins
+    other: np.ndarray  # (d,): scratch, another gradient
+    counts: np.ndarray  # (3,): steps; steps since a refresh; whether nothing is left to do
+    sizes: np.ndarray  # (2,): the gap, of which size one is in doubt
+
+
+@njit(cache=True)
+def begin(atoms, response, kind, beta, ridge, radius, smoothness, exact):
+    """The state at zero after no step; see ``Margins``."""
+    d, n = atoms.shape
+    state = Margins(
+        atoms,
+        response,
+        kind,
+        beta,
+        ridge,
+        radius,
+        smoothness,
+        exact,
+        np.zeros(d),
+        np.zeros(n),
+        np.empty(d),
+        np.empty(n),
+        np.empty(n),
+        np.empty(d),
+        np.zeros(3, np.int64),
+        np.zeros(2),
+    )
+    _gradient(state, state.margins, state.grad)
+    most = largest(state.grad)[0]
+    state.sizes[GAP] = radius * most
+    state.sizes[DOUBTED] = DOUBT * radius * (most + smoothness * radius)
+    return state
+
+
+@njit(cache=True)
+def _gradient(state, margins, out):
+    """out <- X^T L'(margins) / n + ridge w."""
+    slopes(state.kind, state.beta, margins, state.response, state.slope)
+    np.dot(state.atoms, state.slope, out)
+    n = len(margins)
+    for i in range(len(out)):
+        out[i] = out[i] / n + state.ridge * state.coef[i]
+
+
+@njit(cache=True)
+def _predict(state, out):
+    """out <- X w."""
+    out[:] = 0.0
+    for j in range(len(state.coef)):
+        if state.coef[j] != 0.0:
+            axpy(state.coef[j], state.atoms[j], out)
+
+
+@njit(cache=True)
+def fresh_gap(state):
+    """<theta, w> + B max |theta| with the gradient theta computed from w; the state stays."""
+    _predict(state, state.moves)
+    _gradient(state, state.moves, state.other)
+    return dot(state.other, state.coef) + state.radius * largest(state.other)[0]
+
+
+@njit(cache=True, fastmath=FAST)
+def _bend(state, j, vertex):
+    """ridge ||v||^2 of the direction v = vertex e_j - w."""
+    off = vertex - state.coef[j]
+    total = off * off - state.coef[j] * state.coef[j] + dot(state.coef, state.coef)
+    return state.ridge * max(total, 0.0)
+
+
+@njit(cache=True, fastmath=FAST)
+def _rise(state, eta, start):
+    """How much the mean of the losses is steeper, by eta, at eta than where the line begins."""
+    total = 0.0
+    for i in range(len(state.margins)):
+        moved = state.margins[i] + eta * state.moves[i]
+        total += slope(state.kind, moved, state.response[i], state.beta) * state.moves[i]
+    return total / len(state.margins) - start
+
+
+@njit(cache=True)
+def _line(state, j, vertex, gap):
+    """The minimum of R over [0, 1] along v = vertex e_j - w, where it falls by ``gap`` at first.
+
+    The slope along the line is bracketed and followed by chords; an end of the bracket that stays
+    twice counts half (the Illinois rule), so that the bracket closes from both sides.
+    """
+    bend = _bend(state, j, vertex)
+    start = _rise(state, 0.0, 0.0)
+    left, at_left = 0.0, -gap
+    right, at_right = 1.0, bend - gap + _rise(state, 1.0, start)
+    if at_right <= 0.0:
+        return 1.0
+    stayed = 0
+    for _ in range(MOST_TRIALS):
+        eta = left - at_left * (right - left) / (at_right - at_left)
+        if not left < eta < right:
+            return left
+        value = eta * bend - gap + _rise(state, eta, start)
+        if abs(value) <= FLAT * gap:
+            return eta
+        if value < 0.0:
+            left, at_left = eta, value
+            at_right *= 0.5 if stayed > 0 else 1.0
+            stayed = 1
+        else:
+            right, at_right = eta, value
+            at_left *= 0.5 if stayed < 0 else 1.0
+            stayed = -1
+    return left
+
+
+@njit(cache=True, fastmath=FAST)
+def _mix(eta, moves, margins, coef):
+    keep = 1.0 - eta
+    for i in range(len(margins)):
+        margins[i] += eta * moves[i]
+    for i in range(len(coef)):
+        coef[i] = keep * coef[i] + 0.0  # no negative zeros
+
+
+@njit(cache=True)
+def _eta(state, j, vertex, gap):
+    """The length of the step."""
+    if not state.exact:
+        return length(gap, 0.0, False, state.radius, state.smoothness)
+    if state.kind == SQUARED:
+        curvature = dot(state.moves, state.moves) / len(state.moves) + _bend(state, j, vertex)
+        return length(gap, curvature, True, state.radius, state.smoothness)
+    return _line(state, j, vertex, gap)
+
+
+@njit(cache=True)
+def advance(state, until, target):
+    """Make steps up to number ``until``, none once the gap is at or below ``target`` > 0.
+
+    Nor is one made once the gap is zero, or too small for a step to change any digit, which
+    ``counts[ENDED]`` then says. ``sizes[GAP]`` is the gap at the end. Where this stops leaves no
+    trace in the steps that follow.
+    """
+    counts, sizes, coef = state.counts, state.sizes, state.coef
+    while counts[ENDED] == 0:
+        most, j = largest(state.grad)
+        gap = dot(state.grad, coef) + state.radius * most
+        if counts[AGE] > 0 and (gap <= 0.0 or counts[AGE] >= REFRESH):
+            _predict(state, state.margins)
+            _gradient(state, state.margins, state.grad)
+            counts[AGE] = 0
+            continue
+        sizes[GAP] = gap
+        if counts[STEPS] >= until:
+            return
+        if target > 0.0 and gap <= target + sizes[DOUBTED] and fresh_gap(state) <= target:
+            return
+        vertex = -np.copysign(state.radius, state.grad[j])
+        for i in range(len(state.moves)):
+            state.moves[i] = vertex * state.atoms[j, i] - state.margins[i]
+        eta = _eta(state, j, vertex, gap)
+        value = (1.0 - eta) * coef[j] + eta * vertex
+        if gap <= 0.0 or (1.0 - eta == 1.0 and value == coef[j]):
+            counts[ENDED] = 1
+            return
+        _mix(eta, state.moves, state.margins, coef)
+        coef[j] = value
+        _gradient(state, state.margins, state.grad)
+        counts[STEPS] += 1
+        counts[AGE] += 1
