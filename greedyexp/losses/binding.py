@@ -10,7 +10,9 @@ from scipy import sparse
 
 from greedyexp.chains import classes_of
 from greedyexp.errors import ConfigError, DataError, UserError
+from greedyexp.losses.absolute import AbsoluteLoss
 from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.squared import SquaredLoss
@@ -20,6 +22,7 @@ from greedyexp.problem import Problem
 # over a feature, are numbers with all their digits.
 SMALLEST, LARGEST = 1e-75, 1e75
 MOST_RIDGE = 1e150
+LEAST_BETA, MOST_BETA = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Kind:
     ----------
     name : str
     build : callable
-        From a problem and the keywords ridge and intercept to the loss.
+        From a problem and the keywords ridge and, where there can be one, intercept to the loss;
+        one that is smoothed takes beta.
     traits : tuple of str
         What data must have.
     intercept : bool
@@ -38,6 +42,8 @@ class Kind:
     per_class : bool
         Whether tasks are classes, for each of which every feature has a coefficient. Another loss
         takes one task.
+    smoothed : bool
+        Whether it is not smooth as it is.
     """
 
     name: str
@@ -45,6 +51,7 @@ class Kind:
     traits: tuple[str, ...] = ()
     intercept: bool = True
     per_class: bool = False
+    smoothed: bool = False
 
     def refusal(self, *, n_tasks: int, intercept: bool) -> UserError | None:
         """The error when data of so many tasks, or an intercept, cannot be; None when they can."""
@@ -83,16 +90,21 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     """
     if name not in KINDS:
         raise ConfigError(f"there is no loss named '{name}'.", remedy=f"Use {', '.join(KINDS)}.")
+    kind = KINDS[name]
+    _refuse(kind, problem, ridge, intercept)
+    _refuse_sizes(problem)
+    return kind.build(problem, ridge=ridge, intercept=intercept)
+
+
+def _refuse(kind: Kind, problem: Problem, ridge: float, intercept: bool) -> None:
+    """Refuse a ridge that no loss takes, and tasks or an intercept that this one does not."""
     if not 0 <= ridge <= MOST_RIDGE:
         raise ConfigError(
             f"ridge must be a number >= 0 and at most {MOST_RIDGE:g}, but is {ridge!r}."
         )
-    kind = KINDS[name]
     refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
     if refusal is not None:
         raise refusal
-    _refuse_sizes(problem)
-    return kind.build(problem, ridge=ridge, intercept=intercept)
 
 
 def _refuse_sizes(problem: Problem) -> None:
@@ -119,16 +131,20 @@ def _size_error(what: str, size: float) -> DataError:
     )
 
 
-def _squared(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
+def _refuse_response(problem: Problem) -> None:
     size = np.abs(problem.y[0]).max()
     if _unfit(size):
         raise _size_error("the responses", size)
+
+
+def _squared(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
+    _refuse_response(problem)
     return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
 
 
 def _logistic(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
     y = problem.y[0]
-    values = _two_values(y)
+    values = _two_values(y, "logistic")
     return LogisticLoss(problem.X[0], y, ridge=ridge, intercept=intercept, values=values)
 
 
@@ -137,17 +153,28 @@ def _crf(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
     return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
 
 
-def _two_values(y: np.ndarray) -> tuple[float, float]:
+def _absolute(problem: Problem, *, ridge: float, beta: float) -> Loss:
+    _refuse_response(problem)
+    return AbsoluteLoss(problem.X[0], problem.y[0], beta=beta, ridge=ridge)
+
+
+def _hinge(problem: Problem, *, ridge: float, beta: float) -> Loss:
+    y = problem.y[0]
+    values = _two_values(y, "hinge")
+    return HingeLoss(problem.X[0], y, beta=beta, ridge=ridge, values=values)
+
+
+def _two_values(y: np.ndarray, name: str) -> tuple[float, float]:
     """The lower and the higher of two values."""
     values = np.unique(y)
     if len(values) == 1:
         raise DataError(
-            f"all responses are {values[0]:g}: the logistic loss needs two classes.",
+            f"all responses are {values[0]:g}: the {name} loss needs two classes.",
             remedy="Fit rows of both.",
         )
     if len(values) > 2:
         raise DataError(
-            f"the responses have {len(values)} values: the logistic loss takes two.",
+            f"the responses have {len(values)} values: the {name} loss takes two.",
             remedy="Give the labels of two classes, or use the squared loss.",
         )
     return float(values[0]), float(values[1])
@@ -184,6 +211,17 @@ KINDS = {
 }
 
 
+RISKS = {
+    kind.name: kind
+    for kind in (
+        KINDS["squared"],
+        KINDS["logistic"],
+        Kind("absolute", _absolute, intercept=False, smoothed=True),
+        Kind("hinge", _hinge, intercept=False, smoothed=True),
+    )
+}
+
+
 def bind_risk(
     name: str,
     problem: Problem,
@@ -197,7 +235,8 @@ def bind_risk(
     Parameters
     ----------
     name : {"squared", "logistic", "absolute", "hinge"}
-        The latter two smoothed; ``logistic`` and ``hinge`` take two values as responses.
+        The latter two smoothed; ``logistic`` and ``hinge`` take two values as responses, of which
+        the higher stands for 1 and the lower for -1.
     problem : Problem
         One task; of ``population`` one with moments.
     ridge : float >= 0
@@ -209,8 +248,55 @@ def bind_risk(
     Raises
     ------
     ConfigError
-        As ``bind``; when beta is missing, not positive and finite, or not wanted.
+        As ``bind``; when beta is missing, not positive and finite, or not wanted; when a population
+        is asked for with a loss other than ``squared``.
     DataError
-        As ``bind``; when a population is asked for that is not known.
+        As ``bind``; when a population is asked for whose moments are not known, or a mean over rows
+        when there are none.
     """
-    return bind(name, problem, ridge=ridge)
+    if name not in RISKS:
+        raise ConfigError(
+            f"there is no risk of a loss named '{name}'.", remedy=f"Use {', '.join(RISKS)}."
+        )
+    kind = RISKS[name]
+    _refuse(kind, problem, ridge, intercept=False)
+    _refuse_beta(kind, beta)
+    if population:
+        return _population(kind, problem, ridge)
+    if not problem.n_samples[0]:
+        raise DataError(
+            "there are no rows to take a mean over.", remedy="Draw some, or ask for the population."
+        )
+    _refuse_sizes(problem)
+    if kind.smoothed:
+        return kind.build(problem, ridge=ridge, beta=beta)
+    return kind.build(problem, ridge=ridge, intercept=False)
+
+
+def _refuse_beta(kind: Kind, beta: float | None) -> None:
+    if kind.smoothed and beta is None:
+        raise ConfigError(
+            f"the {kind.name} loss is not smooth.", remedy="Give beta, to which it is smoothed."
+        )
+    if not kind.smoothed and beta is not None:
+        raise ConfigError(f"the {kind.name} loss is smooth as it is.", remedy="Leave beta out.")
+    if beta is not None and not LEAST_BETA <= beta <= MOST_BETA:
+        raise ConfigError(
+            f"beta must be a number > 0, from {LEAST_BETA:g} to {MOST_BETA:g}, but is {beta!r}."
+        )
+
+
+def _population(kind: Kind, problem: Problem, ridge: float) -> Loss:
+    if kind.name != "squared":
+        raise ConfigError(
+            f"the expected {kind.name} loss of a distribution is not known.",
+            remedy="Use the squared loss, or take the mean over the rows.",
+        )
+    if problem.moments is None:
+        raise DataError(
+            "the moments of the distribution are not known.",
+            remedy="Take the mean over the rows, or data that state their moments.",
+        )
+    from greedyexp.losses.population import PopulationSquaredLoss
+
+    return PopulationSquaredLoss(problem.moments, ridge=ridge)

@@ -1,0 +1,39 @@
+"""The smoothed absolute loss, which is Huber's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.kernels.scalar_losses import ABSOLUTE
+from greedyexp.losses.smoothed import SmoothedLoss
+
+
+class AbsoluteLoss(SmoothedLoss):
+    """Q(b) = mean_i H(x_i b - y_i) + ridge / 2 ||b||^2.
+
+    H(u) = beta u^2 / 2 where |u| <= 1 / beta and |u| - 1 / (2 beta) elsewhere, which is
+    inf_v beta v^2 / 2 + |u - v|.
+
+    Parameters
+    ----------
+    X : array (n, p) or sparse array
+    y : array (n,)
+    beta : float > 0
+        Lipschitz constant of H'.
+    ridge : float >= 0
+
+    References
+    ----------
+    Shalev-Shwartz, Srebro & Zhang (2009), "Trading accuracy for sparsity", Lemma 2.
+    """
+
+    kind = ABSOLUTE
+    low = -1.0
+
+    def __init__(self, X, y: np.ndarray, *, beta: float, ridge: float = 0.0):
+        y = np.asarray(y, dtype=np.float64)
+        super().__init__(X, np.ones(len(y)), -y, y, beta=beta, ridge=ridge)
+
+    def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
+        """|x b - y|, not smoothed, (m, n)."""
+        return np.abs(params @ X.T - y)

@@ -1,0 +1,54 @@
+"""The smoothed hinge loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.kernels.scalar_losses import HINGE
+from greedyexp.losses.smoothed import SmoothedLoss
+
+
+class HingeLoss(SmoothedLoss):
+    """Q(b) = mean_i H(1 - y_i x_i b) + ridge / 2 ||b||^2.
+
+    H(m) = 0 where m <= 0, beta m^2 / 2 where m <= 1 / beta and m - 1 / (2 beta) elsewhere, which is
+    inf_v beta v^2 / 2 + max(0, m - v).
+
+    Parameters
+    ----------
+    X : array (n, p) or sparse array
+    y : array (n,)
+        Labels, the two ``values``; all may be the same.
+    beta : float > 0
+        Lipschitz constant of H'.
+    ridge : float >= 0
+    values : pair of float
+        What stands for -1 and for 1.
+
+    References
+    ----------
+    Shalev-Shwartz, Srebro & Zhang (2009), "Trading accuracy for sparsity", Lemma 2.
+    """
+
+    kind = HINGE
+    low = 0.0
+
+    def __init__(
+        self,
+        X,
+        y: np.ndarray,
+        *,
+        beta: float,
+        ridge: float = 0.0,
+        values: tuple[float, float] = (-1.0, 1.0),
+    ):
+        self.values = values
+        labels = self._labels(y)
+        super().__init__(X, -labels, np.ones(len(labels)), labels, beta=beta, ridge=ridge)
+
+    def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
+        """max(0, 1 - y x b), not smoothed, (m, n)."""
+        return np.maximum(0.0, 1.0 - self._labels(y) * (params @ X.T))
+
+    def _labels(self, y: np.ndarray) -> np.ndarray:
+        return np.where(np.asarray(y) == self.values[1], 1.0, -1.0)
