@@ -62,9 +62,9 @@ class Moments(ABC):
     def smallest_eigenvalue(self, support: Sequence[int] | None = None) -> float:
         """Of E[x_S x_S^T], or of the whole matrix; infinite for no feature."""
 
-    def quadratic(self, vector: np.ndarray) -> float:
-        """v^T E[x x^T] v = E[<v, x>^2] >= 0."""
-        return max(0.0, float(vector @ self.times(vector)))
+    def quadratic(self, vector: np.ndarray, image: np.ndarray | None = None) -> float:
+        """v^T E[x x^T] v = E[<v, x>^2] >= 0; ``image`` is E[x x^T] v where it is known."""
+        return max(0.0, float(vector @ (self.times(vector) if image is None else image)))
 
     @cached_property
     def predictor(self) -> np.ndarray:
@@ -134,7 +134,7 @@ class SpreadMoments(Moments):
 
     def times(self, vector: np.ndarray) -> np.ndarray:
         """E[x x^T] v, shape (d,)."""
-        return self.alpha * vector + self.u * (self.u @ vector)
+        return self.alpha * vector + self.u * _inner(self.u, vector)
 
     def column(self, index: int) -> np.ndarray:
         """E[x x_j], a new array (d,)."""
@@ -142,17 +142,19 @@ class SpreadMoments(Moments):
         column[index] = self.diagonal[index]
         return column
 
-    def quadratic(self, vector: np.ndarray) -> float:
+    def quadratic(self, vector: np.ndarray, image: np.ndarray | None = None) -> float:
         """v^T E[x x^T] v, a sum of squares."""
-        return float(self.alpha @ (vector * vector) + (self.u @ vector) ** 2)
+        return _inner(self.alpha, vector * vector) + _inner(self.u, vector) ** 2
 
     def solve(self, support: Sequence[int], right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
         """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,); O(k).
 
-        With a = alpha + ridge and t = u^T v the equations are a_i v_i + u_i t = right_i. Their sum
-        weighted by u_i / a_i gives t, which is the formula of Sherman and Morrison. Where a_i is
-        small beside u_i^2 the difference right_i - u_i t would lose its digits; of such entries the
-        one of the largest u_i^2 / a_i, or all that have a_i = 0, follow from t = u^T v instead.
+        With a = alpha + ridge, t = u^T v and G the sum of u_i^2 / a_i the equations are
+        a_i v_i + u_i t = right_i. Their sum weighted by u_i / a_i gives t = c G / (1 + G), the
+        formula of Sherman and Morrison, with c u_i what right has of u. So a_i v_i is
+        (right_i - c u_i) + c u_i / (1 + G), which keeps its digits where right is a multiple of u.
+        Where a_i is small beside u_i^2 the first difference loses them; the entry of the largest
+        u_i^2 / a_i, or all that have a_i = 0, follow from t = u^T v instead.
         """
         support = np.asarray(support, dtype=np.int64)
         right = np.asarray(right, dtype=np.float64)
@@ -160,18 +162,23 @@ class SpreadMoments(Moments):
         free = own == 0.0
         shared = free & (u != 0.0)
         if shared.any():
-            t = float(u[shared] @ right[shared] / (u[shared] @ u[shared]))
+            part, left = _inner(u[shared], right[shared]) / _inner(u[shared], u[shared]), 0.0
+            t = part
         else:
             weight = np.divide(u, own, out=np.zeros(len(u)), where=~free)
-            t = float(weight @ right / (1.0 + weight @ u))
+            power = _inner(weight, u)
+            part = _inner(weight, right) / power if power > 0.0 else 0.0
+            left = 1.0 / (1.0 + power)
+            t = part * power * left
             if len(u):
-                steep = int(np.argmax(np.abs(weight * u)))
+                steep = int(np.argmax(weight * u))
                 shared[steep] = own[steep] < u[steep] ** 2
         solution = np.zeros(len(support))
-        np.divide(right - u * t, own, out=solution, where=~(free | shared))
+        apart = (right - part * u) + part * left * u
+        np.divide(apart, own, out=solution, where=~(free | shared))
         if shared.any():
-            rest = t - float(u @ solution)
-            solution[shared] = u[shared] * (rest / (u[shared] @ u[shared]))
+            rest = t - _inner(u, solution)
+            solution[shared] = u[shared] * (rest / _inner(u[shared], u[shared]))
         return solution
 
     def outside(self, support: Sequence[int], ridge: float = 0.0) -> np.ndarray:
@@ -280,6 +287,11 @@ class DenseMoments(Moments):
         if not len(block):
             return math.inf
         return max(0.0, float(eigvalsh(block, subset_by_index=(0, 0))[0]))
+
+
+def _inner(one: np.ndarray, other: np.ndarray) -> float:
+    """A sum by pairs: the rounding of equal terms does not grow with their number."""
+    return float((one * other).sum())
 
 
 def _check_sizes(moments: Moments) -> None:
