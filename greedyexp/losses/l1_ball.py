@@ -1,0 +1,128 @@
+"""The minimiser of a convex smooth risk over an l1 ball, with a certificate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from greedyexp.errors import ConfigError, DataError
+from greedyexp.losses.l1_ball_conic import conic_start, has_conic
+from greedyexp.losses.l1_ball_face import settle_on_face
+from greedyexp.losses.l1_ball_path import start_on_path
+from greedyexp.losses.l1_ball_spread import is_spread, minimise_spread
+from greedyexp.losses.loss import Loss
+
+# What the gap is to be, as part of R(0), and what is allowed of it for the rounding of
+# derivatives, as part of radius max |grad R(0)|.
+GAP = 1e-11
+GAP_ROUNDING = 1e-13
+# Below this part of R(0) nothing is gained by going on.
+FINEST = 1e-16
+
+
+@dataclass(frozen=True)
+class BallMinimum:
+    """A point of the ball and how far its risk may be above the minimum.
+
+    Parameters
+    ----------
+    params : array (d,)
+        w with ||w||_1 <= radius, exact zeros where a coefficient is not in use.
+    value : float
+        R(w).
+    gap : float
+        At least R(w) - min R >= 0, but for rounding.
+    converged : bool
+        Whether the gap is at most 1e-11 R(0), with an allowance of 1e-13 radius max |grad R(0)|
+        for rounding.
+    message : str
+        Why it is not, a sentence; empty when all is well.
+    """
+
+    params: np.ndarray
+    value: float
+    gap: float
+    converged: bool
+    message: str = ""
+
+    @classmethod
+    def of(cls, params: np.ndarray, value: float, gap: float, allowed: float) -> BallMinimum:
+        """With the verdict on a gap against what is allowed of it."""
+        converged = bool(gap <= allowed)
+        said = "" if converged else f"The duality gap is {gap:.1e}, above {allowed:.1e}."
+        return cls(params, value, gap, converged, said)
+
+
+def duality_gap(params: np.ndarray, gradient: np.ndarray, radius: float) -> float:
+    """<grad R(w), w> + radius ||grad R(w)||_inf >= R(w) - min R over the ball.
+
+    By convexity R(v) >= R(w) + <grad R(w), v - w> for each v of the ball (S09 Lemma 5); zero where
+    rounding makes it negative.
+    """
+    return max(0.0, float(gradient @ params) + radius * float(np.abs(gradient).max()))
+
+
+def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
+    """min R(w) subject to ||w||_1 <= radius.
+
+    The weight of an l1 penalty is found at which its minimiser has the norm; an active-set method
+    goes on from there, exactly on the face of the ball. Where the penalised path is not followed
+    to the end, as with losses that are smoothed very little, an interior point method gives the
+    start. Of moments of features that share a hidden variable the minimiser is a root in two
+    numbers, and no matrix is formed. Of several minimisers any is given.
+
+    Parameters
+    ----------
+    loss : Loss
+        Without dense coefficients.
+    radius : float > 0
+
+    Raises
+    ------
+    ConfigError
+        When the radius is not positive and finite.
+    DataError
+        When the loss has an intercept or other dense coefficients.
+
+    References
+    ----------
+    Shalev-Shwartz, Srebro & Zhang (2009), equation 4.
+    """
+    check_radius(radius)
+    if loss.n_dense:
+        raise DataError(
+            "a risk over an l1 ball has no coefficients outside it.", remedy="Leave intercept out."
+        )
+    origin = np.zeros(loss.size)
+    value, gradient = loss.value_and_gradient(origin)
+    slope = radius * float(np.abs(gradient).max())
+    allowed = GAP * value + GAP_ROUNDING * slope
+    if slope <= FINEST * value:
+        return BallMinimum.of(origin, value, slope, allowed)
+    if is_spread(loss):
+        return _judged(loss, minimise_spread(loss, radius), radius, allowed)
+    finest = FINEST * value
+    found = settle_on_face(loss, start_on_path(loss, radius, value), radius, finest)
+    best = _judged(loss, found, radius, allowed)
+    if not best.converged and has_conic(loss):
+        found = settle_on_face(loss, conic_start(loss, radius, best.params), radius, finest)
+        best = min(best, _judged(loss, found, radius, allowed), key=lambda one: one.gap)
+    return best
+
+
+def check_radius(radius: float) -> None:
+    """Refuse a radius that no ball has.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not (0.0 < radius < math.inf):
+        raise ConfigError(f"the radius must be a number > 0, but is {radius!r}.")
+
+
+def _judged(loss: Loss, params: np.ndarray, radius: float, allowed: float) -> BallMinimum:
+    value, gradient = loss.value_and_gradient(params)
+    return BallMinimum.of(params, value, duality_gap(params, gradient, radius), allowed)
