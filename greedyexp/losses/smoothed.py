@@ -54,7 +54,7 @@ class SmoothedLoss(Loss):
         self.n_samples = self.columns.n_samples
         self.ridge = float(ridge)
         self.beta = float(beta)
-        self._signs, self._offsets = signs, offsets
+        self._signs, self.offsets = signs, offsets
         self.scale = self._scale()
 
     @cached_property
@@ -134,7 +134,7 @@ class SmoothedLoss(Loss):
 
     def arguments(self, params: np.ndarray) -> np.ndarray:
         """u, shape (n,)."""
-        return self._offsets + self.columns.sum_of(params)
+        return self.offsets + self.columns.sum_of(params)
 
     def bent(self, arguments: np.ndarray) -> np.ndarray:
         """Whether phi has a curvature at u, shape (n,)."""
@@ -163,5 +163,5 @@ class SmoothedLoss(Loss):
         if slopes[steepest] > SLOPE_ROUNDING * size:
             return float(slopes[steepest])
         # No column has a slope, which leaves how large it could be.
-        largest = min(1.0, self.beta * np.abs(self._offsets).max())
+        largest = min(1.0, self.beta * np.abs(self.offsets).max())
         return float(size * largest) or 1.0
