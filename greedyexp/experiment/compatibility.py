@@ -32,6 +32,7 @@ _NEEDS = {
     "one_response": ("one response", "makes several"),
     "moments": ("the moments of the distribution", "does not know them"),
     "rows": ("rows of data", "draws none"),
+    "spread_label": ("a label spread over all features", "makes none"),
 }
 # What data have unless they provide another trait.
 _UNLESS = {"one_response": "multi_task", "rows": "population"}

@@ -8,8 +8,8 @@ from pydantic import Field
 
 # The matrix E[x x^T] of so many features takes 134 MB.
 MOST_DENSE = 4096
-# A coefficient smaller than this part of the largest is lost in rounding.
-_LEAST_SHARE = 1e-9
+# A coefficient smaller than this part of the largest is lost beside it in rounding.
+_LEAST_SHARE = 1e-15
 
 Samples = Annotated[
     int, Field(ge=0, description="number of observations, n; 0 for the distribution alone")

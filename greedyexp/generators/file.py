@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.errors import DataError
-from greedyexp.generators._box import Box, scaled_to_box
 from greedyexp.generators._tables import read_problem
 from greedyexp.problem import Problem
 from greedyexp.registry import generator
@@ -68,7 +67,7 @@ def _provides(*, path, response, truth, standardize, test_fraction, **_):
     provides=_provides,
     check=_check,
     shape=_shape,
-    facts=("n_samples", "n_features", "largest_feature"),
+    facts=("n_samples", "n_features"),
     reads=lambda path, truth, **_: [name for name in (path, truth) if name],
 )
 def file(
@@ -90,14 +89,11 @@ def file(
     test_fraction: Annotated[
         float, Field(ge=0, lt=1, description="rows held out at random, anew in each replicate")
     ] = 0.0,
-    box: Box = "none",
 ) -> Problem:
     """Arrays X and y, and optionally the truth, from a .npz or .csv file.
 
     Standardised features have mean 0 and mean square 1 on the rows that are fitted to; the
     coefficients, and the truth given with the file, are then those of the standardised features.
-    ``box`` scales features into [-1, 1] after that, each by its own largest size on the rows that
-    are fitted to or all by one; ``largest_feature`` is the largest size before.
     """
     whole, names = _read(path, response, truth, standardize)
     train, test = _split(rng, whole, test_fraction)
@@ -114,8 +110,7 @@ def file(
         if truth_values is not None:
             truth_values = truth_values * np.stack(scales, axis=1)
     facts = {"n_samples": int(min(len(yj) for yj in y)), "n_features": whole.n_features}
-    problem = Problem(X, y, truth_values, None, whole.sparsity, facts, X_test, y_test)
-    return scaled_to_box(problem, box)
+    return Problem(X, y, truth_values, None, whole.sparsity, facts, X_test, y_test)
 
 
 def _split(rng, problem: Problem, fraction: float):

@@ -1,4 +1,4 @@
-"""Leukemia classes as labels, by gene expression in [-1, 1]."""
+"""Leukemia classes as labels, by gene expression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.datasets.leukemia import N_GENES, N_SAMPLES
-from greedyexp.generators._box import Box, scaled_to_box
 from greedyexp.generators._leukemia import Samples, draw_classes, reads, shape
 from greedyexp.problem import Problem
 from greedyexp.registry import generator
@@ -21,7 +20,6 @@ from greedyexp.registry import generator
     provides=("labels",),
     shape=shape,
     reads=reads,
-    facts=("largest_feature",),
 )
 def leukemia_classes(
     rng: np.random.Generator,
@@ -30,15 +28,12 @@ def leukemia_classes(
     p: Annotated[
         int, Field(ge=1, le=N_GENES, description="number of features, the first so many genes")
     ] = N_GENES,
-    box: Box = "features",
 ) -> Problem:
     """The first p genes of 72 samples; label 1 for lymphoblastic, -1 for myeloid leukemia.
 
     The data are Golub's (`greedyexp data fetch leukemia`). Each gene is centred and scaled to mean
-    square 1 on the rows of the problem: all 72, or fewer that each replicate draws. Then ``box``
-    scales genes into [-1, 1], as theorems on accuracy and sparsity have features, each by its own
-    largest size or all by one; ``largest_feature`` is the largest size before. Labels are as they
-    are: no noise is added, and with all rows nothing is drawn.
+    square 1 on the rows of the problem: all 72, or fewer that each replicate draws. Labels are as
+    they are: no noise is added, and with all rows nothing is drawn.
     """
     X, y = draw_classes(rng, n_samples, p)
-    return scaled_to_box(Problem((X,), (y,)), box)
+    return Problem((X,), (y,))

@@ -40,7 +40,7 @@ def _check(*, n_samples, l1_norm, accuracy, error) -> None:
 
 
 def _provides(*, n_samples, **_) -> tuple[str, ...]:
-    return ("truth", "moments", "labels" if n_samples else "population")
+    return ("truth", "moments", "spread_label", "labels" if n_samples else "population")
 
 
 def _shape(*, n_samples, **others) -> dict:
@@ -54,14 +54,14 @@ def _shape(*, n_samples, **others) -> dict:
     provides=_provides,
     check=_check,
     shape=_shape,
-    facts=("n_features", "dense_error"),
+    facts=("n_features", "l1_norm", "a", "dense_error"),
 )
 def spread_label(
     rng: np.random.Generator,
     *,
     n_samples: signs.Samples = 0,
     l1_norm: Annotated[
-        float, Field(gt=1, description="B1, the l1 norm of the dense predictor; more than 2 there")
+        float, Field(gt=1, description="B1, the l1 norm of the dense predictor; theorems: > 2")
     ] = 3.0,
     accuracy: Annotated[
         float, Field(gt=0, le=1, description="l, which the error of the dense predictor is below")
@@ -83,6 +83,7 @@ def spread_label(
     ``n_samples: 0`` there are no rows, only these moments, and nothing is drawn.
     """
     d, a = _n_features(l1_norm, accuracy, error), 1.0 / l1_norm
+    told = {"n_features": d, "l1_norm": l1_norm, "a": a, "dense_error": _dense_error(d, a, error)}
     y = draw_signs(rng, n_samples)
     X = y[:, None] * draw_flips(rng, (1.0 - a) / 2.0, n_samples, d)
     spread = np.full(d, a)
@@ -91,7 +92,7 @@ def spread_label(
         (y,),
         np.full((d, 1), 1.0 / (d * a)),
         sparsity=d,
-        facts={"n_features": d, "dense_error": _dense_error(d, a, error)},
+        facts=told,
         moments=SpreadMoments(np.full(d, 1.0 - a * a), spread, spread, 1.0),
     )
 

@@ -14,7 +14,7 @@ def frobenius_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     return np.sqrt(((coef - problem.truth) ** 2).sum(axis=(-2, -1)))
 
 
-@metric("training_error", better=None, title="training error")
+@metric("training_error", better=None, title="training error", requires=("rows",))
 def training_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Mean over tasks of the mean squared residual on the rows fitted to."""
     return _mean_squared_residual(problem.X, problem.y, coef)
