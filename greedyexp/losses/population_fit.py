@@ -39,7 +39,9 @@ class PopulationFit(Fit):
     def __init__(self, loss: PopulationSquaredLoss):
         self.loss = loss
         self.support: list[int] = []
+        # The support again, to index with and to look up in.
         self._held = np.zeros(ROOM, dtype=np.int64)
+        self._inside = np.zeros(loss.size, dtype=bool)
         self._curvature = loss.smoothness
         self._barred = self._curvature <= 0.0
         self._settle()
@@ -47,7 +49,7 @@ class PopulationFit(Fit):
     def add(self, features: Sequence[int]) -> None:
         """Take features into the support, but for those in its span, and fit."""
         for feature in features:
-            if feature not in self.support and not self._barred[feature]:
+            if not (self._inside[feature] or self._barred[feature]):
                 self._make_room(len(self.support) + 1)
                 self._take(int(feature))
         self._settle()
@@ -58,6 +60,7 @@ class PopulationFit(Fit):
             place = self.support.index(feature)
             self._drop(place)
             del self.support[place]
+            self._inside[feature] = False
             self._held[place : len(self.support)] = self._held[place + 1 : len(self.support) + 1]
         self._settle()
 
@@ -112,6 +115,7 @@ class PopulationFit(Fit):
 
     def _join(self, feature: int) -> None:
         self._held[len(self.support)] = feature
+        self._inside[feature] = True
         self.support.append(feature)
 
     def _make_room(self, needed: int) -> None:
