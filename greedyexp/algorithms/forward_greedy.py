@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.frank_wolfe import StepLength, follow
+from greedyexp.algorithms.frank_wolfe import StepLength, follow, holds
 from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.risk_settings import (
     Accuracy,
@@ -23,6 +23,17 @@ from greedyexp.algorithms.step_grid import step_grid
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
+from greedyexp.theory.promise import Promise, Reference
+from greedyexp.theory.sparsity_bounds import theorem2
+from greedyexp.theory.sparsity_constants import smoothness_of_risk
+
+
+def theorems(path: Path, reference: Reference, **_) -> list[Promise]:
+    """Theorem 2, as it is proved for the excess and for the end, of a reference in the ball."""
+    if not holds(path, reference):
+        return []
+    constants = smoothness_of_risk(path.loss), float(path.facts["radius"][0])
+    return [theorem2(*constants, counts=counts) for counts in ("excess", "termination")]
 
 
 @algorithm(
@@ -32,6 +43,7 @@ from greedyexp.registry import algorithm
     requires=needs,
     check=check,
     takes_population=True,
+    theorems=theorems,
 )
 def forward_greedy(
     problem: Problem,
@@ -101,8 +113,8 @@ def forward_greedy(
     1/4 for ``logistic``: the constant of the paper when features are in [-1, 1], and valid for any.
 
     *The number of steps.* With A = 8 beta_R B1^2 a step lowers R by at least min(gap^2 / A, A / 4),
-    so that R(w) - R(v) <= A / (k + 1) after k >= 1 steps. The paper infers that the run ends
-    within ceil(A / epsilon) steps; the proof shows that R(w) - R(v) <= epsilon by then. That the
+    so that R(w) - R(v) <= A / (k + 3) after k >= 1 steps. The paper infers that the run ends
+    within ceil(A / epsilon) steps; its proof shows that R(w) - R(v) <= epsilon by then. That the
     gap is follows within twice as many, since each further step with a gap above epsilon lowers R
     by more than epsilon^2 / A. A line search lowers R by no less in a step.
 

@@ -13,13 +13,17 @@ from greedyexp.algorithms.frank_wolfe_forms import Walk
 from greedyexp.algorithms.step_grid import StepGrid
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.loss import Loss
+from greedyexp.path import Path
 from greedyexp.problem import Problem
+from greedyexp.theory.promise import Reference
 
 StepLength = Annotated[
     Literal["paper", "line_search"],
     Field(description="gap / (4 beta B1^2), at most 1, or to the least risk along the direction"),
 ]
 
+# An l1 norm beyond the radius by less than this part of it is rounding.
+NORM_ROUNDING = 1e-9
 # Squares of risks and of l1 norms beyond this are no numbers.
 LARGEST_RADIUS = 1e75
 
@@ -129,3 +133,8 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
     if not asked.given:
         found = [found[np.searchsorted(asked.steps, k)] for k in kept.steps]
     return Answers(found, kept, walk.steps if walk.ended else None)
+
+
+def holds(path: Path, reference: Reference) -> bool:
+    """Whether theorems on the ball of a path speak of a reference: it is in the ball."""
+    return reference.l1_norm <= float(path.facts["radius"][0]) * (1.0 + NORM_ROUNDING)

@@ -51,7 +51,7 @@ class Walk:
 
     def reached(self, targets: np.ndarray) -> np.ndarray:
         """Whether a run that is told a target would have ended here, for each of them."""
-        kept, doubted = self._state.sizes
+        kept, doubted, _ = self._state.sizes
         return (targets > 0.0) & (kept <= targets + doubted) & (self.gap <= targets)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,15 @@ class StepGrid:
         epsilon = None if self.epsilon is None else np.full(len(steps), self.epsilon[0])
         return StepGrid(steps, epsilon, self.names, False)
 
+    def only(self, places: np.ndarray) -> StepGrid:
+        """Some of the points."""
+        epsilon = None if self.epsilon is None else self.epsilon[places]
+        return replace(self, steps=self.steps[places], epsilon=epsilon)
+
+    def scaled(self, share: float) -> StepGrid:
+        """The points with a share of their accuracies to reach; for an algorithm that has them."""
+        return replace(self, epsilon=share * self.epsilon)
+
 
 def step_grid(
     grid: dict[str, np.ndarray] | None, steps: int, epsilon: float | None = None
@@ -74,6 +83,8 @@ def step_grid(
         When the grid is no grid of this algorithm, or a value is impossible.
     """
     if grid is None:
+        if steps > MOST_STEPS:
+            raise ConfigError(f"steps is {steps}, but at most 2^53 can be counted.")
         doubling = 2 ** np.arange(int(steps).bit_length(), dtype=np.int64)
         counts = np.unique(np.concatenate(([0], doubling, [steps]))).astype(np.int64)
         given, names = False, ("steps",)

@@ -19,10 +19,12 @@ from greedyexp.kernels.row_gradient import FAST, dot
 REFRESH, REFRESH_PER_FEATURE = 1000, 8
 # A gap this near to its target, relative to the largest gap there can be, is looked at afresh.
 DOUBT = 1e-13
+# What is left of a gap by rounding, relative to the gap at zero.
+ROUNDING = 4 * np.finfo(float).eps
 
 # Places in ``counts`` and ``sizes``.
 STEPS, AGE, ENDED = range(3)
-GAP, DOUBTED = range(2)
+GAP, DOUBTED, ROUNDED = range(3)
 
 # Maxima run in vector registers once there is no nan to think of.
 ORDERED = FAST | {"nnan"}
@@ -47,7 +49,7 @@ class Quadratic(NamedTuple):
     column: np.ndarray  # (d,): scratch, s B H_j - c
     other: np.ndarray  # (d,): scratch, another gradient
     counts: np.ndarray  # (3,): steps; steps since a refresh; whether nothing is left to do
-    sizes: np.ndarray  # (2,): the gap, of which size one is in doubt
+    sizes: np.ndarray  # (3,): the gap; of which size one is in doubt; of which it is rounding
 
 
 @njit(cache=True, fastmath=ORDERED)
@@ -67,6 +69,7 @@ def begin(rows, scale, bump, cross, radius, smoothness, exact):
     """The state at zero after no step; see ``Quadratic``."""
     d = len(cross)
     most = largest(cross)[0]
+    doubt = DOUBT * radius * (most + smoothness * radius)
     return Quadratic(
         rows,
         scale,
@@ -80,7 +83,7 @@ def begin(rows, scale, bump, cross, radius, smoothness, exact):
         np.empty(d),
         np.empty(d),
         np.zeros(3, np.int64),
-        np.array([radius * most, DOUBT * radius * (most + smoothness * radius)]),
+        np.array([radius * most, doubt, ROUNDING * radius * most]),
     )
 
 
@@ -100,6 +103,12 @@ def _gradient(state, out):
         if weight != 0.0:
             for i in range(d):
                 out[i] += weight * rows[j, i]
+
+
+@njit(cache=True)
+def _refresh(state):
+    _gradient(state, state.grad)
+    state.counts[AGE] = 0
 
 
 @njit(cache=True)
@@ -147,7 +156,7 @@ def length(gap, curvature, exact, radius, smoothness):
 def advance(state, until, target):
     """Make steps up to number ``until``, none once the gap is at or below ``target`` > 0.
 
-    Nor is one made once the gap is zero, or too small for a step to change any digit, which
+    Nor is one made once the gap is rounding, or too small for a step to change any digit, which
     ``counts[ENDED]`` then says. ``sizes[GAP]`` is the gap at the end. Where this stops leaves no
     trace in the steps that follow.
     """
@@ -156,9 +165,8 @@ def advance(state, until, target):
     while counts[ENDED] == 0:
         most, j = largest(state.grad)
         gap = dot(state.grad, coef) + state.radius * most
-        if counts[AGE] > 0 and (gap <= 0.0 or counts[AGE] >= refresh):
-            _gradient(state, state.grad)
-            counts[AGE] = 0
+        if counts[AGE] > 0 and (gap <= sizes[ROUNDED] or counts[AGE] >= refresh):
+            _refresh(state)
             continue
         sizes[GAP] = gap
         if counts[STEPS] >= until:
@@ -170,9 +178,10 @@ def advance(state, until, target):
         curvature = _curvature(state, j, vertex) if state.exact else 0.0
         eta = length(gap, curvature, state.exact, state.radius, state.smoothness)
         value = (1.0 - eta) * coef[j] + eta * vertex
-        if gap <= 0.0 or (1.0 - eta == 1.0 and value == coef[j]):
-            counts[ENDED] = 1
-            return
+        if gap <= sizes[ROUNDED] or (1.0 - eta == 1.0 and value == coef[j]):
+            counts[ENDED] = counts[AGE] == 0
+            _refresh(state)
+            continue
         _mix(eta, state.column, state.grad, coef)
         coef[j] = value
         counts[STEPS] += 1

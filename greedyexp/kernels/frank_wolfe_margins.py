@@ -18,6 +18,8 @@ from greedyexp.kernels.frank_wolfe import (
     DOUBTED,
     ENDED,
     GAP,
+    ROUNDED,
+    ROUNDING,
     STEPS,
     largest,
     length,
@@ -49,7 +51,7 @@ class Margins(NamedTuple):
     moves: np.ndarray  # (n,): scratch, s B X_j - X w, or other margins
     other: np.ndarray  # (d,): scratch, another gradient
     counts: np.ndarray  # (3,): steps; steps since a refresh; whether nothing is left to do
-    sizes: np.ndarray  # (2,): the gap, of which size one is in doubt
+    sizes: np.ndarray  # (3,): the gap; of which size one is in doubt; of which it is rounding
 
 
 @njit(cache=True)
@@ -72,12 +74,13 @@ def begin(atoms, response, kind, beta, ridge, radius, smoothness, exact):
         np.empty(n),
         np.empty(d),
         np.zeros(3, np.int64),
-        np.zeros(2),
+        np.zeros(3),
     )
     _gradient(state, state.margins, state.grad)
     most = largest(state.grad)[0]
     state.sizes[GAP] = radius * most
     state.sizes[DOUBTED] = DOUBT * radius * (most + smoothness * radius)
+    state.sizes[ROUNDED] = ROUNDING * radius * most
     return state
 
 
@@ -98,6 +101,13 @@ def _predict(state, out):
     for j in range(len(state.coef)):
         if state.coef[j] != 0.0:
             axpy(state.coef[j], state.atoms[j], out)
+
+
+@njit(cache=True)
+def _refresh(state):
+    _predict(state, state.margins)
+    _gradient(state, state.margins, state.grad)
+    state.counts[AGE] = 0
 
 
 @njit(cache=True)
@@ -182,7 +192,7 @@ def _eta(state, j, vertex, gap):
 def advance(state, until, target):
     """Make steps up to number ``until``, none once the gap is at or below ``target`` > 0.
 
-    Nor is one made once the gap is zero, or too small for a step to change any digit, which
+    Nor is one made once the gap is rounding, or too small for a step to change any digit, which
     ``counts[ENDED]`` then says. ``sizes[GAP]`` is the gap at the end. Where this stops leaves no
     trace in the steps that follow.
     """
@@ -190,10 +200,8 @@ def advance(state, until, target):
     while counts[ENDED] == 0:
         most, j = largest(state.grad)
         gap = dot(state.grad, coef) + state.radius * most
-        if counts[AGE] > 0 and (gap <= 0.0 or counts[AGE] >= REFRESH):
-            _predict(state, state.margins)
-            _gradient(state, state.margins, state.grad)
-            counts[AGE] = 0
+        if counts[AGE] > 0 and (gap <= sizes[ROUNDED] or counts[AGE] >= REFRESH):
+            _refresh(state)
             continue
         sizes[GAP] = gap
         if counts[STEPS] >= until:
@@ -205,9 +213,10 @@ def advance(state, until, target):
             state.moves[i] = vertex * state.atoms[j, i] - state.margins[i]
         eta = _eta(state, j, vertex, gap)
         value = (1.0 - eta) * coef[j] + eta * vertex
-        if gap <= 0.0 or (1.0 - eta == 1.0 and value == coef[j]):
-            counts[ENDED] = 1
-            return
+        if gap <= sizes[ROUNDED] or (1.0 - eta == 1.0 and value == coef[j]):
+            counts[ENDED] = counts[AGE] == 0
+            _refresh(state)
+            continue
         _mix(eta, state.moves, state.margins, coef)
         coef[j] = value
         _gradient(state, state.margins, state.grad)
