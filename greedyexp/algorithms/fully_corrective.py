@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.algorithms.corrective_promises import selection_promises
 from greedyexp.algorithms.corrective_run import CorrectivePursuit, coefficients, states_at
 from greedyexp.algorithms.corrective_settings import Selection, rule_for
 from greedyexp.algorithms.foba_run import Run
@@ -31,6 +32,7 @@ from greedyexp.registry import algorithm
     requires=needs,
     check=check,
     takes_population=True,
+    theorems=selection_promises,
 )
 def fully_corrective(
     problem: Problem,

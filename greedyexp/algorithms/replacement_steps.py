@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms.corrective_promises import replacement_promises
 from greedyexp.algorithms.corrective_replace import Exchange, Replacements
 from greedyexp.algorithms.corrective_run import CorrectivePursuit, coefficients
 from greedyexp.algorithms.corrective_settings import Selection, rule_for
@@ -54,6 +55,7 @@ def check(shape: dict, *, features: int, **others) -> None:
     requires=needs,
     check=check,
     takes_population=True,
+    theorems=replacement_promises,
 )
 def replacement_steps(
     problem: Problem,
