@@ -71,7 +71,9 @@ LAWS = [
 
 def enumerated(make, given, law, known, **others):
     """A problem, all rows there can be and their probabilities."""
-    problem = make(rng(7), sparsity=2, l1_norm=1.5, decay=0.4, noise_std=0.3, **given, **others)
+    problem = make(
+        rng(7), sparsity=2, truth_l1_norm=1.5, decay=0.4, noise_std=0.3, **given, **others
+    )
     rows = cube(problem.n_features)
     chances = np.array([law(x, **known) for x in rows])
     assert chances.sum() == pytest.approx(1.0, abs=1e-14)
@@ -104,13 +106,13 @@ def test_rows_follow_the_law(make, given, law, known):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda n: rademacher(rng(11), n_samples=n, p=30, l1_norm=4.0, noise_std=0.5),
-        lambda n: duplicated(rng(12), n_samples=n, p=15, copies=3, flip=0.15, l1_norm=4.0),
-        lambda n: correlated(rng(13), n_samples=n, p=30, l1_norm=4.0, noise_std=0.5),
+        lambda n: rademacher(rng(11), n_samples=n, p=30, truth_l1_norm=4.0, noise_std=0.5),
+        lambda n: duplicated(rng(12), n_samples=n, p=15, copies=3, flip=0.15, truth_l1_norm=4.0),
+        lambda n: correlated(rng(13), n_samples=n, p=30, truth_l1_norm=4.0, noise_std=0.5),
         lambda n: correlated(
             rng(14), n_samples=n, p=30, kind="equicorrelated", correlation=0.7, noise_std=0.2
         ),
-        lambda n: spread_label(rng(15), n_samples=n, l1_norm=2.5, accuracy=0.25),
+        lambda n: spread_label(rng(15), n_samples=n, truth_l1_norm=2.5, accuracy=0.25),
     ],
 )
 def test_the_risk_of_the_population_is_the_mean_over_many_rows(make):
@@ -124,7 +126,7 @@ def test_the_risk_of_the_population_is_the_mean_over_many_rows(make):
 
 
 def test_independent_signs_make_the_risk_a_distance():
-    problem = rademacher(rng(17), n_samples=0, p=40, l1_norm=3.0, noise_std=0.4)
+    problem = rademacher(rng(17), n_samples=0, p=40, truth_l1_norm=3.0, noise_std=0.4)
     risk = bind_risk("squared", problem, population=True)
     for w in rng(18).standard_normal((5, 40)):
         far = 0.4**2 / 2 + ((w - problem.truth[:, 0]) ** 2).sum() / 2
@@ -167,7 +169,7 @@ def test_a_linear_response_is_the_signal_plus_normal_noise():
 
 def test_classes_have_the_stated_probabilities():
     problem = correlated(
-        rng(3), n_samples=20_000, p=3, sparsity=2, l1_norm=3.0, decay=0.5, response="classes"
+        rng(3), n_samples=20_000, p=3, sparsity=2, truth_l1_norm=3.0, decay=0.5, response="classes"
     )
     margins, group = np.unique(np.round(problem.X[0] @ problem.truth[:, 0], 9), return_inverse=True)
     assert margins == pytest.approx([-3, -1, 1, 3])
@@ -246,9 +248,9 @@ def test_without_rows_only_the_truth_is_drawn(make):
         ("correlated", {"p": 4097, "n_samples": 0}, "at most of 4096"),
         ("correlated", {"kind": "equicorrelated", "correlation": -0.1}, "no negative correlation"),
         ("spread_label", {"n_samples": 1}, "give at least 2"),
-        ("spread_label", {"accuracy": 1e-5, "error": "absolute"}, "take 9e\\+10 features"),
-        ("spread_label", {"l1_norm": 1e200}, "take inf features"),
-        ("spread_label", {"accuracy": 1e-300, "error": "absolute"}, "take inf features"),
+        ("spread_label", {"accuracy": 1e-5, "accuracy_of": "absolute"}, "take 9e\\+10 features"),
+        ("spread_label", {"truth_l1_norm": 1e200}, "take inf features"),
+        ("spread_label", {"accuracy": 1e-300, "accuracy_of": "absolute"}, "take inf features"),
     ],
 )
 def test_the_impossible_is_refused_before_any_work(name, given, words):
@@ -259,10 +261,10 @@ def test_the_impossible_is_refused_before_any_work(name, given, words):
 # --- a label spread over features -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("l1_norm", "d"), [(1.5, 3), (2.0, 4), (2.5, 7)])
-def test_the_spread_label_has_the_stated_law(l1_norm, d):
-    problem = spread_label(rng(5), n_samples=20_000, l1_norm=l1_norm, accuracy=1.0)
-    a, rows = 1 / l1_norm, cube(d)
+@pytest.mark.parametrize(("truth_l1_norm", "d"), [(1.5, 3), (2.0, 4), (2.5, 7)])
+def test_the_spread_label_has_the_stated_law(truth_l1_norm, d):
+    problem = spread_label(rng(5), n_samples=20_000, truth_l1_norm=truth_l1_norm, accuracy=1.0)
+    a, rows = 1 / truth_l1_norm, cube(d)
     given_one = np.array([math.prod((1 + a * x) / 2 for x in row) for row in rows])
     chances = {1: given_one / 2, -1: given_one[::-1] / 2}
     both = chances[1] + chances[-1]
@@ -278,21 +280,21 @@ def test_the_spread_label_has_the_stated_law(l1_norm, d):
 
 
 @pytest.mark.parametrize("error", ["squared", "absolute"])
-@pytest.mark.parametrize(("l1_norm", "accuracy"), [(2.5, 1.0), (2.1, 0.7), (3.0, 0.9)])
-def test_the_dense_predictor_has_the_stated_norm_and_error(l1_norm, accuracy, error):
-    problem = spread_label(rng(), l1_norm=l1_norm, accuracy=accuracy, error=error)
-    w, a = problem.truth[:, 0], 1 / l1_norm
+@pytest.mark.parametrize(("truth_l1_norm", "accuracy"), [(2.5, 1.0), (2.1, 0.7), (3.0, 0.9)])
+def test_the_dense_predictor_has_the_stated_norm_and_error(truth_l1_norm, accuracy, error):
+    problem = spread_label(rng(), truth_l1_norm=truth_l1_norm, accuracy=accuracy, accuracy_of=error)
+    w, a = problem.truth[:, 0], 1 / truth_l1_norm
     rows = cube(len(w))
     chances = np.prod((1 + a * rows) / 2, axis=1)
     away = rows @ w - 1.0
     exact = chances @ (away**2 if error == "squared" else np.abs(away))
     assert problem.facts["dense_error"] == pytest.approx(exact, rel=1e-12)
     assert exact < accuracy
-    assert np.abs(w).sum() == pytest.approx(l1_norm, rel=1e-14)
+    assert np.abs(w).sum() == pytest.approx(truth_l1_norm, rel=1e-14)
 
 
 @pytest.mark.parametrize(
-    ("l1_norm", "accuracy", "error", "d"),
+    ("truth_l1_norm", "accuracy", "error", "d"),
     [
         (3.0, 0.1, "squared", 90),
         (3.0, 0.1, "absolute", 900),
@@ -301,14 +303,14 @@ def test_the_dense_predictor_has_the_stated_norm_and_error(l1_norm, accuracy, er
         (10.0, 0.7, "absolute", 205),
     ],
 )
-def test_the_number_of_features_is_that_of_the_proof(l1_norm, accuracy, error, d):
-    problem = spread_label(rng(), l1_norm=l1_norm, accuracy=accuracy, error=error)
+def test_the_number_of_features_is_that_of_the_proof(truth_l1_norm, accuracy, error, d):
+    problem = spread_label(rng(), truth_l1_norm=truth_l1_norm, accuracy=accuracy, accuracy_of=error)
     assert problem.n_features == problem.facts["n_features"] == d
     assert problem.facts["dense_error"] < accuracy
 
 
 def test_the_best_predictor_with_few_features_has_the_stated_error():
-    problem = spread_label(rng(), l1_norm=3.0, accuracy=0.1)
+    problem = spread_label(rng(), truth_l1_norm=3.0, accuracy=0.1)
     moments, a = problem.moments, 1 / 3
     matrix = np.column_stack([moments.column(j) for j in range(90)])
     for k in (1, 2, 7, 90):

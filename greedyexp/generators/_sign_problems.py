@@ -22,7 +22,7 @@ def draw_flips(rng: np.random.Generator, probability: float, *shape: int) -> np.
 
 
 def draw_truth(
-    rng: np.random.Generator, p: int, sparsity: int, l1_norm: float, decay: float
+    rng: np.random.Generator, p: int, sparsity: int, truth_l1_norm: float, decay: float
 ) -> np.ndarray:
     """Coefficients (p, 1) with the given sum of sizes, on a uniformly drawn support.
 
@@ -31,7 +31,7 @@ def draw_truth(
     support = rng.choice(p, size=sparsity, replace=False)
     sizes = decay ** np.arange(sparsity)
     truth = np.zeros((p, 1))
-    truth[support, 0] = l1_norm * sizes / sizes.sum() * draw_signs(rng, sparsity)
+    truth[support, 0] = truth_l1_norm * sizes / sizes.sum() * draw_signs(rng, sparsity)
     return truth
 
 

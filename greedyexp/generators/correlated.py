@@ -61,7 +61,7 @@ def correlated(
         float, Field(gt=-1, lt=1, description="rho, the second moment of two neighbours")
     ] = 0.5,
     sparsity: signs.Sparsity = 10,
-    l1_norm: signs.L1Norm = 1.0,
+    truth_l1_norm: signs.L1Norm = 1.0,
     decay: signs.Decay = 1.0,
     noise_std: signs.NoiseStd = 0.0,
     response: signs.Response = "linear",
@@ -72,7 +72,7 @@ def correlated(
     have with probability (1 + sqrt(rho)) / 2. Toeplitz: a row is a Markov chain, which begins with
     either sign and keeps it from a feature to the next with probability (1 + rho) / 2.
     """
-    truth = draw_truth(rng, p, sparsity, l1_norm, decay)
+    truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     return sign_problem(
         rng,
         lambda: _draw(rng, n_samples, p, kind, correlation),

@@ -49,7 +49,7 @@ def duplicated(
         float, Field(ge=0, le=0.5, description="probability that a copy has the other sign")
     ] = 0.0,
     sparsity: signs.Sparsity = 10,
-    l1_norm: signs.L1Norm = 1.0,
+    truth_l1_norm: signs.L1Norm = 1.0,
     decay: signs.Decay = 1.0,
     noise_std: signs.NoiseStd = 0.0,
     response: signs.Response = "linear",
@@ -64,7 +64,7 @@ def duplicated(
     geometric rate of Theorem 4 is lost where supports hold a feature twice.
     """
     truth = np.zeros((p * copies, 1))
-    truth[::copies] = draw_truth(rng, p, sparsity, l1_norm, decay)
+    truth[::copies] = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     known = len(truth) <= signs.MOST_DENSE
     return sign_problem(
         rng,

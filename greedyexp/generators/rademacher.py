@@ -29,7 +29,7 @@ def rademacher(
     n_samples: signs.Samples = 200,
     p: signs.Features = 100,
     sparsity: signs.Sparsity = 10,
-    l1_norm: signs.L1Norm = 1.0,
+    truth_l1_norm: signs.L1Norm = 1.0,
     decay: signs.Decay = 1.0,
     noise_std: signs.NoiseStd = 0.0,
     response: signs.Response = "linear",
@@ -44,7 +44,7 @@ def rademacher(
     that is drawn like the support and the signs. With ``n_samples: 0`` there are no rows, only the
     second moments of a linear response.
     """
-    truth = draw_truth(rng, p, sparsity, l1_norm, decay)
+    truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     return sign_problem(
         rng,
         lambda: draw_signs(rng, n_samples, p),

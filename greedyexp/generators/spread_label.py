@@ -18,24 +18,24 @@ from greedyexp.registry import generator
 MOST_FEATURES = 1_000_000
 
 
-def _wanted(l1_norm: float, accuracy: float, error: str) -> float:
+def _wanted(truth_l1_norm: float, accuracy: float, accuracy_of: str) -> float:
     """B1^2 / l^alpha, infinite rather than overflowing."""
-    ratio = l1_norm / accuracy
-    return ratio * ratio if error == "absolute" else ratio * l1_norm
+    ratio = truth_l1_norm / accuracy
+    return ratio * ratio if accuracy_of == "absolute" else ratio * truth_l1_norm
 
 
-def _n_features(l1_norm: float, accuracy: float, error: str) -> int:
+def _n_features(truth_l1_norm: float, accuracy: float, accuracy_of: str) -> int:
     # Values such as 3^2 / 0.1 are whole up to rounding.
-    return math.ceil(_wanted(l1_norm, accuracy, error) * (1.0 - 1e-12))
+    return math.ceil(_wanted(truth_l1_norm, accuracy, accuracy_of) * (1.0 - 1e-12))
 
 
-def _check(*, n_samples, l1_norm, accuracy, error) -> None:
+def _check(*, n_samples, truth_l1_norm, accuracy, accuracy_of) -> None:
     signs.check_samples(n_samples)
-    wanted = _wanted(l1_norm, accuracy, error)
+    wanted = _wanted(truth_l1_norm, accuracy, accuracy_of)
     if wanted > MOST_FEATURES:
         raise ValueError(
-            f"l1_norm = {l1_norm:g} and accuracy = {accuracy:g} take {wanted:.3g} features, more"
-            f" than {MOST_FEATURES}."
+            f"truth_l1_norm = {truth_l1_norm:g} and accuracy = {accuracy:g} take {wanted:.3g}"
+            f" features, more than {MOST_FEATURES}."
         )
 
 
@@ -54,20 +54,20 @@ def _shape(*, n_samples, **others) -> dict:
     provides=_provides,
     check=_check,
     shape=_shape,
-    facts=("n_features", "l1_norm", "a", "dense_error"),
+    facts=("n_features", "truth_l1_norm", "a", "dense_error"),
 )
 def spread_label(
     rng: np.random.Generator,
     *,
     n_samples: signs.Samples = 0,
-    l1_norm: Annotated[
+    truth_l1_norm: Annotated[
         float, Field(gt=1, description="B1, the l1 norm of the dense predictor; theorems: > 2")
     ] = 3.0,
     accuracy: Annotated[
         float, Field(gt=0, le=1, description="l, which the error of the dense predictor is below")
     ] = 0.1,
-    error: Annotated[
-        Literal["squared", "absolute"], Field(description="mean error that l bounds")
+    accuracy_of: Annotated[
+        Literal["squared", "absolute"], Field(description="mean error that l is of")
     ] = "squared",
 ) -> Problem:
     """A label y uniform on {-1, 1} and d features that have its sign a little more often than not.
@@ -82,8 +82,13 @@ def spread_label(
     features has equal coefficients and mean squared error (1 - a^2) / (1 - a^2 + a^2 k). With
     ``n_samples: 0`` there are no rows, only these moments, and nothing is drawn.
     """
-    d, a = _n_features(l1_norm, accuracy, error), 1.0 / l1_norm
-    told = {"n_features": d, "l1_norm": l1_norm, "a": a, "dense_error": _dense_error(d, a, error)}
+    d, a = _n_features(truth_l1_norm, accuracy, accuracy_of), 1.0 / truth_l1_norm
+    told = {
+        "n_features": d,
+        "truth_l1_norm": truth_l1_norm,
+        "a": a,
+        "dense_error": _dense_error(d, a, accuracy_of),
+    }
     y = draw_signs(rng, n_samples)
     X = y[:, None] * draw_flips(rng, (1.0 - a) / 2.0, n_samples, d)
     spread = np.full(d, a)
@@ -97,9 +102,9 @@ def spread_label(
     )
 
 
-def _dense_error(d: int, a: float, error: str) -> float:
+def _dense_error(d: int, a: float, accuracy_of: str) -> float:
     """Mean error of the dense predictor, whose prediction is a scaled binomial variable."""
-    if error == "squared":
+    if accuracy_of == "squared":
         return (1.0 - a * a) / (d * a * a)
     agreeing = np.arange(d + 1)
     chances = stats.binom.pmf(agreeing, d, (1.0 + a) / 2.0)
