@@ -11,7 +11,8 @@ from greedyexp.protocols.measured import Measured
 
 KEYS = ("record", "epsilon", "iteration")
 NUMBERS = ("iterations", "gap", "guarantee", "rate")
-MEASURED = [Measured(name, "key") for name in KEYS] + [Measured(n, "number") for n in NUMBERS]
+MEASURED = [Measured(name, "key") for name in KEYS]
+MEASURED += [Measured(n, "number", open_ended=n == "iterations") for n in NUMBERS]
 
 
 def words(*, sweep=None, algorithms=("gd", "cd")):

@@ -6,7 +6,6 @@ import numpy as np
 
 from greedyexp.claims.estimates import Average, Crossed, Estimate, Peaked, Quotient, Share
 from greedyexp.claims.expressions import columns_of, evaluate
-from greedyexp.claims.kinds import STEPS
 from greedyexp.claims.peaks import places
 from greedyexp.claims.quantities import Mean, Peak, Proportion, Ratio, Threshold
 from greedyexp.claims.table import Group, Missing, Table
@@ -108,8 +107,13 @@ class Estimates:
             raise Missing(f"column '{name}' is not a number in every row") from None
 
     def _successes(self, metric: str, rows: np.ndarray) -> np.ndarray:
-        """0 and 1; a replicate that failed is no success."""
-        values = np.nan_to_num(self.column(metric, rows), nan=0.0)
+        """0 and 1; a replicate that failed, or has no row here, is no success."""
+        values = self.column(metric, rows)
+        if self.table.setting.keys:
+            open_here = np.isnan(values) & ~self.table.kinds.lost[rows] & ~self._failed(rows)
+            if open_here.any():
+                raise Missing(f"{int(open_here.sum())} of {len(rows)} replicates have no {metric}")
+        values = np.nan_to_num(values, nan=0.0)
         if not np.isin(values, (0.0, 1.0)).all():
             raise Missing(f"metric '{metric}' is not 0 or 1 in every row")
         return values
@@ -123,7 +127,7 @@ class Estimates:
             return values
         rest = "and the mean of the others is not the mean"
         count = f"{int(lost.sum())} of {len(rows)} replicates"
-        if mean.metric == STEPS and np.isnan(values[~failed]).any():
+        if mean.metric in self.table.setting.open_ended and np.isnan(values[~failed]).any():
             also = f" ({int(failed.sum())} of them failed)" if failed.any() else ""
             raise Missing(f"{mean.algorithm}: not reached in {count}{also}, {rest}")
         raise Missing(f"{count} of {mean.algorithm} have no {mean.metric}, {rest}")
@@ -184,7 +188,7 @@ class Estimates:
     def _heights(self, quantity: Peak, rows: np.ndarray) -> np.ndarray:
         """The metric in each row; infinite where a run did not get there."""
         values, failed = self.column(quantity.metric, rows), self._failed(rows)
-        if quantity.metric == STEPS:
+        if quantity.metric in self.table.setting.open_ended:
             values = np.where(np.isnan(values), np.inf, values)
         lost = int((failed | np.isnan(values)).sum())
         if lost:

@@ -12,7 +12,6 @@ import pandas as pd
 from greedyexp.claims.decisions import Bounded, Tested, Unjudged
 from greedyexp.claims.estimating import Estimates
 from greedyexp.claims.expressions import Measurement, evaluate
-from greedyexp.claims.kinds import STEPS
 from greedyexp.claims.quantities import Always
 from greedyexp.claims.table import Missing, Table
 from greedyexp.frames.counts import FAILED
@@ -125,7 +124,8 @@ def _columns(test: Always, algorithms: list[str], rows: np.ndarray, estimates: E
 def _foreign(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
     """Rows in which a column is empty because it is not theirs."""
     empty = table.frame[name].isna().to_numpy()[rows]
-    return empty & ~table.kinds.tells(name)[rows] if name == STEPS else empty
+    known = name in table.setting.open_ended
+    return empty & ~table.kinds.tells(name)[rows] if known else empty
 
 
 def _counted(test: Always, shown: dict, table: Table, found: Found) -> Tested:
@@ -163,7 +163,8 @@ def _lack(test: Always, table: Table, found: Found) -> str:
         return f"runs that did not converge violate it{where}, and have no certificate"
     untold = found.asked & ~found.told
     if untold.any():
-        steps = STEPS in {*test.columns, *(one.name for one in test.measurements)}
+        named = {*test.columns, *(one.name for one in test.measurements)}
+        steps = named & {*table.setting.open_ended}
         what = "not reached or not finite" if steps else "not finite"
         return f"a number in the test is {what}{_place(table, first, rows[untold])}"
     if found.told.any():

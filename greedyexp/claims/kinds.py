@@ -11,9 +11,6 @@ import pandas as pd
 # The kind of a row without any key: of a replicate that has nothing to tell there.
 NONE = -1
 
-# An empty cell here is a run that ended before it got there, not a number that nobody has.
-STEPS = "iterations"
-
 
 @dataclass(frozen=True)
 class Kinds:

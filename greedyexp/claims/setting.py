@@ -51,6 +51,8 @@ class Setting:
     keys : tuple of str
         Columns of the protocol that tell the rows of one replicate apart; none when each replicate
         has one row.
+    open_ended : tuple of str
+        Measurements of which an empty cell is a run that ended before it got there.
     sequential : bool
         Whether results decided how many replicates a point got: intervals must then hold at any
         stopping time.
@@ -62,6 +64,7 @@ class Setting:
     measured: tuple[str, ...]
     columns: tuple[str, ...]
     keys: tuple[str, ...] = ()
+    open_ended: tuple[str, ...] = ()
     sequential: bool = False
 
     def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
@@ -124,6 +127,7 @@ def setting_of(config: Mapping, protocol: Iterable[Measured], columns: Iterable[
         measured=measured,
         columns=tuple(sorted(set(columns) - beside)),
         keys=tuple(column.name for column in given if column.kind == "key"),
+        open_ended=tuple(column.name for column in given if column.open_ended),
         sequential=bool(rule),
     )
 

@@ -115,8 +115,9 @@ def load(
     names = [column.name for column in measured]
     refuse_measured(protocol.part, names, data, doc, mistakes)
     columns = refuse_columns(data, algorithms.specs, names, doc, mistakes)
+    results = [column.name for column in measured if not column.apart]
     for keys, part, spec in (*figures, *tables):
-        refuse_figure(part, spec.params, columns, names, keys, doc, mistakes)
+        refuse_figure(part, spec.params, columns, results, keys, doc, mistakes)
         refuse_strangers(part, spec.params, algorithms.named, keys, doc, mistakes, changed=replaced)
     resolved = _resolved(settings, plugins, protocol, data, algorithms, doc)
     words = setting_of(resolved, measured, columns - texts_of(data))

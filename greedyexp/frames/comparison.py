@@ -48,13 +48,9 @@ Published = Annotated[
 ]
 
 
-# Keys of a protocol that the experiment asks for before the run, and so may name as an axis.
-_ASKED = ("size",)
-
-
 def apart_of(*, row: str, **_) -> list[str]:
-    """Columns that tell rows apart and so must be known before the run: none or the row column."""
-    return [] if row in _ASKED else [row]
+    """The column that tells rows apart, which must be known before the run."""
+    return [row]
 
 
 def styles(metrics: Metrics) -> dict[str, MetricStyle]:

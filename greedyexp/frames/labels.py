@@ -30,6 +30,9 @@ _AXES = {
     "iterations": r"iterations to reach the accuracy, $k(\varepsilon)$",
     "gap": "objective above its minimum",
     "size": "number of features selected",
+    "step": "steps $k$",
+    "steps": r"steps to reach the accuracy, $k(\varepsilon)$",
+    "features_needed": "features to reach the accuracy",
 }
 
 

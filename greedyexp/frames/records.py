@@ -16,13 +16,16 @@ from greedyexp.frames.sizes import with_sizes
 _RECORD_OF = {"class_error": "class", "class_share": "class", "used": "feature"}
 # What must be asked of the protocol for its table to have rows of a kind.
 _ASKED = {
-    "epsilon": "Give protocol trajectory accuracies to reach.",
+    "epsilon": "Give protocol trajectory, tradeoff or tightness accuracies to reach.",
     "iteration": "Let protocol trajectory record iterations.",
     "coordinate": "Let protocol trajectory record coordinates.",
     "rate": "Let protocol trajectory measure the rate.",
     "size": "Use protocol selection.",
     "class": "Give protocol selection sizes in classes_at.",
     "feature": "Give protocol selection sizes in chosen_at.",
+    "step": "Let protocol tradeoff record steps by points or dense.",
+    "bound": "Let protocol tradeoff record steps by points or dense.",
+    "reference": "Use protocol tradeoff.",
 }
 
 
@@ -40,8 +43,9 @@ def records(frame: pd.DataFrame, kind: str, columns: Sequence[str]) -> pd.DataFr
 
     Parameters
     ----------
-    kind : {"epsilon", "iteration", "coordinate", "rate", "size", "class", "feature"}
-        Value of the column ``record``.
+    kind : str
+        Value of the column ``record``: ``epsilon``, ``iteration``, ``coordinate``, ``rate``,
+        ``size``, ``class``, ``feature``, ``step``, ``bound`` or ``reference``.
     columns : sequence of str
         What the rows must tell: each has a value in every row.
 

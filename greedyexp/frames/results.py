@@ -37,19 +37,24 @@ def told_by_results(part: Part, params: dict, results: Collection[str]) -> list[
     ]
 
 
-def refuse_told_by_results(part: Part, params: dict, frame: pd.DataFrame) -> None:
+def refuse_told_by_results(
+    part: Part, params: dict, frame: pd.DataFrame, keys: Collection[str] = ()
+) -> None:
     """Refuse a figure or a table that is to tell its points apart by results.
 
     Parameters
     ----------
     frame : DataFrame
         A tidy table: what it has after ``status`` are results.
+    keys : collection of str
+        Columns of the protocol that may tell apart (``Measured.apart``).
 
     Raises
     ------
     ConfigError
         With the first such column.
     """
-    results = frame.columns[frame.columns.get_loc("status") :]
+    after = frame.columns[frame.columns.get_loc("status") :]
+    results = [name for name in after if name not in keys]
     for message, remedy in told_by_results(part, params, results):
         raise ConfigError(message, remedy=remedy)

@@ -23,12 +23,20 @@ class Measured:
         All that a key can be; None when only the run tells.
     only : mapping of str to tuple
         Key -> its values in the rows that have this column; empty when all rows may have it.
+    apart : bool
+        Of a key: whether figures and tables may tell lines and panels apart by it. Other keys are
+        axes of the rows themselves.
+    open_ended : bool
+        Of a number: whether an empty cell is a run that ended before it got there, which would be a
+        larger number, rather than a number that nobody has.
     """
 
     name: str
     kind: Literal["key", "number", "success", "text", "seconds"]
     values: tuple | None = None
     only: Mapping[str, tuple] = field(default_factory=dict)
+    apart: bool = False
+    open_ended: bool = False
 
 
 # What a protocol that times the fit (``Outcome.fit_seconds``) lists among its columns.

@@ -57,7 +57,7 @@ def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcom
         )
         path = path.take([chosen])
     else:
-        path = tunings.fit(part, problem, params, **prescribed)
+        path = tunings.fit(part, problem, params, rng=setup.rng, **prescribed)
     seconds = setup.clock() - start
     return replace(_judged(problem, path, setup), fit_seconds=seconds)
 

@@ -59,7 +59,7 @@ def columns(
             raise ValueError(f"a size stands twice in {name}.")
     kinds = tuple(kind for kind, given in asked.items() if given)
     every = tuple(sorted({size for given in asked.values() for size in given}))
-    found = [Measured("record", "key", kinds), Measured("size", "key", every)]
+    found = [Measured("record", "key", kinds), Measured("size", "key", every, apart=True)]
     found += [Measured(kind, "key", None, {"record": (kind,)}) for kind in kinds[1:]]
     found.append(Measured("reached", "number"))
     own = {"record": ("size",)}
@@ -146,7 +146,7 @@ def selection(
     if classes_at and not problem.X_test:
         raise DataError("errors of classes need rows held out for testing.")
     start = setup.clock()
-    path = tunings.fit(part, problem, params)
+    path = tunings.fit(part, problem, params, rng=setup.rng)
     seconds = setup.clock() - start
     asked = {"size": sizes, "class": classes_at, "feature": chosen_at}
     found = _judged(problem, path, setup.metrics, asked, by)

@@ -105,7 +105,9 @@ def columns(
     for name, told in _ROWS.items():
         if name not in missing and set(told) & set(records):
             kind = "key" if name in _KEYS else "number"
-            found.append(Measured(name, kind, values.get(name), {"record": told}))
+            own = {"record": told}
+            ended = name == "iterations"
+            found.append(Measured(name, kind, values.get(name), own, open_ended=ended))
     return found
 
 

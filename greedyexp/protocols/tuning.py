@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,15 +14,32 @@ from greedyexp.protocols.held_out import held_out_errors
 from greedyexp.registry import Part
 
 
-def fit(part: Part, problem: Problem, params: dict, **grid) -> Path:
+def fit(
+    part: Part,
+    problem: Problem,
+    params: dict,
+    *,
+    grid: Mapping[str, np.ndarray] | None = None,
+    rng: np.random.Generator | None = None,
+) -> Path:
     """Call an algorithm; an estimate (p,) or (p, r) becomes a path of one point.
+
+    Parameters
+    ----------
+    grid : dict of str to array, optional
+        The points that the path is to have.
+    rng : Generator, optional
+        Given to an algorithm that draws at random; others do without.
 
     Raises
     ------
     PluginError
         When the algorithm returns complex numbers or an array of another shape.
     """
-    result = part.function(problem, **params, **grid)
+    given = {} if grid is None else {"grid": grid}
+    if rng is not None and part.takes_rng:
+        given["rng"] = rng
+    result = part.function(problem, **params, **given)
     expected = (problem.n_features, problem.n_tasks)
     if isinstance(result, Path):
         _check_path(part, result, expected)
@@ -85,7 +102,8 @@ def cross_validated(
     ----------
     folds : int in [2, smallest number of rows]
     rng : Generator
-        Shuffles the rows; tasks that share a design share the folds.
+        Shuffles the rows; tasks that share a design share the folds. An algorithm that draws at
+        random draws from it before.
 
     Raises
     ------
@@ -96,13 +114,13 @@ def cross_validated(
         check_folds(int(problem.n_samples.min()), folds)
     except ValueError as error:
         raise DataError(str(error)) from None
-    path = fit(part, problem, params)
+    path = fit(part, problem, params, rng=rng)
     certified = path.converged.copy()
     held_out = _fold_rows(problem, folds, rng)
     error = np.zeros(len(path))
     for fold in held_out:
         train = _complement(problem, fold)
-        fitted = fit(part, problem.rows(train), params, grid=path.grid)
+        fitted = fit(part, problem.rows(train), params, grid=path.grid, rng=rng)
         certified &= fitted.converged
         left = problem.rows(fold)
         for loss in held_out_errors(fitted, left):

@@ -12,6 +12,7 @@ from greedyexp import registry
 from greedyexp.errors import ConfigError, StorageError, UserError
 from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.protocol import measured_of
 from greedyexp.frames.entries import entries
 from greedyexp.frames.results import refuse_told_by_results
 from greedyexp.report.source import Source, read_source
@@ -60,12 +61,13 @@ def _drawn(folder: Path) -> list[Path]:
     note = _fingerprint(source)
     written: list[Path] = []
     errors: list[Exception] = []
+    keys = _keys_of(source.config)
     for kind in ("figure", "table"):
         for index, (name, given, stem) in enumerate(_listed(source.config, kind)):
             try:
                 part = registry.find(kind, name)
                 params = Parameters(part).read_all(given)
-                refuse_told_by_results(part, params, source.frame)
+                refuse_told_by_results(part, params, source.frame, keys)
                 made = part.function(source.frame, source.context, **params)
                 target = folder / f"{kind}s" / stem
                 if kind == "figure":
@@ -80,6 +82,14 @@ def _drawn(folder: Path) -> list[Path]:
     if errors:
         raise errors[0]
     return written
+
+
+def _keys_of(config: dict) -> list[str]:
+    """Columns of the protocol by which figures may tell lines and panels apart."""
+    # A protocol that is no more, or a setting of it that was edited, leaves all the others.
+    with contextlib.suppress(ConfigError):
+        return [one.name for one in measured_of(config) if one.apart]
+    return []
 
 
 def _listed(config: dict, kind: str) -> Iterator[tuple[str, dict, str]]:

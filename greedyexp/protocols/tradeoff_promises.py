@@ -1,0 +1,125 @@
+"""What theorems promise of a run against each reference, and what the run makes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from greedyexp.errors import DataError
+from greedyexp.protocols.tradeoff_run import Runner, Seen
+from greedyexp.theory.promise import Promise, Reference
+
+# What stands for the theorem where none promises anything.
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A reference and one theorem about it.
+
+    Parameters
+    ----------
+    reference : Reference
+    promise : Promise or None
+        None where no theorem says anything of the algorithm against this reference.
+    original : bool
+        Whether the excess is that of the loss before it was smoothed.
+    """
+
+    reference: Reference
+    promise: Promise | None
+    original: bool
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The columns that tell its rows apart."""
+        theorem = NONE if self.promise is None else self.promise.theorem
+        return {"theorem": theorem, "reference": self.reference.name}
+
+    def excess(self, seen: Seen) -> np.ndarray:
+        """R(w) - R(wbar) at each estimate."""
+        return seen.excess(self.reference, self.original)
+
+    def excess_bound(self, steps: np.ndarray) -> np.ndarray:
+        """What the excess is at most after so many steps; infinite where nothing is promised."""
+        if self.promise is None:
+            return np.full(len(steps), np.inf)
+        return np.asarray(self.promise.excess(np.asarray(steps, dtype=float)), dtype=float)
+
+    def steps_bound(self, epsilons: Sequence[float]) -> np.ndarray:
+        """After how many steps it is at most epsilon; infinite where nothing is promised."""
+        if self.promise is None:
+            return np.full(len(epsilons), np.inf)
+        return np.asarray(self.promise.steps(np.asarray(epsilons, dtype=float)), dtype=float)
+
+
+def pairs(
+    runner: Runner,
+    seen: Seen,
+    references: Sequence[Reference],
+    theorems: Sequence[str] | None,
+    epsilons: Sequence[float],
+) -> list[Pair]:
+    """Each reference with each theorem that promises something, or with none.
+
+    Parameters
+    ----------
+    theorems : sequence of str or None
+        Those to keep; all when None. One that is none of the algorithm is no mistake, as it may be
+        one of another.
+
+    Raises
+    ------
+    DataError
+        When one that is named promises nothing of any number of steps or any accuracy.
+    """
+    prove = runner.part.extra.get("theorems")
+    original = "risk" in seen.path.facts
+    found = []
+    for reference in references:
+        known = [] if prove is None else prove(seen.path, reference, **runner.params)
+        kept = []
+        for promise in known:
+            if theorems is not None and promise.theorem not in theorems:
+                continue
+            pair = Pair(reference, promise, promise.original)
+            bounds = np.append(pair.excess_bound(seen.asked), pair.steps_bound(epsilons))
+            if np.isfinite(bounds).any():
+                kept.append(pair)
+            elif theorems is not None:
+                raise DataError(_empty(promise), remedy="Leave it out of theorems.")
+        found += kept or [Pair(reference, None, original)]
+    return found
+
+
+def _empty(promise: Promise) -> str:
+    constants = ", ".join(f"{name} = {value:.4g}" for name, value in promise.constants.items())
+    return f"theorem {promise.theorem} promises nothing here ({constants})."
+
+
+def kept_within(
+    runner: Runner, found: Sequence[Pair], epsilons: Sequence[float], budget: int
+) -> dict[tuple[int, int], bool]:
+    """Whether the excess is at most epsilon after as many steps as a theorem gives.
+
+    Returns
+    -------
+    dict
+        By the place of the pair and that of the accuracy; without those whose number of steps is
+        beyond the budget.
+    """
+    places, steps = [], []
+    for i, pair in enumerate(found):
+        for j, bound in enumerate(pair.steps_bound(epsilons)):
+            if math.isfinite(bound) and math.ceil(bound) <= budget:
+                places.append((i, j))
+                steps.append(math.ceil(bound))
+    if not places:
+        return {}
+    seen = runner.after(np.array(steps), np.array([epsilons[j] for _, j in places]))
+    return {
+        (i, j): bool(found[i].excess(seen)[at] <= epsilons[j]) for at, (i, j) in enumerate(places)
+    }

@@ -1,0 +1,109 @@
+"""The rows of protocol ``tradeoff``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from greedyexp.protocols.tradeoff_promises import Pair
+from greedyexp.protocols.tradeoff_run import Seen
+from greedyexp.theory.promise import Reference
+
+
+def cell(value) -> int | float | None:
+    """A number for the CSV; what is not finite is an empty cell."""
+    return value.item() if np.isfinite(value) else None
+
+
+def step_rows(seen: Seen, at: Sequence[int]) -> list[dict]:
+    """What the estimates at these places cost and achieve."""
+    return [
+        {
+            "record": "step",
+            "step": int(seen.asked[i]),
+            "features": int(seen.features[i]),
+            "risk": cell(seen.risk[i]),
+            "gap": cell(seen.gap[i]),
+            "coef_l1_norm": cell(seen.l1_norm[i]),
+        }
+        for i in at
+    ]
+
+
+def reference_rows(references: Sequence[Reference]) -> list[dict]:
+    """What each reference is."""
+    return [
+        {
+            "record": "reference",
+            "reference": one.name,
+            "reference_features": one.n_features,
+            "reference_l1_norm": one.l1_norm,
+            "reference_risk": one.value,
+            "reference_gap": one.gap,
+        }
+        for one in references
+    ]
+
+
+def bound_rows(seen: Seen, at: Sequence[int], pairs: Sequence[Pair]) -> list[dict]:
+    """The excess of the estimates at these places over each reference, and its bounds."""
+    rows = []
+    for pair in pairs:
+        excess, bound = pair.excess(seen), pair.excess_bound(seen.asked)
+        rows += [
+            {
+                "record": "bound",
+                **pair.keys,
+                "step": int(seen.asked[i]),
+                "excess": cell(excess[i]),
+                "excess_bound": cell(bound[i]),
+                "reference_features": pair.reference.n_features,
+            }
+            for i in at
+        ]
+    return rows
+
+
+def accuracy_rows(
+    pairs: Sequence[Pair],
+    epsilons: Sequence[float],
+    reached: Mapping[tuple[int, int], tuple[int, int]],
+    within: Mapping[tuple[int, int], bool],
+) -> list[dict]:
+    """The steps and features that each accuracy takes, and how many theorems say that it takes.
+
+    Parameters
+    ----------
+    reached : mapping
+        By the places of a pair and an accuracy: steps and features; none where it was not reached.
+    within : mapping
+        See ``tradeoff_promises.kept_within``.
+    """
+    rows = []
+    for i, pair in enumerate(pairs):
+        for j, (epsilon, bound) in enumerate(
+            zip(epsilons, pair.steps_bound(epsilons), strict=True)
+        ):
+            steps, features = reached.get((i, j), (None, None))
+            kept = within.get((i, j))
+            rows.append(
+                {
+                    "record": "epsilon",
+                    **pair.keys,
+                    "epsilon": float(epsilon),
+                    "steps": steps,
+                    "log_steps": _log(steps),
+                    "features_needed": features,
+                    "steps_bound": cell(bound),
+                    "log_steps_bound": _log(cell(bound)),
+                    "within": None if kept is None else int(kept),
+                }
+            )
+    return rows
+
+
+def _log(steps: float | None) -> float | None:
+    """To base 10; of no step as of one."""
+    return None if steps is None else math.log10(max(1.0, steps))
