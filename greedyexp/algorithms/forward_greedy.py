@@ -102,7 +102,7 @@ def forward_greedy(
         When parameters are impossible together or for this problem, or the grid is none of steps
         and accuracies.
     DataError
-        When the loss does not take the data, or numbers overflow.
+        When the loss does not take the data.
 
     Notes
     -----

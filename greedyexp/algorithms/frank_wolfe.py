@@ -11,7 +11,7 @@ from pydantic import Field
 
 from greedyexp.algorithms.frank_wolfe_forms import Walk
 from greedyexp.algorithms.step_grid import StepGrid
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import ConfigError
 from greedyexp.losses.loss import Loss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -24,7 +24,7 @@ StepLength = Annotated[
 
 # An l1 norm beyond the radius by less than this part of it is rounding.
 NORM_ROUNDING = 1e-9
-# Squares of risks and of l1 norms beyond this are no numbers.
+# A radius beyond this, times the largest features that are taken, is no number when squared.
 LARGEST_RADIUS = 1e75
 
 
@@ -108,8 +108,6 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
     ------
     ConfigError
         When the radius is too large to be computed with.
-    DataError
-        When numbers overflow.
     """
     if not 0.0 < radius <= LARGEST_RADIUS:
         raise ConfigError(
@@ -120,8 +118,6 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
     waiting = np.arange(len(asked))
     while len(waiting):
         walk.advance(int(asked.steps[waiting].min()), float(asked.epsilon[waiting].max()))
-        if not np.isfinite(walk.gap):
-            raise DataError("the gradient is not finite.", remedy="Use smaller units or radius.")
         done = walk.ended | (asked.steps[waiting] <= walk.steps)
         done |= walk.reached(asked.epsilon[waiting])
         coef = walk.coef

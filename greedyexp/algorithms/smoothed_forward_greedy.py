@@ -130,7 +130,7 @@ def smoothed_forward_greedy(
         When parameters are impossible together or for this problem, or the grid is none of steps
         and accuracies > 0.
     DataError
-        When the loss does not take the data, or numbers overflow.
+        When the loss does not take the data.
 
     Notes
     -----
