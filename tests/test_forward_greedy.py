@@ -199,9 +199,9 @@ def test_points_without_a_grid_are_powers_of_two_and_the_end():
 def test_an_accuracy_that_is_not_reached_is_said():
     path = fit(posed("squared", 1), steps=20, epsilon=1e-9)
     assert not path.converged[-1]
-    assert path.message == "After 20 steps the gap is 0.256, above epsilon."
+    assert path.message == "After 20 steps the gap is 0.256, not as small as asked."
     path = fit(posed("squared", 1), grid={"steps": [1, 2], "epsilon": [1e-9, 10.0]})
-    assert path.message == "1 of 2 points did not reach their epsilon."
+    assert path.message == "1 of 2 points did not reach the gap asked for."
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.frank_wolfe import StepLength, follow, holds
+from greedyexp.algorithms.frank_wolfe import StepLength, follow, holds, remarks
 from greedyexp.algorithms.limits import enforce
 from greedyexp.algorithms.risk_settings import (
     Accuracy,
@@ -142,7 +142,7 @@ def forward_greedy(
         grid=answers.asked.grid,
         objective=answers.values(bound.value),
         converged=np.array([point.reached for point in answers.points]),
-        message=answers.message(),
+        message=remarks(answers.points, asked.given, answers.stuck),
         loss=bound,
         facts={
             "steps": np.array([point.steps for point in answers.points]),

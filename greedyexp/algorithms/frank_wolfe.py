@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -72,22 +72,23 @@ class Answers:
         value_of = {steps: value(coef) for steps, coef in known.items()}
         return np.array([value_of[point.steps] for point in self.points])
 
-    def message(self) -> str:
-        """What a user should know; empty when all is well.
 
-        Of points that were not given only the end is spoken of, where the run was told to end.
-        """
-        told = self.points if self.asked.given else self.points[-1:]
-        short = [point for point in told if not point.reached]
-        if not short:
-            return ""
-        if len(told) > 1:
-            said = f"{len(short)} of {len(told)} points did not reach their epsilon."
-        else:
-            said = f"After {short[0].steps} steps the gap is {short[0].gap:.3g}, above epsilon."
-        if self.stuck is not None:
-            said += f" After {self.stuck} steps another one would change no digit."
-        return said
+def remarks(points: Sequence[Point], given: bool, stuck: int | None) -> str:
+    """What a user should know of points; empty when all is well.
+
+    Of points that were not given only the last is spoken of, where the run was told to end.
+    """
+    told = points if given else points[-1:]
+    short = [point for point in told if not point.reached]
+    if not short:
+        return ""
+    if len(told) > 1:
+        said = f"{len(short)} of {len(told)} points did not reach the gap asked for."
+    else:
+        said = f"After {short[0].steps} steps the gap is {short[0].gap:.3g}, not as small as asked."
+    if stuck is not None:
+        said += f" After {stuck} steps another one would change no digit."
+    return said
 
 
 def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGrid) -> Answers:

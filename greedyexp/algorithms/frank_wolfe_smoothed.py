@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.algorithms.frank_wolfe import Answers, follow
+from greedyexp.algorithms.frank_wolfe import Answers, follow, remarks
 from greedyexp.algorithms.step_grid import StepGrid
 from greedyexp.losses.binding import bind_risk
 from greedyexp.losses.loss import Loss
@@ -90,13 +90,13 @@ class SmoothedRuns:
         facts = {
             name: np.concatenate([facts[name] for _, facts in runs])[order] for name in runs[0][1]
         }
-        said = [answers.message() for answers, _ in runs]
+        stuck = [answers.stuck for answers, _ in runs if answers.stuck is not None]
         return Path(
             coef=np.stack([points[place].coef for place in order])[:, :, None],
             grid=grid,
             objective=facts["risk"],
             converged=np.array([points[place].reached for place in order]),
-            message=" ".join(sentence for sentence in said if sentence),
+            message=remarks(points, asked.given, max(stuck, default=None)),
             loss=self.loss(epsilon),
             facts=facts,
         )
