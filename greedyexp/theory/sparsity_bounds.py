@@ -191,7 +191,8 @@ def theorem3(beta: float, l1_norm: float) -> Promise:
         "T3",
         f"{REPORT}, Theorem 3",
         {"beta": beta, "l1_norm": l1_norm},
-        excess_of(lambda k: size / (k + 3.0)),
+        # R(w_0) is R(wbar) where wbar is zero.
+        excess_of(lambda k: size / (k + 3.0), start=1 if l1_norm else 0),
         steps_of(lambda epsilon: size / epsilon),
     )
 

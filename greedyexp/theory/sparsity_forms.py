@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+# A number of steps that is whole but for its rounding, relative, is whole.
+WHOLE = 1e-12
+
 
 def excess_of(form: Callable[[np.ndarray], np.ndarray], *, start: int = 1) -> Callable:
     """A bound at k >= start as a checked function of any k >= 0, infinite before."""
@@ -26,7 +29,7 @@ def steps_of(form: Callable[[np.ndarray], np.ndarray]) -> Callable:
         epsilon = np.asarray(epsilon, dtype=float)
         if not (epsilon > 0.0).all():
             raise ValueError("epsilon must be > 0.")
-        return np.ceil(form(epsilon))
+        return np.ceil(form(epsilon) * (1.0 - WHOLE))
 
     return steps
 
