@@ -207,6 +207,7 @@ def protocol(
     metrics: bool = False,
     tunes: bool = True,
     check: Callable[..., None] | None = None,
+    needs: Callable[..., Iterable[str]] | None = None,
 ):
     """Register ``function(problem, part, params, setup, *, parameters) -> Outcome`` as a protocol.
 
@@ -232,6 +233,8 @@ def protocol(
     check : callable, optional
         ``check(algorithm_parameters, **parameters)`` raises ``ValueError`` with a sentence when an
         algorithm with these parameters cannot give what the protocol asks for.
+    needs : callable of the parameters returning an iterable of str, optional
+        Traits a problem must have.
     """
     if takes not in YIELDS:
         raise PluginError(f"protocol '{name}': takes must be one of {', '.join(YIELDS)}.")
@@ -243,6 +246,7 @@ def protocol(
             "metrics": metrics,
             "tunes": tunes,
             "check": check,
+            "needs": needs,
         }
         _register(Part("protocol", name, function, title or name, paper, (), extra))
         return function

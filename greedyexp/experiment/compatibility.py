@@ -67,15 +67,24 @@ def _refuse(
 
 
 def refuse_measured(
-    part: Part, measured: Collection[str], data: Data, doc: Document, mistakes: Mistakes
+    part: Part,
+    params: dict,
+    measured: Collection[str],
+    data: Data,
+    doc: Document,
+    mistakes: Mistakes,
 ) -> None:
-    """Note what a protocol is asked for and the data cannot give.
+    """Note what a protocol needs or is asked for and the data cannot give.
 
     Parameters
     ----------
+    params : dict
+        Its parameters.
     measured : collection of str
         Its columns.
     """
+    for trait in part.needs(params):
+        _refuse(f"protocol '{part.name}'", trait, data, ("protocol", part.name), doc, mistakes)
     for column in _ASKED_NEEDS.keys() & measured:
         asked, trait = _ASKED_NEEDS[column]
         keys = ("protocol", part.name, asked)
@@ -199,7 +208,7 @@ def refuse_figure(
     known : set of str
         All columns.
     measured : list of str
-        Those of the protocol.
+        Those of the protocol by which nothing may be told apart.
     """
     wanted = part.extra.get("columns")
     for name in wanted(**params) if wanted else ():

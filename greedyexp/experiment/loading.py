@@ -113,7 +113,7 @@ def load(
             settings = settings.model_copy(update={"trials": adaptive})
         adaptive = _complete(adaptive, protocol, data, measured, algorithms, doc, mistakes)
     names = [column.name for column in measured]
-    refuse_measured(protocol.part, names, data, doc, mistakes)
+    refuse_measured(protocol.part, protocol.spec.params, names, data, doc, mistakes)
     columns = refuse_columns(data, algorithms.specs, names, doc, mistakes)
     results = [column.name for column in measured if not column.apart]
     for keys, part, spec in (*figures, *tables):

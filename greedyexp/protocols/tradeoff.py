@@ -135,7 +135,7 @@ _COLUMNS = {
     "features": ("number", ("step",)),
     "risk": ("number", ("step",)),
     "gap": ("number", ("step",)),
-    "coef_l1_norm": ("number", ("step",)),
+    "l1_norm": ("number", ("step",)),
     "excess": ("number", ("bound",)),
     "excess_bound": ("number", ("bound",)),
     "steps": ("number", ("epsilon",)),
@@ -165,6 +165,11 @@ def check(params: dict, **_) -> None:
         raise ValueError("it has no parameter 'steps', by which it could be told when to end")
 
 
+def needs(*, references: list[str], **_) -> tuple[str, ...]:
+    """Traits that data must have."""
+    return ("truth",) if {"truth", "support"} & set(references) else ()
+
+
 @protocol(
     "tradeoff",
     title="Accuracy against sparsity",
@@ -173,6 +178,7 @@ def check(params: dict, **_) -> None:
     columns=columns,
     tunes=False,
     check=check,
+    needs=needs,
 )
 def tradeoff(
     problem: Problem,
@@ -199,7 +205,7 @@ def tradeoff(
     the kinds of rows:
 
     - ``step``: ``features`` (nonzero coefficients), ``risk``, ``gap`` (the certificate, empty for
-      an algorithm without) and ``coef_l1_norm`` of what the algorithm returns after ``step`` steps.
+      an algorithm without) and ``l1_norm`` of what the algorithm returns after ``step`` steps.
     - ``bound``: ``excess``, R(w_k) - R(wbar) after ``step`` steps against one ``reference``, and
       ``excess_bound``, what one ``theorem`` says that it is at most.
     - ``epsilon``: ``steps`` and ``features_needed`` of each accuracy, empty when the budget did
@@ -251,9 +257,10 @@ def tradeoff(
     rows += reference_rows([one.reference for one in known])
     if features == "scale":
         rows = [{**row, "feature_scale": factor} for row in rows]
-    doubts = [*looked.doubts(runner), *_reference_doubts(known, epsilons)]
+    certain = None if looked.certified is None else looked.marks
+    doubts = [*runner.doubts(seen, certain), *_reference_doubts(known, epsilons)]
     status = Status.NOT_CONVERGED if doubts else Status.OK
-    return Outcome(status, "; ".join(doubts) or seen.path.message, rows, fit_seconds=seconds)
+    return Outcome(status, "; ".join(doubts) or runner.said(seen), rows, fit_seconds=seconds)
 
 
 def _reference_doubts(known: Sequence[Compared], epsilons: Sequence[float]) -> list[str]:

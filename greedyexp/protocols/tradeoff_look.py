@@ -49,22 +49,6 @@ class Looked:
         hits = [np.flatnonzero(excess <= epsilon) for epsilon in epsilons]
         return [int(hit[0]) if hit.size else None for hit in hits]
 
-    def doubts(self, runner: Runner) -> list[str]:
-        """Why estimates cannot be taken at their word; empty when they can.
-
-        Of an algorithm that ends by a certificate an estimate before it is not converged, and
-        that is no doubt.
-        """
-        if self.certified is None:
-            asked = np.arange(len(self.seen.path))
-        else:
-            asked = self.marks if runner.params["epsilon"] == 0 else self.marks[:0]
-        short = int((~self.seen.path.converged[asked]).sum())
-        if not short:
-            return []
-        said = f"{short} of {len(asked)} estimates lack their certificate"
-        return [f"{said}: {self.seen.path.message}".rstrip(": .")]
-
 
 def look(
     runner: Runner, recorded: np.ndarray, epsilons: Sequence[float], fine: int, resolution: int

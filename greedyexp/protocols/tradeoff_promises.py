@@ -11,6 +11,7 @@ import numpy as np
 from greedyexp.errors import DataError
 from greedyexp.protocols.tradeoff_run import Runner, Seen
 from greedyexp.theory.promise import Promise, Reference
+from greedyexp.theory.sparsity_bounds import why_nothing
 
 # What stands for the theorem where none promises anything.
 NONE = "none"
@@ -96,8 +97,8 @@ def pairs(
 
 
 def _empty(promise: Promise) -> str:
-    constants = ", ".join(f"{name} = {value:.4g}" for name, value in promise.constants.items())
-    return f"theorem {promise.theorem} promises nothing here ({constants})."
+    why = why_nothing(promise) or f"{promise.theorem} speaks of more steps and coarser accuracies."
+    return f"a theorem that is asked for promises nothing here: {why}"
 
 
 def kept_within(

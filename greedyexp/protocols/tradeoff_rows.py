@@ -26,7 +26,7 @@ def step_rows(seen: Seen, at: Sequence[int]) -> list[dict]:
             "features": int(seen.features[i]),
             "risk": cell(seen.risk[i]),
             "gap": cell(seen.gap[i]),
-            "coef_l1_norm": cell(seen.l1_norm[i]),
+            "l1_norm": cell(seen.l1_norm[i]),
         }
         for i in at
     ]

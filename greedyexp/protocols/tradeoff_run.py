@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -96,6 +97,33 @@ class Runner:
                 remedy="Give the loss in the path: Path(..., loss=...).",
             )
         return Seen(path, grid["steps"])
+
+    def doubts(self, seen: Seen, places: Sequence[int] | None = None) -> list[str]:
+        """Why estimates cannot be taken at their word; empty when they can.
+
+        Of an algorithm that is told an accuracy an estimate before it is not converged, and that
+        is no doubt.
+
+        Parameters
+        ----------
+        seen : Seen
+            Told the accuracy that is a parameter of the algorithm.
+        places : sequence of int, optional
+            Of the estimates; all when None.
+        """
+        if self.certifies and self.params["epsilon"] > 0:
+            return []
+        converged = seen.path.converged if places is None else seen.path.converged[places]
+        short = int((~converged).sum())
+        if not short:
+            return []
+        said = f"{short} of {len(converged)} estimates lack their certificate"
+        return [f"{said}: {seen.path.message}".rstrip(": .")]
+
+    def said(self, seen: Seen) -> str:
+        """What a user should know of a run without doubts."""
+        # That an accuracy was not reached is what empty cells say.
+        return "" if self.certifies else seen.path.message
 
 
 @dataclass(frozen=True)
