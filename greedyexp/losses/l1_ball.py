@@ -14,10 +14,10 @@ from greedyexp.losses.l1_ball_path import start_on_path
 from greedyexp.losses.l1_ball_spread import is_spread, minimise_spread
 from greedyexp.losses.loss import Loss
 
-# What the gap is to be, as part of R(0), and what is allowed of it for the rounding of
-# derivatives, as part of radius max |grad R(0)|.
+# What the gap is to be, as part of R(0), and what the rounding of derivatives may be, as part of
+# their terms.
 GAP = 1e-11
-GAP_ROUNDING = 1e-13
+ROUNDING = 4 * np.finfo(float).eps
 # Below this part of R(0) nothing is gained by going on.
 FINEST = 1e-16
 
@@ -35,8 +35,8 @@ class BallMinimum:
     gap : float
         At least R(w) - min R >= 0, but for rounding.
     converged : bool
-        Whether the gap is at most 1e-11 R(0), with an allowance of 1e-13 radius max |grad R(0)|
-        for rounding.
+        Whether the gap is at most 1e-11 R(0), with an allowance for rounding: 1e-15 radius times
+        the sizes of what derivatives are summed from.
     message : str
         Why it is not, a sentence; empty when all is well.
     """
@@ -46,13 +46,6 @@ class BallMinimum:
     gap: float
     converged: bool
     message: str = ""
-
-    @classmethod
-    def of(cls, params: np.ndarray, value: float, gap: float, allowed: float) -> BallMinimum:
-        """With the verdict on a gap against what is allowed of it."""
-        converged = bool(gap <= allowed)
-        said = "" if converged else f"The duality gap is {gap:.1e}, above {allowed:.1e}."
-        return cls(params, value, gap, converged, said)
 
 
 def duality_gap(params: np.ndarray, gradient: np.ndarray, radius: float) -> float:
@@ -97,18 +90,17 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
         )
     origin = np.zeros(loss.size)
     value, gradient = loss.value_and_gradient(origin)
-    slope = radius * float(np.abs(gradient).max())
-    allowed = GAP * value + GAP_ROUNDING * slope
-    if slope <= FINEST * value:
-        return BallMinimum.of(origin, value, slope, allowed)
+    judge = _Judge(loss, radius, value, float(np.abs(gradient).max()))
+    if radius * judge.steepest <= FINEST * value:
+        return judge(origin)
     if is_spread(loss):
-        return _judged(loss, minimise_spread(loss, radius), radius, allowed)
+        return judge(minimise_spread(loss, radius))
     finest = FINEST * value
-    found = settle_on_face(loss, start_on_path(loss, radius, value), radius, finest)
-    best = _judged(loss, found, radius, allowed)
+    best = judge(settle_on_face(loss, start_on_path(loss, radius), radius, finest))
     if not best.converged and has_conic(loss):
-        found = settle_on_face(loss, conic_start(loss, radius, best.params), radius, finest)
-        best = min(best, _judged(loss, found, radius, allowed), key=lambda one: one.gap)
+        start = conic_start(loss, radius, best.params)
+        other = judge(settle_on_face(loss, start, radius, finest))
+        best = min(best, other, key=lambda one: one.gap)
     return best
 
 
@@ -123,6 +115,27 @@ def check_radius(radius: float) -> None:
         raise ConfigError(f"the radius must be a number > 0, but is {radius!r}.")
 
 
-def _judged(loss: Loss, params: np.ndarray, radius: float, allowed: float) -> BallMinimum:
-    value, gradient = loss.value_and_gradient(params)
-    return BallMinimum.of(params, value, duality_gap(params, gradient, radius), allowed)
+@dataclass(frozen=True)
+class _Judge:
+    """From points of the ball to what is known of them.
+
+    Parameters
+    ----------
+    loss : Loss
+    radius : float > 0
+    value, steepest : float
+        R(0) and max |grad R(0)|.
+    """
+
+    loss: Loss
+    radius: float
+    value: float
+    steepest: float
+
+    def __call__(self, params: np.ndarray) -> BallMinimum:
+        value, gradient = self.loss.value_and_gradient(params)
+        gap = duality_gap(params, gradient, self.radius)
+        size = max(self.steepest, float(self.loss.smoothness.max() * np.abs(params).sum()))
+        allowed = GAP * self.value + ROUNDING * self.radius * size
+        said = "" if gap <= allowed else f"The duality gap is {gap:.1e}, above {allowed:.1e}."
+        return BallMinimum(params, value, gap, not said, said)

@@ -89,7 +89,7 @@ def solve_dual(
     cost = np.concatenate([-offsets / n, [radius], np.zeros(spare)])
     products, ones = sparse.csc_matrix(rows / n), sparse.csc_matrix(np.ones((k, 1)))
     slack, box = sparse.eye(k, spare), sparse.eye(n, n + 1 + spare)
-    below = sparse.eye(spare, n + 1 + spare, k=n + 1)
+    below = sparse.eye(1 + spare, n + 1 + spare, k=n)
     bounds = sparse.vstack(
         [
             sparse.hstack([products, -ones, -slack]),
@@ -99,7 +99,7 @@ def solve_dual(
             -below,
         ]
     )
-    right = np.concatenate([np.zeros(2 * k), np.ones(n), np.full(n, -low), np.zeros(spare)])
+    right = np.concatenate([np.zeros(2 * k), np.ones(n), np.full(n, -low), np.zeros(1 + spare)])
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix(sparse.diags(curvature)),
         cost,

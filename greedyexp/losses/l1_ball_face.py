@@ -12,8 +12,8 @@ from greedyexp.losses.loss import Loss
 # Steps of differences of gradients: as part of the largest coefficient, and, where derivatives
 # bend, in units in which they do so over one.
 DIFFERENCE = 1e-5
-ROUNDS = 200
-# Rounds in which the gap must halve.
+ROUNDS = 400
+# Rounds in which the gap must halve, beside one for each coefficient that may leave.
 PATIENCE = 12
 # Second derivatives that bend are computed afresh after so many rounds.
 STALE = 4
@@ -21,6 +21,8 @@ STALE = 4
 ON_BALL = 1e-12
 # A derivative beyond that of the face by this part of it asks its coefficient in.
 BEYOND = 1e-12
+# Coefficients enter once those that are in satisfy their conditions to this part of the violation.
+EAGER = 0.1
 # Fewest, and part of those in use, that enter at once.
 ENTER, ENTER_PART = 4, 0.1
 
@@ -52,7 +54,7 @@ def settle_on_face(loss: Loss, start: np.ndarray, radius: float, target: float) 
         if gap <= 0.5 * marker:
             marker, since = gap, 0
         since += 1
-        if gap <= target or since > PATIENCE:
+        if gap <= target or since > PATIENCE + np.count_nonzero(w):
             break
         moved = face.step(w, gradient)
         if moved is None:
@@ -84,45 +86,48 @@ class _Face:
         norm = float(np.abs(w).sum())
         tight = norm >= self.radius * (1.0 - ON_BALL)
         level = max(0.0, -float(gradient @ w) / self.radius) if tight else 0.0
-        active = np.flatnonzero(w)
-        active = np.append(active, self._entering(w, gradient, level, len(active)))
-        if not len(active):
-            return None
-        signs = np.where(w[active] != 0.0, np.sign(w[active]), -np.sign(gradient[active]))
-        hessian = self._hessian(w, gradient, active)
-        slope = gradient[active]
-        if tight:
-            move = _on_plane(hessian, slope, signs, self.radius - norm)
-        else:
-            move = _solved(hessian, -slope)
-            # The first coefficients to enter could leave the ball at once.
-            if norm + float(signs @ move) > self.radius:
-                move = _on_plane(hessian, slope, signs, self.radius - norm)
-        return self._moved(w, active, signs, move)
-
-    def _entering(self, w, gradient, level: float, in_use: int) -> np.ndarray:
-        """Coefficients out of use with the largest derivatives beyond the level."""
+        used = np.flatnonzero(w)
+        signs = np.where(w != 0.0, np.sign(w), -np.sign(gradient))
+        left = np.abs(gradient[used] + level * signs[used]).max(initial=0.0)
         sizes = np.where(w == 0.0, np.abs(gradient), 0.0)
         over = np.flatnonzero(sizes > level * (1.0 + BEYOND))
-        most = max(ENTER, int(ENTER_PART * in_use))
-        return over[np.argsort(-sizes[over], kind="stable")[:most]]
+        if len(over) and EAGER * (sizes[over].max() - level) >= left:
+            most = max(ENTER, int(ENTER_PART * len(used)))
+            used = np.append(used, over[np.argsort(-sizes[over], kind="stable")[:most]])
+        while len(used):
+            move = self._towards(w, gradient, used, signs[used], norm, tight)
+            wrong = signs[used] * (w[used] + move) < 0.0
+            blocked = wrong & (w[used] == 0.0)
+            if not blocked.any():
+                return self._moved(w, used, move, wrong)
+            # What would enter against its sign stays out.
+            used = used[~blocked]
+        return None
 
-    def _moved(self, w, active, signs, move) -> np.ndarray | None:
-        """As far along a move as signs allow; what becomes zero is out of use."""
-        wrong = signs * (w[active] + move) < 0.0
-        lengths = np.full(len(active), np.inf)
-        lengths[wrong] = np.abs(w[active[wrong]] / move[wrong])
-        if wrong.any() and lengths.min() == 0.0:
-            # What enters against its sign stays out, and the others move.
-            keep = ~(wrong & (lengths == 0.0))
-            active, move, lengths = active[keep], move[keep], lengths[keep]
+    def _towards(self, w, gradient, used, signs, norm: float, tight: bool) -> np.ndarray:
+        """The move to the minimiser of the quadratic model with these coefficients and signs."""
+        hessian = self._hessian(w, gradient, used)
+        slope, missing = gradient[used], self.radius - norm
+        if not tight:
+            move = _solved(hessian, -slope)
+            if norm + float(np.abs(w[used] + move).sum() - np.abs(w[used]).sum()) <= self.radius:
+                return move
+        move, multiplier = _on_plane(hessian, slope, signs, missing)
+        # A negative multiplier pulls off the sphere, into the ball.
+        return move if multiplier >= 0.0 else _solved(hessian, -slope)
+
+    def _moved(self, w, used, move, wrong) -> np.ndarray | None:
+        """As far along a move as signs and the ball allow; what becomes zero is out of use."""
+        lengths = np.full(len(used), np.inf)
+        lengths[wrong] = np.abs(w[used[wrong]] / move[wrong])
         length = min(1.0, float(lengths.min(initial=1.0)))
-        if length == 0.0 or not len(active) or not np.isfinite(move).all():
+        if not np.isfinite(move).all() or not move.any():
             return None
         moved = w.copy()
-        moved[active] += length * move
-        moved[active[lengths <= length]] = 0.0
-        return moved
+        moved[used] += length * move
+        moved[used[lengths <= length]] = 0.0
+        norm = float(np.abs(moved).sum())
+        return moved if norm <= self.radius else moved * (self.radius / norm)
 
     def _hessian(self, w, gradient, active) -> np.ndarray:
         if self.curved and self._age % STALE == 0:
@@ -148,15 +153,16 @@ class _Face:
         return (self.loss.gradient(ahead) - gradient) / (ahead[index] - w[index])
 
 
-def _on_plane(hessian, slope, signs, missing: float) -> np.ndarray:
-    """The minimiser of slope^T v + v^T H v / 2 with signs^T v = missing."""
+def _on_plane(hessian, slope, signs, missing: float) -> tuple[np.ndarray, float]:
+    """The minimiser v of slope^T v + v^T H v / 2 with signs^T v = missing, and its multiplier."""
     # In units of the curvature, so that the border is neither large nor small beside it.
     unit = float(np.abs(hessian).max()) or 1.0
     size = len(slope)
     system = np.zeros((size + 1, size + 1))
     system[:size, :size] = hessian / unit
     system[:size, size] = system[size, :size] = signs
-    return _solved(system, np.append(-slope / unit, missing))[:size]
+    solution = _solved(system, np.append(-slope / unit, missing))
+    return solution[:size], float(solution[size])
 
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
