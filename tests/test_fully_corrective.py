@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from corrective_oracle import Risk, forward
 from foba_problems import classes, confounded
+from scipy import sparse
 from sklearn.linear_model import orthogonal_mp
 
 from greedyexp.algorithms.corrective_run import CorrectivePursuit
@@ -116,6 +117,19 @@ def test_a_population_told_by_moments_is_the_sample_that_has_them(rule, ridge):
         np.testing.assert_array_equal(rows.history["taken"], whole.history["taken"])
         np.testing.assert_allclose(rows.coef, whole.coef, atol=1e-8)
         np.testing.assert_allclose(rows.objective, whole.objective, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("loss", "beta"), LOSSES)
+def test_a_sparse_design_gives_what_the_dense_one_does(loss, beta, rule):
+    rng = np.random.default_rng(2)
+    X, y = data(2, loss)
+    X = X * (rng.random(X.shape) < 0.5)
+    asked = {"loss": loss, "beta": beta, "ridge": 0.001, "rule": rule, "steps": 6}
+    scattered = as_problem(sparse.csr_array(X), y)
+    assert scattered.sparse_design
+    path = fully_corrective(scattered, **asked)
+    np.testing.assert_allclose(path.coef, fully_corrective(as_problem(X, y), **asked).coef)
 
 
 def test_population_goes_before_the_rows_at_hand():

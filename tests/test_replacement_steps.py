@@ -9,6 +9,8 @@ from greedyexp.algorithms.replacement_steps import replacement_steps
 from greedyexp.errors import ConfigError
 from greedyexp.moments import DenseMoments
 from greedyexp.problem import Problem, as_problem
+from greedyexp.registry import find
+from greedyexp.theory.promise import Reference
 
 RULES = ["objective", "gradient", "residual"]
 VARIANTS = ["refit", "simple"]
@@ -157,6 +159,36 @@ def test_a_population_told_by_moments_is_the_sample_that_has_them(variant):
         whole = replacement_steps(known, features=5, variant=variant, risk="population")
         assert replaced(rows) == replaced(whole)
         np.testing.assert_allclose(rows.coef, whole.coef, atol=1e-8)
+
+
+def test_the_constants_of_theorem_5_are_those_of_the_run():
+    X, y = data(28, "squared", n=80, p=30, true=10)
+    asked = {"features": 10, "rule": "gradient", "ridge": 1e-4}
+    path = replacement_steps(as_problem(X, y), **asked)
+    assert len(path) > 2
+    risk, w = Risk("squared", X, y, 1e-4), np.eye(30)[3]
+    known = find("algorithm", "replacement_steps")
+    given = known.parameters(**asked).model_dump()
+    reference = Reference("truth", w, risk.value(w), 0.0, risk.value(w))
+    (told,) = known.extra["theorems"](path, reference, **given)
+    # The same of any point of the run, and of one without its first point.
+    grid = {"steps": [len(path)]}
+    later = replacement_steps(as_problem(X, y), grid=grid, **asked)
+    (again,) = known.extra["theorems"](later, reference, **given)
+    assert again.constants == told.constants
+    least, enlarged = np.inf, 0
+    for t in range(len(path)):
+        now = set(np.flatnonzero(path.coef[t]))
+        taken = path.history["taken"][path.history["step"] == t + 1]
+        columns = X[:, sorted(now | {3} | set(taken))]
+        enlarged += len(taken)
+        least = min(least, np.linalg.eigvalsh(columns.T @ columns / 80)[0] + 1e-4)
+    assert enlarged == len(path)
+    assert told.constants["lam"] == pytest.approx(least)
+    assert told.constants["beta"] == pytest.approx(1 + 1e-4)
+    assert told.constants["first_gap"] == pytest.approx(path.objective[0] - reference.value)
+    assert told.constants["span"] == pytest.approx(risk.value(0 * w) - reference.value)
+    assert told.constants["features"] == 10
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -31,6 +31,7 @@ from greedyexp.registry import algorithm
     paper="Shalev-Shwartz, Srebro & Zhang (2009), Algorithm 3",
     requires=needs,
     check=check,
+    takes_sparse=True,
     takes_population=True,
     theorems=selection_promises,
 )

@@ -54,6 +54,7 @@ def check(shape: dict, *, features: int, **others) -> None:
     paper="Shalev-Shwartz, Srebro & Zhang (2009), Algorithm 4",
     requires=needs,
     check=check,
+    takes_sparse=True,
     takes_population=True,
     theorems=replacement_promises,
 )
