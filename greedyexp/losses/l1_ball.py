@@ -17,7 +17,8 @@ from greedyexp.losses.loss import Loss
 # What the gap is to be, as part of R(0), and what the rounding of derivatives may be, as part of
 # their terms.
 GAP = 1e-11
-ROUNDING = 4 * np.finfo(float).eps
+EPS = np.finfo(float).eps
+ROUNDING = 4 * EPS
 # Below this part of R(0) nothing is gained by going on.
 FINEST = 1e-16
 
@@ -95,7 +96,7 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
         return judge(origin)
     if is_spread(loss):
         return judge(minimise_spread(loss, radius))
-    finest = FINEST * value
+    finest = FINEST * value + EPS * radius * judge.steepest
     best = judge(settle_on_face(loss, start_on_path(loss, radius), radius, finest))
     if not best.converged and has_conic(loss):
         start = conic_start(loss, radius, best.params)

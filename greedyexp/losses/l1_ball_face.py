@@ -13,10 +13,13 @@ from greedyexp.losses.loss import Loss
 # bend, in units in which they do so over one.
 DIFFERENCE = 1e-5
 ROUNDS = 400
-# Rounds in which the gap must halve, beside one for each coefficient that may leave.
-PATIENCE = 12
-# Second derivatives that bend are computed afresh after so many rounds.
-STALE = 4
+# Rounds in which the gap must halve, unless coefficients leave.
+PATIENCE = 8
+# Second derivatives that bend are computed afresh when the gap falls to no less than this part.
+SLOW = 0.1
+# Part of a slope that may be left, with the other sign, at the end of a step.
+OVERSHOOT = 0.5
+SHORTEST = 1e-6
 # A norm so close to the radius, as part of it, is on the ball.
 ON_BALL = 1e-12
 # A derivative beyond that of the face by this part of it asks its coefficient in.
@@ -44,24 +47,46 @@ def settle_on_face(loss: Loss, start: np.ndarray, radius: float, target: float) 
         End at this duality gap.
     """
     face = _Face(loss, radius)
-    w = start.copy()
-    best, least, marker, since = w, np.inf, np.inf, 0
+    w, gradient = start, loss.gradient(start)
+    best, least, marker, before, since = w, np.inf, np.inf, np.inf, 0
     for _ in range(ROUNDS):
-        gradient = loss.gradient(w)
         gap = float(gradient @ w) + radius * float(np.abs(gradient).max())
         if gap < least:
             best, least = w, gap
         if gap <= 0.5 * marker:
             marker, since = gap, 0
-        since += 1
-        if gap <= target or since > PATIENCE + np.count_nonzero(w):
+        if gap <= target or since > PATIENCE:
             break
+        if gap > SLOW * before:
+            face.forget()
+        before = gap
         moved = face.step(w, gradient)
         if moved is None:
             break
-        w = moved
+        if np.count_nonzero(moved) >= np.count_nonzero(w):
+            since += 1
+        w, gradient = _shortened(loss, w, gradient, moved)
     norm = float(np.abs(best).sum())
     return best if norm <= radius else best * (radius / norm)
+
+
+def _shortened(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
+    """As far along a move as the loss falls, but for a part of its slope, and the gradient there.
+
+    Of a loss of pieces the model knows the present one only, and full steps may go in circles.
+    """
+    move = moved - w
+    first, length = float(gradient @ move), 1.0
+    ahead = loss.gradient(moved)
+    while first < 0.0 and length > SHORTEST:
+        slope = float(ahead @ move)
+        if slope <= -OVERSHOOT * first:
+            break
+        # Where a straight line between the slopes crosses zero, and not too near either end.
+        length *= min(max(first / (first - slope), 0.1), 0.9)
+        moved = w + length * move
+        ahead = loss.gradient(moved)
+    return moved, ahead
 
 
 class _Face:
@@ -79,7 +104,11 @@ class _Face:
         self.moments = getattr(loss, "moments", None)
         self.curved = bool(np.isfinite(loss.rho))
         self._columns: dict[int, np.ndarray] = {}
-        self._age = 0
+
+    def forget(self) -> None:
+        """Compute second derivatives afresh, if they are not the same everywhere."""
+        if self.curved:
+            self._columns.clear()
 
     def step(self, w: np.ndarray, gradient: np.ndarray) -> np.ndarray | None:
         """The next point; None when there is nowhere to go."""
@@ -130,9 +159,6 @@ class _Face:
         return moved if norm <= self.radius else moved * (self.radius / norm)
 
     def _hessian(self, w, gradient, active) -> np.ndarray:
-        if self.curved and self._age % STALE == 0:
-            self._columns.clear()
-        self._age += 1
         missing = [int(index) for index in active if int(index) not in self._columns]
         for index in missing:
             self._columns[index] = self._column(w, gradient, index)
