@@ -251,6 +251,18 @@ def test_a_minimum_at_a_corner_is_found_in_one_step():
     assert path.facts["gap"][-1] == 0.0
 
 
+@pytest.mark.parametrize("kept", [0, 2048])
+def test_a_whole_step_leaves_one_feature_and_plain_zeros(kept, monkeypatch):
+    monkeypatch.setattr(frank_wolfe_forms, "MOST_KEPT", kept)
+    signs = cube(2)
+    X, y = signs * [np.sqrt(10.0), 0.1], signs @ [-2.0 / np.sqrt(10.0), 19.0]
+    problem = as_problem(X, y)
+    path = forward_greedy(problem, radius=1.0, step="line_search", grid=every(2))
+    assert path.coef[1, :, 0] == pytest.approx([-0.2, 0.0])
+    assert path.coef[2, :, 0].tolist() == [0.0, 1.0]
+    assert not np.signbit(path.coef[2]).any()
+
+
 def test_ties_go_to_the_lowest_feature():
     X = cube(4)
     y = X.sum(axis=1)

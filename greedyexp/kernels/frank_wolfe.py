@@ -137,12 +137,12 @@ def _curvature(state, j, vertex):
     return total
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath={"contract"})
 def _mix(eta, column, grad, coef):
     keep = 1.0 - eta
     for i in range(len(coef)):
         grad[i] = keep * grad[i] + eta * column[i]
-        coef[i] = keep * coef[i] + 0.0  # no negative zeros
+        coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would let be
 
 
 @njit(cache=True)

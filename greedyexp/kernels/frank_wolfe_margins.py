@@ -168,13 +168,13 @@ def _line(state, j, vertex, gap):
     return left
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath={"contract"})
 def _mix(eta, moves, margins, coef):
     keep = 1.0 - eta
     for i in range(len(margins)):
         margins[i] += eta * moves[i]
     for i in range(len(coef)):
-        coef[i] = keep * coef[i] + 0.0  # no negative zeros
+        coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would let be
 
 
 @njit(cache=True)
