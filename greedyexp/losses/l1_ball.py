@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import DataError
 from greedyexp.losses.l1_ball_conic import conic_start, has_conic
 from greedyexp.losses.l1_ball_face import settle_on_face
+from greedyexp.losses.l1_ball_kinks import minimise_unsmoothed_over_ball
+from greedyexp.losses.l1_ball_minimum import BallMinimum, check_radius, duality_gap
 from greedyexp.losses.l1_ball_path import start_on_path
 from greedyexp.losses.l1_ball_spread import is_spread, minimise_spread
 from greedyexp.losses.loss import Loss
+
+__all__ = ["BallMinimum", "duality_gap", "minimise_over_ball", "minimise_unsmoothed_over_ball"]
 
 # What the gap is to be, as part of R(0), and what the rounding of derivatives may be, as part of
 # their terms.
@@ -23,41 +26,6 @@ ROUNDING = 4 * EPS
 FINEST = 1e-16
 
 
-@dataclass(frozen=True)
-class BallMinimum:
-    """A point of the ball and how far its risk may be above the minimum.
-
-    Parameters
-    ----------
-    params : array (d,)
-        w with ||w||_1 <= radius, exact zeros where a coefficient is not in use.
-    value : float
-        R(w).
-    gap : float
-        At least R(w) - min R >= 0, but for rounding.
-    converged : bool
-        Whether the gap is at most 1e-11 R(0), with an allowance for rounding: 1e-15 radius times
-        the sizes of what derivatives are summed from.
-    message : str
-        Why it is not, a sentence; empty when all is well.
-    """
-
-    params: np.ndarray
-    value: float
-    gap: float
-    converged: bool
-    message: str = ""
-
-
-def duality_gap(params: np.ndarray, gradient: np.ndarray, radius: float) -> float:
-    """<grad R(w), w> + radius ||grad R(w)||_inf >= R(w) - min R over the ball.
-
-    By convexity R(v) >= R(w) + <grad R(w), v - w> for each v of the ball (S09 Lemma 5); zero where
-    rounding makes it negative.
-    """
-    return max(0.0, float(gradient @ params) + radius * float(np.abs(gradient).max()))
-
-
 def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     """min R(w) subject to ||w||_1 <= radius.
 
@@ -66,6 +34,9 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     to the end, as with losses that are smoothed very little, an interior point method gives the
     start. Of moments of features that share a hidden variable the minimiser is a root in two
     numbers, and no matrix is formed. Of several minimisers any is given.
+
+    It is converged when the gap is at most 1e-11 R(0), with an allowance for rounding: 1e-15 radius
+    times the sizes of what derivatives are summed from.
 
     Parameters
     ----------
@@ -105,17 +76,6 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     return best
 
 
-def check_radius(radius: float) -> None:
-    """Refuse a radius that no ball has.
-
-    Raises
-    ------
-    ConfigError
-    """
-    if not (0.0 < radius < math.inf):
-        raise ConfigError(f"the radius must be a number > 0, but is {radius!r}.")
-
-
 @dataclass(frozen=True)
 class _Judge:
     """From points of the ball to what is known of them.
@@ -138,5 +98,4 @@ class _Judge:
         gap = duality_gap(params, gradient, self.radius)
         size = max(self.steepest, float(self.loss.smoothness.max() * np.abs(params).sum()))
         allowed = GAP * self.value + ROUNDING * self.radius * size
-        said = "" if gap <= allowed else f"The duality gap is {gap:.1e}, above {allowed:.1e}."
-        return BallMinimum(params, value, gap, not said, said)
+        return BallMinimum.judged(params, value, gap, allowed)

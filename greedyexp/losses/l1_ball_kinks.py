@@ -1,0 +1,156 @@
+"""The minimiser of a loss with kinks over an l1 ball, with a certificate from the dual."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from greedyexp.errors import ConfigError
+from greedyexp.losses.absolute import AbsoluteLoss
+from greedyexp.losses.hinge import HingeLoss
+from greedyexp.losses.l1_ball_conic import solve_dual
+from greedyexp.losses.l1_ball_minimum import BallMinimum, check_radius
+from greedyexp.losses.smoothed import SmoothedLoss
+
+# What the gap is to be, as part of R(0).
+GAP = 1e-10
+FEASIBLE = 1e-10
+
+
+def minimise_unsmoothed_over_ball(
+    name: str,
+    X,
+    y: np.ndarray,
+    radius: float,
+    ridge: float = 0.0,
+    values: tuple[float, float] | None = None,
+) -> BallMinimum:
+    """min R(w) subject to ||w||_1 <= radius for a loss before it is smoothed.
+
+    R is the mean of |x_i w - y_i| or max(0, 1 - y_i x_i w), plus ridge / 2 ||w||^2. Its dual is a
+    linear programme, with a ridge a quadratic one. The gap is R(w) less the value of the dual at
+    the weights that the solver found, brought into their box and summed up here.
+
+    Parameters
+    ----------
+    name : {"absolute", "hinge"}
+    X : array (n, d) or sparse array
+    y : array (n,)
+        Responses, for ``hinge`` two values.
+    radius : float > 0
+    ridge : float >= 0
+    values : pair of float, optional
+        What stands for -1 and for 1; by default the lower and the higher of y.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such loss, or the radius is not positive and finite.
+    """
+    check_radius(radius)
+    y = np.asarray(y, dtype=np.float64)
+    if name == "absolute":
+        loss: SmoothedLoss = AbsoluteLoss(X, y, beta=1.0, ridge=ridge)
+    elif name == "hinge":
+        pair = (float(y.min()), float(y.max())) if values is None else values
+        loss = HingeLoss(X, y, beta=1.0, ridge=ridge, values=pair)
+    else:
+        raise ConfigError(
+            f"the {name} loss is not one that is smoothed.", remedy="Use absolute or hinge."
+        )
+    return minimise_kinks(loss, radius)
+
+
+def minimise_kinks(loss: SmoothedLoss, radius: float) -> BallMinimum:
+    """The same for a smoothed loss, whose smoothing is left out.
+
+    Parameters
+    ----------
+    loss : SmoothedLoss
+    radius : float > 0
+    """
+    dual = _Dual(loss, radius)
+    ways = [dual.conic] if loss.ridge > 0.0 else [dual.linear, dual.conic]
+    origin = np.zeros(loss.size)
+    allowed = GAP * loss.unsmoothed(origin)
+    best = BallMinimum(origin, loss.unsmoothed(origin), math.inf, False)
+    for way in ways:
+        params, weights = way()
+        value = loss.unsmoothed(params)
+        gap = max(0.0, value - dual.bound(weights))
+        if gap < best.gap:
+            best = BallMinimum.judged(params, value, gap, allowed)
+        if best.converged:
+            break
+    return best
+
+
+class _Dual:
+    """max over weights a in [low, 1] of mean_i a_i c_i + min over the ball of <z, w> + ridge term.
+
+    z_j = mean_i a_i rows_ji.
+
+    Parameters
+    ----------
+    loss : SmoothedLoss
+    radius : float > 0
+    """
+
+    def __init__(self, loss: SmoothedLoss, radius: float):
+        self.rows = loss.rows(range(loss.size))
+        self.offsets = loss.arguments(np.zeros(loss.size))
+        self.low, self.ridge, self.radius = loss.low, loss.ridge, radius
+
+    def linear(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and weights by the simplex method; without a ridge."""
+        d, n = self.rows.shape
+        ones = np.ones((d, 1))
+        matrix = np.block([[self.rows, -ones], [-self.rows, -ones]])
+        found = linprog(
+            np.append(-self.offsets, self.radius),
+            A_ub=sparse.csc_array(matrix),
+            b_ub=np.zeros(2 * d),
+            bounds=[(self.low, 1.0)] * n + [(0.0, None)],
+            method="highs-ds",
+            options={
+                "primal_feasibility_tolerance": FEASIBLE,
+                "dual_feasibility_tolerance": FEASIBLE,
+            },
+        )
+        if found.x is None:
+            return np.zeros(d), np.zeros(n)
+        slopes = found.ineqlin.marginals
+        w = slopes[:d] - slopes[d:]
+        norm = float(np.abs(w).sum())
+        return w if norm <= self.radius else w * (self.radius / norm), found.x[:n]
+
+    def conic(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and weights by an interior point method."""
+        return solve_dual(self.rows, self.offsets, self.low, 0.0, self.ridge, self.radius)
+
+    def bound(self, weights: np.ndarray) -> float:
+        """The value of the dual, which no risk in the ball is below, but for rounding.
+
+        With a ridge <z, w> + ridge / 2 ||w||^2 + lam (||w||_1 - radius) is least at -sum_j
+        (|z_j| - lam)_+^2 / (2 ridge) - lam radius, for the lam at which its minimiser is in the
+        ball.
+        """
+        weights = np.clip(weights, self.low, 1.0)
+        n = len(weights)
+        sizes = np.abs(self.rows @ weights) / n
+        gain = float(weights @ self.offsets) / n
+        if self.ridge == 0.0:
+            return gain - self.radius * float(sizes.max(initial=0.0))
+        lam = _threshold(sizes, self.ridge * self.radius)
+        over = np.maximum(sizes - lam, 0.0)
+        return gain - float(over @ over) / (2.0 * self.ridge) - lam * self.radius
+
+
+def _threshold(sizes: np.ndarray, total: float) -> float:
+    """lam >= 0 with sum_j (sizes_j - lam)_+ = total, zero where the sum is less without it."""
+    ordered = np.sort(sizes)[::-1]
+    levels = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
+    return max(0.0, float(levels.max(initial=0.0)))
