@@ -192,7 +192,7 @@ def test_theorem_five_asks_for_enough_features():
         lambda: bounds.theorem4(1.0, -0.1, 1, 1.0),
         lambda: bounds.theorem4(1.0, 0.1, 1, math.nan),
         lambda: bounds.theorem5(1.0, 0.1, 1, features=0, first_gap=0.1, span=1.0),
-        lambda: bounds.theorem5(1.0, 0.1, 1, features=9, first_gap=1.1, span=1.0),
+        lambda: bounds.theorem5(1.0, 0.1, 1, features=9, first_gap=math.nan, span=1.0),
         lambda: bounds.corollary1(1.0, 0.0, 3, 1.0),
         lambda: bounds.corollary1(1.0, 1.0, 3, -1.0),
         lambda: bounds.corollary1(1.0, 1.0, 3, 1.0, theorem="T3"),

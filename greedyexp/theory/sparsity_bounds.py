@@ -280,7 +280,8 @@ def theorem5(
     features : int >= 1
         k, the size of the support.
     first_gap, span : float
-        R(w^(0)) - R(wbar) of the first replacement, and R(0) - R(wbar), no less.
+        R(w^(0)) - R(wbar) before the first replacement, and R(0) - R(wbar), no less but for
+        rounding.
     reading : {"printed", "proven"}
         Nothing is promised where its condition on k fails.
 
@@ -295,10 +296,11 @@ def theorem5(
     """
     _check_strong(beta, lam, n_features, span)
     check_reading(reading, ("printed", "proven"))
-    if features < 1 or not first_gap <= span:
-        raise ValueError("Theorem 5 needs a feature, and first_gap to be at most span.")
+    if features < 1 or np.isnan(first_gap):
+        raise ValueError("Theorem 5 needs a feature, and first_gap to be a number.")
     proven = reading == "proven"
-    first, least = max(first_gap, 0.0), max(span, 0.0)
+    least = max(span, 0.0)
+    first = min(max(first_gap, 0.0), least)
     room = features + 1 - n_features
     asked = 4.0 * (n_features + proven) * beta**2
     given = lam > 0.0 and room * lam**2 >= asked

@@ -85,7 +85,8 @@ def corollary2(
     Parameters
     ----------
     rho : float > 0
-        ``lipschitz_of_risk``; beta goes with rho of the loss, and cancels.
+        ``lipschitz_of_risk``, rho M. The loss itself is smoothed with beta = rho^2 / epsilon, which
+        leaves its risk (rho M)^2 / epsilon smooth.
     radius : float > 0
         B1.
     ridge : float >= 0
