@@ -215,5 +215,7 @@ def test_impossible_requests_are_refused_with_a_sentence():
         fully_corrective(of_moments(X, y), loss="logistic", risk="population")
     with pytest.raises(ConfigError, match="no rows"):
         fully_corrective(of_moments(X, y))
+    with pytest.raises(ConfigError, match="no rule named 'steepest'"):
+        fully_corrective(problem, rule="steepest")
     with pytest.raises(ConfigError, match="whole numbers"):
         fully_corrective(problem, grid={"steps": [1.5]})

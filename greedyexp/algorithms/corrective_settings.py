@@ -10,6 +10,7 @@ from scipy import sparse
 
 from greedyexp.algorithms.corrective_residual import Residual
 from greedyexp.algorithms.foba_rules import Rule, gain_rule, slope_rule
+from greedyexp.errors import ConfigError
 from greedyexp.losses.loss import Loss
 from greedyexp.problem import Problem
 
@@ -29,9 +30,18 @@ def rule_for(name: str, loss: Loss, problem: Problem, risk: str) -> Rule:
     ----------
     risk : {"sample", "population"}
         What the loss is the mean over.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such rule.
     """
     if name == "residual":
         return Residual(loss, mean_squares(problem, risk))
+    if name not in ("objective", "gradient"):
+        raise ConfigError(
+            f"there is no rule named '{name}'.", remedy="Use objective, gradient or residual."
+        )
     rule = gain_rule("coordinate", True) if name == "objective" else slope_rule("feature")
     return rule(loss)
 
