@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.moments import SpreadMoments
+from greedyexp.theory import sign_sums
 from greedyexp.theory.sign_sums import _by_series, mean_distance, sign_counts
 from greedyexp.theory.spread_label import (
     absolute_error_bound,
@@ -151,8 +152,10 @@ def test_series_margin_holds_where_the_sum_hits_the_target():
     assert value - margin == pytest.approx(enumerated(np.ones(4), 0.0, 0.0), abs=1e-13)
 
 
+@pytest.mark.parametrize("at_once", [7, 256])
 @pytest.mark.parametrize(("size", "B1"), [(500, 3.0), (5000, 10.0)])
-def test_error_of_many_different_weights(size, B1):
+def test_error_of_many_different_weights(size, B1, at_once, monkeypatch):
+    monkeypatch.setattr(sign_sums, "WEIGHTS", at_once)
     rng = np.random.default_rng(0)
     # Whole multiples of a unit, so that the law is known, of too many values to be listed.
     steps = rng.integers(20, 60, size)

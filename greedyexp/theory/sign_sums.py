@@ -19,7 +19,7 @@ NODES, WEIGHTS = 1024, 256
 MOST_FACTORS = 2**27
 # Weights closer than this part of the largest are one.
 EQUAL = 1e-12
-# A product of so small a size adds nothing.
+# A product of so small a size adds nothing, whatever else it is multiplied with.
 NOTHING = 1e-20
 
 
@@ -177,7 +177,5 @@ def _transform(
             if counts.max() > 1:
                 factor **= counts[first::passes]
             block[left] *= factor.prod(axis=1)
-            small = np.abs(block[left]) <= NOTHING
-            block[left[small]] = 0.0
-            left = left[~small]
+            left = left[np.abs(block[left]) > NOTHING]
     return transform.real
