@@ -102,6 +102,20 @@ def test_steps_are_the_printed_numbers():
     check(smoothing.theorem1_2008(beta, norm), 1 + 8 * beta * norm**2 / epsilon)
 
 
+def test_excesses_are_the_forms_of_the_proofs():
+    k = np.array([1.0, 4.0])
+    np.testing.assert_allclose(bounds.theorem2(0.5, 2.0).excess(k), [16 / 4, 16 / 7])
+    np.testing.assert_allclose(bounds.theorem3(0.5, 2.0).excess(k), [4 / 4, 4 / 7])
+    fourth = bounds.theorem4(0.5, 0.125, 2, 3.0)
+    np.testing.assert_allclose(fourth.excess(k), [3 * 7 / 8, 3 * (7 / 8) ** 4])
+    # alpha = 2 / (0.5 * 20)
+    fifth = bounds.theorem5(1.0, 0.5, 1, features=20, first_gap=0.3, span=3.0)
+    np.testing.assert_allclose(fifth.excess(k), [0.3 * 0.8, 0.3 * 0.8**4])
+    np.testing.assert_allclose(smoothing.theorem1_2008(0.5, 2.0).excess(k), [16 / 3, 16 / 6])
+    beyond = bounds.theorem5(1.0, 0.5, 1, features=20, first_gap=3.1, span=3.0)
+    assert beyond.excess(0) == 3.0
+
+
 def test_conventions_of_the_two_reports_say_the_same():
     ours = smoothing.theorem1_2008(0.2, 3.0)
     theirs = smoothing.theorem1_2008(5.0, 3.0, convention="2008")
