@@ -301,6 +301,8 @@ def test_the_dense_predictor_has_the_stated_norm_and_error(truth_l1_norm, accura
         (5.0, 0.3, "squared", 84),
         (5.0, 0.05, "absolute", 10_000),
         (10.0, 0.7, "absolute", 205),
+        (2.1, 0.3, "absolute", 49),
+        (2.2, 0.04, "squared", 121),
     ],
 )
 def test_the_number_of_features_is_that_of_the_proof(truth_l1_norm, accuracy, error, d):

@@ -53,34 +53,28 @@ def dense_moments(matrix: np.ndarray, truth: np.ndarray, noise_std: float) -> De
 
 def sign_problem(
     rng: np.random.Generator,
-    draw: Callable[[], np.ndarray],
+    X: np.ndarray,
     truth: np.ndarray,
     moments: Callable[[], Moments] | None,
     *,
-    n_samples: int,
     noise_std: float,
     response: str,
     facts: dict | None = None,
 ) -> Problem:
-    """Rows and responses to a truth; without rows nothing more is drawn.
+    """Responses to a truth (d, 1); without rows nothing is drawn.
 
     Parameters
     ----------
-    draw : callable
-        The design (n_samples, d).
-    truth : array (d, 1)
+    X : array (n, d)
     moments : callable or None
         Those of a linear response; None when they are not known.
     """
-    X, y = np.zeros((0, len(truth))), np.zeros(0)
-    if n_samples:
-        X = draw()
-        y = X @ truth[:, 0]
-    if response == "classes":
-        y = np.where(rng.random(n_samples) < expit(y), 1.0, -1.0)
-    elif n_samples:
-        y = y + noise_std * rng.standard_normal(n_samples)
+    y = X @ truth[:, 0]
     linear = response == "linear"
+    if linear:
+        y += noise_std * rng.standard_normal(len(X))
+    else:
+        y = np.where(rng.random(len(X)) < expit(y), 1.0, -1.0)
     return Problem(
         (X,),
         (y,),

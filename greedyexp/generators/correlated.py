@@ -75,10 +75,9 @@ def correlated(
     truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     return sign_problem(
         rng,
-        lambda: _draw(rng, n_samples, p, kind, correlation),
+        _draw(rng, n_samples, p, kind, correlation),
         truth,
         (lambda: _moments(kind, correlation, truth, noise_std)) if _known(p, kind) else None,
-        n_samples=n_samples,
         noise_std=noise_std,
         response=response,
     )

@@ -68,10 +68,9 @@ def duplicated(
     known = len(truth) <= signs.MOST_DENSE
     return sign_problem(
         rng,
-        lambda: _draw(rng, n_samples, p, copies, flip),
+        _draw(rng, n_samples, p, copies, flip),
         truth,
         (lambda: dense_moments(_matrix(p, copies, flip), truth, noise_std)) if known else None,
-        n_samples=n_samples,
         noise_std=noise_std,
         response=response,
         facts={"n_features": len(truth)},

@@ -47,10 +47,9 @@ def rademacher(
     truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     return sign_problem(
         rng,
-        lambda: draw_signs(rng, n_samples, p),
+        draw_signs(rng, n_samples, p),
         truth,
         lambda: spread_moments(1.0, 0.0, truth, noise_std),
-        n_samples=n_samples,
         noise_std=noise_std,
         response=response,
     )
