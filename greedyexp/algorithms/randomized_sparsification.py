@@ -1,0 +1,247 @@
+"""Randomized sparsification of a predictor with a small l1 norm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.algorithms.limits import enforce
+from greedyexp.algorithms.risk_settings import (
+    Radius,
+    Ridge,
+    Risk,
+    RiskLoss,
+    RiskModel,
+    Steps,
+    needs,
+    radius_of,
+)
+from greedyexp.algorithms.sparsifying_draws import Draws
+from greedyexp.algorithms.step_grid import step_grid
+from greedyexp.algorithms.unsmoothed_risk import BoundRisk, OptionalBeta, check_risk
+from greedyexp.errors import ConfigError, DataError
+from greedyexp.losses.l1_ball import BallMinimum, duality_gap
+from greedyexp.path import Path
+from greedyexp.problem import Problem
+from greedyexp.registry import algorithm
+from greedyexp.theory.promise import Promise, Reference
+from greedyexp.theory.sparsity_bounds import theorem1_lipschitz, theorem1_smooth
+from greedyexp.theory.sparsity_constants import lipschitz_of_risk, smoothness_of_risk
+from greedyexp.theory.sparsity_forms import no_promise
+
+Start = Annotated[
+    Literal["l1_ball", "truth"],
+    Field(description="w*: the minimiser over the l1 ball, or the true coefficients"),
+]
+Repeats = Annotated[
+    int, Field(ge=1, le=100_000, description="independent sequences, of which the best is taken")
+]
+# How much worse than a reference, and how far from the minimum over its own ball, w* may be for
+# theorems to count it as no worse and as a minimiser, as part of the risk there.
+ROUNDING = 1e-9
+
+
+def _check(shape: dict, *, start: str, radius: float | None, **params) -> None:
+    check_risk(shape, **params)
+    if start == "truth" and radius is not None:
+        raise ValueError("the true coefficients have a norm of their own: leave radius out.")
+
+
+def _needs(*, start: str, **params) -> tuple[str, ...]:
+    return (*needs(**params), *(("truth",) if start == "truth" else ()))
+
+
+def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Promise]:
+    """Theorem 1 for every constant that the loss has, of a reference no better than w*.
+
+    That the excess is small with probability 1/2, and not just in the mean, is said by Markov's
+    inequality where w* is a minimiser over the ball of its norm. For Lipschitz losses without a
+    ridge the printed number of steps needs no such thing.
+    """
+    kinked = "risk" in path.facts
+    norm, value, gap = (
+        float(path.facts[name][0]) for name in ("start_norm", "start_risk", "start_gap")
+    )
+    known = reference.original if kinked else reference.value
+    slack = ROUNDING * (1.0 + abs(value))
+    if value > known + slack:
+        return []
+    loss, found = path.loss, []
+    if not kinked:
+        found.append(theorem1_smooth(smoothness_of_risk(loss), norm))
+    if np.isfinite(loss.rho):
+        rho = lipschitz_of_risk(loss)
+        found.append(theorem1_lipschitz(rho, norm, ridge=ridge))
+        if ridge == 0.0:
+            found.append(theorem1_lipschitz(rho, norm, reading="printed"))
+    least = gap <= slack
+    return [
+        replace(
+            promise,
+            original=kinked,
+            steps=promise.steps if least or promise.theorem == "T1-lipschitz-printed" else _never,
+        )
+        for promise in found
+    ]
+
+
+def _never(epsilon) -> np.ndarray:
+    return no_promise(np.asarray(epsilon, dtype=float))
+
+
+@algorithm(
+    "randomized_sparsification",
+    title="Randomized sparsification",
+    paper="Shalev-Shwartz, Srebro & Zhang (2009), Algorithm 1",
+    requires=_needs,
+    check=_check,
+    takes_sparse=True,
+    takes_population=True,
+    theorems=theorems,
+)
+def randomized_sparsification(
+    problem: Problem,
+    *,
+    loss: RiskLoss = "squared",
+    beta: OptionalBeta = None,
+    ridge: Ridge = 0.0,
+    risk: Risk = "sample",
+    radius: Radius = None,
+    start: Start = "l1_ball",
+    steps: Steps = 1000,
+    repeats: Repeats = 1,
+    grid: dict[str, np.ndarray] | None = None,
+    rng: np.random.Generator | None = None,
+) -> Path:
+    """Approximate w* by the mean of k random features, drawn in proportion to |w*_j|.
+
+    r_1, r_2, ... are independent with P[r = j] = |w*_j| / ||w*||_1, and the estimate after k steps
+    is (||w*||_1 / k) times the sum of sign(w*_r) e_r over the first k of them: at most k features,
+    of the l1 norm of w*.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task; with ``risk: population`` one with moments.
+    loss : {"squared", "logistic", "absolute", "hinge"}
+        R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
+        log(1 + exp(-y a)), |a - y| or max(0, 1 - y a).
+    beta : float > 0, optional
+        Smooth ``absolute`` or ``hinge`` to this; without it they are taken as they are.
+    ridge : float >= 0
+    risk : {"sample", "population"}
+        Whether E is the mean over the rows, or exact by moments (squared loss only).
+    radius : float > 0, optional
+        Of the ball over which w* minimises R; by default the l1 norm of the true coefficients.
+    start : {"l1_ball", "truth"}
+        w*.
+    steps : int >= 1
+        k, the draws.
+    repeats : int >= 1
+        So many independent sequences; after each number of steps the estimate of least risk, the
+        first of several. After ceil(log2(1 / delta)) the bound on steps of Theorem 1 holds with
+        probability 1 - delta.
+    grid : dict with array ``steps``, optional
+        One estimate for each number of draws, in this order, out of one run.
+    rng : Generator, optional
+        The random stream; a fixed one by default.
+
+    Returns
+    -------
+    Path
+        Estimates after 0, 1, 2, 4, ... and ``steps`` draws; that after 0 is zero. ``objective`` is
+        R. ``facts`` are the ``steps``, and of w* ``start_norm``, ``start_risk`` and ``start_gap``
+        (how far R(w*) may be above the minimum over the l1 ball of its norm); of a loss with kinks
+        ``risk`` too, which is R, while the loss of the path is smoothed. Estimates are converged
+        when w* has its certificate.
+
+    Raises
+    ------
+    ConfigError
+        When parameters are impossible together or for this problem, or the grid is none of steps.
+    DataError
+        When the loss does not take the data, or w* is zero.
+
+    Notes
+    -----
+    *Cost*: the first 65536 draws are made one by one, so that they are the same whatever the grid;
+    beyond, only numbers of draws between points, so that 1e9 steps cost no more than one. Each
+    point evaluates R once for every repeat.
+
+    References
+    ----------
+    S. Shalev-Shwartz, N. Srebro, T. Zhang, Trading accuracy for sparsity, TTIC-TR-2009-3,
+    Algorithm 1 and Theorem 1.
+    """
+    enforce(_check, problem, loss=loss, beta=beta, risk=risk, radius=radius, start=start)
+    asked = step_grid(grid, steps)
+    bound = BoundRisk.of(RiskModel(loss, beta, ridge, risk), problem)
+    origin = _start(problem, bound, start, radius)
+    coef, objective = _sparsified(bound, origin.params, asked.steps, repeats, rng)
+    every = np.full(len(asked), 1.0)
+    return Path(
+        coef=coef[:, :, None],
+        grid=asked.grid,
+        objective=objective,
+        converged=np.full(len(asked), origin.converged),
+        message=f"w*: {origin.message}" if origin.message else "",
+        loss=bound.loss,
+        facts={
+            "steps": asked.steps.copy(),
+            "start_norm": np.abs(origin.params).sum() * every,
+            "start_risk": origin.value * every,
+            "start_gap": origin.gap * every,
+            **bound.facts(objective),
+        },
+    )
+
+
+def _start(problem: Problem, bound: BoundRisk, start: str, radius: float | None) -> BallMinimum:
+    """w*, which is not zero, and its certificate."""
+    if start == "truth":
+        if problem.truth is None:
+            raise ConfigError("the data tell no true coefficients.", remedy="Use start: l1_ball.")
+        params = problem.truth[:, 0].astype(np.float64)
+        found = BallMinimum(params, bound.value(params), np.inf, True)
+    else:
+        found = bound.minimise_over_ball(radius_of(problem, radius))
+    norm = float(np.abs(found.params).sum())
+    if norm == 0.0:
+        raise DataError(
+            "the coefficients to sparsify are all zero.",
+            remedy="Use data that some feature helps to predict.",
+        )
+    if start == "truth" and not bound.kinked:
+        gap = duality_gap(found.params, bound.loss.gradient(found.params), norm)
+        return replace(found, gap=gap)
+    return found
+
+
+def _sparsified(
+    bound: BoundRisk,
+    origin: np.ndarray,
+    steps: np.ndarray,
+    repeats: int,
+    rng: np.random.Generator | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates (m, d) and their risks (m,), of several sequences the best at each point."""
+    rng = np.random.default_rng(0) if rng is None else rng
+    support = np.flatnonzero(origin)
+    sizes, signs = np.abs(origin[support]), np.sign(origin[support])
+    norm = float(sizes.sum())
+    coef, objective = np.zeros((len(steps), len(origin))), np.full(len(steps), np.inf)
+    # Each sequence has a stream of its own, so that more repeats leave the first as they are.
+    for seed in rng.integers(0, 2**63, size=repeats):
+        draws = Draws(sizes, np.random.default_rng(int(seed)))
+        for place in np.argsort(steps, kind="stable"):
+            trial = np.zeros(len(origin))
+            count = int(steps[place])
+            if count:
+                trial[support] = norm * signs * (draws.counts(count) / count)
+            value = bound.value(trial)
+            if value < objective[place]:
+                coef[place], objective[place] = trial, value
+    return coef, objective
