@@ -15,6 +15,8 @@ from greedyexp.losses.squared_fit import SquaredFit
 
 # A sum that is a smaller part of its terms is their rounding.
 SUM_ROUNDING = 8 * np.finfo(float).eps
+# A singular value that is a smaller part of the largest is the rounding of the decomposition.
+RANK = 1e-13
 
 
 class SquaredLoss(Loss):
@@ -111,7 +113,9 @@ class SquaredLoss(Loss):
         if len(support) > self.n_samples - self.n_dense:
             return self.ridge
         values = np.linalg.svd(self._data.columns(support), compute_uv=False)
-        return float(values[-1] ** 2 / self.n_samples + self.ridge)
+        # A singular value of dependent columns is rounding, which no bound can rest on.
+        least = values[-1] if values[-1] > RANK * values[0] else 0.0
+        return float(least**2 / self.n_samples + self.ridge)
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Steps -g_j / h_j and gains g_j^2 / (2 h_j), both (p,); zero for a zero column."""
