@@ -254,7 +254,7 @@ def tradeoff(
     within = kept_within(runner, found, epsilons, steps)
     rows = step_rows(seen, looked.marks) + bound_rows(seen, looked.marks, found)
     rows += accuracy_rows(found, epsilons, looked.reached(found, epsilons), within)
-    rows += reference_rows([one.reference for one in known])
+    rows += reference_rows([one.reference for one in known], original)
     if features == "scale":
         rows = [{**row, "feature_scale": factor} for row in rows]
     certain = None if looked.certified is None else looked.marks

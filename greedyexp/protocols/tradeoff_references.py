@@ -10,6 +10,7 @@ import numpy as np
 from greedyexp.algorithms.risk_settings import radius_of
 from greedyexp.errors import DataError
 from greedyexp.losses.l1_ball import minimise_over_ball
+from greedyexp.losses.l1_ball_kinks import minimise_kinks
 from greedyexp.losses.loss import Loss
 from greedyexp.problem import Problem
 from greedyexp.theory.promise import Reference
@@ -49,8 +50,7 @@ def compared(
     loss : Loss
         What the algorithm minimised.
     params : dict
-        Of the algorithm: ``loss`` is what it calls that loss, and ``radius``, if it has one, that
-        of the ball where none is given here.
+        Of the algorithm: its ``radius``, if it has one, is that of the ball where none is given.
     radius : float, optional
         The l1 norm allowed; that of the truth where neither is given.
     original : bool
@@ -65,7 +65,7 @@ def compared(
     for name in names:
         if name == "l1_ball":
             known = params.get("radius") if radius is None else radius
-            found.append(_ball(problem, loss, params, radius_of(problem, known), original))
+            found.append(_ball(loss, radius_of(problem, known), original))
         elif name == "truth":
             found.append(_at(name, loss, _truth(problem, name)))
         else:
@@ -92,14 +92,8 @@ def _at(
     return Compared(known, trouble)
 
 
-def _ball(problem: Problem, loss: Loss, params: dict, radius: float, original: bool) -> Compared:
-    if original:
-        from greedyexp.losses.l1_ball import minimise_unsmoothed_over_ball
-
-        X, y = problem.X[0], problem.y[0]
-        best = minimise_unsmoothed_over_ball(params["loss"], X, y, radius, ridge=loss.ridge)
-    else:
-        best = minimise_over_ball(loss, radius)
+def _ball(loss: Loss, radius: float, original: bool) -> Compared:
+    best = minimise_kinks(loss, radius) if original else minimise_over_ball(loss, radius)
     told = f": {best.message}" if best.message else ""
     trouble = "" if best.converged else f"the minimiser over the l1 ball has no proof{told}"
     return _at("l1_ball", loss, best.params, gap=best.gap, trouble=trouble)

@@ -32,15 +32,15 @@ def step_rows(seen: Seen, at: Sequence[int]) -> list[dict]:
     ]
 
 
-def reference_rows(references: Sequence[Reference]) -> list[dict]:
-    """What each reference is."""
+def reference_rows(references: Sequence[Reference], original: bool) -> list[dict]:
+    """What each reference is, and its risk, of the loss before it was smoothed where asked."""
     return [
         {
             "record": "reference",
             "reference": one.name,
             "reference_features": one.n_features,
             "reference_l1_norm": one.l1_norm,
-            "reference_risk": one.value,
+            "reference_risk": one.original if original else one.value,
             "reference_gap": one.gap,
         }
         for one in references
