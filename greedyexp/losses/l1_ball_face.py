@@ -9,9 +9,9 @@ from scipy import linalg
 
 from greedyexp.losses.loss import Loss
 
-# Steps of differences of gradients: as part of the largest coefficient, and, where derivatives
-# bend, in units in which they do so over one.
-DIFFERENCE = 1e-5
+# Steps of differences of gradients: where these are straight lines, as part of the largest
+# coefficient; where they bend, to either side, in units in which they do so over one.
+STRAIGHT, BENT = 1e-5, 1e-3
 ROUNDS = 400
 # Rounds in which the gap must halve, unless coefficients leave.
 PATIENCE = 8
@@ -170,13 +170,16 @@ class _Face:
             column = self.moments.column(index)
             column[index] += self.loss.ridge
             return column
-        length = DIFFERENCE * (float(np.abs(w).max()) or self.radius)
+        ahead, behind = w.copy(), w.copy()
         if self.curved:
-            bend = max(1.0, self.loss.beta) * (self.loss.largest_feature or 1.0)
-            length = min(length, DIFFERENCE / bend)
-        ahead = w.copy()
+            length = BENT / (max(1.0, self.loss.beta) * (self.loss.largest_feature or 1.0))
+            behind[index] -= length
+            below = self.loss.gradient(behind)
+        else:
+            length = STRAIGHT * (float(np.abs(w).max()) or self.radius)
+            below = gradient
         ahead[index] += length
-        return (self.loss.gradient(ahead) - gradient) / (ahead[index] - w[index])
+        return (self.loss.gradient(ahead) - below) / (ahead[index] - behind[index])
 
 
 def _on_plane(hessian, slope, signs, missing: float) -> tuple[np.ndarray, float]:
