@@ -129,7 +129,7 @@ def test_theorems_are_asked_with_the_run_its_reference_and_the_budget():
 
     def theorems(path, reference, **params):
         seen.append((len(path), reference.name, reference.value, reference.n_features, params))
-        return [promise("A"), promise("B")]
+        return [promise("A"), replace(promise("B"), constants={"beta": 3.0})]
 
     part = part_of(theorems=theorems)
     params = {"steps": 2, "other": 7}
@@ -146,6 +146,8 @@ def test_theorems_are_asked_with_the_run_its_reference_and_the_budget():
     assert seen[0][2] == pytest.approx(0.0, abs=1e-15)
     # The nearest point of a ball so small has one coefficient: R = (0.25^2 + 0.25^2) / 2.
     assert seen[1][2:4] == (pytest.approx(0.0625), 1)
+    constants = rows_of(found, "theorem", theorem="B", reference="truth")
+    assert [(row["smoothness"], row["strong_convexity"]) for row in constants] == [(3.0, None)]
     kept = follow(part=part, params=params, steps=9, points=2, theorems=["B", "C"])
     assert {row["theorem"] for row in rows_of(kept, "bound")} == {"B"}
     assert {row["theorem"] for row in rows_of(found, "bound")} == {"A", "B"}
@@ -364,7 +366,7 @@ def test_columns_say_which_rows_they_belong_to():
         "references": ["truth"], "theorems": None, "features": "refuse",
     }  # fmt: skip
     told = {one.name: one for one in columns((), **asked)}
-    assert told["record"].values == ("step", "bound", "epsilon", "reference")
+    assert told["record"].values == ("step", "bound", "epsilon", "theorem", "reference")
     assert told["step"].values == (0, 1, 100)
     assert told["epsilon"].values == (0.1, 0.01)
     keys = {name for name, one in told.items() if one.kind == "key"}

@@ -13,7 +13,13 @@ from greedyexp.frames.entries import entry_of
 from greedyexp.frames.sizes import with_sizes
 
 # What is in rows of one kind alone, and which.
-_RECORD_OF = {"class_error": "class", "class_share": "class", "used": "feature"}
+_RECORD_OF = {
+    "class_error": "class",
+    "class_share": "class",
+    "used": "feature",
+    "excess": "bound",
+    "features_needed": "epsilon",
+}
 # What must be asked of the protocol for its table to have rows of a kind.
 _ASKED = {
     "epsilon": "Give protocol trajectory, tradeoff or tightness accuracies to reach.",
@@ -25,6 +31,7 @@ _ASKED = {
     "feature": "Give protocol selection sizes in chosen_at.",
     "step": "Let protocol tradeoff record steps by points or dense.",
     "bound": "Let protocol tradeoff record steps by points or dense.",
+    "theorem": "Use protocol tradeoff.",
     "reference": "Use protocol tradeoff.",
 }
 
@@ -45,7 +52,7 @@ def records(frame: pd.DataFrame, kind: str, columns: Sequence[str]) -> pd.DataFr
     ----------
     kind : str
         Value of the column ``record``: ``epsilon``, ``iteration``, ``coordinate``, ``rate``,
-        ``size``, ``class``, ``feature``, ``step``, ``bound`` or ``reference``.
+        ``size``, ``class``, ``feature``, ``step``, ``bound``, ``theorem`` or ``reference``.
     columns : sequence of str
         What the rows must tell: each has a value in every row.
 

@@ -23,6 +23,7 @@ from greedyexp.protocols.tradeoff_rows import (
     bound_rows,
     reference_rows,
     step_rows,
+    theorem_rows,
 )
 from greedyexp.protocols.tradeoff_run import Runner
 from greedyexp.protocols.unit_box import in_unit_box
@@ -101,8 +102,8 @@ def columns(
     ):
         if len(set(given)) < len(given):
             raise ValueError(f"a value stands twice in {name}.")
-    asked = {"step": recorded, "bound": recorded, "epsilon": epsilons, "reference": True}
-    records = tuple(name for name, given in asked.items() if given)
+    asked = {"step": recorded, "bound": recorded, "epsilon": epsilons}
+    records = (*(name for name, given in asked.items() if given), "theorem", "reference")
     listed = {
         "step": tuple(marks(steps, points, dense).tolist()),
         "reference": tuple(references),
@@ -128,8 +129,8 @@ def columns(
 
 # Kind of each column and the records that have it, in the order of the table.
 _COLUMNS = {
-    "theorem": ("key", ("bound", "epsilon")),
-    "reference": ("key", ("bound", "epsilon", "reference")),
+    "theorem": ("key", ("bound", "epsilon", "theorem")),
+    "reference": ("key", ("bound", "epsilon", "theorem", "reference")),
     "step": ("key", ("step", "bound")),
     "epsilon": ("key", ("epsilon",)),
     "features": ("number", ("step",)),
@@ -144,6 +145,8 @@ _COLUMNS = {
     "steps_bound": ("number", ("epsilon",)),
     "log_steps_bound": ("number", ("epsilon",)),
     "within": ("success", ("epsilon",)),
+    "smoothness": ("number", ("theorem",)),
+    "strong_convexity": ("number", ("theorem",)),
     "reference_features": ("number", ("bound", "reference")),
     "reference_l1_norm": ("number", ("reference",)),
     "reference_risk": ("number", ("reference",)),
@@ -216,6 +219,8 @@ def tradeoff(
       ``fine``, then ``resolution`` for each factor of ten. ``within`` is 1 when the excess after
       ``steps_bound`` steps is at most epsilon and 0 when it is not; it is empty when these are
       beyond the budget. For it the algorithm runs again, with the same stream of random numbers.
+    - ``theorem``: ``smoothness`` and ``strong_convexity`` of the risk, the constants that a theorem
+      is computed from; empty for one without. The latter is that over the supports met in the run.
     - ``reference``: ``reference_features``, ``reference_l1_norm``, ``reference_risk`` and
       ``reference_gap``, the certificate of the minimiser over the ball.
 
@@ -254,6 +259,7 @@ def tradeoff(
     within = kept_within(runner, found, epsilons, steps)
     rows = step_rows(seen, looked.marks) + bound_rows(seen, looked.marks, found)
     rows += accuracy_rows(found, epsilons, looked.reached(found, epsilons), within)
+    rows += theorem_rows(found)
     rows += reference_rows([one.reference for one in known], original)
     if features == "scale":
         rows = [{**row, "feature_scale": factor} for row in rows]

@@ -47,6 +47,22 @@ def reference_rows(references: Sequence[Reference], original: bool) -> list[dict
     ]
 
 
+def theorem_rows(pairs: Sequence[Pair]) -> list[dict]:
+    """The constants of the risk that each theorem is computed from."""
+    rows = []
+    for pair in pairs:
+        constants = {} if pair.promise is None else pair.promise.constants
+        rows.append(
+            {
+                "record": "theorem",
+                **pair.keys,
+                "smoothness": constants.get("beta"),
+                "strong_convexity": constants.get("lam"),
+            }
+        )
+    return rows
+
+
 def bound_rows(seen: Seen, at: Sequence[int], pairs: Sequence[Pair]) -> list[dict]:
     """The excess of the estimates at these places over each reference, and its bounds."""
     rows = []
