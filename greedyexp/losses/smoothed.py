@@ -56,6 +56,7 @@ class SmoothedLoss(Loss):
         self.beta = float(beta)
         self._signs, self.offsets = signs, offsets
         self.scale = self._scale()
+        self._start = self.value(np.zeros(self.size))
 
     @cached_property
     def largest_feature(self) -> float:
@@ -143,8 +144,9 @@ class SmoothedLoss(Loss):
 
     def tolerance(self, sizes: np.ndarray) -> np.ndarray:
         """How large a derivative may remain, given mean |values| of the columns."""
-        finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), SLOPE_ROUNDING * sizes)
-        return finest + TINY
+        # At a minimiser the part of the data is at most the first, that of the ridge the second.
+        own = sizes + np.sqrt(2.0 * self.ridge * self._start)
+        return np.maximum(TOLERANCE * np.minimum(own, self.scale), SLOPE_ROUNDING * sizes) + TINY
 
     def _predicted(self, params: np.ndarray) -> np.ndarray:
         return self._signs * self.columns.sum_of(params)

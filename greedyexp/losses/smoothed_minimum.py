@@ -13,15 +13,17 @@ from greedyexp.losses.loss import Restricted
 if TYPE_CHECKING:
     from greedyexp.losses.smoothed import SmoothedLoss
 
-# Steps from where the search starts, and then of each of the smoother losses and of the loss itself.
+# Steps from where the search starts, then of each of the smoother losses, then of the loss itself.
 FIRST_STEPS = 30
 MOST_STEPS = 100
 LAST_STEPS = 500
 # What beta is multiplied by from one of them to the next.
 SHARPER = 5.0
-# Of a Hessian whose columns have unit curvature where all samples are bent: an eigenvalue below this
-# part of the largest is zero.
-SPAN = 1e-12
+# An eigenvalue below this part of the largest is zero, in units in which a column has curvature one
+# when all samples are bent.
+SPAN = 1e-26
+# From this part on eigenvalues of a product are as good as singular values of its factors.
+SQUARED = 1e-8
 # A margin is known to this part of the sizes of its terms.
 MARGIN_ROUNDING = 8 * np.finfo(float).eps
 
@@ -36,7 +38,8 @@ class Search:
     Parameters
     ----------
     loss : SmoothedLoss
-    support : array (k,) of int
+    rows : array (k, n)
+        The columns, none of them zero.
     coef : array (k,)
         Where to start.
 
@@ -46,19 +49,18 @@ class Search:
     converged : bool
     """
 
-    def __init__(self, loss: SmoothedLoss, support: np.ndarray, coef: np.ndarray):
+    def __init__(self, loss: SmoothedLoss, rows: np.ndarray, coef: np.ndarray):
         self.loss = loss
         self.coef = coef
-        self._rows = loss.rows(support)
-        self._tolerance = loss.tolerance(np.abs(self._rows).mean(axis=1))
-        powers = np.einsum("kn,kn->k", self._rows, self._rows) / loss.n_samples
-        self._powers = powers
+        self._rows = rows
+        self._powers = np.einsum("kn,kn->k", rows, rows) / loss.n_samples
+        self._tolerance = loss.tolerance(np.abs(rows).mean(axis=1))
         self.converged = self._steps(loss.beta, FIRST_STEPS)
         if not self.converged:
             self._go_through_smoother_losses()
 
     def _go_through_smoother_losses(self) -> None:
-        beta = min(self.loss.beta, 1.0 / np.abs(self._arguments()).mean())
+        beta = 1.0 / max(np.abs(self._arguments()).mean(), 1.0 / self.loss.beta)
         while beta < self.loss.beta:
             self._steps(beta, MOST_STEPS)
             beta *= SHARPER
@@ -69,16 +71,15 @@ class Search:
 
     def _steps(self, beta: float, most: int) -> bool:
         """Newton steps until the gradient is within its tolerance; whether it is."""
-        for self.count in range(most):
+        for _ in range(most):
             u = self._arguments()
             raw = beta * u
             slopes = np.clip(raw, self.loss.low, 1.0)
             gradient = self._rows @ slopes / self.loss.n_samples + self.loss.ridge * self.coef
-            excess = np.abs(gradient) > self._tolerance
-            if not excess.any():
+            if (np.abs(gradient) <= self._tolerance).all():
                 return True
             bent = (self.loss.low < raw) & (raw < 1.0)
-            if not (np.abs(gradient) > self._tolerance + self._rounding(beta, bent)).any():
+            if (np.abs(gradient) <= self._tolerance + self._rounding(beta, bent)).all():
                 return True
             if not self._move(u, beta, self._direction(gradient, beta, bent)):
                 return False
@@ -91,13 +92,11 @@ class Search:
         return MARGIN_ROUNDING * beta * (sizes @ terms) / self.loss.n_samples
 
     def _direction(self, gradient: np.ndarray, beta: float, bent: np.ndarray) -> np.ndarray:
+        """Newton's step, or the part of the gradient along which the loss is linear, downwards."""
         ridge = self.loss.ridge
         units = np.sqrt(beta * self._powers + ridge)
-        units[units == 0.0] = 1.0
         bending = self._rows[:, bent] * np.sqrt(beta / self.loss.n_samples) / units[:, None]
-        hessian = bending @ bending.T
-        hessian[np.diag_indices(len(hessian))] += ridge / units**2
-        values, vectors = np.linalg.eigh(hessian)
+        values, vectors = _modes(bending, np.sqrt(ridge) / units)
         flat = values <= SPAN * values.max()
         parts = vectors.T @ (gradient / units)
         lost = vectors[:, flat] @ parts[flat]
@@ -124,13 +123,34 @@ class Search:
         return step != 0.0
 
 
+def _modes(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (k,) and vectors (k, k) of ``bending`` times its transpose plus edges squared.
+
+    Small ones are taken from the singular values of the factors, which have twice the digits.
+    """
+    matrix = bending @ bending.T
+    matrix[np.diag_indices(len(matrix))] += edges**2
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] > SQUARED * values[-1]:
+        return values, vectors
+    factor = np.vstack([bending.T, np.diag(edges)])
+    triangle = np.linalg.qr(factor, mode="r")
+    _, roots, vectors = np.linalg.svd(triangle)
+    return roots**2, vectors.T
+
+
 def minimum(loss: SmoothedLoss, support: Sequence[int], start: np.ndarray | None) -> Restricted:
     """A minimiser over the coefficients of a support, from where one starts."""
     places = np.asarray(support, dtype=np.int64)
-    coef = np.zeros(len(places)) if start is None else start[places].astype(np.float64)
-    search = Search(loss, places, coef)
     params = np.zeros(loss.size)
-    params[places] = search.coef
+    if start is not None:
+        params[places] = start[places]
+    rows = loss.rows(places)
+    used = rows.any(axis=1)
+    if loss.ridge > 0.0:
+        params[places[~used]] = 0.0
+    search = Search(loss, rows[used], params[places[used]])
+    params[places[used]] = search.coef
     message = ""
     if not search.converged:
         message = "the gradient over the support could not be made as small as it should be."
