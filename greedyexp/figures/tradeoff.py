@@ -13,7 +13,7 @@ from pydantic import Field
 
 from greedyexp.figures.axes import iteration_axis, log_ticks, number_texts
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.options import Panel, Row, apart, named_columns
+from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import DASHES, assign
 from greedyexp.frames import notes
@@ -34,11 +34,21 @@ _WORDS = {
 }
 
 
+def _apart(*, panel, row, **_) -> list[str]:
+    """The column along the horizontal axis is a result, which tells nothing apart."""
+    return apart(panel=panel, row=row)
+
+
+def _columns(*, panel, row, x, measured, **_) -> list[str]:
+    told = ["theorem", "reference", "step", "features", "excess", "excess_bound"]
+    return list(dict.fromkeys([*apart(panel=panel, row=row), "record", *told, *measured]))
+
+
 @figure(
     "tradeoff",
     title="Accuracy against sparsity",
-    columns=named_columns("record", "step", "excess", "excess_bound"),
-    apart=apart,
+    columns=_columns,
+    apart=_apart,
 )
 def tradeoff(
     frame: pd.DataFrame,

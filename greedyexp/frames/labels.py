@@ -16,7 +16,7 @@ LETTERS = {
     "aspect_ratio": "p/n",
 }
 # Columns whose values speak for themselves.
-_NAMES = ("data",)
+_NAMES = ("data", "theorem")
 
 _AXES = {
     "theta": r"control parameter $\theta = n\,/\,(s\,\log(p-(2-\kappa)s))$",

@@ -1,0 +1,109 @@
+"""A vertical axis of steps or features: what was counted, what was not reached, what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import NullLocator
+
+from greedyexp.figures.axes import log_ticks, number_texts
+
+# Bounds are shown above what is measured by at most this factor.
+_ABOVE = 1e3
+# Parts of the height: of a line of marks, of a line of text, and of the gap below either.
+_MARKS, _TEXT, _GAP = 0.045, 0.06, 0.015
+
+
+class CountsAxis:
+    """A logarithmic axis; above it a strip for accuracies not reached, and room for words.
+
+    Parameters
+    ----------
+    measured : DataFrame
+        ``algorithm``, ``median``, ``low`` and ``high``, infinite where not reached, ``reached`` and
+        ``replicates``.
+    bounds : array_like
+        Other numbers to show, as far as they do not squeeze what is measured.
+    texts : int >= 0
+        Lines of text at most in a panel.
+    """
+
+    def __init__(self, measured: pd.DataFrame, bounds, texts: int = 0):
+        lost = measured[measured["reached"] < measured["replicates"]]
+        self.lines = sorted(lost["algorithm"].unique())
+        self.kinds = sorted(set(lost["reached"] > 0))
+        seen = _known(measured[["low", "median", "high"]].to_numpy())
+        bounds = _known(bounds)
+        most = max(seen.max(initial=1.0), 1.0) if len(seen) else bounds.max(initial=10.0)
+        self.most = max(min(bounds.max(initial=most), _ABOVE * most), most, 10.0) * 1.3
+        least = min(seen.min(initial=most), bounds.min(initial=most))
+        self.least = max(least, 1.0) / 1.3
+        self.has_zero = bool((seen == 0.0).any())
+        marks = len(self.lines) * _MARKS + _GAP if self.lines else 0.0
+        words = texts * _TEXT + _GAP if texts else 0.0
+        self._edge, self._words = 1.0 - marks - words, 1.0 - words
+
+    def heights(self, values: pd.Series) -> pd.Series:
+        """Where numbers stand: 0 at the lower edge, and none that is not reached."""
+        return values.where(np.isfinite(values)).clip(lower=self.least)
+
+    def apply(self, axis: plt.Axes) -> None:
+        """Scale, ticks, limits and the strip."""
+        axis.set_yscale("log")
+        ticks = log_ticks(self.least, self.most)
+        axis.set_yticks(ticks, number_texts(ticks))
+        axis.yaxis.set_minor_locator(NullLocator())
+        axis.set_ylim(self.least, self.least * (self.most / self.least) ** (1.0 / self._edge))
+        if self.lines:
+            at = {"transform": axis.transAxes, "linewidth": 0}
+            size = self._words - self._edge
+            axis.add_patch(Rectangle((0, self._edge), 1, size, color="0.955", zorder=0.5, **at))
+        for line in (*axis.lines, *axis.collections):
+            if line.get_gid() != "unreached":
+                line.set_clip_path(Rectangle((0, 0), 1, self._edge, transform=axis.transAxes))
+
+    def mark_unreached(self, axis: plt.Axes, points: pd.DataFrame, look: Mapping) -> None:
+        """The marks of one algorithm: open where no replicate reached the accuracy.
+
+        Parameters
+        ----------
+        points : DataFrame
+            Rows of ``measured`` of one algorithm in one panel, with their ``epsilon``.
+        """
+        lost = points[points["reached"] < points["replicates"]]
+        for (label, part), cells in lost.groupby([lost["algorithm"], lost["reached"] > 0]):
+            height = self._edge + _GAP / 2 + _MARKS * (self.lines.index(label) + 0.5)
+            axis.plot(
+                cells["epsilon"],
+                [height] * len(cells),
+                transform=axis.get_xaxis_transform(),
+                **_mark(part, look["color"]),
+                gid="unreached",
+            )
+
+    def write(self, axis: plt.Axes, texts: list[tuple[str, str]]) -> None:
+        """Texts with their colours, one below the other at the top of a panel."""
+        for place, (text, colour) in enumerate(texts):
+            height = 1.0 - _GAP / 2 - place * _TEXT
+            look = {"va": "top", "fontsize": 7, "color": colour, "gid": "said"}
+            axis.text(0.02, height, text, transform=axis.transAxes, **look)
+
+    def handles(self) -> list[Line2D]:
+        """The legend's entries for the marks."""
+        words = {False: "reached by no replicate", True: "not reached by some"}
+        return [Line2D([], [], **_mark(part, "0.3"), label=words[part]) for part in self.kinds]
+
+
+def _mark(part: bool, colour) -> dict:
+    face = {"markerfacecolor": colour if part else "white", "markeredgecolor": colour}
+    return {"linestyle": "none", "marker": "^", "markersize": 4, "color": colour, **face}
+
+
+def _known(values) -> np.ndarray:
+    values = np.asarray(values, dtype=float).ravel()
+    return values[np.isfinite(values)]

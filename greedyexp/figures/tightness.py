@@ -1,0 +1,124 @@
+"""Features that an accuracy takes where every predictor takes many, beside what is known of it."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from greedyexp.figures.axes import LogAxis
+from greedyexp.figures.counts_axis import CountsAxis
+from greedyexp.figures.looks import Looks
+from greedyexp.figures.options import Panel, Row, apart, named_columns
+from greedyexp.figures.panels import Panels, inside, laid_out
+from greedyexp.frames import notes
+from greedyexp.frames.context import Context
+from greedyexp.frames.records import replicates, told_apart
+from greedyexp.frames.spread import spread_text
+from greedyexp.frames.theorems import chosen_text
+from greedyexp.frames.tightness import KNOWN, known, needed, tight_rows
+from greedyexp.frames.where import Where, rows_where
+from greedyexp.registry import figure
+
+# Look and words of what no algorithm has to be run for.
+_KNOWN = {
+    "l1_upper": ({"linestyle": (0, (6, 1.5, 1, 1.5))}, "enough for selection, Theorem 3"),
+    "exact": ({"linestyle": "-"}, "least that any predictor can have"),
+    "lower_bound": ({"linestyle": (0, (5, 2))}, "needed by any, as proved"),
+    "lower_bound_printed": ({"linestyle": (0, (1, 1.5))}, "needed by any, as printed"),
+}
+_LINE = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
+_SHADE = {"color": "0.88", "linewidth": 0}
+
+
+@figure(
+    "tightness",
+    title="Features that an accuracy needs",
+    columns=named_columns("record", "error", "epsilon", "needed", *KNOWN),
+    apart=apart,
+)
+def tightness(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    panel: Panel = "truth_l1_norm",
+    row: Row = "error",
+    where: Where = {},  # noqa: B006
+) -> Figure:
+    """Features until the mean error is at most epsilon, against epsilon, both logarithmic.
+
+    Coloured lines are medians over replicates with bands, one for each algorithm. Dark ones need no
+    run: the features of the best predictor of all, below which the panel is shaded, as nothing can
+    be there; those that Theorems 6 and 7 say are needed, as their proofs give them and as they are
+    printed where that differs; and those that Theorem 3 says are enough for fully corrective
+    selection. An accuracy that some replicate did not reach within the budget has a triangle in the
+    strip at the top, open where none did. Replicates that failed are left out and counted below.
+    """
+    frame = rows_where(frame, where)
+    frame, keys = told_apart(frame, context, row, panel, "algorithm")
+    rows = tight_rows(frame, keys)
+    looks = Looks(rows, ["algorithm"])
+    table = needed(rows, keys)
+    shared = known(rows, [key for key in keys if key != "algorithm"])
+    if shared["lower_bound_printed"].equals(shared["lower_bound"]):
+        shared = shared.drop(columns="lower_bound_printed")
+    lines = [name for name in _KNOWN if name in shared and shared[name].notna().any()]
+    along = LogAxis("epsilon", rows["epsilon"])
+    heights = CountsAxis(table, shared[lines])
+    panels = Panels(laid_out(rows, context, row=row, panel=panel), width=3.6, height=2.9)
+    for axis, values in panels:
+        _draw_known(axis, inside(shared, values), lines, heights)
+        for label in sorted(inside(rows, values)["algorithm"].unique()):
+            own = inside(table, values | {"algorithm": label})
+            _draw_needed(axis, own, looks.of(label), heights)
+        along.apply(axis)
+        axis.invert_xaxis()
+        heights.apply(axis)
+        panels.title(axis, values, context)
+    panels.label(r"mean error $\varepsilon$", "features to reach the error")
+    panels.legend([*looks.handles(context), *_handles(lines), *heights.handles()])
+    lost = 1 - table["reached"].sum() / table["replicates"].sum()
+    panels.note(
+        [
+            chosen_text(where),
+            f"{notes.origin(context)}: {spread_text(table)}.",
+            f"{notes.failures_text(replicates(frame), 'left out')},"
+            f" error not reached: {lost:.2%} of all pairs of replicate and error.",
+            notes.pooled_text(rows, [*keys, "error", "epsilon"]),
+        ]
+    )
+    return panels.figure
+
+
+def _draw_known(axis, points: pd.DataFrame, lines: list[str], heights: CountsAxis) -> None:
+    for name in lines:
+        drawn = heights.heights(points[name])
+        axis.plot(points["epsilon"], drawn, **_LINE, **_KNOWN[name][0], gid=name)
+    if "exact" in lines:
+        below = heights.heights(points["exact"])
+        axis.fill_between(points["epsilon"], heights.least, below, **_SHADE, zorder=0.4)
+
+
+def _draw_needed(axis, points: pd.DataFrame, look: dict, heights: CountsAxis) -> None:
+    reached = points["median"].notna()
+    low, median, high = (heights.heights(points[name]) for name in ("low", "median", "high"))
+    axis.fill_between(
+        points["epsilon"][reached],
+        low[reached],
+        high.fillna(heights.most)[reached],
+        color=look["color"],
+        alpha=0.15,
+        linewidth=0,
+    )
+    axis.plot(points["epsilon"], median, **look, gid="needed")
+    heights.mark_unreached(axis, points, look)
+
+
+def _handles(lines: list[str]) -> list:
+    found: list = [
+        Line2D([], [], **_LINE, **_KNOWN[name][0], label=_KNOWN[name][1]) for name in lines
+    ]
+    if "exact" in lines:
+        found.append(Patch(**_SHADE, label="impossible"))
+    return found

@@ -1,0 +1,80 @@
+"""What figures and tables call theorems, and rows in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from greedyexp.errors import ConfigError
+from greedyexp.frames.where import where_text
+from greedyexp.protocols.tradeoff_promises import NONE
+
+# By the names that promises have, in the order in which they are shown.
+WORDS = {
+    "T1": "Theorem 1",
+    "T1-lipschitz": "Theorem 1, Lipschitz (as proved)",
+    "T1-lipschitz-printed": "Theorem 1, Lipschitz (as printed)",
+    "C1": "Corollary 1",
+    "C1-lipschitz": "Corollary 1, Lipschitz",
+    "C1-greedy": "Corollary 1 (greedy)",
+    "T2": "Theorem 2",
+    "T2-termination": "Theorem 2, until it ends",
+    "C2": "Corollary 2 (as proved)",
+    "C2-printed": "Corollary 2 (as printed)",
+    "S08-T1": "Theorem 1 (2008)",
+    "S08-T2": "Theorem 2 (2008)",
+    "T3": "Theorem 3",
+    "T4": "Theorem 4",
+    "T5": "Theorem 5",
+    "T5-proven": "Theorem 5 (as proved)",
+}
+# Those that are about the mean over runs, and about half of them.
+_AT_RANDOM = ("T1", "T1-lipschitz", "T1-lipschitz-printed", "C1", "C1-lipschitz")
+
+
+def words(theorem: str) -> str:
+    """What a theorem is called; its name when nothing else is known."""
+    return WORDS.get(theorem, theorem)
+
+
+def at_random(theorem: str) -> bool:
+    """Whether it is about the mean over runs, and the steps of half of them, not of each."""
+    return theorem in _AT_RANDOM
+
+
+def with_promise(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of which a theorem promises something, in the order of ``WORDS``."""
+    places = {name: place for place, name in enumerate(WORDS)}
+    kept = rows[rows["theorem"] != NONE]
+    order = kept["theorem"].map(lambda name: places.get(name, len(places)))
+    return kept.loc[order.sort_values(kind="stable").index]
+
+
+def one_reference(rows: pd.DataFrame, keys: list[str]) -> None:
+    """Refuse rows of which a line or a panel has several references, that differ in what is reached.
+
+    Parameters
+    ----------
+    keys : list of str
+        What lines and panels are told apart by.
+
+    Raises
+    ------
+    ConfigError
+        With the references.
+    """
+    if "reference" in keys or (rows.groupby(keys)["reference"].nunique() <= 1).all():
+        return
+    names = list(rows["reference"].unique())
+    raise ConfigError(
+        f"lines would mix the references {', '.join(names)}.",
+        remedy=f"Choose one, such as `where: {{reference: {names[0]}}}`, or name reference as row"
+        " or panel.",
+    )
+
+
+def chosen_text(where: Mapping) -> str:
+    """The rows chosen, in words, but for the theorems: panels and legends tell these."""
+    told = where_text({name: value for name, value in where.items() if name != "theorem"})
+    return f"{told}." if told else ""
