@@ -15,6 +15,7 @@ from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problem import Problem
 
@@ -297,6 +298,4 @@ def _population(kind: Kind, problem: Problem, ridge: float) -> Loss:
             "the moments of the distribution are not known.",
             remedy="Take the mean over the rows, or data that state their moments.",
         )
-    from greedyexp.losses.population import PopulationSquaredLoss
-
     return PopulationSquaredLoss(problem.moments, ridge=ridge)
