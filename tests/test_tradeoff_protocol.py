@@ -185,21 +185,21 @@ def test_an_algorithm_with_a_certificate_is_run_for_each_accuracy():
 
     part = part_of(certified, lambda path, reference, **_: [promise(factor=4 * POWER)])
     params = {"steps": 1, "epsilon": 0.0}
-    epsilons = [1e-2, 1e-30]
+    epsilons = [5e-2, 1e-2, 1e-30]
     found = follow(
         part=part, params=params, steps=20, points=0, dense=2, epsilons=epsilons,
         references=["truth"],
     )  # fmt: skip
     first, again = asked
-    assert first["steps"].tolist() == [0, 1, 2, 20, 20]
-    assert first["epsilon"].tolist() == [0.0, 0.0, 0.0, 1e-2, 1e-30]
-    near, far = rows_of(found, "epsilon")
+    assert first["steps"].tolist() == [0, 1, 2, 20, 20, 20]
+    assert first["epsilon"].tolist() == [0.0, 0.0, 0.0, *epsilons]
+    _, near, far = rows_of(found, "epsilon")
     ended = math.ceil(math.log(4 * POWER / 1e-2) / math.log(4.0))
     assert (near["steps"], near["features_needed"]) == (ended, 2)
     assert (far["steps"], far["features_needed"]) == (None, None)
-    # Steps of the bound, told the accuracy as well.
-    assert again["steps"].tolist() == [ended]
-    assert again["epsilon"].tolist() == [1e-2]
+    # Steps of the bound, told the accuracy as well, though two steps were recorded without it.
+    assert again["steps"].tolist() == [2, ended]
+    assert again["epsilon"].tolist() == [5e-2, 1e-2]
     assert near["within"] == 1
     assert [row["gap"] for row in rows_of(found, "step")] == pytest.approx(
         [4 * POWER, POWER, POWER / 4]
@@ -218,11 +218,16 @@ def test_a_random_algorithm_has_one_stream_in_both_of_its_runs():
         return halving(problem, grid=grid)
 
     part = part_of(random, lambda path, reference, **_: [promise(factor=POWER)])
+    asked = {"steps": 30, "points": 0, "epsilons": [1e-3], "references": ["truth"]}
     for seed in (3, 3, 4):
-        follow(part=part, seed=seed, steps=30, points=3, epsilons=[1e-3], references=["truth"])
+        found = follow(part=part, seed=seed, fine=0, resolution=1, **asked)
+        assert rows_of(found, "epsilon")[0]["within"] == 1
     assert len(drawn) == 6
     assert drawn[0] == drawn[1] == drawn[2] == np.random.default_rng(3).random()
     assert drawn[4] == drawn[5] != drawn[0]
+    # All steps were looked at: there is nothing to run again for.
+    assert rows_of(follow(part=part, **asked), "epsilon")[0]["within"] == 1
+    assert len(drawn) == 7
 
 
 def test_the_references_are_those_of_closed_forms():

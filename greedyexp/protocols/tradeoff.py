@@ -218,7 +218,8 @@ def tradeoff(
       is the first step looked at with an excess of at most epsilon: every step is looked at up to
       ``fine``, then ``resolution`` for each factor of ten. ``within`` is 1 when the excess after
       ``steps_bound`` steps is at most epsilon and 0 when it is not; it is empty when these are
-      beyond the budget. For it the algorithm runs again, with the same stream of random numbers.
+      beyond the budget. Where these steps were not looked at, the algorithm runs again, with the
+      same stream of random numbers.
     - ``theorem``: ``smoothness`` and ``strong_convexity`` of the risk, the constants that a theorem
       is computed from; empty for one without. The latter is that over the supports met in the run.
     - ``reference``: ``reference_features``, ``reference_l1_norm``, ``reference_risk`` and
@@ -256,7 +257,7 @@ def tradeoff(
     original = "risk" in seen.path.facts
     known = compared(references, problem, seen.path.loss, params, radius, original=original)
     found = pairs(runner, seen, [one.reference for one in known], theorems, epsilons)
-    within = kept_within(runner, found, epsilons, steps)
+    within = kept_within(runner, seen, found, epsilons)
     rows = step_rows(seen, looked.marks) + bound_rows(seen, looked.marks, found)
     rows += accuracy_rows(found, epsilons, looked.reached(found, epsilons), within)
     rows += theorem_rows(found)

@@ -102,9 +102,14 @@ def _empty(promise: Promise) -> str:
 
 
 def kept_within(
-    runner: Runner, found: Sequence[Pair], epsilons: Sequence[float], budget: int
+    runner: Runner, seen: Seen, found: Sequence[Pair], epsilons: Sequence[float]
 ) -> dict[tuple[int, int], bool]:
     """Whether the excess is at most epsilon after as many steps as a theorem gives.
+
+    Parameters
+    ----------
+    seen : Seen
+        The first run; an algorithm without a certificate is asked again only for other steps.
 
     Returns
     -------
@@ -112,15 +117,23 @@ def kept_within(
         By the place of the pair and that of the accuracy; without those whose number of steps is
         beyond the budget.
     """
-    places, steps = [], []
-    for i, pair in enumerate(found):
-        for j, bound in enumerate(pair.steps_bound(epsilons)):
-            if math.isfinite(bound) and math.ceil(bound) <= budget:
-                places.append((i, j))
-                steps.append(math.ceil(bound))
-    if not places:
-        return {}
-    seen = runner.after(np.array(steps), np.array([epsilons[j] for _, j in places]))
-    return {
-        (i, j): bool(found[i].excess(seen)[at] <= epsilons[j]) for at, (i, j) in enumerate(places)
+    budget = runner.params["steps"]
+    asked = [
+        (i, j, math.ceil(bound))
+        for i, pair in enumerate(found)
+        for j, bound in enumerate(pair.steps_bound(epsilons))
+        if math.isfinite(bound) and math.ceil(bound) <= budget
+    ]
+    known = {} if runner.certifies else {int(step): at for at, step in enumerate(seen.asked)}
+    kept = {
+        (i, j): bool(found[i].excess(seen)[known[step]] <= epsilons[j])
+        for i, j, step in asked
+        if step in known
     }
+    new = [(i, j, step) for i, j, step in asked if step not in known]
+    if new:
+        steps = np.array([step for _, _, step in new])
+        again = runner.after(steps, np.array([epsilons[j] for _, j, _ in new]))
+        for at, (i, j, _) in enumerate(new):
+            kept[i, j] = bool(found[i].excess(again)[at] <= epsilons[j])
+    return kept
