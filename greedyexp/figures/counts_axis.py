@@ -52,6 +52,30 @@ class CountsAxis:
         """Where numbers stand: 0 at the lower edge, and none that is not reached."""
         return values.where(np.isfinite(values)).clip(lower=self.least)
 
+    def draw(self, axis: plt.Axes, points: pd.DataFrame, look: Mapping) -> None:
+        """One line with its band, as far as accuracies are reached, and marks for the others.
+
+        Parameters
+        ----------
+        points : DataFrame
+            Rows of ``measured`` of one algorithm in one panel, with their ``epsilon``.
+        look : mapping
+            Keywords of the line.
+        """
+        shown = points[np.isfinite(points["median"])]
+        # A band goes on to the strip where some replicates did not reach the accuracy.
+        high = self.heights(shown["high"]).fillna(self.most)
+        axis.fill_between(
+            shown["epsilon"],
+            self.heights(shown["low"]),
+            high,
+            color=look["color"],
+            alpha=0.15,
+            linewidth=0,
+        )
+        axis.plot(shown["epsilon"], self.heights(shown["median"]), **look, gid="measured")
+        self._mark_unreached(axis, points, look["color"])
+
     def apply(self, axis: plt.Axes) -> None:
         """Scale, ticks, limits and the strip."""
         axis.set_yscale("log")
@@ -67,25 +91,6 @@ class CountsAxis:
             if line.get_gid() != "unreached":
                 line.set_clip_path(Rectangle((0, 0), 1, self._edge, transform=axis.transAxes))
 
-    def mark_unreached(self, axis: plt.Axes, points: pd.DataFrame, look: Mapping) -> None:
-        """The marks of one algorithm: open where no replicate reached the accuracy.
-
-        Parameters
-        ----------
-        points : DataFrame
-            Rows of ``measured`` of one algorithm in one panel, with their ``epsilon``.
-        """
-        lost = points[points["reached"] < points["replicates"]]
-        for (label, part), cells in lost.groupby([lost["algorithm"], lost["reached"] > 0]):
-            height = self._edge + _GAP / 2 + _MARKS * (self.lines.index(label) + 0.5)
-            axis.plot(
-                cells["epsilon"],
-                [height] * len(cells),
-                transform=axis.get_xaxis_transform(),
-                **_mark(part, look["color"]),
-                gid="unreached",
-            )
-
     def write(self, axis: plt.Axes, texts: list[tuple[str, str]]) -> None:
         """Texts with their colours, one below the other at the top of a panel."""
         for place, (text, colour) in enumerate(texts):
@@ -93,10 +98,29 @@ class CountsAxis:
             look = {"va": "top", "fontsize": 7, "color": colour, "gid": "said"}
             axis.text(0.02, height, text, transform=axis.transAxes, **look)
 
-    def handles(self) -> list[Line2D]:
-        """The legend's entries for the marks."""
-        words = {False: "reached by no replicate", True: "not reached by some"}
+    def handles(self, budget: str = "") -> list[Line2D]:
+        """The legend's entries for the marks.
+
+        Parameters
+        ----------
+        budget : str
+            Within what accuracies were not reached.
+        """
+        words = {False: f"not reached{budget}", True: "not reached by some replicates"}
         return [Line2D([], [], **_mark(part, "0.3"), label=words[part]) for part in self.kinds]
+
+    def _mark_unreached(self, axis: plt.Axes, points: pd.DataFrame, colour) -> None:
+        """Open where no replicate reached the accuracy; a line of marks for each algorithm."""
+        lost = points[points["reached"] < points["replicates"]]
+        for (label, part), cells in lost.groupby([lost["algorithm"], lost["reached"] > 0]):
+            height = self._edge + _GAP / 2 + _MARKS * (self.lines.index(label) + 0.5)
+            axis.plot(
+                cells["epsilon"],
+                [height] * len(cells),
+                transform=axis.get_xaxis_transform(),
+                **_mark(part, colour),
+                gid="unreached",
+            )
 
 
 def _mark(part: bool, colour) -> dict:

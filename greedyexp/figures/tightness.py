@@ -71,7 +71,7 @@ def tightness(
         _draw_known(axis, inside(shared, values), lines, heights)
         for label in sorted(inside(rows, values)["algorithm"].unique()):
             own = inside(table, values | {"algorithm": label})
-            _draw_needed(axis, own, looks.of(label), heights)
+            heights.draw(axis, own, looks.of(label))
         along.apply(axis)
         axis.invert_xaxis()
         heights.apply(axis)
@@ -98,21 +98,6 @@ def _draw_known(axis, points: pd.DataFrame, lines: list[str], heights: CountsAxi
     if "exact" in lines:
         below = heights.heights(points["exact"])
         axis.fill_between(points["epsilon"], heights.least, below, **_SHADE, zorder=0.4)
-
-
-def _draw_needed(axis, points: pd.DataFrame, look: dict, heights: CountsAxis) -> None:
-    reached = points["median"].notna()
-    low, median, high = (heights.heights(points[name]) for name in ("low", "median", "high"))
-    axis.fill_between(
-        points["epsilon"][reached],
-        low[reached],
-        high.fillna(heights.most)[reached],
-        color=look["color"],
-        alpha=0.15,
-        linewidth=0,
-    )
-    axis.plot(points["epsilon"], median, **look, gid="needed")
-    heights.mark_unreached(axis, points, look)
 
 
 def _handles(lines: list[str]) -> list:

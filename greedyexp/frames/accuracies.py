@@ -8,37 +8,58 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from greedyexp.errors import ConfigError
 from greedyexp.frames.counts import require_numbers, require_numeric
 from greedyexp.frames.records import identity, records
 from greedyexp.frames.spread import spread
+from greedyexp.frames.theorems import one_reference, with_promise
 from greedyexp.stats.line import line_weights
 from greedyexp.stats.means import t_interval
 
 # What tells the rows of one replicate apart that have the same accuracy.
 KEYS = ("theorem", "reference")
+COUNTS = ("steps", "features_needed")
 
 
-def accuracies(frame: pd.DataFrame, columns: Sequence[str], count: str) -> pd.DataFrame:
+def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataFrame:
     """The rows of accuracies, checked; an accuracy that was not reached has an infinite ``taken``.
 
     Parameters
     ----------
     frame : DataFrame
         Of protocol ``tradeoff``.
-    columns : sequence of str
-        What the rows must tell.
+    keys : sequence of str
+        What lines and panels are told apart by. With ``theorem`` among them, rows of which no
+        theorem promises anything are left out.
     count : {"steps", "features_needed"}
         What is counted.
+
+    Returns
+    -------
+    DataFrame
+        Theorems in the order in which they are shown, those of which nothing is promised last.
 
     Raises
     ------
     ConfigError
-        When a column is missing, has empty cells or is not numeric.
+        When a column is missing, has empty cells or is not numeric, lines would mix references, or
+        nothing is promised where panels are those of theorems.
     """
-    rows = records(frame, "epsilon", [*dict.fromkeys([*columns, *KEYS, "epsilon"])])
+    rows = records(frame, "epsilon", [*dict.fromkeys([*keys, *KEYS, "epsilon"])])
     require_numbers(rows, "epsilon")
-    for name in (count, "steps_bound"):
+    for name in (*COUNTS, "steps_bound"):
         require_numeric(rows, name)
+    promised = with_promise(rows)
+    if "theorem" not in keys:
+        rows = pd.concat([promised, rows.drop(promised.index)])
+    elif promised.empty:
+        raise ConfigError(
+            "no theorem promises anything of these rows.",
+            remedy="Name another column than theorem as row or panel.",
+        )
+    else:
+        rows = promised
+    one_reference(rows, list(keys))
     return rows.assign(taken=rows[count].astype(float).fillna(np.inf))
 
 
@@ -47,18 +68,37 @@ def measured(rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd
 
     A replicate counts once though several theorems speak of it.
     """
-    own = [*identity(frame), *keys, "epsilon"]
-    once = rows.drop_duplicates([*dict.fromkeys(own)])
     names = [*keys, "epsilon"]
+    once = rows.drop_duplicates([*dict.fromkeys([*identity(frame), *names])])
     table = spread(once[[*names, "taken"]], names, "taken")
     reached = np.isfinite(once["taken"]).groupby([once[name] for name in names], sort=True).sum()
     return table.assign(reached=reached.to_numpy())
 
 
-def promised(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Median over replicates of what theorems promise at each accuracy; infinite for nothing."""
+def promised(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataFrame:
+    """Median over replicates of what theorems promise at each accuracy, where it is finite.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        What lines and panels are told apart by.
+    count : {"steps", "features_needed"}
+        Steps bound features only of an algorithm whose predictors have no more features than steps.
+    """
+    rows = with_promise(rows)
+    names = [*dict.fromkeys([*keys, "theorem"])]
+    if count == "features_needed":
+        more = rows["features_needed"] > rows["steps"]
+        rows = rows[~more.groupby([rows[name] for name in names]).transform("any")]
     bound = rows.assign(bound=rows["steps_bound"].astype(float).fillna(np.inf))
-    return spread(bound, [*keys, "epsilon"], "bound")
+    table = spread(bound, [*names, "epsilon"], "bound")
+    return table[np.isfinite(table["median"])]
+
+
+def unreached_share(rows: pd.DataFrame, frame: pd.DataFrame) -> float:
+    """Share of pairs of replicate and accuracy that was not reached."""
+    own = [*identity(frame), "reference", "epsilon"]
+    return float(np.isinf(rows.drop_duplicates(own)["taken"]).mean())
 
 
 @dataclass(frozen=True)
@@ -69,7 +109,7 @@ class Growth:
     ----------
     value, low, high : float
     replicates : int
-        Those with at least three accuracies reached that take different numbers.
+        Those with at least three accuracies reached by a step or more.
     """
 
     value: float
@@ -82,7 +122,9 @@ class Growth:
         return self.replicates > 0
 
 
-def growth(rows: pd.DataFrame, frame: pd.DataFrame, law: str) -> Growth:
+def growth(
+    rows: pd.DataFrame, frame: pd.DataFrame, law: str, fit_below: float | None = None
+) -> Growth:
     """How what is taken grows with 1 / epsilon: each replicate's least-squares slope, averaged.
 
     Parameters
@@ -91,13 +133,18 @@ def growth(rows: pd.DataFrame, frame: pd.DataFrame, law: str) -> Growth:
         Of one line, as ``accuracies`` gives them.
     law : {"power", "log"}
         The exponent p of (1 / epsilon)^p, or the steps that each factor of ten in accuracy costs.
-        Accuracies that take no step, or are not reached, are left out.
+    fit_below : float, optional
+        The largest accuracy that counts; all when None. Those that take no step, or are not
+        reached, are left out.
     """
+    if fit_below is not None:
+        # An accuracy beside the limit by rounding alone is at it.
+        rows = rows[rows["epsilon"] <= fit_below * (1 + 1e-9)]
     slopes = []
     for _, one in rows.groupby(identity(frame), dropna=False, sort=False):
         one = one.drop_duplicates("epsilon")
         one = one[np.isfinite(one["taken"]) & (one["taken"] >= 1)]
-        if one["epsilon"].nunique() < 3:
+        if len(one) < 3:
             continue
         weights = line_weights(-np.log10(one["epsilon"].to_numpy(dtype=float)))[1]
         taken = one["taken"].to_numpy(dtype=float)

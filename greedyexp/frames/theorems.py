@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from greedyexp.errors import ConfigError
+from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.frames.where import where_text
 from greedyexp.protocols.tradeoff_promises import NONE
 
@@ -52,7 +52,7 @@ def with_promise(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def one_reference(rows: pd.DataFrame, keys: list[str]) -> None:
-    """Refuse rows of which a line or a panel has several references, that differ in what is reached.
+    """Refuse rows that have several references in one line, as these are reached at other steps.
 
     Parameters
     ----------
@@ -78,3 +78,25 @@ def chosen_text(where: Mapping) -> str:
     """The rows chosen, in words, but for the theorems: panels and legends tell these."""
     told = where_text({name: value for name, value in where.items() if name != "theorem"})
     return f"{told}." if told else ""
+
+
+def in_words(values: Mapping) -> dict:
+    """The values of a panel, its theorem as it is called."""
+    return {name: words(one) if name == "theorem" else one for name, one in values.items()}
+
+
+def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> None:
+    """Refuse names that no theorem has, here or anywhere.
+
+    Raises
+    ------
+    ConfigError
+        With the nearest name.
+    """
+    known = dict.fromkeys([*WORDS, *rows["theorem"]])
+    for name in named:
+        if name not in known:
+            raise ConfigError(
+                f"`{parameter}` names '{name}', which is no theorem.",
+                remedy=did_you_mean(name, list(known)),
+            )
