@@ -40,6 +40,8 @@ Law = Annotated[
     Field(description="growth printed: the power of 1/epsilon, or steps for each factor of ten"),
 ]
 
+_EMPTY = {"ha": "center", "fontsize": 8, "color": "0.5"}
+
 
 def _columns(*, panel, row, count, where, **_) -> list[str]:
     told = ["record", "theorem", "reference", "epsilon", "steps", "features_needed", "steps_bound"]
@@ -83,7 +85,7 @@ def accuracy_curve(
     rows = accuracies(frame, keys, count)
     refuse_unknown("law", law, rows)
     looks = Looks(rows, ["algorithm"])
-    table, bounds = measured(rows, frame, keys), promised(rows, keys, count)
+    table, bounds = measured(rows, frame, keys), promised(rows, frame, keys, count)
     dashes = _dashes(bounds, "theorem" in (panel, row))
     panels = Panels(laid_out(rows, context, row=row, panel=panel), width=3.6, height=3.0)
     said = [_growths(inside(rows, values), frame, law, fit_below, looks) for _, values in panels]
@@ -100,6 +102,8 @@ def accuracy_curve(
         axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
         heights.apply(axis)
         heights.write(axis, texts)
+        if not axis.lines:
+            axis.text(0.5, 0.4, "nothing is promised", transform=axis.transAxes, **_EMPTY)
         panels.title(axis, in_words(values), context)
     panels.label(axis_label("epsilon"), axis_label(count))
     budget = _budget(frame)

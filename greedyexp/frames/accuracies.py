@@ -12,7 +12,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.frames.counts import require_numbers, require_numeric
 from greedyexp.frames.records import identity, records
 from greedyexp.frames.spread import spread
-from greedyexp.frames.theorems import one_reference, with_promise
+from greedyexp.frames.theorems import medians, one_reference, with_promise
 from greedyexp.stats.line import line_weights
 from greedyexp.stats.means import t_interval
 
@@ -75,24 +75,22 @@ def measured(rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd
     return table.assign(reached=reached.to_numpy())
 
 
-def promised(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataFrame:
+def promised(
+    rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], count: str
+) -> pd.DataFrame:
     """Median over replicates of what theorems promise at each accuracy, where it is finite.
 
     Parameters
     ----------
-    keys : sequence of str
-        What lines and panels are told apart by.
+    rows : DataFrame
+        As ``accuracies`` gives them.
     count : {"steps", "features_needed"}
         Steps bound features only of an algorithm whose predictors have no more features than steps.
     """
-    rows = with_promise(rows)
-    names = [*dict.fromkeys([*keys, "theorem"])]
     if count == "features_needed":
         more = rows["features_needed"] > rows["steps"]
-        rows = rows[~more.groupby([rows[name] for name in names]).transform("any")]
-    bound = rows.assign(bound=rows["steps_bound"].astype(float).fillna(np.inf))
-    table = spread(bound, [*names, "epsilon"], "bound")
-    return table[np.isfinite(table["median"])]
+        rows = rows[~more.groupby([rows[name] for name in keys]).transform("any")]
+    return medians(rows, frame, keys, "epsilon", "steps_bound")
 
 
 def unreached_share(rows: pd.DataFrame, frame: pd.DataFrame) -> float:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.frames.records import identity
+from greedyexp.frames.spread import spread
 from greedyexp.frames.where import where_text
 from greedyexp.protocols.tradeoff_promises import NONE
 
@@ -49,6 +52,53 @@ def with_promise(rows: pd.DataFrame) -> pd.DataFrame:
     kept = rows[rows["theorem"] != NONE]
     order = kept["theorem"].map(lambda name: places.get(name, len(places)))
     return kept.loc[order.sort_values(kind="stable").index]
+
+
+def medians(
+    rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], at: str, bound: str
+) -> pd.DataFrame:
+    """Median over replicates of what each theorem promises, where it is finite.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One for each replicate, reference, theorem and value of ``at``.
+    keys : sequence of str
+        What lines and panels are told apart by.
+    at : str
+        Column along which promises are made: epsilon or step.
+    bound : str
+        Column of what is promised. An empty cell is an infinite bound, and so is a theorem of which
+        a replicate has no row, unless it is a key.
+
+    Returns
+    -------
+    DataFrame
+        The keys, ``theorem``, ``at`` and the columns of ``spread``, in the order of theorems.
+    """
+    names = [*dict.fromkeys([*keys, "theorem"]), at]
+    own = [*dict.fromkeys([*identity(frame), *keys, "reference", at])]
+    every = rows[own].drop_duplicates()
+    parts = [rows.iloc[:0].assign(value=[])]
+    for theorem, some in with_promise(rows).groupby("theorem", sort=False):
+        if "theorem" not in keys:
+            some = every.merge(some[[*own, bound]], on=own, how="left").assign(theorem=theorem)
+        parts.append(some.assign(value=some[bound].astype(float).fillna(np.inf)))
+    table = spread(pd.concat(parts[1:] or parts), names, "value")
+    return with_promise(table[np.isfinite(table["median"])])
+
+
+def without_repeats(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The bounds of ``medians``, of theorems that promise the same all along the first alone."""
+    kept = [table.iloc[:0]]
+    for _, line in table.groupby(list(keys), sort=False):
+        seen = []
+        for _, one in line.groupby("theorem", sort=False):
+            values = one["median"].tolist()
+            if values not in seen:
+                seen.append(values)
+                kept.append(one)
+    return pd.concat(kept[1:] or kept)
 
 
 def one_reference(rows: pd.DataFrame, keys: list[str]) -> None:

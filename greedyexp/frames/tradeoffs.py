@@ -7,35 +7,41 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.counts import require_columns, require_numbers, require_numeric
 from greedyexp.frames.records import identity, records
 from greedyexp.frames.spread import spread
+from greedyexp.frames.theorems import medians, one_reference, without_repeats
+
+# What is known of a step whatever it is compared with.
+_OF_STEP = ("features", "risk", "gap")
 
 
-def recorded(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+def recorded(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """One row for each theorem, reference and recorded step, with what is known of the step.
 
     Parameters
     ----------
     frame : DataFrame
         Of protocol ``tradeoff``.
-    columns : sequence of str
-        What the rows must tell.
+    keys : sequence of str
+        What lines and panels are told apart by.
 
     Raises
     ------
     ConfigError
-        When a column is missing, has empty cells or is not numeric.
+        When a column is missing, has empty cells or is not numeric, or lines would mix references.
     """
-    rows = records(frame, "bound", [*dict.fromkeys([*columns, "theorem", "reference", "step"])])
+    rows = records(frame, "bound", [*dict.fromkeys([*keys, "theorem", "reference", "step"])])
     for name in ("step", "excess"):
         require_numbers(rows, name)
-    steps = records(frame, "step", ["step", "features", "risk"])
-    require_columns(steps, ["gap"])
+    require_columns(frame, ["excess_bound", *_OF_STEP])
+    for name in ("excess_bound", *_OF_STEP):
+        require_numeric(frame, name)
+    one_reference(rows, list(keys))
     same = [*identity(frame), "step"]
-    known = steps[[*same, "features", "risk", "gap"]]
-    rows = rows.drop(columns=["features", "risk", "gap"], errors="ignore")
-    return rows.merge(known, on=same, how="left", validate="many_to_one")
+    steps = records(frame, "step", ["step", "features", "risk"])[[*same, *_OF_STEP]]
+    rows = rows.drop(columns=list(_OF_STEP))
+    return rows.merge(steps, on=same, how="left", validate="many_to_one")
 
 
 def curves(
@@ -48,7 +54,8 @@ def curves(
     rows : DataFrame
         As ``recorded`` gives them.
     x : {"features", "step"}
-        With ``features`` the value at m is the least of all recorded steps with at most m features.
+        With ``features`` the value at m is the least of all recorded steps with at most m features,
+        up to the most that a replicate of the line has.
     y : {"excess", "risk", "gap"}
 
     Returns
@@ -57,40 +64,68 @@ def curves(
         The keys, ``at``, and ``median``, ``low``, ``high`` and ``replicates`` of ``spread``; only
         where all replicates of a line have a value.
     """
-    once = rows.dropna(subset=[y]).drop_duplicates([*identity(frame), "reference", "step"])
+    own = [*dict.fromkeys([*identity(frame), *keys, "reference"])]
+    once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])
     if once.empty:
         return pd.DataFrame(columns=[*keys, "at", "median", "low", "high", "replicates"])
-    own = [*identity(frame), "reference"]
     if x == "step":
         placed = once.assign(at=once["step"], value=once[y])
     else:
-        places = _places(int(once["features"].max()))
-        parts = [_least(one, places, y) for _, one in once.groupby(own, dropna=False, sort=False)]
-        placed = pd.concat(parts, ignore_index=True)
+        last = once.groupby(list(keys))["features"].transform("max")
+        parts = once.assign(last=last).groupby(own, dropna=False, sort=False)
+        placed = pd.concat([_least(one, y) for _, one in parts], ignore_index=True)
     table = spread(placed[[*keys, "at", "value"]], [*keys, "at"], "value")
     whole = table.groupby(list(keys))["replicates"].transform("max")
-    return table[table["replicates"] == whole]
+    return table[table["replicates"] == whole].reset_index(drop=True)
 
 
-def bounds(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Median over replicates of what each theorem promises after so many steps."""
-    known = rows.assign(value=rows["excess_bound"].astype(float).fillna(np.inf), at=rows["step"])
-    names = [*dict.fromkeys([*keys, "theorem"]), "at"]
-    table = spread(known[[*names, "value"]], names, "value")
-    return table[np.isfinite(table["median"])]
+def bounds(
+    rows: pd.DataFrame,
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    x: str,
+    theorems: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Median over replicates of what theorems promise after so many steps, where it is finite.
+
+    Of theorems that promise the same of an algorithm the first is kept.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As ``recorded`` gives them.
+    x : {"features", "step"}
+        A bound after k steps is one for k features only of an algorithm whose predictors have no
+        more features than steps; those of others are left out along ``features``.
+    theorems : sequence of str, optional
+        Those to keep; all when None.
+
+    Returns
+    -------
+    DataFrame
+        The keys, ``theorem``, ``at`` and the columns of ``spread``.
+    """
+    if x == "features":
+        more = rows["features"] > rows["step"]
+        rows = rows[~more.groupby([rows[name] for name in keys]).transform("any")]
+    table = medians(rows, frame, keys, "step", "excess_bound").rename(columns={"step": "at"})
+    if theorems is not None:
+        table = table[table["theorem"].isin(theorems)]
+    return without_repeats(table, keys)
 
 
-def _places(most: int) -> np.ndarray:
-    """Numbers of features: all up to 50, then in steps of about a twentieth."""
-    beyond = np.geomspace(50, most, max(2, int(48 * np.log10(most / 50)))) if most > 50 else []
-    return np.union1d(np.arange(min(most, 50) + 1), np.rint(beyond).astype(int))
+def _places(first: int, last: int) -> np.ndarray:
+    """Numbers of features: all up to 50, then in steps of about a twentieth, and the last."""
+    beyond = np.geomspace(50, last, max(2, int(48 * np.log10(last / 50)))) if last > 50 else []
+    whole = np.union1d(np.arange(min(last, 50) + 1), np.rint(beyond).astype(int))
+    return whole[whole >= first]
 
 
-def _least(one: pd.DataFrame, places: np.ndarray, y: str) -> pd.DataFrame:
-    """The least value with at most so many features, from the first number that has one."""
+def _least(one: pd.DataFrame, y: str) -> pd.DataFrame:
+    """The least value of a replicate with at most so many features, from its first number on."""
     one = one.sort_values("features", kind="stable")
     counts, least = one["features"].to_numpy(), np.minimum.accumulate(one[y].to_numpy(dtype=float))
-    at = places[(places >= counts[0]) & (places <= counts[-1])]
-    last = np.searchsorted(counts, at, side="right") - 1
-    head = pd.concat([one.iloc[[0]]] * len(at), ignore_index=True)
-    return head.assign(at=at, value=least[last])
+    at = _places(int(counts[0]), int(one["last"].iloc[0]))
+    values = least[np.searchsorted(counts, at, side="right") - 1]
+    head = one.iloc[np.zeros(len(at), dtype=int)]
+    return head.assign(at=at, value=values)
