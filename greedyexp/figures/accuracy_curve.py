@@ -28,17 +28,13 @@ from greedyexp.frames.accuracies import (
 )
 from greedyexp.frames.context import Context
 from greedyexp.frames.folding import folded
-from greedyexp.frames.labels import axis_label, number
+from greedyexp.frames.growth import FitBelow, Laws, growth_text
+from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import replicates
 from greedyexp.frames.spread import spread_text
 from greedyexp.frames.theorems import at_random, chosen_text, in_words, refuse_unknown, words
 from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import figure
-
-Law = Annotated[
-    Literal["power", "log"],
-    Field(description="growth printed: the power of 1/epsilon, or steps for each factor of ten"),
-]
 
 _EMPTY = {"ha": "center", "fontsize": 8, "color": "0.5"}
 
@@ -63,11 +59,8 @@ def accuracy_curve(
     count: Annotated[
         Literal["steps", "features_needed"], Field(description="what is counted")
     ] = "steps",
-    law: Annotated[dict[str, Law], Field(description="by theorem; power for the others")] = {},  # noqa: B006
-    fit_below: Annotated[
-        float | None,
-        Field(gt=0, description="largest epsilon that counts for the growth printed; all if null"),
-    ] = None,
+    law: Laws = {},  # noqa: B006
+    fit_below: FitBelow = None,
     where: Where = {},  # noqa: B006
 ) -> Figure:
     """Steps k(epsilon) until the excess risk is at most epsilon, against epsilon, both logarithmic.
@@ -76,7 +69,7 @@ def accuracy_curve(
     are medians of what a theorem promises, so that a solid line above its dashed one refutes it.
     Theorem 1 is about half of the runs. Lines are about one reference. An accuracy that some
     replicate did not reach has a triangle in the strip at the top, open where none did; one that
-    takes no step is at the lower edge. At the top of each panel stands the growth that was
+    takes no step is at 0, apart at the bottom. At the top of each panel stands the growth that was
     measured: the mean over replicates of the slope of the least-squares line through the accuracies
     that it reached, with its 95% t interval. Replicates that failed are left out and counted below.
     """
@@ -115,7 +108,7 @@ def accuracy_curve(
             _random_text(bounds),
             f"{notes.failures_text(replicates(frame), 'left out')}, accuracy not reached:"
             f" {unreached_share(rows, frame):.2%} of all pairs of replicate and accuracy.",
-            _growth_text(said, fit_below, law),
+            growth_text(fit_below) if any(said) else "",
             notes.pooled_text(rows, [*keys, "epsilon", "theorem", "reference"]),
         ]
     )
@@ -147,17 +140,12 @@ def _growths(
 
 
 def _words(law: str, one: Growth) -> str:
-    span = "" if np.isinf(one.low) else f" [{one.low:.3g}, {one.high:.3g}]"
+    # A slope of zero but for rounding is zero.
+    value, low, high = (f"{round(end, 9) + 0.0:.3g}" for end in (one.value, one.low, one.high))
+    span = "" if np.isinf(one.low) else f" [{low}, {high}]"
     if law == "power":
-        return rf"$\varepsilon^{{-p}}$ with p = {one.value:.3g}{span}"
-    return f"{one.value:.3g}{span} per factor of ten"
-
-
-def _growth_text(said: list, fit_below: float | None, law: Mapping) -> str:
-    if not any(said):
-        return ""
-    over = "all accuracies" if fit_below is None else f"accuracies of at most {number(fit_below)}"
-    return f"Growth: means over replicates of least-squares slopes over {over}, 95% t intervals."
+        return rf"$\varepsilon^{{-p}}$ with p = {value}{span}"
+    return f"{value}{span} more for each factor of ten"
 
 
 def _random_text(bounds: pd.DataFrame) -> str:

@@ -17,6 +17,8 @@ from greedyexp.figures.axes import log_ticks, number_texts
 _ABOVE = 1e3
 # Parts of the height: of a line of marks, of a line of text, and of the gap below either.
 _MARKS, _TEXT, _GAP = 0.045, 0.06, 0.015
+# Distance of 0 below the other numbers, in parts of their height.
+_ZERO = 0.07
 
 
 class CountsAxis:
@@ -41,16 +43,19 @@ class CountsAxis:
         bounds = _known(bounds)
         most = max(seen.max(initial=1.0), 1.0) if len(seen) else bounds.max(initial=10.0)
         self.most = max(min(bounds.max(initial=most), _ABOVE * most), most, 10.0) * 1.3
-        least = min(seen.min(initial=most), bounds.min(initial=most))
-        self.least = max(least, 1.0) / 1.3
-        self.has_zero = bool((seen == 0.0).any())
+        least = max(min(seen.min(initial=most), bounds.min(initial=most)), 1.0) / 1.15
+        zero = bool((seen == 0.0).any() or (bounds == 0.0).any())
+        self._first = least
+        # Where 0 stands, apart below the least number, and the lower edge.
+        self.zero = least / (self.most / least) ** _ZERO if zero else None
+        self.least = (self.zero or least) / (1.15 if zero else 1.0)
         marks = len(self.lines) * _MARKS + _GAP if self.lines else 0.0
         words = texts * _TEXT + _GAP if texts else 0.0
         self._edge, self._words = 1.0 - marks - words, 1.0 - words
 
     def heights(self, values: pd.Series) -> pd.Series:
-        """Where numbers stand: 0 at the lower edge, and none that is not reached."""
-        return values.where(np.isfinite(values)).clip(lower=self.least)
+        """Where numbers stand; nan for those that are not reached."""
+        return values.where(np.isfinite(values)).clip(lower=self.zero or self.least)
 
     def draw(self, axis: plt.Axes, points: pd.DataFrame, look: Mapping) -> None:
         """One line with its band, as far as accuracies are reached, and marks for the others.
@@ -79,8 +84,9 @@ class CountsAxis:
     def apply(self, axis: plt.Axes) -> None:
         """Scale, ticks, limits and the strip."""
         axis.set_yscale("log")
-        ticks = log_ticks(self.least, self.most)
-        axis.set_yticks(ticks, number_texts(ticks))
+        ticks = log_ticks(self._first, self.most)
+        apart = {} if self.zero is None else {self.zero: "0"}
+        axis.set_yticks([*apart, *ticks], [*apart.values(), *number_texts(ticks)])
         axis.yaxis.set_minor_locator(NullLocator())
         axis.set_ylim(self.least, self.least * (self.most / self.least) ** (1.0 / self._edge))
         if self.lines:

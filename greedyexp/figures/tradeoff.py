@@ -22,7 +22,14 @@ from greedyexp.frames.folding import folded
 from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import replicates
 from greedyexp.frames.spread import spread_text
-from greedyexp.frames.theorems import at_random, chosen_text, in_words, refuse_unknown, words
+from greedyexp.frames.theorems import (
+    at_random,
+    chosen_text,
+    in_words,
+    refuse_unknown,
+    split_where,
+    words,
+)
 from greedyexp.frames.tradeoffs import bounds, curves, recorded
 from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import figure
@@ -77,9 +84,9 @@ def tradeoff(
     median number of features of the reference. Replicates that failed are left out and counted
     below.
     """
-    frame = rows_where(frame, where)
-    frame, keys = folded(frame, context, row, panel, "algorithm")
-    rows = recorded(frame, keys)
+    before, among = split_where(frame, where)
+    frame, keys = folded(rows_where(frame, before), context, row, panel, "algorithm")
+    rows = recorded(rows_where(frame, among), frame, keys)
     refuse_unknown("theorems", theorems or [], rows)
     looks = Looks(rows, ["algorithm"])
     lines = {y: curves(rows, frame, keys, x, y) for y in dict.fromkeys(measured)}

@@ -124,6 +124,16 @@ def one_reference(rows: pd.DataFrame, keys: list[str]) -> None:
     )
 
 
+def split_where(frame: pd.DataFrame, where: Mapping) -> tuple[dict, dict]:
+    """The choices among data and algorithms, and those among results, such as a reference.
+
+    Rows of other records do not have the latter.
+    """
+    told = identity(frame)
+    chosen = {name: value for name, value in where.items() if name in told}
+    return chosen, {name: value for name, value in where.items() if name not in told}
+
+
 def chosen_text(where: Mapping) -> str:
     """The rows chosen, in words, but for the theorems: panels and legends tell these."""
     told = where_text({name: value for name, value in where.items() if name != "theorem"})

@@ -16,13 +16,15 @@ from greedyexp.frames.theorems import medians, one_reference, without_repeats
 _OF_STEP = ("features", "risk", "gap")
 
 
-def recorded(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+def recorded(chosen: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """One row for each theorem, reference and recorded step, with what is known of the step.
 
     Parameters
     ----------
+    chosen : DataFrame
+        The rows to show, of protocol ``tradeoff``.
     frame : DataFrame
-        Of protocol ``tradeoff``.
+        The same and all rows of record ``step``, which are about no theorem and no reference.
     keys : sequence of str
         What lines and panels are told apart by.
 
@@ -31,7 +33,7 @@ def recorded(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     ConfigError
         When a column is missing, has empty cells or is not numeric, or lines would mix references.
     """
-    rows = records(frame, "bound", [*dict.fromkeys([*keys, "theorem", "reference", "step"])])
+    rows = records(chosen, "bound", [*dict.fromkeys([*keys, "theorem", "reference", "step"])])
     for name in ("step", "excess"):
         require_numbers(rows, name)
     require_columns(frame, ["excess_bound", *_OF_STEP])
