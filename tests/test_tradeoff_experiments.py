@@ -145,6 +145,34 @@ def test_claims_choose_theorems_references_and_accuracies(ran):
     assert [test.group for test in features.tests] == [{"record": "step", "step": 4}]
 
 
+def test_algorithms_of_other_theorems_are_compared_at_an_accuracy(ran):
+    frame, _ = ran
+    test = "mean(fully_corrective, features_needed) < mean(forward_greedy, features_needed)"
+    where = {"reference": "l1_ball", "epsilon": 1e-2}
+    found = judged(ran, test, where={"record": "accuracy", **where})
+    assert found.verdict.value == "supported"
+    assert [one.group for one in found.tests] == [{"record": "accuracy", **where}]
+    rows = records(frame, "accuracy", ["reference", "epsilon"])
+    assert rows["theorem"].isna().all()
+    chosen = rows[(rows["reference"] == "l1_ball") & (rows["epsilon"] == 1e-2)]
+    means = chosen.groupby("algorithm")["features_needed"].mean()
+    difference = means["fully_corrective"] - means["forward_greedy"]
+    assert found.tests[0].estimate == pytest.approx(difference)
+    apart = judged(ran, test, where={"record": "epsilon", "theorem": "T3", **where})
+    assert apart.verdict.value == "inconclusive"
+
+
+def test_no_excess_is_above_its_certificate(ran):
+    where = {"algorithm": "forward_greedy", "reference": "l1_ball"}
+    found = judged(ran, "always(excess <= gap + 1e-12)", where=where)
+    assert [(test.violations, test.trials) for test in found.tests] == [(0, 6)]
+    rows = records(ran[0], "bound", ["theorem", "reference", "step"])
+    rows = rows[(rows["algorithm"] == "forward_greedy") & (rows["reference"] == "l1_ball")]
+    assert rows["gap"].notna().all()
+    broken = judged(ran, "always(gap <= excess / 2)", where=where)
+    assert [test.violations for test in broken.tests] == [6]
+
+
 def test_an_accuracy_that_was_not_reached_has_no_mean_and_no_bound(ran):
     where = {"reference": "l1_ball", "theorem": "T2", "epsilon": 1e-8}
     lost = judged(ran, "mean(forward_greedy, steps) < 1e9", where=where)

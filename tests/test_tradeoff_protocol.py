@@ -204,6 +204,9 @@ def test_an_algorithm_with_a_certificate_is_run_for_each_accuracy():
     assert [row["gap"] for row in rows_of(found, "step")] == pytest.approx(
         [4 * POWER, POWER, POWER / 4]
     )
+    assert [row["gap"] for row in rows_of(found, "bound")] == pytest.approx(
+        [4 * POWER, POWER, POWER / 4]
+    )
     # It was told to go on for ever at the recorded steps, and has no certificate there.
     assert found.status is Status.NOT_CONVERGED
     told = follow(part=part, params={"steps": 1, "epsilon": 1e-3}, steps=20, epsilons=[1e-2])
@@ -371,7 +374,9 @@ def test_columns_say_which_rows_they_belong_to():
         "references": ["truth"], "theorems": None, "features": "refuse",
     }  # fmt: skip
     told = {one.name: one for one in columns((), **asked)}
-    assert told["record"].values == ("step", "bound", "epsilon", "theorem", "reference")
+    assert told["record"].values == (
+        "step", "bound", "epsilon", "accuracy", "theorem", "reference",
+    )  # fmt: skip
     assert told["step"].values == (0, 1, 100)
     assert told["epsilon"].values == (0.1, 0.01)
     keys = {name for name, one in told.items() if one.kind == "key"}

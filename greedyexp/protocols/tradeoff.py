@@ -16,11 +16,12 @@ from greedyexp.protocols.measured import FIT_SECONDS, Measured
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.tradeoff_look import look
-from greedyexp.protocols.tradeoff_promises import kept_within, pairs
+from greedyexp.protocols.tradeoff_promises import Pair, kept_within, pairs
 from greedyexp.protocols.tradeoff_references import Compared, compared
 from greedyexp.protocols.tradeoff_rows import (
     accuracy_rows,
     bound_rows,
+    epsilon_rows,
     reference_rows,
     step_rows,
     theorem_rows,
@@ -102,7 +103,7 @@ def columns(
     ):
         if len(set(given)) < len(given):
             raise ValueError(f"a value stands twice in {name}.")
-    asked = {"step": recorded, "bound": recorded, "epsilon": epsilons}
+    asked = {"step": recorded, "bound": recorded, "epsilon": epsilons, "accuracy": epsilons}
     records = (*(name for name, given in asked.items() if given), "theorem", "reference")
     listed = {
         "step": tuple(marks(steps, points, dense).tolist()),
@@ -130,18 +131,18 @@ def columns(
 # Kind of each column and the records that have it, in the order of the table.
 _COLUMNS = {
     "theorem": ("key", ("bound", "epsilon", "theorem")),
-    "reference": ("key", ("bound", "epsilon", "theorem", "reference")),
+    "reference": ("key", ("bound", "epsilon", "accuracy", "theorem", "reference")),
     "step": ("key", ("step", "bound")),
-    "epsilon": ("key", ("epsilon",)),
+    "epsilon": ("key", ("epsilon", "accuracy")),
     "features": ("number", ("step",)),
     "risk": ("number", ("step",)),
-    "gap": ("number", ("step",)),
+    "gap": ("number", ("step", "bound")),
     "l1_norm": ("number", ("step",)),
     "excess": ("number", ("bound",)),
     "excess_bound": ("number", ("bound",)),
-    "steps": ("number", ("epsilon",)),
-    "log_steps": ("number", ("epsilon",)),
-    "features_needed": ("number", ("epsilon",)),
+    "steps": ("number", ("epsilon", "accuracy")),
+    "log_steps": ("number", ("epsilon", "accuracy")),
+    "features_needed": ("number", ("epsilon", "accuracy")),
     "steps_bound": ("number", ("epsilon",)),
     "log_steps_bound": ("number", ("epsilon",)),
     "within": ("success", ("epsilon",)),
@@ -210,7 +211,7 @@ def tradeoff(
     - ``step``: ``features`` (nonzero coefficients), ``risk``, ``gap`` (the certificate, empty for
       an algorithm without) and ``l1_norm`` of what the algorithm returns after ``step`` steps.
     - ``bound``: ``excess``, R(w_k) - R(wbar) after ``step`` steps against one ``reference``, and
-      ``excess_bound``, what one ``theorem`` says that it is at most.
+      ``excess_bound``, what one ``theorem`` says that it is at most; ``gap`` once more.
     - ``epsilon``: ``steps`` and ``features_needed`` of each accuracy, empty when the budget did
       not reach it, and ``steps_bound``, how many steps a theorem says are enough; ``log_steps`` and
       ``log_steps_bound`` are to base 10, of no step as of one. An algorithm that ends by its own
@@ -220,6 +221,8 @@ def tradeoff(
       ``steps_bound`` steps is at most epsilon and 0 when it is not; it is empty when these are
       beyond the budget. Where these steps were not looked at, the algorithm runs again, with the
       same stream of random numbers.
+    - ``accuracy``: ``steps``, ``log_steps`` and ``features_needed`` once more, in one row for each
+      accuracy and reference, whatever theorems speak of the algorithm.
     - ``theorem``: ``smoothness`` and ``strong_convexity`` of the risk, the constants that a theorem
       is computed from; empty for one without. The latter is that over the supports met in the run.
     - ``reference``: ``reference_features``, ``reference_l1_norm``, ``reference_risk`` and
@@ -259,7 +262,9 @@ def tradeoff(
     found = pairs(runner, seen, [one.reference for one in known], theorems, epsilons)
     within = kept_within(runner, seen, found, epsilons)
     rows = step_rows(seen, looked.marks) + bound_rows(seen, looked.marks, found)
-    rows += accuracy_rows(found, epsilons, looked.reached(found, epsilons), within)
+    rows += epsilon_rows(found, epsilons, looked.reached(found, epsilons), within)
+    plain = [Pair(one.reference, None, original) for one in known]
+    rows += accuracy_rows(plain, epsilons, looked.reached(plain, epsilons))
     rows += theorem_rows(found)
     rows += reference_rows([one.reference for one in known], original)
     if features == "scale":

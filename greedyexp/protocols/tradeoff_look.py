@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from greedyexp.protocols.tradeoff_promises import Pair
+from greedyexp.protocols.tradeoff_rows import Reached
 from greedyexp.protocols.tradeoff_run import Runner, Seen, search_steps
 
 
@@ -32,13 +33,14 @@ class Looked:
 
     def reached(
         self, pairs: Sequence[Pair], epsilons: Sequence[float]
-    ) -> dict[tuple[int, int], tuple[int, int]]:
-        """Steps and features by the places of a pair and an accuracy, where it was reached."""
+    ) -> dict[tuple[int, int], Reached]:
+        """By the places of a pair and an accuracy, where it was reached."""
         found = {}
         for i, pair in enumerate(pairs):
             for j, place in enumerate(self._places(pair, epsilons)):
                 if place is not None:
-                    found[i, j] = int(self.seen.steps[place]), int(self.seen.features[place])
+                    steps, features = self.seen.steps[place], self.seen.features[place]
+                    found[i, j] = Reached(int(steps), int(features))
         return found
 
     def _places(self, pair: Pair, epsilons: Sequence[float]) -> list[int | None]:

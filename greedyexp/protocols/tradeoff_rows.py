@@ -4,12 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from greedyexp.protocols.tradeoff_promises import Pair
 from greedyexp.protocols.tradeoff_run import Seen
 from greedyexp.theory.promise import Reference
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What it took to reach an accuracy.
+
+    Parameters
+    ----------
+    steps, features : int
+    """
+
+    steps: int
+    features: int
+
+    @property
+    def columns(self) -> dict[str, int | float]:
+        """As the rows have it."""
+        return {
+            "steps": self.steps,
+            "log_steps": _log(self.steps),
+            "features_needed": self.features,
+        }
+
+
+_UNREACHED = dict.fromkeys(("steps", "log_steps", "features_needed"))
 
 
 def cell(value) -> int | float | None:
@@ -75,6 +101,7 @@ def bound_rows(seen: Seen, at: Sequence[int], pairs: Sequence[Pair]) -> list[dic
                 "step": int(seen.asked[i]),
                 "excess": cell(excess[i]),
                 "excess_bound": cell(bound[i]),
+                "gap": cell(seen.gap[i]),
                 "reference_features": pair.reference.n_features,
             }
             for i in at
@@ -82,10 +109,10 @@ def bound_rows(seen: Seen, at: Sequence[int], pairs: Sequence[Pair]) -> list[dic
     return rows
 
 
-def accuracy_rows(
+def epsilon_rows(
     pairs: Sequence[Pair],
     epsilons: Sequence[float],
-    reached: Mapping[tuple[int, int], tuple[int, int]],
+    reached: Mapping[tuple[int, int], Reached],
     within: Mapping[tuple[int, int], bool],
 ) -> list[dict]:
     """The steps and features that each accuracy takes, and how many theorems say that it takes.
@@ -93,7 +120,7 @@ def accuracy_rows(
     Parameters
     ----------
     reached : mapping
-        By the places of a pair and an accuracy: steps and features; none where it was not reached.
+        By the places of a pair and an accuracy; without those that were not reached.
     within : mapping
         See ``tradeoff_promises.kept_within``.
     """
@@ -102,22 +129,45 @@ def accuracy_rows(
         for j, (epsilon, bound) in enumerate(
             zip(epsilons, pair.steps_bound(epsilons), strict=True)
         ):
-            steps, features = reached.get((i, j), (None, None))
             kept = within.get((i, j))
             rows.append(
                 {
                     "record": "epsilon",
                     **pair.keys,
                     "epsilon": float(epsilon),
-                    "steps": steps,
-                    "log_steps": _log(steps),
-                    "features_needed": features,
+                    **(reached[i, j].columns if (i, j) in reached else _UNREACHED),
                     "steps_bound": cell(bound),
                     "log_steps_bound": _log(cell(bound)),
                     "within": None if kept is None else int(kept),
                 }
             )
     return rows
+
+
+def accuracy_rows(
+    pairs: Sequence[Pair],
+    epsilons: Sequence[float],
+    reached: Mapping[tuple[int, int], Reached],
+) -> list[dict]:
+    """The same without theorems: one row for each reference and accuracy.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        One for each reference.
+    reached : mapping
+        See ``epsilon_rows``.
+    """
+    return [
+        {
+            "record": "accuracy",
+            "reference": pair.reference.name,
+            "epsilon": float(epsilon),
+            **(reached[i, j].columns if (i, j) in reached else _UNREACHED),
+        }
+        for i, pair in enumerate(pairs)
+        for j, epsilon in enumerate(epsilons)
+    ]
 
 
 def _log(steps: float | None) -> float | None:
