@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tradeoff_lab import follow, part_of, promise, rows_of
+import numpy as np
+import pytest
+from tradeoff_lab import TRUTH, follow, part_of, promise, risk_at, rows_of
+
+from greedyexp import registry
+from greedyexp.experiment.parameters import Parameters
+from greedyexp.problem import Problem
 
 
 def test_an_accuracy_has_one_row_for_each_reference_whatever_theorems_say():
@@ -29,3 +35,37 @@ def test_an_accuracy_has_one_row_for_each_reference_whatever_theorems_say():
             }
     alone = follow(part=part_of(), references=both, radius=0.25, **asked)
     assert rows_of(alone, "accuracy") == rows
+
+
+def test_the_excess_at_the_end_is_that_after_the_steps_that_count():
+    found = follow(steps=20, points=0, epsilons=[1e-2, 1e-9, 1e-40], references=["truth"])
+    for record in ("epsilon", "accuracy"):
+        near, fine, far = rows_of(found, record)
+        for row in (near, fine):
+            expected = risk_at(TRUTH * (1.0 - 2.0 ** -row["steps"]))
+            assert row["excess_at_end"] == pytest.approx(expected, abs=1e-15)
+        assert far["excess_at_end"] is None
+
+
+@pytest.mark.parametrize(("reading", "above"), [("corrected", False), ("2009", True)])
+def test_a_smoothed_run_is_judged_by_the_loss_before_smoothing(reading, above):
+    """One feature where the gap at zero is just epsilon: the printed reading ends above it."""
+    epsilon, share = 0.1, 0.25
+    near = np.arange(8) < 8 * share
+    length = (1 - share / 4) * epsilon / (1 - share) * (1 - 1e-9)
+    x = np.where(near, epsilon / 2, length)
+    y = np.where(near, epsilon / 2, 10.0)
+    part = registry.find("algorithm", "smoothed_forward_greedy")
+    given = {"loss": "absolute", "radius": 1.0, "epsilon": epsilon, "reading": reading}
+    params = Parameters(part).read_all(given)
+    problem = Problem((x[:, None],), (y,))
+    found = follow(problem, part, params, steps=20_000, points=2, epsilons=[epsilon])
+    rows = [*rows_of(found, "epsilon"), *rows_of(found, "accuracy")]
+    assert len(rows) > 1
+    for row in rows:
+        if above:
+            assert row["steps"] == 0
+            assert row["excess_at_end"] == pytest.approx((1 + share / 4) * epsilon)
+        else:
+            assert row["steps"] > 0
+            assert -1e-12 <= row["excess_at_end"] <= epsilon

@@ -143,6 +143,7 @@ _COLUMNS = {
     "steps": ("number", ("epsilon", "accuracy")),
     "log_steps": ("number", ("epsilon", "accuracy")),
     "features_needed": ("number", ("epsilon", "accuracy")),
+    "excess_at_end": ("number", ("epsilon", "accuracy")),
     "steps_bound": ("number", ("epsilon",)),
     "log_steps_bound": ("number", ("epsilon",)),
     "within": ("success", ("epsilon",)),
@@ -212,17 +213,17 @@ def tradeoff(
       an algorithm without) and ``l1_norm`` of what the algorithm returns after ``step`` steps.
     - ``bound``: ``excess``, R(w_k) - R(wbar) after ``step`` steps against one ``reference``, and
       ``excess_bound``, what one ``theorem`` says that it is at most; ``gap`` once more.
-    - ``epsilon``: ``steps`` and ``features_needed`` of each accuracy, empty when the budget did
-      not reach it, and ``steps_bound``, how many steps a theorem says are enough; ``log_steps`` and
-      ``log_steps_bound`` are to base 10, of no step as of one. An algorithm that ends by its own
-      certificate is run for each accuracy, and its steps are those until it ended. Of any other it
-      is the first step looked at with an excess of at most epsilon: every step is looked at up to
-      ``fine``, then ``resolution`` for each factor of ten. ``within`` is 1 when the excess after
-      ``steps_bound`` steps is at most epsilon and 0 when it is not; it is empty when these are
-      beyond the budget. Where these steps were not looked at, the algorithm runs again, with the
-      same stream of random numbers.
-    - ``accuracy``: ``steps``, ``log_steps`` and ``features_needed`` once more, in one row for each
-      accuracy and reference, whatever theorems speak of the algorithm.
+    - ``epsilon``: ``steps`` and ``features_needed`` of each accuracy and ``excess_at_end``, the
+      excess after these steps, empty when the budget did not reach it; and ``steps_bound``, how
+      many steps a theorem says are enough. ``log_steps`` and ``log_steps_bound`` are to base 10, of
+      no step as of one. An algorithm that ends by its own certificate is run for each accuracy, and
+      its steps are those until it ended. Of any other it is the first step looked at with an excess
+      of at most epsilon: every step is looked at up to ``fine``, then ``resolution`` for each
+      factor of ten. ``within`` is 1 when the excess after ``steps_bound`` steps is at most epsilon
+      and 0 when it is not; it is empty when these are beyond the budget. Where these steps were not
+      looked at, the algorithm runs again, with the same stream of random numbers.
+    - ``accuracy``: what was measured of each accuracy once more, in one row for each ``reference``,
+      whatever theorems speak of the algorithm.
     - ``theorem``: ``smoothness`` and ``strong_convexity`` of the risk, the constants that a theorem
       is computed from; empty for one without. The latter is that over the supports met in the run.
     - ``reference``: ``reference_features``, ``reference_l1_norm``, ``reference_risk`` and

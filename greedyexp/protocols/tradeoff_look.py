@@ -37,17 +37,17 @@ class Looked:
         """By the places of a pair and an accuracy, where it was reached."""
         found = {}
         for i, pair in enumerate(pairs):
-            for j, place in enumerate(self._places(pair, epsilons)):
+            excess = pair.excess(self.seen)
+            for j, place in enumerate(self._places(excess, epsilons)):
                 if place is not None:
                     steps, features = self.seen.steps[place], self.seen.features[place]
-                    found[i, j] = Reached(int(steps), int(features))
+                    found[i, j] = Reached(int(steps), int(features), excess[place])
         return found
 
-    def _places(self, pair: Pair, epsilons: Sequence[float]) -> list[int | None]:
+    def _places(self, excess: np.ndarray, epsilons: Sequence[float]) -> list[int | None]:
         """Where each accuracy was reached; None where it was not."""
         if self.certified is not None:
             return [at if self.seen.path.converged[at] else None for at in self.certified]
-        excess = pair.excess(self.seen)
         hits = [np.flatnonzero(excess <= epsilon) for epsilon in epsilons]
         return [int(hit[0]) if hit.size else None for hit in hits]
 

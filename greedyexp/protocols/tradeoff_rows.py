@@ -20,22 +20,26 @@ class Reached:
     Parameters
     ----------
     steps, features : int
+    excess : float
+        R(w) - R(wbar) there.
     """
 
     steps: int
     features: int
+    excess: float
 
     @property
-    def columns(self) -> dict[str, int | float]:
+    def columns(self) -> dict[str, int | float | None]:
         """As the rows have it."""
         return {
             "steps": self.steps,
             "log_steps": _log(self.steps),
             "features_needed": self.features,
+            "excess_at_end": cell(self.excess),
         }
 
 
-_UNREACHED = dict.fromkeys(("steps", "log_steps", "features_needed"))
+_UNREACHED = dict.fromkeys(("steps", "log_steps", "features_needed", "excess_at_end"))
 
 
 def cell(value) -> int | float | None:
