@@ -100,7 +100,7 @@ def solve(
     folds : int, at least 2
         Folds of the cross-validation.
     seed : int, at least 0
-        Shuffles the folds.
+        Shuffles the folds, and starts the stream of an algorithm that draws at random.
     noise_std : float, at least 0, optional
         Standard deviation of the noise, which tuning by theory needs.
     chains : array (c,) of int, optional
@@ -152,14 +152,14 @@ def solve(
     _refuse_missing_traits(part, traits, problem, tuning)
     if iterates:
         return _settled(part, problem, values, iterations, tol)
+    rng = np.random.default_rng(seed)
     if tuning == "cv":
-        rng = np.random.default_rng(seed)
         path, chosen = tunings.cross_validated(part, problem, values, folds=folds, rng=rng)
     elif tuning == "theory":
         grid = tunings.prescribed(part, problem, values)
-        path, chosen = tunings.fit(part, problem, values, grid=grid), 0
+        path, chosen = tunings.fit(part, problem, values, grid=grid, rng=rng), 0
     else:
-        path = tunings.fit(part, problem, values)
+        path = tunings.fit(part, problem, values, rng=rng)
         chosen = len(path) - 1
     return _solution(path, chosen, problem)
 

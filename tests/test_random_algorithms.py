@@ -49,6 +49,22 @@ def test_folds_go_on_with_the_same_stream():
     assert all(one is rng for one in seen)
 
 
+def test_a_seed_starts_the_stream_of_one_fit():
+    with kept_registry():
+        prescribed = {"theory": lambda problem: {"lam": np.ones(1)}}
+        registry.algorithm("s_drawn", **prescribed)(drawn)
+        X, y = problem_of().X[0], problem_of().y[0]
+
+        def first(**asked):
+            return greedyexp.solve("s_drawn", X, y, **asked).coef[0]
+
+        for seed in (0, 5):
+            told = np.random.default_rng(seed).random()
+            for tuning in ("end", "theory", "cv"):
+                assert first(tuning=tuning, folds=2, seed=seed) == told
+        assert first() == first(seed=0)
+
+
 @pytest.mark.parametrize(
     ("protocol", "algorithm"),
     [
