@@ -14,6 +14,8 @@ from greedyexp.figures.axes import log_ticks, number_texts
 
 # Bounds are shown above what is measured by at most this factor.
 _ABOVE = 1e3
+# Bands are shown below the least median by at most this factor.
+_BELOW = 10.0
 # Height of the strip in parts of the axis above it.
 _STRIP = 0.05
 _SHADE = "0.93"
@@ -33,16 +35,16 @@ class ExcessAxis:
     """
 
     def __init__(self, lines: Sequence[pd.DataFrame], bounds, floor: float):
-        ends = [table[["median", "high"]].to_numpy(dtype=float).ravel() for table in lines]
-        lows = np.concatenate([table["median"].to_numpy(dtype=float) for table in lines])
-        seen, bounds = np.concatenate(ends), np.asarray(bounds, dtype=float)
-        above = seen[seen > floor]
-        high = above.max(initial=2.0 * floor)
-        low = lows[lows > floor].min(initial=high) / 1.5
-        self.low = max(low, floor)
+        seen = pd.concat(list(lines))[["low", "median", "high"]].astype(float)
+        bounds = np.asarray(bounds, dtype=float)
+        above = seen.where(seen > floor)
+        high = np.nanmax(above.to_numpy(), initial=2.0 * floor)
+        median = np.nanmin(above["median"].to_numpy(), initial=high)
+        band = np.nanmin(above["low"].to_numpy(), initial=median)
+        self.low = max(max(band, median / _BELOW) / 1.5, floor)
         shown = bounds[np.isfinite(bounds)].max(initial=high)
         self.high = max(min(shown, _ABOVE * high) * 1.5, 10.0 * self.low)
-        self.has_zero = bool((lows <= floor).any())
+        self.has_zero = bool((seen["median"] <= floor).any())
         decades = np.log10(self.high / self.low)
         self.bottom = self.low / 10 ** (_STRIP * decades) if self.has_zero else self.low
 

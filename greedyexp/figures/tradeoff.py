@@ -95,7 +95,7 @@ def tradeoff(
     looks_of = _bound_looks(table, looks)
     heights = ExcessAxis(list(lines.values()), table["median"], floor)
     panels = Panels(laid_out(rows, context, row=row, panel=panel), width=4.2, height=3.2)
-    last = float(max(points["at"].max() for points in lines.values() if len(points)))
+    last = float(max(points["at"].max() for points in lines.values()))
     for axis, values in panels:
         for place, points in enumerate(lines.values()):
             for label in sorted(inside(points, values)["algorithm"].unique()):

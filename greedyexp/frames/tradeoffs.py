@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from greedyexp.errors import ConfigError
 from greedyexp.frames.counts import require_columns, require_numbers, require_numeric
 from greedyexp.frames.records import identity, records
 from greedyexp.frames.spread import spread
@@ -65,11 +66,19 @@ def curves(
     DataFrame
         The keys, ``at``, and ``median``, ``low``, ``high`` and ``replicates`` of ``spread``; only
         where all replicates of a line have a value.
+
+    Raises
+    ------
+    ConfigError
+        When no row has a value.
     """
     own = [*dict.fromkeys([*identity(frame), *keys, "reference"])]
     once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])
     if once.empty:
-        return pd.DataFrame(columns=[*keys, "at", "median", "low", "high", "replicates"])
+        raise ConfigError(
+            f"no run has a {y}, so there is nothing to draw.",
+            remedy="Leave it out of `measured`.",
+        )
     if x == "step":
         placed = once.assign(at=once["step"], value=once[y])
     else:
