@@ -30,8 +30,10 @@ class Part:
         Where it comes from: paper and equation, algorithm or figure number.
     requires : tuple of str
         Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
-        ``labels``, ``chains``, ``moments``. ``sparse`` and ``population`` are provided but never
-        required: see ``takes_sparse``, ``takes_population``.
+        ``labels``, ``chains``, ``moments``, ``spread_label``; ``rows``, which all have but those
+        that provide ``population``, and ``one_response``, which all have but those that provide
+        ``multi_task``. ``sparse`` and ``population`` are provided but never required: see
+        ``takes_sparse``, ``takes_population``.
     extra : dict
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
         (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,

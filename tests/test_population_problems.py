@@ -13,6 +13,7 @@ from greedyexp.errors import PluginError
 from greedyexp.experiment import load
 from greedyexp.generators.rademacher import rademacher
 from greedyexp.problem import Problem
+from greedyexp.runner.work import Bench, Work
 
 POPULATION = {"generator": "rademacher", "n_samples": 0, "p": 20}
 ROWS = {"generator": "rademacher", "n_samples": 30, "p": 20}
@@ -153,6 +154,26 @@ def test_only_a_population_may_have_no_rows():
     shape["n_features"] = 0
     with pytest.raises(PluginError, match="has n_features = 0; at least 1 is needed"):
         load(small({"generator": "t_rowless"}, "t_exact", metrics=["support_size"]))
+
+
+def test_data_drawn_without_rows_must_be_told_of():
+    counts, told = [0], [()]
+
+    @registry.generator("t_sometimes", provides=lambda **_: told[0])
+    def t_sometimes(rng):
+        """As many rows as it is told of."""
+        designs = tuple(np.ones((count, 20)) for count in counts)
+        return Problem(designs, tuple(np.ones(count) for count in counts))
+
+    bench = Bench(Work(1, ("t_sometimes",), "recovery", {}, ("support_size",), (), ()))
+    for found in ([0], [3, 0]):
+        counts[:] = found
+        with pytest.raises(ValueError, match="have no rows, but provide no trait 'population'"):
+            bench.problem("t_sometimes", {}, 0)
+    counts[:] = [3, 2]
+    assert bench.problem("t_sometimes", {}, 0).n_samples.tolist() == [3, 2]
+    told[0], counts[:] = ("population",), [0]
+    assert bench.problem("t_sometimes", {}, 0).n_samples.tolist() == [0]
 
 
 def test_truth_and_moments_do_not_depend_on_the_rows():

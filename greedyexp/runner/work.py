@@ -124,6 +124,9 @@ class Bench:
                 raise ValueError(f"the data have a fact '{name}', which names another column")
         if problem.sparse_design and "sparse" not in part.provides(params):
             raise ValueError("the data have a sparse design, but provide no trait 'sparse'")
+        empty = not problem.n_samples.all()
+        if empty and "population" not in part.provides(params):
+            raise ValueError("the data have no rows, but provide no trait 'population'")
         _freeze(problem)
         return problem
 
