@@ -23,8 +23,8 @@ class Draws:
 
     def __init__(self, sizes: np.ndarray, rng: np.random.Generator):
         self._shares = sizes / sizes.sum()
+        self._edges = np.cumsum(self._shares)
         self._rng = rng
-        self._first: np.ndarray | None = None
         self._made = 0
         self._counts = np.zeros(len(sizes), dtype=np.int64)
 
@@ -36,14 +36,12 @@ class Draws:
         steps : int
             At least what was asked for before.
         """
-        if self._first is None:
-            edges = np.cumsum(self._shares)
-            uniform = self._rng.random(SINGLE) * edges[-1]
-            self._first = np.searchsorted(edges, uniform, side="right")
-        single = self._first[self._made : min(steps, SINGLE)]
-        counts = self._counts + np.bincount(single, minlength=len(self._counts))
-        rest = steps - max(self._made, SINGLE)
-        if rest > 0:
-            counts += self._rng.multinomial(rest, self._shares)
-        self._made, self._counts = steps, counts
-        return counts.copy()
+        single = min(steps, SINGLE) - min(self._made, SINGLE)
+        uniform = self._rng.random(single) * self._edges[-1]
+        drawn = np.searchsorted(self._edges, uniform, side="right")
+        self._counts += np.bincount(drawn, minlength=len(self._counts))
+        rest = max(steps, SINGLE) - max(self._made, SINGLE)
+        if rest:
+            self._counts += self._rng.multinomial(rest, self._shares)
+        self._made = steps
+        return self._counts.copy()
