@@ -14,9 +14,10 @@ from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures.accuracy_curve import accuracy_curve
 from greedyexp.figures.style import COLOURS
 from greedyexp.frames.accuracies import accuracies, growth
-from greedyexp.frames.theorems import WORDS, at_random
+from greedyexp.frames.theorems import at_random
 from greedyexp.theory import sparsity_bounds as bounds
 from greedyexp.theory import sparsity_smoothing as smoothing
+from greedyexp.theory.theorem_names import THEOREMS
 
 # Looks are given in the order of labels.
 CORRECTIVE, FORWARD = COLOURS[:2]
@@ -263,9 +264,9 @@ def test_every_theorem_that_is_promised_has_words():
         smoothing.theorem2_2008(1.0, 1.0),
         smoothing.theorem1_2008(1.0, 1.0),
     ]
-    assert {one.theorem for one in promises} == set(WORDS)
+    assert {one.theorem for one in promises} == set(THEOREMS)
     in_mean = {one.theorem for one in promises if one.holds == "in_expectation"}
-    assert {name for name in WORDS if at_random(name)} == in_mean
+    assert {name for name in THEOREMS if at_random(name)} == in_mean
 
 
 def test_columns_are_told_and_bad_ones_refused():

@@ -23,6 +23,7 @@ from tradeoff_lab import (
 
 from greedyexp import registry
 from greedyexp.errors import ConfigError, DataError, PluginError
+from greedyexp.experiment import load
 from greedyexp.losses.l1_ball import BallMinimum
 from greedyexp.problem import Problem
 from greedyexp.protocols import tradeoff_references
@@ -425,6 +426,24 @@ def settings(algorithm, generator="rademacher", **asked) -> dict:
         "trials": 1,
         "algorithms": [algorithm],
     }
+
+
+def test_a_theorem_that_is_none_is_refused_unless_a_plugin_may_have_it(parts):
+    load(settings("forward_greedy", theorems=["T2", "T3"]))
+    known = "protocol 'tradeoff' is to keep '{}', which is no theorem."
+    told = message(settings("forward_greedy", theorems=["T2", "T1-lipshitz"]))
+    assert told.endswith(known.format("T1-lipshitz") + " Did you mean 'T1-lipschitz'?")
+    other = settings("forward_greedy", theorems=["T2"])
+    other["profiles"] = {"paper": {"protocol": {"tradeoff": {"steps": 5, "theorems": ["Euclid"]}}}}
+    load(other)
+    told = message(settings("forward_greedy", theorems=["Euclid"]))
+    assert known.format("Euclid") + " Known: C1, " in told
+
+    @registry.algorithm("t_proved", theorems=lambda path, reference, **_: [promise("Euclid")])
+    def proved(problem, *, steps: int = 1, grid=None):
+        """Halves the distance."""
+
+    load(settings("t_proved", theorems=["Euclid"]))
 
 
 @pytest.mark.parametrize(

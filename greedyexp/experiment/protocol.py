@@ -101,7 +101,9 @@ def read_measured(
     with guarded("columns", part, place):
         try:
             return list(part.extra["columns"](metrics, **protocol.spec.params))
+        except ConfigError as error:
+            mistakes.add(place, error.message, error.remedy or "")
         except ValueError as error:
             said = str(error).rstrip(".")
             mistakes.add(place, f"impossible parameters of protocol '{part.name}': {said}.")
-            return []
+        return []

@@ -12,33 +12,15 @@ from greedyexp.frames.records import identity
 from greedyexp.frames.spread import spread
 from greedyexp.frames.where import where_text
 from greedyexp.protocols.tradeoff_promises import NONE
+from greedyexp.theory.theorem_names import THEOREMS
 
-# By the names that promises have, in the order in which they are shown.
-WORDS = {
-    "T1": "Theorem 1",
-    "T1-lipschitz": "Theorem 1, Lipschitz (as proved)",
-    "T1-lipschitz-printed": "Theorem 1, Lipschitz (as printed)",
-    "C1": "Corollary 1",
-    "C1-lipschitz": "Corollary 1, Lipschitz",
-    "C1-greedy": "Corollary 1 (greedy)",
-    "T2": "Theorem 2",
-    "T2-termination": "Theorem 2, until it ends",
-    "C2": "Corollary 2 (as proved)",
-    "C2-printed": "Corollary 2 (as printed)",
-    "S08-T1": "Theorem 1 (2008)",
-    "S08-T2": "Theorem 2 (2008)",
-    "T3": "Theorem 3",
-    "T4": "Theorem 4",
-    "T5": "Theorem 5",
-    "T5-proven": "Theorem 5 (as proved)",
-}
 # Those that are about the mean over runs, and about half of them.
 _AT_RANDOM = ("T1", "T1-lipschitz", "T1-lipschitz-printed", "C1", "C1-lipschitz")
 
 
 def words(theorem: str) -> str:
     """What a theorem is called; its name when nothing else is known."""
-    return WORDS.get(theorem, theorem)
+    return THEOREMS.get(theorem, theorem)
 
 
 def at_random(theorem: str) -> bool:
@@ -47,8 +29,8 @@ def at_random(theorem: str) -> bool:
 
 
 def with_promise(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of which a theorem promises something, in the order of ``WORDS``."""
-    places = {name: place for place, name in enumerate(WORDS)}
+    """The rows of which a theorem promises something, in the order of ``THEOREMS``."""
+    places = {name: place for place, name in enumerate(THEOREMS)}
     kept = rows[rows["theorem"] != NONE]
     order = kept["theorem"].map(lambda name: places.get(name, len(places)))
     return kept.loc[order.sort_values(kind="stable").index]
@@ -153,7 +135,7 @@ def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> 
     ConfigError
         With the nearest name.
     """
-    known = dict.fromkeys([*WORDS, *rows["theorem"]])
+    known = dict.fromkeys([*THEOREMS, *rows["theorem"]])
     for name in named:
         if name not in known:
             raise ConfigError(

@@ -16,7 +16,7 @@ from greedyexp.protocols.measured import FIT_SECONDS, Measured
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.tradeoff_look import look
-from greedyexp.protocols.tradeoff_promises import Pair, kept_within, pairs
+from greedyexp.protocols.tradeoff_promises import Pair, kept_within, pairs, refuse_unknown
 from greedyexp.protocols.tradeoff_references import Compared, compared
 from greedyexp.protocols.tradeoff_rows import (
     accuracy_rows,
@@ -92,7 +92,10 @@ def columns(
     ------
     ValueError
         When nothing is asked for, or something twice.
+    ConfigError
+        When a theorem is none.
     """
+    refuse_unknown(theorems or [])
     recorded = bool(points or dense)
     if not (recorded or epsilons):
         raise ValueError("nothing is asked for; give epsilons, points or dense.")

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.errors import ConfigError, DataError, did_you_mean
 from greedyexp.protocols.tradeoff_run import Runner, Seen
+from greedyexp.registry import parts
 from greedyexp.theory.promise import Promise, Reference
 from greedyexp.theory.sparsity_bounds import why_nothing
+from greedyexp.theory.theorem_names import THEOREMS
 
 # What stands for the theorem where none promises anything.
 NONE = "none"
@@ -94,6 +96,30 @@ def pairs(
                 raise DataError(_empty(promise), remedy="Leave it out of theorems.")
         found += kept or [Pair(reference, None, original)]
     return found
+
+
+def refuse_unknown(theorems: Sequence[str]) -> None:
+    """Refuse names that no theorem has.
+
+    Raises
+    ------
+    ConfigError
+        With the nearest name.
+    """
+    for name in theorems:
+        if name not in THEOREMS and not _others():
+            raise ConfigError(
+                f"protocol 'tradeoff' is to keep '{name}', which is no theorem.",
+                remedy=did_you_mean(name, THEOREMS),
+            )
+
+
+def _others() -> bool:
+    """Whether an algorithm of a plugin has theorems, which may have any name."""
+    return any(
+        part.extra["theorems"] is not None and not part.function.__module__.startswith("greedyexp.")
+        for part in parts("algorithm").values()
+    )
 
 
 def _empty(promise: Promise) -> str:
