@@ -44,15 +44,6 @@ def replacement_promises(
 
     lam is the least of R on the sets F' of the run, each with the support of the reference. There
     must be as many features as the theorem asks for: it promises nothing otherwise.
-
-    The theorem is taken as printed. Its proof compares w' with the minimiser over F and the
-    support S of wbar, which need not have the feature r just taken; the one over F' and S does as
-    well unless r is outside S and S disjoint from F. There, with D = R(w) - R(w'),
-    g = max_j |grad_j R(w)|, n = |S|, x = lam ||w|| / g and e = 2 lam D / g^2, strong convexity
-    gives ||w'|| <= ||w|| + sqrt(2 D / lam) and 2 lam (R(w) - R(wbar)) <= g^2 (n - x^2), smoothness
-    delta >= D - beta / 2 ||w'||^2 / (k + 1) and lam / beta <= e <= 1. So delta >= alpha (R(w) -
-    R(wbar)) follows from e >= u ((x + sqrt(e))^2 + 2 (n - x^2)) with u = beta / (lam (k + 1 - n)).
-    The right side is at most 2 u (e + n), and u <= lam / (4 beta n) leaves no more than e of it.
     """
     loss, told = path.loss, path.history
     started = told["step"] == 0

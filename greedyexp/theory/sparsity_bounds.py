@@ -256,7 +256,6 @@ def theorem5(
     features: int,
     first_gap: float,
     span: float,
-    reading: str = "printed",
 ) -> Promise:
     """Replacement steps: excess <= first_gap (1 - alpha)^t, alpha = 2 beta / (lam (k + 1 - n)).
 
@@ -266,10 +265,16 @@ def theorem5(
     excess is not positive. The proof serves selection by the objective or by the gradient, with the
     refit; nothing is proved of the simple variant.
 
-    Its comparison point wtilde (Lemma 8) minimises R over F and supp(wbar), but is compared with
-    w', which may have the new feature r beyond them. With the minimiser over r too the lemma
-    follows wherever r or a feature of F is in supp(wbar). Where neither is,
-    k + 1 >= n + 4 (n + 1) beta^2 / lam^2 suffices, which ``proven`` asks for always.
+    Its comparison point wtilde (Lemma 8) minimises R over F and S = supp(wbar), but is compared
+    with w', which may have the new feature r beyond them. With the minimiser over r too the lemma
+    follows wherever r or a feature of F is in S. Where neither is, the same condition on k does it.
+    Let D = R(w) - R(w'), delta what the replacement lowers R by, g = max_j |grad_j R(w)|,
+    x = lam ||w|| / g, e = 2 lam D / g^2 and u = beta / (lam (k + 1 - n)). Strong convexity gives
+    ||w'|| <= ||w|| + sqrt(2 D / lam) and 2 lam (R(w) - R(wbar)) <= g^2 (n - x^2), smoothness
+    delta >= D - beta / 2 ||w'||^2 / (k + 1), and both lam / beta <= e <= 1. So
+    delta >= alpha (R(w) - R(wbar)) follows from e >= u ((x + sqrt(e))^2 + 2 (n - x^2)). The right
+    side is at most 2 u (e + n), and with u <= lam / (4 beta n), which is the condition on k, at
+    most (e / n + 1) lam / (2 beta) <= e.
 
     Parameters
     ----------
@@ -278,12 +283,10 @@ def theorem5(
     n_features : int >= 0
         n.
     features : int >= 1
-        k, the size of the support.
+        k, the size of the support. Nothing is promised where it is too small.
     first_gap, span : float
         R(w^(0)) - R(wbar) before the first replacement, and R(0) - R(wbar), no less but for
         rounding.
-    reading : {"printed", "proven"}
-        Nothing is promised where its condition on k fails.
 
     Raises
     ------
@@ -295,15 +298,12 @@ def theorem5(
     Theorem 5 and Lemma 8.
     """
     _check_strong(beta, lam, n_features, span)
-    check_reading(reading, ("printed", "proven"))
     if features < 1 or np.isnan(first_gap):
         raise ValueError("Theorem 5 needs a feature, and first_gap to be a number.")
-    proven = reading == "proven"
     least = max(span, 0.0)
     first = min(max(first_gap, 0.0), least)
     room = features + 1 - n_features
-    asked = 4.0 * (n_features + proven) * beta**2
-    given = lam > 0.0 and room * lam**2 >= asked
+    given = lam > 0.0 and room * lam**2 >= 4.0 * n_features * beta**2
     # Without a feature there is no gap to close, and alpha may exceed one.
     alpha = min(2.0 * beta / (lam * room), 1.0) if given else 0.0
 
@@ -311,7 +311,7 @@ def theorem5(
         return np.log(np.maximum(least / epsilon, 1.0)) / alpha
 
     return Promise(
-        "T5-proven" if proven else "T5",
+        "T5",
         f"{REPORT}, Theorem 5",
         {
             "beta": beta,

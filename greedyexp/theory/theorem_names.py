@@ -19,5 +19,4 @@ THEOREMS = {
     "T3": "Theorem 3",
     "T4": "Theorem 4",
     "T5": "Theorem 5",
-    "T5-proven": "Theorem 5 (as proved)",
 }
