@@ -55,6 +55,9 @@ def test_a_law_of_factors_of_ten_and_a_limit_of_accuracies():
         *("power of 1/ε", "power of 1/ε", "steps per factor of ten")
     ]
     assert found["measured"][2].value == pytest.approx(7)
+    bounds = [8 * size("corrective", 1) / epsilon for epsilon in EPSILONS[1:]]
+    promised = stats.linregress([2, 3, 4], bounds).slope
+    assert found["promised"][2].value == pytest.approx(promised)
     assert "over accuracies of at most 0.01" in " ".join(found.attrs["notes"])
     with pytest.raises(ConfigError, match="names 'T33'"):
         slopes(frame, CONTEXT, law={"T33": "log"})
