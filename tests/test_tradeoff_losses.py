@@ -122,3 +122,34 @@ def test_draws_are_of_the_stream_of_the_replicate(tmp_path):
     within = frame[frame["record"] == "epsilon"].dropna(subset=["within"])
     assert len(within) == 80
     assert within.groupby("epsilon")["within"].mean().ge(0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "beta", "smoothing"),
+    [
+        ("forward_greedy", {"loss": "hinge", "beta": 2.0, "epsilon": 0.05}, 2.0, 0.0),
+        ("smoothed_forward_greedy", {"loss": "hinge", "epsilon": 0.2}, 5.0, 0.1),
+    ],
+)
+def test_the_bound_of_a_run_that_ended_is_that_of_the_steps_it_made(name, given, beta, smoothing):
+    asked = {"steps": 10**7, "points": 12}
+    found = run(name, labelled(), {**given, "radius": RADIUS}, **asked)
+    rows = [row for row in rows_of(found, "bound") if row["step"]]
+    assert {row["theorem"] for row in rows} <= {"T2", "T2-termination", "C2"}
+    bound = {k: 8 * beta * RADIUS**2 / (k + 3) + smoothing for k in (*range(1, 10_000), 10**7)}
+    # The run stayed where its certificate ended it, where this many steps have a smaller bound.
+    assert rows[-1]["gap"] - smoothing / 2 <= given["epsilon"] * (0.5 if smoothing else 1.0)
+    assert bound[10**7] < smoothing + 1e-5
+    for row in rows:
+        assert row["excess"] <= row["excess_bound"]
+        gaps = [other["gap"] for other in rows if other["theorem"] == row["theorem"]]
+        if row["gap"] > gaps[-1]:
+            assert row["excess_bound"] == pytest.approx(bound[row["step"]])
+        else:
+            assert row["excess_bound"] == rows[-1]["excess_bound"]
+    made = [k for k in bound if bound[k] == pytest.approx(rows[-1]["excess_bound"], rel=1e-12)]
+    assert len(made) == 1
+    problem = labelled()
+    part = registry.find("algorithm", name)
+    told = Parameters(part).read_all({**given, "radius": RADIUS, "steps": 10**7})
+    assert made == [int(part.function(problem, **told).facts["steps"][-1])]

@@ -215,7 +215,8 @@ def tradeoff(
     - ``step``: ``features`` (nonzero coefficients), ``risk``, ``gap`` (the certificate, empty for
       an algorithm without) and ``l1_norm`` of what the algorithm returns after ``step`` steps.
     - ``bound``: ``excess``, R(w_k) - R(wbar) after ``step`` steps against one ``reference``, and
-      ``excess_bound``, what one ``theorem`` says that it is at most; ``gap`` once more.
+      ``excess_bound``, what one ``theorem`` says that it is at most, after the steps that were made
+      where the run ended before; ``gap`` once more.
     - ``epsilon``: ``steps`` and ``features_needed`` of each accuracy and ``excess_at_end``, the
       excess after these steps, empty when the budget did not reach it; and ``steps_bound``, how
       many steps a theorem says are enough. ``log_steps`` and ``log_steps_bound`` are to base 10, of

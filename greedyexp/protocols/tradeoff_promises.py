@@ -89,7 +89,7 @@ def pairs(
             if theorems is not None and promise.theorem not in theorems:
                 continue
             pair = Pair(reference, promise, promise.original)
-            bounds = np.append(pair.excess_bound(seen.asked), pair.steps_bound(epsilons))
+            bounds = np.append(pair.excess_bound(seen.counted), pair.steps_bound(epsilons))
             if np.isfinite(bounds).any():
                 kept.append(pair)
             elif theorems is not None:

@@ -97,7 +97,7 @@ def bound_rows(seen: Seen, at: Sequence[int], pairs: Sequence[Pair]) -> list[dic
     """The excess of the estimates at these places over each reference, and its bounds."""
     rows = []
     for pair in pairs:
-        excess, bound = pair.excess(seen), pair.excess_bound(seen.asked)
+        excess, bound = pair.excess(seen), pair.excess_bound(seen.counted)
         rows += [
             {
                 "record": "bound",

@@ -146,6 +146,14 @@ class Seen:
         """The steps made, (m,) of int: fewer than asked for where the run ended by itself."""
         return np.asarray(self.path.facts.get("steps", self.asked)).astype(np.int64)
 
+    @property
+    def counted(self) -> np.ndarray:
+        """The steps that bounds of the excess are taken at, (m,) of int.
+
+        A run that its certificate ended stays where it is, while bounds go on to fall.
+        """
+        return np.minimum(self.asked, self.steps)
+
     @cached_property
     def features(self) -> np.ndarray:
         """Nonzero coefficients, (m,) of int."""
