@@ -153,3 +153,24 @@ def test_the_bound_of_a_run_that_ended_is_that_of_the_steps_it_made(name, given,
     part = registry.find("algorithm", name)
     told = Parameters(part).read_all({**given, "radius": RADIUS, "steps": 10**7})
     assert made == [int(part.function(problem, **told).facts["steps"][-1])]
+
+
+@pytest.mark.parametrize(
+    ("reading", "theorem", "sharpness"),
+    [("corrected", "C2", 1.0), ("2009", "C2-printed", 1.0), ("2008", "S08-T2", 2.0)],
+)
+def test_runs_for_other_accuracies_leave_the_recorded_run_its_bound(reading, theorem, sharpness):
+    given = {"loss": "hinge", "radius": RADIUS, "epsilon": 0.2, "reading": reading}
+    asked = {"steps": 200, "points": 0, "dense": 20}
+    found = run("smoothed_forward_greedy", labelled(), given, epsilons=[0.5, 0.3], **asked)
+    rows = rows_of(found, "bound", theorem=theorem)
+    assert [row["step"] for row in rows if row["excess_bound"] is None] == [0]
+    alone = rows_of(run("smoothed_forward_greedy", labelled(), given, **asked), "bound")
+    assert rows == alone
+    # Smoothing with beta = sharpness / epsilon costs at most 1 / (2 beta).
+    beta = sharpness / 0.2
+    for row in rows[1:]:
+        least = 8 * beta * RADIUS**2 / (row["step"] + 3)
+        assert least < row["excess_bound"] <= least + 1 / (2 * beta) + 1e-12
+    steps = {row["epsilon"]: row["steps_bound"] for row in rows_of(found, "epsilon")}
+    assert all(count is not None for count in steps.values())

@@ -264,14 +264,15 @@ def tradeoff(
         return Outcome(Status.NONFINITE, "an estimate or its risk is not finite")
     original = "risk" in seen.path.facts
     known = compared(references, problem, seen.path.loss, params, radius, original=original)
-    found = pairs(runner, seen, [one.reference for one in known], theorems, epsilons)
+    references = [one.reference for one in known]
+    found = pairs(runner, seen, looked.marks, references, theorems, epsilons)
     within = kept_within(runner, seen, found, epsilons)
     rows = step_rows(seen, looked.marks) + bound_rows(seen, looked.marks, found)
     rows += epsilon_rows(found, epsilons, looked.reached(found, epsilons), within)
     plain = [Pair(one.reference, None, original) for one in known]
     rows += accuracy_rows(plain, epsilons, looked.reached(plain, epsilons))
     rows += theorem_rows(found)
-    rows += reference_rows([one.reference for one in known], original)
+    rows += reference_rows(references, original)
     if features == "scale":
         rows = [{**row, "feature_scale": factor} for row in rows]
     certain = None if looked.certified is None else looked.marks

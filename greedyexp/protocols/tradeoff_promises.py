@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from greedyexp.errors import ConfigError, DataError, did_you_mean
+from greedyexp.path import Path
 from greedyexp.protocols.tradeoff_run import Runner, Seen
 from greedyexp.registry import parts
 from greedyexp.theory.promise import Promise, Reference
@@ -62,6 +63,7 @@ class Pair:
 def pairs(
     runner: Runner,
     seen: Seen,
+    recorded: np.ndarray,
     references: Sequence[Reference],
     theorems: Sequence[str] | None,
     epsilons: Sequence[float],
@@ -70,6 +72,8 @@ def pairs(
 
     Parameters
     ----------
+    recorded : int array
+        Places of the recorded steps.
     theorems : sequence of str or None
         Those to keep; all when None. One that is none of the algorithm is no mistake, as it may be
         one of another.
@@ -77,25 +81,47 @@ def pairs(
     Raises
     ------
     DataError
-        When one that is named promises nothing of any number of steps or any accuracy.
+        When one that is named promises nothing of any recorded step or any accuracy.
     """
-    prove = runner.part.extra.get("theorems")
     original = "risk" in seen.path.facts
     found = []
     for reference in references:
-        known = [] if prove is None else prove(seen.path, reference, **runner.params)
         kept = []
-        for promise in known:
+        for promise in _promises(runner, seen.path, recorded, reference):
             if theorems is not None and promise.theorem not in theorems:
                 continue
             pair = Pair(reference, promise, promise.original)
-            bounds = np.append(pair.excess_bound(seen.counted), pair.steps_bound(epsilons))
+            bounds = np.append(
+                pair.excess_bound(seen.counted[recorded]), pair.steps_bound(epsilons)
+            )
             if np.isfinite(bounds).any():
                 kept.append(pair)
             elif theorems is not None:
                 raise DataError(_empty(promise), remedy="Leave it out of theorems.")
         found += kept or [Pair(reference, None, original)]
     return found
+
+
+def _promises(
+    runner: Runner, path: Path, recorded: np.ndarray, reference: Reference
+) -> list[Promise]:
+    """What the theorems of an algorithm say; nothing where it has none.
+
+    The estimates of an algorithm that ends by its own certificate are of several runs, one for each
+    accuracy, and may not have one bound together. The bound of the excess is that of the recorded
+    run.
+    """
+    prove = runner.part.extra.get("theorems")
+    if prove is None:
+        return []
+    known = prove(path, reference, **runner.params)
+    if not (runner.certifies and len(recorded)):
+        return known
+    alone = prove(path.take(recorded), reference, **runner.params)
+    excess = {promise.theorem: promise.excess for promise in alone}
+    return [
+        replace(promise, excess=excess.get(promise.theorem, promise.excess)) for promise in known
+    ]
 
 
 def refuse_unknown(theorems: Sequence[str]) -> None:
