@@ -13,6 +13,7 @@ from greedyexp.errors import ConfigError, DataError
 from greedyexp.losses.absolute import AbsoluteLoss
 from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.l1_ball import duality_gap, minimise_over_ball
+from greedyexp.losses.l1_ball_conic import conic_start
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
@@ -113,6 +114,19 @@ def test_losses_that_are_smoothed_very_little_are_certified(name, ridge):
         assert found.gap <= 1e-9
         peer = conic(name, X, y, labels, radius, ridge, beta=1e4)
         assert found.value == pytest.approx(peer, abs=1e-6)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize("name", ["absolute", "hinge"])
+def test_the_way_out_by_an_interior_point_method_is_close(name, ridge):
+    X, y, labels = data(5, 50, 90)
+    for beta in (1.0, 1e3):
+        loss = bound(name, X, y, labels, ridge, beta=beta)
+        for radius in (0.1, 3.0, 30.0):
+            w = conic_start(loss, radius, np.zeros(90))
+            assert np.abs(w).sum() <= radius * (1 + 1e-14)
+            best = minimise_over_ball(loss, radius)
+            assert best.value - 1e-12 <= loss.value(w) <= best.value + 1e-8
 
 
 @pytest.mark.deep

@@ -40,7 +40,7 @@ Repeats = Annotated[
     int, Field(ge=1, le=100_000, description="independent sequences, of which the best is taken")
 ]
 # How much worse than a reference, and how far from the minimum over its own ball, w* may be for
-# theorems to count it as no worse and as a minimiser, as part of the risk there.
+# theorems to count it as no worse and as a minimiser, as part of the risk at zero.
 ROUNDING = 1e-9
 
 
@@ -66,7 +66,7 @@ def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Pro
         float(path.facts[name][0]) for name in ("start_norm", "start_risk", "start_gap")
     )
     known = reference.original if kinked else reference.value
-    slack = ROUNDING * (1.0 + abs(value))
+    slack = ROUNDING * path.loss.unsmoothed(np.zeros(path.loss.size))
     if value > known + slack:
         return []
     loss, found = path.loss, []

@@ -12,6 +12,7 @@ from greedyexp.losses.l1_ball_face import settle_on_face
 from greedyexp.losses.l1_ball_kinks import minimise_unsmoothed_over_ball
 from greedyexp.losses.l1_ball_minimum import BallMinimum, check_radius, duality_gap
 from greedyexp.losses.l1_ball_path import start_on_path
+from greedyexp.losses.l1_ball_softer import start_by_softer
 from greedyexp.losses.l1_ball_spread import is_spread, minimise_spread
 from greedyexp.losses.loss import Loss
 
@@ -30,9 +31,9 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     """min R(w) subject to ||w||_1 <= radius.
 
     The weight of an l1 penalty is found at which its minimiser has the norm; an active-set method
-    goes on from there, exactly on the face of the ball. Where the penalised path is not followed
-    to the end, as with losses that are smoothed very little, an interior point method gives the
-    start. Of moments of features that share a hidden variable the minimiser is a root in two
+    goes on from there, exactly on the face of the ball. Losses with kinks that are smoothed little
+    are reached through some that are smoothed more, and should that fail by an interior point
+    method. Of moments of features that share a hidden variable the minimiser is a root in two
     numbers, and no matrix is formed. Of several minimisers any is given.
 
     It is converged when the gap is at most 1e-11 R(0), with an allowance for rounding: 1e-15 radius
@@ -68,7 +69,8 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     if is_spread(loss):
         return judge(minimise_spread(loss, radius))
     finest = FINEST * value + EPS * radius * judge.steepest
-    best = judge(settle_on_face(loss, start_on_path(loss, radius), radius, finest))
+    near = start_by_softer if has_conic(loss) else start_on_path
+    best = judge(settle_on_face(loss, near(loss, radius), radius, finest))
     if not best.converged and has_conic(loss):
         start = conic_start(loss, radius, best.params)
         other = judge(settle_on_face(loss, start, radius, finest))

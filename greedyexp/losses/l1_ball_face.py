@@ -9,8 +9,9 @@ from greedyexp.losses.l1_ball_model import on_face
 from greedyexp.losses.loss import Loss
 
 ROUNDS = 400
-# Rounds in which the gap must halve, unless coefficients leave.
-PATIENCE = 8
+# Rounds in which the gap must halve, unless coefficients leave; more of a loss of pieces, whose gap
+# may rise on the way.
+PATIENCE, PIECES_PATIENCE = 8, 30
 # Second derivatives that bend are computed afresh when the gap falls to no less than this part.
 SLOW = 0.1
 # Part of a slope that may be left, with the other sign, at the end of a step.
@@ -43,6 +44,7 @@ def settle_on_face(loss: Loss, start: np.ndarray, radius: float, target: float) 
         End at this duality gap.
     """
     second = Hessian(loss)
+    patience = PIECES_PATIENCE if second.pieces else PATIENCE
     w, gradient = start, loss.gradient(start)
     best, least, marker, before, since = w, np.inf, np.inf, np.inf, 0
     for _ in range(ROUNDS):
@@ -51,7 +53,7 @@ def settle_on_face(loss: Loss, start: np.ndarray, radius: float, target: float) 
             best, least = w, gap
         if gap <= 0.5 * marker:
             marker, since = gap, 0
-        if gap <= target or since > PATIENCE:
+        if gap <= target or since > patience:
             break
         if gap > SLOW * before:
             second.forget()

@@ -10,6 +10,9 @@ from greedyexp.losses.smoothed import SmoothedLoss
 # Steps of differences of gradients: where these are straight lines, as part of the largest
 # coefficient; where they bend, to either side, in units in which they do so over one.
 STRAIGHT, BENT = 1e-5, 1e-3
+# Part of the largest curvature that is added to that of pieces: with fewer bent rows than
+# coefficients the model is flat along some moves, which signs and kinks end.
+DAMPING = 1e-10
 
 
 class Hessian:
@@ -43,7 +46,8 @@ class Hessian:
         if self.pieces:
             loss = self.loss
             rows = columns[:, loss.bent(loss.arguments(w))]
-            return rows @ rows.T * (loss.beta / loss.n_samples) + loss.ridge * np.eye(len(used))
+            damped = loss.ridge + DAMPING * float(loss.smoothness.max())
+            return rows @ rows.T * (loss.beta / loss.n_samples) + damped * np.eye(len(used))
         block = columns[:, used]
         return 0.5 * (block + block.T)
 
