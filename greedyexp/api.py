@@ -33,8 +33,9 @@ class Solution:
         and so does not say.
     history : DataFrame
         One row for each point of the path: its tuning values, ``support_size``, ``objective``,
-        ``converged``; ``chosen`` marks the point of ``coef``. Of an algorithm that tells what it
-        did, such as ``foba_gdt``, one row for each of its steps. Of an iterative method one row
+        ``converged``; ``chosen`` marks the point of ``coef``; and what else the algorithm tells of
+        each, such as ``gap`` and ``radius`` of ``forward_greedy``. Of an algorithm that tells what
+        it did, such as ``foba_gdt``, one row for each of its steps. Of an iterative method one row
         for each iteration looked at: ``iteration``, ``objective``, ``support_size``.
     converged : bool
         Whether the estimate carries the algorithm's certificate.
@@ -243,6 +244,7 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
         "converged": path.converged,
         "chosen": np.arange(len(path)) == chosen,
     }
+    points |= {name: told for name, told in path.facts.items() if name not in points}
     return Solution(
         coef=coef[:, 0] if single else coef,
         support=np.flatnonzero(coef[:, 0]) if single else np.argwhere(coef),

@@ -199,3 +199,22 @@ def test_separable_classes_without_a_ridge_end_with_a_sentence(classes):
     assert not fit.converged
     assert "separate" in fit.message
     assert np.isfinite(fit.coef).all()
+
+
+def test_history_has_what_an_algorithm_tells_of_each_estimate():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], size=(80, 6))
+    y = X[:, :2] @ [0.5, -0.25] + 0.1 * rng.standard_normal(80)
+    fit = solve("forward_greedy", X, y, radius=1.0, epsilon=1e-2, steps=10_000)
+    assert fit.converged
+    given = ["steps", "support_size", "objective", "converged", "chosen"]
+    assert fit.history.columns.tolist()[:5] == given
+    assert {"gap", "radius"} <= set(fit.history.columns)
+    assert (fit.history["radius"] == 1.0).all()
+    chosen = fit.history[fit.history["chosen"]].iloc[0]
+    gradient = X.T @ (X @ fit.coef - y) / 80
+    gap = gradient @ fit.coef + np.abs(gradient).max()
+    assert chosen["gap"] == pytest.approx(gap, abs=1e-12)
+    assert chosen["gap"] <= 1e-2 < fit.history["gap"].iloc[-2]
+    (best,) = solve("l1_ball", X, y, radius=1.0).history["gap"]
+    assert best < 1e-9
