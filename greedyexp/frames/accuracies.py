@@ -11,7 +11,7 @@ import pandas as pd
 from greedyexp.errors import ConfigError
 from greedyexp.frames.counts import require_numbers, require_numeric
 from greedyexp.frames.records import identity, records
-from greedyexp.frames.spread import spread
+from greedyexp.frames.spread import spread_reached
 from greedyexp.frames.theorems import medians, one_reference, with_promise
 from greedyexp.stats.line import line_weights
 from greedyexp.stats.means import t_interval
@@ -70,9 +70,7 @@ def measured(rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd
     """
     names = [*keys, "epsilon"]
     once = rows.drop_duplicates([*dict.fromkeys([*identity(frame), *names])])
-    table = spread(once[[*names, "taken"]], names, "taken")
-    reached = np.isfinite(once["taken"]).groupby([once[name] for name in names], sort=True).sum()
-    return table.assign(reached=reached.to_numpy())
+    return spread_reached(once, names)
 
 
 def promised(

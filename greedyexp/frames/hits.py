@@ -9,7 +9,7 @@ import pandas as pd
 
 from greedyexp.frames.counts import require_numbers, require_numeric
 from greedyexp.frames.records import records
-from greedyexp.frames.spread import spread
+from greedyexp.frames.spread import spread_reached
 
 
 def hits(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def hits(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     -------
     DataFrame
         The keys and ``epsilon``, sorted; ``median``, ``low``, ``high`` and ``replicates`` as
-        ``spread`` gives them, infinite where the replicate in that place did not reach the
+        ``spread_reached`` gives them, infinite where the replicate in that place did not reach the
         accuracy; how many ``reached`` it.
 
     Raises
@@ -39,6 +39,4 @@ def hits(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     require_numeric(frame, "iterations")
     names = [*keys, "epsilon"]
     taken = rows[names].assign(taken=rows["iterations"].astype(float).fillna(np.inf))
-    table = spread(taken, names, "taken")
-    reached = np.isfinite(taken["taken"]).groupby([taken[name] for name in names], sort=True).sum()
-    return table.assign(reached=reached.to_numpy())
+    return spread_reached(taken, names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from greedyexp.frames.notes import count_text
@@ -39,6 +40,26 @@ def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
         table["max"] = grouped.quantile(0.75, interpolation="higher")
     names = {"min": "low", "max": "high", "count": "replicates"}
     return table.rename(columns=names).reset_index()
+
+
+def spread_reached(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Median and band of what is ``taken``, and how many replicates ``reached`` the accuracy.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As for ``spread``, with a column ``taken`` that is infinite where the accuracy was not
+        reached.
+    keys : sequence of str
+        The accuracy among them.
+
+    Returns
+    -------
+    DataFrame
+        That of ``spread``, and a column ``reached``.
+    """
+    reached = np.isfinite(rows["taken"]).groupby([rows[name] for name in keys], sort=True).sum()
+    return spread(rows, keys, "taken").assign(reached=reached.to_numpy())
 
 
 def spread_text(table: pd.DataFrame) -> str:

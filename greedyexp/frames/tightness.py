@@ -9,7 +9,7 @@ import pandas as pd
 
 from greedyexp.frames.counts import require_columns, require_numbers, require_numeric
 from greedyexp.frames.records import records
-from greedyexp.frames.spread import spread
+from greedyexp.frames.spread import spread_reached
 
 # What is known of an accuracy without running anything.
 KNOWN = ("exact", "lower_bound", "lower_bound_printed", "l1_upper")
@@ -40,10 +40,7 @@ def tight_rows(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 def needed(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Median and band of the features at each accuracy; how many replicates ``reached`` it."""
-    names = [*keys, "epsilon"]
-    table = spread(rows[[*names, "taken"]], names, "taken")
-    reached = np.isfinite(rows["taken"]).groupby([rows[name] for name in names], sort=True).sum()
-    return table.assign(reached=reached.to_numpy())
+    return spread_reached(rows, [*keys, "epsilon"])
 
 
 def known(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
