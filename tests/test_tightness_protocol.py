@@ -27,6 +27,7 @@ from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.tightness import columns, tightness
 from greedyexp.registry import Part
 from greedyexp.theory.sign_sums import Mean
+from greedyexp.theory.spread_label import mean_absolute_error
 
 
 def spread_problem(**params):
@@ -111,9 +112,48 @@ def test_an_error_near_the_accuracy_is_computed_again(monkeypatch):
         return Mean(weights[0] - 0.9 * tolerance, tolerance)
 
     monkeypatch.setattr(tightness_errors, "mean_absolute_error", doubtful)
+    monkeypatch.setattr(tightness_errors, "absolute_between", lambda *_: (0.0, math.inf))
     estimates = np.array([[0.5], [0.1004], [0.05]])
     assert tightness_errors.first_absolute(estimates, 3.0, [0.1]) == [2]
-    assert asked == [pytest.approx(part * 0.1) for part in (1e-2, 1e-2, 1e-7, 1e-2)]
+    assert asked == [pytest.approx(part * 0.1) for part in (1e-2, 1e-2, 1e-3, 1e-2)]
+
+
+@pytest.mark.parametrize("l1_norm", [1.0, 1.2, 3.0, 20.0])
+def test_bounds_from_moments_hold_for_listed_signs(l1_norm):
+    rng = np.random.default_rng(3)
+    wide = []
+    for d in (1, 2, 5, 10):
+        for _ in range(15):
+            weights = rng.standard_normal(d) * rng.choice([0.02, 0.3, 1.0, 4.0])
+            weights += rng.choice([0.0, l1_norm / d])
+            low, high = tightness_errors.absolute_between(weights, l1_norm)
+            exact = listed_error(weights, l1_norm, "absolute")
+            assert low * (1 - 1e-12) <= exact <= high * (1 + 1e-12)
+            wide.append((high - low) / exact)
+    assert tightness_errors.absolute_between(np.zeros(3), l1_norm) == (1.0, 1.0)
+    assert np.median(wide) < 1.0
+
+
+def test_few_errors_are_computed_and_none_that_decides_is_left_out(monkeypatch):
+    rng = np.random.default_rng(5)
+    # The errors of a path of draws rise and fall.
+    draws = rng.integers(0, 600, 300)
+    path = np.cumsum(np.eye(600)[draws], axis=0) * 3.0 / np.arange(1, 301)[:, None]
+    exact = [mean_absolute_error(weights, 3.0).value for weights in path]
+    assert (np.diff(exact) > 0).sum() > 10
+    asked = []
+
+    def counted(*given):
+        asked.append(given)
+        return mean_absolute_error(*given)
+
+    monkeypatch.setattr(tightness_errors, "mean_absolute_error", counted)
+    epsilons = [0.5, 0.3, 0.2, 0.01]
+    found = tightness_errors.first_absolute(path, 3.0, epsilons)
+    hits = [np.flatnonzero(np.array(exact) <= epsilon) for epsilon in epsilons]
+    assert found == [int(hit[0]) if hit.size else None for hit in hits]
+    assert found[-2:] != [None, None]
+    assert 0 < len(asked) < 0.5 * len(path)
 
 
 def test_the_exact_numbers_are_those_of_equal_weights():
