@@ -5,14 +5,25 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from greedyexp.errors import ConfigError
 from greedyexp.kernels import scalar_losses
-from greedyexp.losses.scalars import smooth, smoothness
+from greedyexp.theory.sparsity_smoothing import smoothing_error
 
-KINDS = ("absolute", "hinge")
-kinds = pytest.mark.parametrize("kind", KINDS)
+CODES = {"absolute": scalar_losses.ABSOLUTE, "hinge": scalar_losses.HINGE}
+kinds = pytest.mark.parametrize("kind", CODES)
 betas = st.floats(-3, 6).map(lambda power: 10.0**power)
 places = st.floats(-5, 5)
+
+
+def smoothed(kind, beta, a, y, compute=scalar_losses.values):
+    """Values, or what else is computed, of predictions (n,), and responses (n,) or one."""
+    a = np.atleast_1d(np.asarray(a, dtype=float))
+    out = np.empty_like(a)
+    compute(CODES[kind], beta, a, np.zeros_like(a) + y, out)
+    return out
+
+
+def slopes(kind, beta, a, y):
+    return smoothed(kind, beta, a, y, scalar_losses.slopes)
 
 
 def plain(kind, a, y):
@@ -40,44 +51,45 @@ def infimum(kind, a, y, weight):
 
 @kinds
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(beta=betas, a=places, y=places, convention=st.sampled_from(["2009", "2008"]))
-def test_values_are_the_infimal_convolution(kind, beta, a, y, convention):
+@given(beta=betas, a=places, y=places)
+def test_values_are_the_infimal_convolution(kind, beta, a, y):
     y = responses(kind, y)
-    weight = beta if convention == "2009" else 1.0 / beta
-    value = smooth(kind, beta, convention=convention).value(a, y)
-    assert value == pytest.approx(infimum(kind, a, y, weight), rel=1e-10, abs=1e-12)
+    value = smoothed(kind, beta, a, y)[0]
+    assert value == pytest.approx(infimum(kind, a, y, beta), rel=1e-10, abs=1e-12)
 
 
 @kinds
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(beta=betas, a=places, y=places)
-def test_smoothing_takes_off_at_most_its_error(kind, beta, a, y):
-    y, loss = responses(kind, y), smooth(kind, beta)
-    error = 1.0 / (2.0 * beta)
-    assert loss.error == pytest.approx(error, rel=1e-14)
-    assert loss.before(a, y) == plain(kind, a, y)
-    difference = plain(kind, a, y) - loss.value(a, y)
+@given(beta=betas, a=places, y=places, convention=st.sampled_from(["2009", "2008"]))
+def test_smoothing_takes_off_at_most_its_error(kind, beta, a, y, convention):
+    """Lemma 2 of 2009 and Lemma 3 of 2008, whose beta is the inverse."""
+    y = responses(kind, y)
+    error = smoothing_error(1.0, beta, convention=convention)
+    beta = beta if convention == "2009" else 1.0 / beta
+    assert error == pytest.approx(1.0 / (2.0 * beta), rel=1e-14)
+    assert smoothed(kind, np.inf, a, y)[0] == plain(kind, a, y)
+    difference = plain(kind, a, y) - smoothed(kind, beta, a, y)[0]
     slack = 4 * np.finfo(float).eps * (1 + plain(kind, a, y))
     assert -slack <= difference <= error + slack
     # On a straight piece all of it, at the kink nothing.
     far = y + 2.0 / beta if kind == "absolute" else y * (1.0 - 2.0 / beta)
-    assert plain(kind, far, y) - loss.value(far, y) == pytest.approx(error, rel=1e-6)
-    kink = y
-    assert loss.value(kink, y) == 0.0
+    assert plain(kind, far, y) - smoothed(kind, beta, far, y)[0] == pytest.approx(error, rel=1e-6)
+    assert smoothed(kind, beta, y, y)[0] == 0.0
 
 
 @kinds
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(beta=betas, a=places, b=places, y=places, near=st.booleans())
 def test_the_slope_has_lipschitz_constant_beta(kind, beta, a, b, y, near):
-    y, loss = responses(kind, y), smooth(kind, beta)
+    y = responses(kind, y)
     if near:
         a, b = y + a / beta, y + b / beta
-    change = loss.slope(a, y) - loss.slope(b, y)
-    assert abs(change) <= beta * abs(a - b) + 1e-9
+    one, other = slopes(kind, beta, np.array([a, b]), y)
+    change = abs(one - other)
+    assert change <= beta * abs(a - b) + 1e-9
     if near and abs(a - y) * beta < 1 and abs(b - y) * beta < 1 and kind == "absolute":
         # Attained where the loss is bent.
-        assert abs(change) == pytest.approx(beta * abs(a - b), abs=1e-8)
+        assert change == pytest.approx(beta * abs(a - b), abs=1e-8)
 
 
 @kinds
@@ -87,12 +99,13 @@ def test_the_slope_is_the_derivative(kind, beta):
     y = np.sign(rng.standard_normal(400)) if kind == "hinge" else rng.standard_normal(400)
     a = np.where(rng.random(400) < 0.5, 3 * rng.standard_normal(400), y)
     a = a + rng.standard_normal(400) / beta
-    loss, h = smooth(kind, beta), 1e-5 / beta
+    h = 1e-5 / beta
+    found = slopes(kind, beta, a, y)
     # The slope changes by at most beta h between, and so does the mean slope.
-    slopes = (loss.value(a + h, y) - loss.value(a - h, y)) / (2 * h)
+    means = (smoothed(kind, beta, a + h, y) - smoothed(kind, beta, a - h, y)) / (2 * h)
     rounding = 1e-15 * (np.abs(a) + 1) / h
-    assert (np.abs(slopes - loss.slope(a, y)) <= beta * h + rounding).all()
-    assert (np.abs(loss.slope(a, y)) <= 1.0).all()
+    assert (np.abs(means - found) <= beta * h + rounding).all()
+    assert (np.abs(found) <= 1.0).all()
 
 
 @kinds
@@ -106,7 +119,7 @@ def test_moreau_decomposition(kind, beta):
     for a in 3 * rng.standard_normal(40):
         y = responses(kind, rng.standard_normal())
         low, high = (-1.0, 1.0) if kind == "absolute" else sorted((0.0, -y))
-        slope = smooth(kind, beta).slope(a, y)
+        slope = slopes(kind, beta, a, y)[0]
 
         def dual(theta, a=a, y=y):
             return theta * y + (theta - beta * a) ** 2 / (2 * beta)
@@ -115,19 +128,9 @@ def test_moreau_decomposition(kind, beta):
             dual, bounds=(low, high), method="bounded", options={"xatol": 1e-10}
         )
         assert slope == pytest.approx(found.x, abs=1e-6)
-        point = a - smooth(kind, beta).shift(a, y)
-        assert beta * point + slope == pytest.approx(beta * a, rel=1e-12)
-        # The point is where the infimum is: no other v is better.
-        value = 0.5 * beta * (a - point) ** 2 + plain(kind, point, y)
-        assert value == pytest.approx(smooth(kind, beta).value(a, y), rel=1e-12, abs=1e-14)
-
-
-def test_conventions_are_each_the_inverse_of_the_other():
-    assert smoothness(4.0, "2009") == 4.0
-    assert smoothness(4.0, "2008") == 0.25
-    assert smooth("hinge", 4.0, convention="2008") == smooth("hinge", 0.25)
-    # Lemma 3 of 2008: at most beta rho^2 / 2.
-    assert smooth("absolute", 4.0, convention="2008").error == 2.0
+        # The v of the infimum is the slope over beta: no other is better.
+        value = 0.5 * slope**2 / beta + plain(kind, a - slope / beta, y)
+        assert value == pytest.approx(smoothed(kind, beta, a, y)[0], rel=1e-12, abs=1e-14)
 
 
 @pytest.mark.parametrize("code", range(4))
@@ -144,7 +147,7 @@ def test_kernels_agree_with_the_formulas(code, beta):
         2: bend,
         3: np.where(sizes <= 0.0, 0.0, bend),
     }[code]
-    slopes = {
+    derivatives = {
         0: a - y,
         1: -y * expit(-y * a),
         2: np.where(sizes * beta <= 1.0, beta * (a - y), np.sign(a - y)),
@@ -154,9 +157,9 @@ def test_kernels_agree_with_the_formulas(code, beta):
     scalar_losses.values(code, beta, a, y, out)
     np.testing.assert_allclose(out, values, rtol=1e-14, atol=1e-300)
     scalar_losses.slopes(code, beta, a, y, out)
-    np.testing.assert_allclose(out, slopes, rtol=1e-14, atol=1e-300)
+    np.testing.assert_allclose(out, derivatives, rtol=1e-14, atol=1e-300)
     singles = [scalar_losses.slope(code, ai, yi, beta) for ai, yi in zip(a, y, strict=True)]
-    np.testing.assert_allclose(singles, slopes, rtol=1e-14, atol=1e-300)
+    np.testing.assert_allclose(singles, derivatives, rtol=1e-14, atol=1e-300)
     total = scalar_losses.total(code, beta, a, y)
     assert total == pytest.approx(values.sum(), rel=1e-13)
 
@@ -166,24 +169,3 @@ def test_small_logistic_slopes_keep_their_digits():
     scalar_losses.slopes(scalar_losses.LOGISTIC, 0.25, np.array([700.0, -700.0]), np.ones(2), out)
     assert out[0] == pytest.approx(-np.exp(-700.0), rel=1e-12)
     assert out[1] == -1.0
-
-
-def test_arrays_are_broadcast():
-    loss = smooth("absolute", 2.0)
-    a, y = np.array([[0.1], [3.0]]), np.array([0.0, 1.0, 2.0])
-    assert loss.value(a, y).shape == loss.slope(a, y).shape == (2, 3)
-    assert loss.value(a, y)[1, 0] == pytest.approx(2.75)
-
-
-@pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf, 1e-320])
-def test_impossible_smoothness_is_refused(beta):
-    for convention in ("2009", "2008"):
-        with pytest.raises(ConfigError, match="beta must be a finite number > 0"):
-            smooth("hinge", beta, convention=convention)
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(ConfigError, match="no loss named 'squared' to smooth"):
-        smooth("squared", 1.0)
-    with pytest.raises(ConfigError, match="no convention '2010'"):
-        smooth("hinge", 1.0, convention="2010")
