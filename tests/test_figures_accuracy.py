@@ -137,6 +137,7 @@ def test_what_was_not_reached_is_marked_in_the_strip():
     assert set(marks) == {1e-3, 1e-4}
     assert same_color(marks[1e-4].get_markerfacecolor(), "white"), "reached by none"
     assert same_color(marks[1e-3].get_markerfacecolor(), FORWARD), "reached by two of three"
+    assert {e: mark.get_fillstyle() for e, mark in marks.items()} == {1e-4: "full", 1e-3: "bottom"}
     assert lines(forward, "measured")[0].get_xdata().min() == 1e-3
     assert "not reached within 1000 steps" in legend(figure)
     assert "not reached by some replicates" in legend(figure)

@@ -130,6 +130,7 @@ def test_errors_not_reached_are_marked_above():
         for x, y in mark.get_xydata():
             none = min(needed[x]) > 2000
             assert same_color(mark.get_markerfacecolor(), "white" if none else FORWARD)
+            assert mark.get_fillstyle() == ("full" if none else "bottom")
             assert strip.y0 < axis.transAxes.transform((0, y))[1] < strip.y1
     assert 0.05 not in lines(axis, "measured", FORWARD)[0].get_xdata()
     frame = rows(budget=2000)

@@ -68,10 +68,11 @@ def accuracy_curve(
     Lines are medians over replicates with bands, one for each algorithm; dashed lines in its colour
     are medians of what a theorem promises, so that a solid line above its dashed one refutes it.
     Theorem 1 is about half of the runs. Lines are about one reference. An accuracy that some
-    replicate did not reach has a triangle in the strip at the top, open where none did; one that
-    takes no step is at 0, apart at the bottom. At the top of each panel stands the growth that was
-    measured: the mean over replicates of the slope of the least-squares line through the accuracies
-    that it reached, with its 95% t interval. Replicates that failed are left out and counted below.
+    replicate did not reach has a triangle in the strip at the top, open where none did and half
+    filled where some did; one that takes no step is at 0, apart at the bottom. At the top of each
+    panel stands the growth that was measured: the mean over replicates of the slope of the
+    least-squares line through the accuracies that it reached, with its 95% t interval. Replicates
+    that failed are left out and counted below.
     """
     frame = rows_where(frame, where)
     frame, keys = folded(frame, context, row, panel, "algorithm")

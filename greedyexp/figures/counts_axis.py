@@ -12,6 +12,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from greedyexp.figures.axes import log_ticks, number_texts
+from greedyexp.figures.unreached import mark_handles, mark_look
 
 # Bounds are shown above what is measured by at most this factor.
 _ABOVE = 1e3
@@ -38,7 +39,7 @@ class CountsAxis:
     def __init__(self, measured: pd.DataFrame, bounds, texts: int = 0):
         lost = measured[measured["reached"] < measured["replicates"]]
         self.lines = sorted(lost["algorithm"].unique())
-        self.kinds = sorted(set(lost["reached"] > 0))
+        self.kinds = set(lost["reached"] > 0)
         seen = _known(measured[["low", "median", "high"]].to_numpy())
         bounds = _known(bounds)
         most = max(seen.max(initial=1.0), 1.0) if len(seen) else bounds.max(initial=10.0)
@@ -112,11 +113,10 @@ class CountsAxis:
         budget : str
             Within what accuracies were not reached.
         """
-        words = {False: f"not reached{budget}", True: "not reached by some replicates"}
-        return [Line2D([], [], **_mark(part, "0.3"), label=words[part]) for part in self.kinds]
+        return mark_handles(self.kinds, budget)
 
     def _mark_unreached(self, axis: plt.Axes, points: pd.DataFrame, colour) -> None:
-        """Open where no replicate reached the accuracy; a line of marks for each algorithm."""
+        """A line of marks for each algorithm."""
         lost = points[points["reached"] < points["replicates"]]
         for (label, part), cells in lost.groupby([lost["algorithm"], lost["reached"] > 0]):
             height = self._edge + _GAP / 2 + _MARKS * (self.lines.index(label) + 0.5)
@@ -124,14 +124,9 @@ class CountsAxis:
                 cells["epsilon"],
                 [height] * len(cells),
                 transform=axis.get_xaxis_transform(),
-                **_mark(part, colour),
+                **mark_look(part, colour),
                 gid="unreached",
             )
-
-
-def _mark(part: bool, colour) -> dict:
-    face = {"markerfacecolor": colour if part else "white", "markeredgecolor": colour}
-    return {"linestyle": "none", "marker": "^", "markersize": 4, "color": colour, **face}
 
 
 def _known(values) -> np.ndarray:

@@ -53,7 +53,8 @@ def tightness(
     be there; those that Theorems 6 and 7 say are needed, as their proofs give them and as they are
     printed where that differs; and those that Theorem 3 says are enough for fully corrective
     selection. An accuracy that some replicate did not reach within the budget has a triangle in the
-    strip at the top, open where none did. Replicates that failed are left out and counted below.
+    strip at the top, open where none did and half filled where some did. Replicates that failed are
+    left out and counted below.
     """
     frame = rows_where(frame, where)
     frame, keys = told_apart(frame, context, row, panel, "algorithm")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -75,17 +75,14 @@ class Strip:
                 axis.plot(
                     cells["place"],
                     [self.place(epsilon)] * len(cells),
-                    **_look(part, colours[epsilon]),
+                    **mark_look(part, colours[epsilon]),
                     gid="unreached",
                 )
 
     def handles(self) -> list[Line2D]:
         """The legend's entries for the marks that are drawn."""
         within = f" within {self.budget:.0f} iterations" if self.stated else ""
-        words = {False: f"not reached{within}", True: "not reached by some replicates"}
-        return [
-            Line2D([], [], **_look(part, "0.3"), label=words[part]) for part in sorted(self.kinds)
-        ]
+        return mark_handles(self.kinds, within)
 
     def _apply(self, axis: plt.Axes) -> None:
         top = self.budget * 10 ** (self._line * (len(self.levels) + 0.5) if self.levels else 0.05)
@@ -104,10 +101,24 @@ class Strip:
             axis.axhline(self.budget, color="0.35", linewidth=0.7, zorder=0.9, gid="budget")
 
 
-def _look(part: bool, colour) -> dict:
+def mark_look(part: bool, colour) -> dict:
     """Half filled where some replicates reached the accuracy, open where none did."""
     look = {"linestyle": "none", "marker": "^", "markersize": 4, "markeredgewidth": 0.8}
     look |= {"markeredgecolor": colour, "markerfacecolor": colour, "color": colour}
     if part:
         return look | {"fillstyle": "bottom", "markerfacecoloralt": "white"}
     return look | {"markerfacecolor": "white"}
+
+
+def mark_handles(kinds: Iterable[bool], within: str) -> list[Line2D]:
+    """The legend's entries for marks.
+
+    Parameters
+    ----------
+    kinds : iterable of bool
+        Whether some replicates reached an accuracy, of the marks that are drawn.
+    within : str
+        What accuracies were not reached within; may be empty.
+    """
+    words = {False: f"not reached{within}", True: "not reached by some replicates"}
+    return [Line2D([], [], **mark_look(one, "0.3"), label=words[one]) for one in sorted(kinds)]
