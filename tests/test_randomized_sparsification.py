@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from sparsification_law import squared_excess
 
 from greedyexp import registry
 from greedyexp.algorithms.l1_ball import l1_ball
@@ -15,7 +16,6 @@ from greedyexp.errors import ConfigError, DataError
 from greedyexp.moments import SpreadMoments
 from greedyexp.problem import Problem, as_problem
 from greedyexp.theory.promise import Reference
-from greedyexp.theory.sparsification import repeats_for, squared_excess
 
 
 def data(seed=0, n=80, d=10, classes=False):
@@ -218,17 +218,6 @@ def test_repeats_take_the_best_sequence_at_each_point():
     assert (five.objective < one.objective).any()
     for coef, value in zip(five.coef, five.objective, strict=True):
         assert five.loss.value(coef[:, 0]) == pytest.approx(value, rel=1e-14)
-
-
-def test_repeats_for_a_probability_are_logarithms_to_base_two():
-    assert [repeats_for(delta) for delta in (0.9, 0.5, 0.49, 0.25, 0.01)] == [1, 1, 2, 2, 7]
-    for delta in 10.0 ** -np.arange(1, 12):
-        assert 0.5 ** repeats_for(delta) <= delta < 0.5 ** (repeats_for(delta) - 1)
-    # The natural logarithm is not enough where one repeat fails as often as not.
-    assert 0.5 ** math.ceil(math.log(1 / 0.01)) > 0.01
-    for delta in (0.0, 1.0, -1.0, math.nan):
-        with pytest.raises(ValueError, match="delta"):
-            repeats_for(delta)
 
 
 def test_repeats_keep_the_promise_of_their_number():

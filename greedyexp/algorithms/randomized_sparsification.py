@@ -37,7 +37,13 @@ Start = Annotated[
     Field(description="w*: the minimiser over the l1 ball, or the true coefficients"),
 ]
 Repeats = Annotated[
-    int, Field(ge=1, le=100_000, description="independent sequences, of which the best is taken")
+    int,
+    Field(
+        ge=1,
+        le=100_000,
+        description="independent sequences, of which the best is taken; of log2(1 / delta)"
+        " one at least keeps to the steps of Theorem 1 with probability 1 - delta",
+    ),
 ]
 # How much worse than a reference, and how far from the minimum over its own ball, w* may be for
 # theorems to count it as no worse and as a minimiser, as part of the risk at zero.
@@ -142,8 +148,9 @@ def randomized_sparsification(
         k, the draws.
     repeats : int >= 1
         So many independent sequences; after each number of steps the estimate of least risk, the
-        first of several. After ceil(log2(1 / delta)) the bound on steps of Theorem 1 holds with
-        probability 1 - delta.
+        first of several. Each misses the accuracy within the steps of Theorem 1 with probability at
+        most 1/2, so all of ceil(log2(1 / delta)) do with delta at most. The report says log, which
+        must be to base 2: the natural one gives delta^0.69 only.
     grid : dict with array ``steps``, optional
         One estimate for each number of draws, in this order, out of one run.
     rng : Generator, optional
