@@ -1,7 +1,6 @@
 """Theorems on accuracy and sparsity on random problems, by algorithms in plain numpy."""
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sparsity_oracles import (
@@ -199,22 +198,3 @@ def test_smoothed_runs_keep_what_the_mended_corollary_promises(seed, name, size,
             assert (excess <= np.minimum(bound, certified) + ROUNDING).all()
             assert (excess[gaps <= epsilon / 2] <= epsilon).all()
             assert excess[-1] <= epsilon
-
-
-def test_corollary_one_is_kept_by_features_that_are_duplicated():
-    """Strong convexity on the support of the reference only: lam of the whole design is zero."""
-    rng = np.random.default_rng(3)
-    X = rng.choice([-1.0, 1.0], (80, 4))
-    y = X[:, :2] @ np.array([1.0, -0.5]) + 0.1 * rng.standard_normal(80)
-    risk = Risk(np.hstack([X, X]), y)
-    assert np.linalg.eigvalsh(risk.X.T @ risk.X / 80)[0] == pytest.approx(0.0, abs=1e-12)
-    lam = np.linalg.eigvalsh(X[:, :2].T @ X[:, :2] / 80)[0]
-    wbar = risk.minimise([0, 1])
-    drop = risk.value(0 * wbar) - risk.value(wbar)
-    promise = bounds.corollary1(1.0, lam, 2, drop, theorem="T2")
-    points, _ = forward_greedy(risk, promise.constants["radius"], 400)
-    assert promise.constants["radius"] >= np.abs(wbar).sum()
-    assert (excesses(risk, points, wbar) <= promise.excess(np.arange(401))).all()
-    w, _ = minimiser_in_ball(risk, promise.constants["radius"])
-    mean = sum(chance * risk.value(v) for chance, v in sparsified(w, 3)) - risk.value(wbar)
-    assert mean <= bounds.corollary1(1.0, lam, 2, drop).excess(3)

@@ -259,7 +259,6 @@ def test_every_theorem_that_is_promised_has_words():
         bounds.theorem3(1.0, 1.0),
         bounds.theorem4(1.0, 1.0, 1, 1.0),
         bounds.theorem5(1.0, 1.0, 1, **replaced),
-        *(bounds.corollary1(1.0, 1.0, 1, 1.0, theorem=of) for of in ("T1", "T1-lipschitz", "T2")),
         smoothing.corollary2(1.0, 1.0),
         smoothing.corollary2(1.0, 1.0, reading="printed"),
         smoothing.theorem2_2008(1.0, 1.0),

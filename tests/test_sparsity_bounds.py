@@ -33,9 +33,6 @@ PROMISES = [
     bounds.theorem4(0.7, 0.3, 0, 0.0),
     bounds.theorem4(0.7, 0.3, 4, -1.0),
     bounds.theorem5(0.7, 0.3, 1, features=40, first_gap=0.8, span=2.0),
-    bounds.corollary1(0.7, 0.3, 4, 2.0),
-    bounds.corollary1(1.3, 0.3, 4, 2.0, theorem="T1-lipschitz"),
-    bounds.corollary1(0.7, 0.3, 4, 2.0, theorem="T2"),
     smoothing.corollary2(1.3, 3.0),
     smoothing.corollary2(1.3, 3.0, ridge=0.4),
     smoothing.corollary2(1.3, 3.0, reading="printed"),
@@ -89,11 +86,6 @@ def test_steps_are_the_printed_numbers():
     k = 80
     found = bounds.theorem5(beta, lam, n, features=k, first_gap=1.0, span=drop)
     check(found, lam * (k + 1 - n) / (2 * beta) * log)
-    check(bounds.corollary1(beta, lam, n, drop), n * 2 * beta * drop / (lam * epsilon))
-    lipschitz = bounds.corollary1(rho, lam, n, drop, theorem="T1-lipschitz")
-    check(lipschitz, n * 4 * rho**2 * drop / (lam * epsilon**2))
-    greedy = bounds.corollary1(beta, lam, n, drop, theorem="T2")
-    check(greedy, n * 16 * beta * drop / (lam * epsilon))
     check(smoothing.corollary2(rho, norm), 16 * rho**2 * norm**2 / epsilon**2)
     printed = smoothing.corollary2(rho, norm, reading="printed")
     check(printed, 8 * rho**2 * norm**2 / epsilon**2)
@@ -204,10 +196,6 @@ def test_theorem_five_asks_for_enough_features():
         lambda: bounds.theorem4(1.0, 0.1, 1, math.nan),
         lambda: bounds.theorem5(1.0, 0.1, 1, features=0, first_gap=0.1, span=1.0),
         lambda: bounds.theorem5(1.0, 0.1, 1, features=9, first_gap=math.nan, span=1.0),
-        lambda: bounds.corollary1(1.0, 0.0, 3, 1.0),
-        lambda: bounds.corollary1(1.0, 1.0, 3, -1.0),
-        lambda: bounds.corollary1(1.0, 1.0, 3, 1.0, theorem="T3"),
-        lambda: constants.l1_norm_bound(-1, 1.0, 1.0),
         lambda: smoothing.corollary2(1.0, 0.0),
         lambda: smoothing.corollary2(1.0, 1.0, epsilon=0.0),
         lambda: smoothing.corollary2(1.0, 1.0, ridge=-1.0),
@@ -261,25 +249,6 @@ def test_smoothness_of_the_risk_is_reached_along_the_largest_feature():
     u = np.array([2.0, 0.0])
     rise = loss.value(u) - loss.value(0 * u) - loss.gradient(0 * u) @ u
     assert rise == pytest.approx(constants.smoothness_of_risk(loss) / 2 * np.abs(u).sum() ** 2)
-
-
-def test_lemma_one_is_reached_by_equal_coefficients():
-    lam, n, each = 0.3, 5, 1.7
-    drop = lam / 2 * n * each**2
-    assert constants.l1_norm_bound(n, drop, lam) == pytest.approx(n * each)
-
-
-@SETTINGS
-@given(st.integers(0, 10**6), st.sampled_from(["squared", "logistic"]), st.integers(1, 6))
-def test_lemma_one_bounds_the_norm_of_any_minimiser_over_a_support(seed, name, n):
-    risk, _ = drawn(seed, name, ridge=0.1)
-    support = np.random.default_rng(seed).choice(6, n, replace=False)
-    wbar = risk.minimise(support)
-    lam = 0.1
-    if name == "squared":
-        lam += np.linalg.eigvalsh(risk.X[:, support].T @ risk.X[:, support] / 30)[0]
-    drop = risk.value(0 * wbar) - risk.value(wbar)
-    assert np.abs(wbar).sum() <= constants.l1_norm_bound(n, drop, lam) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", ["absolute", "hinge"])

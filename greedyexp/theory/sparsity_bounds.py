@@ -1,9 +1,9 @@
 """What is proved of sparse predictors: excess risk after k steps, and steps for an accuracy.
 
-Theorems 1 to 5 and Corollary 1 of Shalev-Shwartz, Srebro & Zhang (2009), "Trading accuracy for
-sparsity". R is the risk, beta its constant of smoothness (``smoothness_of_risk``), wbar a reference
-and the excess R(w_k) - R(wbar). ``steps`` has the printed constants, ``excess`` the sharper forms
-that the proofs give. An infinite bound promises nothing; ``why_nothing`` says why.
+Theorems 1 to 5 of Shalev-Shwartz, Srebro & Zhang (2009), "Trading accuracy for sparsity". R is the
+risk, beta its constant of smoothness (``smoothness_of_risk``), wbar a reference and the excess
+R(w_k) - R(wbar). ``steps`` has the printed constants, ``excess`` the sharper forms that the proofs
+give. An infinite bound promises nothing; ``why_nothing`` says why.
 
 The induction of Lemma 10 may start at its first line, e_1 <= 1 / (4 r). Then
 e_k <= 1 / (r (k + 3)) for k >= 1, since (m - 1) (m + 1) <= m^2 with m = k + 3; equation 22 has
@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.theory.promise import Promise
-from greedyexp.theory.sparsity_constants import l1_norm_bound
 from greedyexp.theory.sparsity_forms import (
     check_positive,
     check_reading,
@@ -324,52 +323,6 @@ def theorem5(
         excess_of((lambda t: first * (1.0 - alpha) ** t) if given else no_promise, start=0),
         steps_of(needed if given else no_promise),
     )
-
-
-def corollary1(
-    constant: float, lam: float, n_features: int, drop: float, *, theorem: str = "T1"
-) -> Promise:
-    """Theorem 1 or 2 with ||wbar||_1 <= B1 = sqrt(2 n drop / lam), of wbar the best over a support.
-
-    ``T1`` and ``T1-lipschitz``: randomized sparsification of the minimiser over the ball of that
-    radius, k >= n 2 beta drop / (lam epsilon) and n 4 rho^2 drop / (lam epsilon^2), the latter by
-    the printed reading of Theorem 1 (see there). ``T2``: forward greedy selection with that
-    radius, as Section 2.2 says.
-
-    Parameters
-    ----------
-    constant : float > 0
-        beta, or rho of ``T1-lipschitz``.
-    lam : float > 0
-        Strong convexity over the support of wbar, the only one asked for.
-    n_features : int >= 1
-        n = ||wbar||_0.
-    drop : float > 0
-        R(0) - R(wbar).
-    theorem : {"T1", "T1-lipschitz", "T2"}
-
-    Raises
-    ------
-    ValueError
-        When a value is out of its range.
-
-    References
-    ----------
-    Corollary 1 and Lemma 1.
-    """
-    check_reading(theorem, ("T1", "T1-lipschitz", "T2"))
-    radius = l1_norm_bound(n_features, drop, lam)
-    if theorem == "T1":
-        name, base = "C1", theorem1_smooth(constant, radius)
-    elif theorem == "T2":
-        name, base = "C1-greedy", theorem2(constant, radius)
-    else:
-        name = "C1-lipschitz"
-        base = theorem1_lipschitz(constant, radius, reading="printed")
-    known = {"lam": lam, "n_features": n_features, "drop": drop}
-    place = f"{REPORT}, Corollary 1"
-    constants = {**base.constants, **known}
-    return Promise(name, place, constants, base.excess, base.steps, base.holds)
 
 
 def why_nothing(promise: Promise) -> str:

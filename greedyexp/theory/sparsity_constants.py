@@ -6,8 +6,6 @@ M = max(1, max |x_j|) and a ridge their proofs hold for the constants below.
 
 from __future__ import annotations
 
-import math
-
 from greedyexp.losses.loss import Loss
 
 
@@ -52,35 +50,3 @@ def lipschitz_of_risk(loss: Loss) -> float:
 def largest_of(loss: Loss) -> float:
     """M = max(1, max |x_j|)."""
     return max(1.0, float(loss.largest_feature))
-
-
-def l1_norm_bound(n_features: int, drop: float, lam: float) -> float:
-    """What ||wbar||_1 is at most, for wbar the minimiser of R over a support.
-
-    sqrt(2 n drop / lam): strong convexity between 0 and wbar, where <grad R(wbar), wbar> = 0, gives
-    drop >= lam / 2 ||wbar||_2^2, and ||wbar||_1^2 <= n ||wbar||_2^2. It holds for any wbar with
-    <grad R(wbar), wbar> <= 0, so also for the minimiser over an l1 ball.
-
-    Parameters
-    ----------
-    n_features : int >= 0
-        ||wbar||_0.
-    drop : float >= 0
-        R(0) - R(wbar).
-    lam : float > 0
-        Of strong convexity over the support.
-
-    Raises
-    ------
-    ValueError
-        When a value is out of its range.
-
-    References
-    ----------
-    Shalev-Shwartz, Srebro & Zhang (2009), Lemma 1.
-    """
-    if n_features < 0 or not drop >= 0.0:
-        raise ValueError("Lemma 1 needs a number of features and a drop of the risk >= 0.")
-    if not lam > 0.0:
-        raise ValueError("Lemma 1 needs strong convexity: lam > 0.")
-    return math.sqrt(2.0 * n_features * drop / lam)
