@@ -18,6 +18,8 @@ from greedyexp.losses.smoothed import SmoothedLoss
 # What the gap is to be, as part of R(0).
 GAP = 1e-10
 FEASIBLE = 1e-10
+# Entries of a design up to which the simplex method is the faster one.
+SIMPLEX_SIZE = 200_000
 
 
 def minimise_unsmoothed_over_ball(
@@ -105,7 +107,7 @@ class _Dual:
         self.low, self.ridge, self.radius = loss.low, loss.ridge, radius
 
     def linear(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and weights by the simplex method; without a ridge."""
+        """Coefficients and weights by a linear programme; without a ridge."""
         d, n = self.rows.shape
         ones = np.ones((d, 1))
         matrix = np.block([[self.rows, -ones], [-self.rows, -ones]])
@@ -114,7 +116,7 @@ class _Dual:
             A_ub=sparse.csc_array(matrix),
             b_ub=np.zeros(2 * d),
             bounds=[(self.low, 1.0)] * n + [(0.0, None)],
-            method="highs-ds",
+            method="highs-ds" if n * d <= SIMPLEX_SIZE else "highs-ipm",
             options={
                 "primal_feasibility_tolerance": FEASIBLE,
                 "dual_feasibility_tolerance": FEASIBLE,
