@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy import stats
 
 from greedyexp.generators import _sign_parameters as signs
 from greedyexp.generators._sign_problems import draw_flips, draw_signs
 from greedyexp.moments import SpreadMoments
 from greedyexp.problem import Problem
 from greedyexp.registry import generator
+from greedyexp.theory.spread_label import mean_absolute_error
 
 MOST_FEATURES = 1_000_000
 
@@ -87,7 +87,7 @@ def spread_label(
         "n_features": d,
         "truth_l1_norm": truth_l1_norm,
         "a": a,
-        "dense_error": _dense_error(d, a, accuracy_of),
+        "dense_error": _dense_error(d, truth_l1_norm, accuracy_of),
     }
     y = draw_signs(rng, n_samples)
     X = y[:, None] * draw_flips(rng, (1.0 - a) / 2.0, n_samples, d)
@@ -102,10 +102,8 @@ def spread_label(
     )
 
 
-def _dense_error(d: int, a: float, accuracy_of: str) -> float:
-    """Mean error of the dense predictor, whose prediction is a scaled binomial variable."""
+def _dense_error(d: int, truth_l1_norm: float, accuracy_of: str) -> float:
+    """Mean error of the dense predictor."""
     if accuracy_of == "squared":
-        return (1.0 - a * a) / (d * a * a)
-    agreeing = np.arange(d + 1)
-    chances = stats.binom.pmf(agreeing, d, (1.0 + a) / 2.0)
-    return float(chances @ np.abs((2 * agreeing - d) / (d * a) - 1.0))
+        return (truth_l1_norm - 1.0) * (truth_l1_norm + 1.0) / d
+    return mean_absolute_error(np.full(d, truth_l1_norm / d), truth_l1_norm).value
