@@ -83,19 +83,15 @@ def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Pro
         found.append(theorem1_lipschitz(rho, norm, ridge=ridge))
         if ridge == 0.0:
             found.append(theorem1_lipschitz(rho, norm, reading="printed"))
-    least = gap <= slack
+    least, of_any = gap <= slack, "T1-lipschitz-printed"
     return [
         replace(
             promise,
             original=kinked,
-            steps=promise.steps if least or promise.theorem == "T1-lipschitz-printed" else _never,
+            steps=promise.steps if least or promise.theorem == of_any else no_promise,
         )
         for promise in found
     ]
-
-
-def _never(epsilon) -> np.ndarray:
-    return no_promise(np.asarray(epsilon, dtype=float))
 
 
 @algorithm(

@@ -34,9 +34,9 @@ def steps_of(form: Callable[[np.ndarray], np.ndarray]) -> Callable:
     return steps
 
 
-def no_promise(values: np.ndarray) -> np.ndarray:
+def no_promise(values) -> np.ndarray:
     """Infinity, whatever is asked."""
-    return np.full(values.shape, np.inf)
+    return np.full(np.shape(values), np.inf)
 
 
 def check_positive(**values: float) -> None:
