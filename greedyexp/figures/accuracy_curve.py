@@ -16,6 +16,7 @@ from greedyexp.figures.counts_axis import CountsAxis
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
+from greedyexp.figures.promises import draw_promise, promise_handle, random_text
 from greedyexp.figures.style import DASHES, assign
 from greedyexp.frames import notes
 from greedyexp.frames.accuracies import (
@@ -32,9 +33,11 @@ from greedyexp.frames.growth import FitBelow, Laws, growth_text
 from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import replicates
 from greedyexp.frames.spread import spread_text
-from greedyexp.frames.theorems import at_random, chosen_text, in_words, refuse_unknown, words
+from greedyexp.frames.theorems import chosen_text, in_words, refuse_unknown, words
 from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import figure
+
+Count = Annotated[Literal["steps", "features_needed"], Field(description="what is counted")]
 
 _EMPTY = {"ha": "center", "fontsize": 8, "color": "0.5"}
 
@@ -44,21 +47,14 @@ def _columns(*, panel, row, count, where, **_) -> list[str]:
     return list(dict.fromkeys([*apart(panel=panel, row=row), *told, count, *where]))
 
 
-@figure(
-    "accuracy_curve",
-    title="Steps to reach an accuracy",
-    columns=_columns,
-    apart=apart,
-)
+@figure("accuracy_curve", title="Steps to reach an accuracy", columns=_columns, apart=apart)
 def accuracy_curve(
     frame: pd.DataFrame,
     context: Context,
     *,
     panel: Panel = "theorem",
     row: Row = None,
-    count: Annotated[
-        Literal["steps", "features_needed"], Field(description="what is counted")
-    ] = "steps",
+    count: Count = "steps",
     law: Laws = {},  # noqa: B006
     fit_below: FitBelow = None,
     where: Where = {},  # noqa: B006
@@ -86,11 +82,11 @@ def accuracy_curve(
     along = LogAxis("epsilon", rows["epsilon"])
     heights = CountsAxis(table, bounds["median"], max(map(len, said)))
     for (axis, values), texts in zip(panels, said, strict=True):
-        for label in sorted(inside(rows, values)["algorithm"].unique()):
-            one = values | {"algorithm": label}
-            heights.draw(axis, inside(table, one), looks.of(label))
-            for theorem, line in inside(bounds, one).groupby("theorem", sort=False):
-                _promise(axis, line, looks.of(label)["color"], dashes[theorem], heights)
+        for label, points in inside(table, values).groupby("algorithm", sort=True):
+            heights.draw(axis, points, looks.of(label))
+        for (label, theorem), line in inside(bounds, values).groupby(["algorithm", "theorem"]):
+            drawn, colour = heights.heights(line["median"]), looks.of(label)["color"]
+            draw_promise(axis, line["epsilon"], drawn, colour, dashes[theorem])
         along.apply(axis)
         # Accuracies get finer to the right.
         axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
@@ -101,18 +97,14 @@ def accuracy_curve(
         panels.title(axis, in_words(values), context)
     panels.label(axis_label("epsilon"), axis_label(count))
     budget = _budget(frame)
-    panels.legend([*looks.handles(context), *_handles(bounds, dashes), *heights.handles(budget)])
-    panels.note(
-        [
-            chosen_text(where),
-            f"{notes.origin(context)}: {spread_text(table)}. Bounds are medians too.",
-            _random_text(bounds),
-            f"{notes.failures_text(replicates(frame), 'left out')}, accuracy not reached:"
-            f" {unreached_share(rows, frame):.2%} of all pairs of replicate and accuracy.",
-            growth_text(fit_below) if any(said) else "",
-            notes.pooled_text(rows, [*keys, "epsilon", "theorem", "reference"]),
-        ]
-    )
+    panels.legend([*looks.handles(context), *_handles(dashes), *heights.handles(budget)])
+    medians = f"{notes.origin(context)}: {spread_text(table)}. Bounds are medians too."
+    half = random_text(bounds["theorem"], "promised with probability 1/2")
+    failed = f"{notes.failures_text(replicates(frame), 'left out')}, accuracy not reached:"
+    failed += f" {unreached_share(rows, frame):.2%} of all pairs of replicate and accuracy."
+    fitted = growth_text(fit_below) if any(said) else ""
+    pooled = notes.pooled_text(rows, [*keys, "epsilon", "theorem", "reference"])
+    panels.note([chosen_text(where), medians, half, failed, fitted, pooled])
     return panels.figure
 
 
@@ -120,11 +112,6 @@ def _dashes(bounds: pd.DataFrame, told: bool) -> dict:
     """Dashes by theorem, the same for all where panels tell them."""
     theorems = list(dict.fromkeys(bounds["theorem"]))
     return dict.fromkeys(theorems, DASHES[1]) if told else assign(theorems, DASHES[1:])
-
-
-def _promise(axis, line: pd.DataFrame, colour, dash, heights: CountsAxis) -> None:
-    look = {"color": colour, "linestyle": dash, "linewidth": 1.1, "zorder": 1.8}
-    axis.plot(line["epsilon"], heights.heights(line["median"]), **look, gid="promise")
 
 
 def _growths(
@@ -149,22 +136,13 @@ def _words(law: str, one: Growth) -> str:
     return f"{value}{span} more for each factor of ten"
 
 
-def _random_text(bounds: pd.DataFrame) -> str:
-    named = dict.fromkeys(words(name) for name in bounds["theorem"] if at_random(name))
-    return f"{', '.join(named)}: promised with probability 1/2." if named else ""
-
-
 def _budget(frame: pd.DataFrame) -> str:
     """How far runs went, in words; empty where the table does not tell."""
     last = frame["step"].max() if "step" in frame.columns else np.nan
     return "" if np.isnan(last) else f" within {number_texts([float(last)])[0]} steps"
 
 
-def _handles(bounds: pd.DataFrame, dashes: dict) -> list[Line2D]:
-    look = {"color": "0.3", "linewidth": 1.1}
+def _handles(dashes: dict) -> list[Line2D]:
     if len(set(dashes.values())) == 1 < len(dashes):
-        return [Line2D([], [], **look, linestyle=DASHES[1], label="what the theorem promises")]
-    return [
-        Line2D([], [], **look, linestyle=dash, label=words(theorem))
-        for theorem, dash in dashes.items()
-    ]
+        return [promise_handle("what the theorem promises", DASHES[1])]
+    return [promise_handle(words(theorem), dash) for theorem, dash in dashes.items()]

@@ -13,6 +13,7 @@ from pydantic import Field
 from greedyexp.figures.axes import iteration_axis
 from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
+from greedyexp.figures.promises import ABOVE
 from greedyexp.figures.strands import Strands
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -29,8 +30,6 @@ _KINDS = {
     "prediction": ((0, (1, 1.5)), "asymptotic prediction, not a bound"),
     "local_guarantee": ((0, (6, 1.5, 1, 1.5)), "proved bound on the final support"),
 }
-# The vertical axis goes on above the measured gaps by at most this factor to show a bound.
-_ABOVE = 1e3
 
 
 @figure(
@@ -147,7 +146,7 @@ def _heights(measured: pd.DataFrame, curves: dict, floor: float) -> tuple[float,
     for table in curves.values():
         final = table.loc[table["iteration"] == table["iteration"].max(), "median"]
         ends += [end for end in final if np.isfinite(end)]
-    top = min(max(ends), _ABOVE * high)
+    top = min(max(ends), ABOVE * high)
     margin = (top / low) ** 0.04 if top > low else 2.0
     return low / margin, top * margin
 

@@ -12,10 +12,9 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from greedyexp.figures.axes import log_ticks, number_texts
+from greedyexp.figures.promises import ABOVE
 from greedyexp.figures.unreached import mark_handles, mark_look
 
-# Bounds are shown above what is measured by at most this factor.
-_ABOVE = 1e3
 # Parts of the height: of a line of marks, of a line of text, and of the gap below either.
 _MARKS, _TEXT, _GAP = 0.045, 0.06, 0.015
 # Distance of 0 below the other numbers, in parts of their height.
@@ -43,7 +42,7 @@ class CountsAxis:
         seen = _known(measured[["low", "median", "high"]].to_numpy())
         bounds = _known(bounds)
         most = max(seen.max(initial=1.0), 1.0) if len(seen) else bounds.max(initial=10.0)
-        self.most = max(min(bounds.max(initial=most), _ABOVE * most), most, 10.0) * 1.3
+        self.most = max(min(bounds.max(initial=most), ABOVE * most), most, 10.0) * 1.3
         least = max(min(seen.min(initial=most), bounds.min(initial=most)), 1.0) / 1.15
         zero = bool((seen == 0.0).any() or (bounds == 0.0).any())
         self._first = least

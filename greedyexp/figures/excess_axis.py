@@ -11,9 +11,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from greedyexp.figures.axes import log_ticks, number_texts
+from greedyexp.figures.promises import ABOVE
 
-# Bounds are shown above what is measured by at most this factor.
-_ABOVE = 1e3
 # Bands are shown below the least median by at most this factor.
 _BELOW = 10.0
 # Height of the strip in parts of the axis above it.
@@ -43,7 +42,7 @@ class ExcessAxis:
         band = np.nanmin(above["low"].to_numpy(), initial=median)
         self.low = max(max(band, median / _BELOW) / 1.5, floor)
         shown = bounds[np.isfinite(bounds)].max(initial=high)
-        self.high = max(min(shown, _ABOVE * high) * 1.5, 10.0 * self.low)
+        self.high = max(min(shown, ABOVE * high) * 1.5, 10.0 * self.low)
         self.has_zero = bool((seen["median"] <= floor).any())
         decades = np.log10(self.high / self.low)
         self.bottom = self.low / 10 ** (_STRIP * decades) if self.has_zero else self.low

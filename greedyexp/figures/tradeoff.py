@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import pandas as pd
@@ -15,6 +15,7 @@ from greedyexp.figures.excess_axis import ExcessAxis
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
+from greedyexp.figures.promises import draw_promise, promise_handle, random_text
 from greedyexp.figures.style import DASHES, assign
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -23,7 +24,6 @@ from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import replicates
 from greedyexp.frames.spread import spread_text
 from greedyexp.frames.theorems import (
-    at_random,
     chosen_text,
     in_words,
     refuse_unknown,
@@ -33,6 +33,20 @@ from greedyexp.frames.theorems import (
 from greedyexp.frames.tradeoffs import bounds, curves, recorded
 from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import figure
+
+Along = Annotated[
+    Literal["features", "step"], Field(description="what is along the horizontal axis")
+]
+Measured = Annotated[
+    list[Literal["excess", "gap", "risk"]],
+    Field(min_length=1, max_length=2, description="what is drawn; the first with markers"),
+]
+Theorems = Annotated[
+    list[str] | None, Field(description="theorems whose bounds are drawn; all by default")
+]
+Floor = Annotated[
+    float, Field(gt=0, description="the least value told from zero on the vertical axis")
+]
 
 _WORDS = {"excess": "excess risk", "gap": "duality gap", "risk": "risk"}
 _REFERENCE = {"color": "0.45", "linewidth": 1.0, "linestyle": (0, (2, 2)), "zorder": 0.95}
@@ -56,21 +70,12 @@ def tradeoff(
     frame: pd.DataFrame,
     context: Context,
     *,
-    x: Annotated[
-        Literal["features", "step"], Field(description="what is along the horizontal axis")
-    ] = "features",
-    measured: Annotated[
-        list[Literal["excess", "gap", "risk"]],
-        Field(min_length=1, max_length=2, description="what is drawn; the first with markers"),
-    ] = ["excess"],  # noqa: B006
+    x: Along = "features",
+    measured: Measured = ["excess"],  # noqa: B006
     panel: Panel = None,
     row: Row = None,
-    theorems: Annotated[
-        list[str] | None, Field(description="theorems whose bounds are drawn; all by default")
-    ] = None,
-    floor: Annotated[
-        float, Field(gt=0, description="the least value told from zero on the vertical axis")
-    ] = 1e-12,
+    theorems: Theorems = None,
+    floor: Floor = 1e-12,
     where: Where = {},  # noqa: B006
 ) -> Figure:
     """How far the risk is above that of a reference predictor, against what the predictor costs.
@@ -98,40 +103,27 @@ def tradeoff(
     last = float(max(points["at"].max() for points in lines.values()))
     for axis, values in panels:
         for place, points in enumerate(lines.values()):
-            for label in sorted(inside(points, values)["algorithm"].unique()):
-                own = inside(points, values | {"algorithm": label})
+            for label, own in inside(points, values).groupby("algorithm", sort=True):
                 _draw(axis, own, looks.of(label), heights, second=place > 0)
         for (label, theorem), line in inside(table, values).groupby(["algorithm", "theorem"]):
-            dash = looks_of[theorem]["linestyle"]
-            _promise(axis, line, looks.of(label)["color"], dash)
+            positive, colour = line["median"].where(line["median"] > 0), looks.of(label)["color"]
+            draw_promise(axis, line["at"], positive, colour, looks_of[theorem]["linestyle"])
         if x == "features":
             _mark_reference(axis, inside(rows, values))
         iteration_axis(axis, last, "log")
         heights.apply(axis)
         panels.title(axis, in_words(values), context)
-    panels.label(
-        "number of features" if x == "features" else axis_label("step"),
-        " and ".join(_WORDS[name] for name in lines),
-    )
+    along = "number of features" if x == "features" else axis_label("step")
+    panels.label(along, " and ".join(_WORDS[name] for name in lines))
     marked = x == "features" and "reference_features" in rows.columns
-    panels.legend(
-        [
-            *looks.handles(context),
-            *_handles(list(lines), looks_of, marked),
-            *heights.handles(excess),
-        ]
-    )
-    panels.note(
-        [
-            chosen_text(where),
-            f"{notes.origin(context)}: {spread_text(lines[measured[0]])}."
-            f"{' Bounds are medians too.' if looks_of else ''}",
-            _excess_text(rows, excess),
-            _random_text(looks_of),
-            notes.failures_text(replicates(frame), "left out"),
-            notes.pooled_text(rows, [*keys, "step", "theorem", "reference"]),
-        ]
-    )
+    drawn = _handles(list(lines), looks_of, marked)
+    panels.legend([*looks.handles(context), *drawn, *heights.handles(excess)])
+    likewise = " Bounds are medians too." if looks_of else ""
+    said = f"{notes.origin(context)}: {spread_text(lines[measured[0]])}.{likewise}"
+    about = [_excess_text(rows, excess), random_text(looks_of, "a bound of the mean over runs")]
+    failed = notes.failures_text(replicates(frame), "left out")
+    pooled = notes.pooled_text(rows, [*keys, "step", "theorem", "reference"])
+    panels.note([chosen_text(where), said, *about, failed, pooled])
     return panels.figure
 
 
@@ -163,12 +155,6 @@ def _bound_looks(table: pd.DataFrame, looks: Looks) -> dict[str, dict]:
     return found
 
 
-def _promise(axis, line: pd.DataFrame, colour, dash) -> None:
-    heights = line["median"].where(line["median"] > 0)
-    look = {"color": colour, "linestyle": dash, "linewidth": 1.0, "zorder": 1.8}
-    axis.plot(line["at"], heights, **look, gid="promise")
-
-
 def _mark_reference(axis, rows: pd.DataFrame) -> None:
     """A line at the median number of features of the reference, and a band of all."""
     if "reference_features" not in rows.columns:
@@ -186,12 +172,7 @@ def _excess_text(rows: pd.DataFrame, excess: bool) -> str:
     return f"Excess risk over that of the reference {' or '.join(names)}."
 
 
-def _random_text(theorems: Sequence[str]) -> str:
-    named = [words(name) for name in theorems if at_random(name)]
-    return f"{', '.join(named)}: a bound of the mean over runs." if named else ""
-
-
-def _handles(measured: list[str], bounds: dict, marked: bool) -> list:
+def _handles(measured: list[str], bounds: Mapping, marked: bool) -> list:
     found: list = []
     if len(measured) == 2:
         first, second = (_WORDS[name] for name in measured)
@@ -200,7 +181,7 @@ def _handles(measured: list[str], bounds: dict, marked: bool) -> list:
             Line2D([], [], color="0.3", linestyle=_SECOND, label=second),
         ]
     found += [
-        Line2D([], [], **look, linewidth=1.0, label=words(theorem))
+        promise_handle(words(theorem), look["linestyle"], look["color"])
         for theorem, look in bounds.items()
     ]
     if marked:
