@@ -14,6 +14,7 @@ from greedyexp.losses.absolute import AbsoluteLoss
 from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.l1_ball import duality_gap, minimise_over_ball
 from greedyexp.losses.l1_ball_conic import conic_start
+from greedyexp.losses.l1_ball_face import settle_on_face
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
@@ -70,7 +71,11 @@ def certified(loss, radius):
     assert np.abs(found.params).sum() <= radius * (1 + 1e-14)
     assert found.value == pytest.approx(loss.value(found.params), rel=1e-14)
     own = gradient @ found.params + radius * np.abs(gradient).max()
-    assert found.gap == pytest.approx(max(own, 0.0), abs=1e-14)
+    known = [max(own, 0.0), found.value]
+    if (convexity := loss.strong_convexity(range(loss.size))) > 0.0:
+        known.append(gradient @ gradient / (2.0 * convexity))
+    assert found.gap >= min(known) - 1e-14
+    assert min(abs(found.gap - gap) for gap in known) <= 1e-14
     return found
 
 
@@ -213,6 +218,74 @@ def test_a_label_spread_over_many_features_has_equal_coefficients():
     found = certified(PopulationSquaredLoss(moments), 8.0)
     assert found.params == pytest.approx(np.full(d, 8.0 / d), rel=1e-12)
     assert found.gap <= 1e-14
+
+
+@pytest.mark.parametrize("apart", [1e-6, 1e-9, 1e-12])
+def test_features_that_are_all_but_copies_are_certified(apart):
+    d, rho = 50, 1.0 - apart
+    truth = np.zeros(d)
+    truth[:5] = 0.3, -0.2, 0.2, 0.2, -0.1
+    cross = apart * truth + rho * truth.sum()
+    moments = SpreadMoments(np.full(d, apart), np.full(d, rho**0.5), cross, truth @ cross + 0.01)
+    loss = PopulationSquaredLoss(moments)
+    for radius in (0.1, 0.7, 1.0, 5.0):
+        found = certified(loss, radius)
+        assert found.gap <= 1e-14
+        if radius >= 1.0:
+            assert found.value == pytest.approx(0.005, abs=1e-14)
+
+
+@pytest.mark.parametrize("ridge", [1e-12, 1e-8])
+def test_copies_with_a_tiny_ridge_are_certified(ridge):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        alpha, u = rng.uniform(0, 0.5, 7) * (rng.random(7) < 0.5), rng.uniform(-0.7, 0.7, 7)
+        truth = rng.standard_normal(7)
+        cross = alpha * truth + u * (u @ truth)
+        loss = PopulationSquaredLoss(
+            SpreadMoments(alpha, u, cross, truth @ cross + 0.01), ridge=ridge
+        )
+        for radius in (0.3, 3.0, 1e3):
+            certified(loss, radius)
+
+
+def test_no_matrix_is_formed_beyond_what_is_told():
+    X, y, _ = data(5, 50, 8)
+    start = np.full(8, 0.01)
+    loss = SquaredLoss(X, y)
+    assert settle_on_face(loss, start, 1.0, 0.0, most=7) == pytest.approx(start, abs=0)
+    assert loss.value(settle_on_face(loss, start, 1.0, 0.0, most=8)) < loss.value(start)
+
+
+@pytest.mark.parametrize("radius", [1e9, 1e12, 1e16, 1e20])
+def test_a_ball_far_larger_than_the_minimiser_is_certified_without_it(radius):
+    X, y, _ = data(5, 50, 8)
+    loss = SquaredLoss(X, y)
+    found = minimise_over_ball(loss, radius)
+    assert found.converged
+    assert found.gap <= 1e-9 * loss.value(np.zeros(8))
+    free = np.linalg.lstsq(X, y, rcond=None)[0]
+    assert found.params == pytest.approx(free, abs=1e-12)
+
+
+def test_a_gap_that_rounding_makes_useless_is_not_called_proof():
+    # Copies leave no strong convexity, so that nothing but the ball can certify.
+    X, y, _ = data(5, 50, 8)
+    loss = SquaredLoss(np.hstack([X, X]), y)
+    found = minimise_over_ball(loss, 1e16)
+    assert not found.converged
+    assert "gap" in found.message
+    assert found.gap <= found.value
+
+
+def test_the_risk_itself_is_a_gap():
+    # Nothing is left of the response, and the ball is so large that it certifies nothing.
+    X = np.random.default_rng(5).standard_normal((50, 8))
+    loss = SquaredLoss(np.hstack([X, X]), X @ np.linspace(0.1, 1.0, 8))
+    found = minimise_over_ball(loss, 1e18)
+    assert duality_gap(found.params, loss.gradient(found.params), 1e18) > 1e-3
+    assert found.converged
+    assert found.gap <= found.value <= 1e-25
 
 
 def test_copies_of_one_hidden_variable_are_certified():

@@ -112,6 +112,30 @@ def test_any_weights_bound_the_risk_of_any_point_of_the_ball(kind, ridge):
             assert loss.unsmoothed(w) >= bound - 1e-12
 
 
+@pytest.mark.parametrize("ridge", [1e-300, 1e-12, 1e-8, 1e-6])
+@pytest.mark.parametrize("name", ["absolute", "hinge"])
+def test_a_tiny_ridge_is_between_none_and_what_it_costs(name, ridge):
+    for seed in range(5):
+        X, responses = data(seed, 15, 8)
+        for radius in (0.3, 3.0, 30.0):
+            plain = certified(name, X, responses[name], radius)
+            found = minimise_unsmoothed_over_ball(name, X, responses[name], radius, ridge)
+            assert found.gap <= 2e-9
+            assert found.value >= plain.value - plain.gap
+            assert found.value <= plain.value + ridge * radius**2 / 2 + found.gap + 1e-15
+
+
+def test_a_ridge_never_makes_the_bound_worse_than_without():
+    X, responses = data(3, 20, 6)
+    rng = np.random.default_rng(0)
+    for ridge in (1e-300, 1e-12, 1e-6, 0.1):
+        plain = _Dual(AbsoluteLoss(X, responses["absolute"], beta=1.0), 2.0)
+        ridged = _Dual(AbsoluteLoss(X, responses["absolute"], beta=1.0, ridge=ridge), 2.0)
+        for _ in range(50):
+            weights = rng.uniform(-1.0, 1.0, 20)
+            assert ridged.bound(weights) >= plain.bound(weights)
+
+
 @pytest.mark.parametrize("kind", [AbsoluteLoss, HingeLoss])
 def test_smoothing_costs_what_lemma_2_says(kind):
     name = "absolute" if kind is AbsoluteLoss else "hinge"

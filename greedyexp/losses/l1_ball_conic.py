@@ -62,8 +62,9 @@ def solve_dual(
     """min mean_i phi(c_i + <rows_i, w>) + ridge / 2 ||w||^2 over ||w||_1 <= radius, by its dual.
 
     phi(u) = max over a in [low, 1] of a u - flat a^2 / 2. With z_j = sum_i a_i rows_ji / n the dual
-    is max mean_i (a_i c_i - flat a_i^2 / 2) - radius t - sum_j e_j^2 / (2 ridge) with |z_j| <= t +
-    e_j; there is no e without a ridge. It has a variable for each row instead of three.
+    is max mean_i (a_i c_i - flat a_i^2 / 2) - radius t - sum_j e_j^2 / 2 with |z_j| <= t +
+    ridge^(1/2) e_j, in which no number is large when the ridge is small; there is no e without
+    one. It has a variable for each row instead of three.
 
     Parameters
     ----------
@@ -85,10 +86,10 @@ def solve_dual(
     """
     k, n = rows.shape
     spare = k if ridge > 0.0 else 0
-    curvature = np.concatenate([np.full(n, flat / n), [0.0], np.full(spare, 1.0 / (ridge or 1.0))])
+    curvature = np.concatenate([np.full(n, flat / n), [0.0], np.ones(spare)])
     cost = np.concatenate([-offsets / n, [radius], np.zeros(spare)])
     products, ones = sparse.csc_matrix(rows / n), sparse.csc_matrix(np.ones((k, 1)))
-    slack, box = sparse.eye(k, spare), sparse.eye(n, n + 1 + spare)
+    slack, box = np.sqrt(ridge) * sparse.eye(k, spare), sparse.eye(n, n + 1 + spare)
     below = sparse.eye(1 + spare, n + 1 + spare, k=n)
     bounds = sparse.vstack(
         [

@@ -27,7 +27,9 @@ EAGER = 0.1
 ENTER, ENTER_PART = 4, 0.1
 
 
-def settle_on_face(loss: Loss, start: np.ndarray, radius: float, target: float) -> np.ndarray:
+def settle_on_face(
+    loss: Loss, start: np.ndarray, radius: float, target: float, most: float = np.inf
+) -> np.ndarray:
     """The best point that an active-set Newton method finds from a good start, shape (d,).
 
     Coefficients keep their signs within a step and leave where they become zero; those whose
@@ -42,6 +44,8 @@ def settle_on_face(loss: Loss, start: np.ndarray, radius: float, target: float) 
     radius : float > 0
     target : float >= 0
         End at this duality gap.
+    most : float
+        End where more coefficients would be in use, for which a matrix is formed.
     """
     second = Hessian(loss)
     patience = PIECES_PATIENCE if second.pieces else PATIENCE
@@ -59,7 +63,7 @@ def settle_on_face(loss: Loss, start: np.ndarray, radius: float, target: float) 
             second.forget()
         before = gap
         used = _used(w, gradient, radius)
-        if not len(used):
+        if not 0 < len(used) <= most:
             break
         signs = np.where(w[used] != 0.0, np.sign(w[used]), -np.sign(gradient[used]))
         moved = np.zeros_like(w)

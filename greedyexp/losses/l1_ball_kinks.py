@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
@@ -34,7 +32,9 @@ def minimise_unsmoothed_over_ball(
 
     R is the mean of |x_i w - y_i| or max(0, 1 - y_i x_i w), plus ridge / 2 ||w||^2. Its dual is a
     linear programme, with a ridge a quadratic one. The gap is R(w) less the value of the dual at
-    the weights that the solver found, brought into their box and summed up here.
+    the weights that the solver found, brought into their box and summed up here; R(w) itself where
+    that is less. Where a tiny ridge is too much for the quadratic programme the linear one is
+    solved too, whose minimiser is within ridge radius^2 / 2.
 
     Parameters
     ----------
@@ -75,19 +75,19 @@ def minimise_kinks(loss: SmoothedLoss, radius: float) -> BallMinimum:
     radius : float > 0
     """
     dual = _Dual(loss, radius)
-    ways = [dual.conic] if loss.ridge > 0.0 else [dual.linear, dual.conic]
-    origin = np.zeros(loss.size)
-    allowed = GAP * loss.unsmoothed(origin)
-    best = BallMinimum(origin, loss.unsmoothed(origin), math.inf, False)
+    ways = [dual.conic, dual.linear] if loss.ridge > 0.0 else [dual.linear, dual.conic]
+    params = np.zeros(loss.size)
+    value, below = loss.unsmoothed(params), 0.0
+    allowed = GAP * value
     for way in ways:
-        params, weights = way()
-        value = loss.unsmoothed(params)
-        gap = max(0.0, value - dual.bound(weights))
-        if gap < best.gap:
-            best = BallMinimum.judged(params, value, gap, allowed)
-        if best.converged:
+        point, weights = way()
+        reached = loss.unsmoothed(point)
+        if reached < value:
+            params, value = point, reached
+        below = max(below, dual.bound(weights))
+        if value - below <= allowed:
             break
-    return best
+    return BallMinimum.judged(params, value, max(0.0, value - below), allowed)
 
 
 class _Dual:
@@ -107,7 +107,7 @@ class _Dual:
         self.low, self.ridge, self.radius = loss.low, loss.ridge, radius
 
     def linear(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and weights by a linear programme; without a ridge."""
+        """Coefficients and weights by a linear programme; a ridge is left out."""
         d, n = self.rows.shape
         ones = np.ones((d, 1))
         matrix = np.block([[self.rows, -ones], [-self.rows, -ones]])
@@ -136,19 +136,22 @@ class _Dual:
     def bound(self, weights: np.ndarray) -> float:
         """The value of the dual, which no risk in the ball is below, but for rounding.
 
-        With a ridge <z, w> + ridge / 2 ||w||^2 + lam (||w||_1 - radius) is least at -sum_j
+        Without a ridge that is mean_i a_i c_i - radius max_j |z_j|, which is a bound with a ridge
+        too. With one <z, w> + ridge / 2 ||w||^2 + lam (||w||_1 - radius) is least at -sum_j
         (|z_j| - lam)_+^2 / (2 ridge) - lam radius, for the lam at which its minimiser is in the
-        ball.
+        ball; where the ridge is tiny this is a small number less rounding over the ridge.
         """
         weights = np.clip(weights, self.low, 1.0)
         n = len(weights)
         sizes = np.abs(self.rows @ weights) / n
         gain = float(weights @ self.offsets) / n
+        plain = -self.radius * float(sizes.max(initial=0.0))
         if self.ridge == 0.0:
-            return gain - self.radius * float(sizes.max(initial=0.0))
+            return gain + plain
         lam = _threshold(sizes, self.ridge * self.radius)
         over = np.maximum(sizes - lam, 0.0)
-        return gain - float(over @ over) / (2.0 * self.ridge) - lam * self.radius
+        curved = -float(over @ over) / (2.0 * self.ridge) - lam * self.radius
+        return gain + max(plain, curved)
 
 
 def _threshold(sizes: np.ndarray, total: float) -> float:

@@ -88,16 +88,21 @@ class _Model:
         return w
 
     def corrected(self, w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
-        """The minimiser on the face of w, from the gradient at w, so that digits are kept."""
+        """The minimiser on the face of w, from the gradient at w, so that digits are kept.
+
+        The part of it that is the same for all but for signs is the multiplier, and is taken out
+        first: in sums over many features it would drown the rest.
+        """
         used = np.flatnonzero(w)
         signs, own, u = np.sign(w[used]), self.own[used], self.u[used]
         weights, tilts = u / own, signs / own
         left = np.array([[1.0 + weights @ u, weights @ signs], [tilts @ u, tilts @ signs]])
         slope = gradient[used]
+        slope = slope - signs * float(signs @ slope) / len(used)
         missing = radius - float(np.abs(w).sum())
         right = np.array([-(weights @ slope), -(tilts @ slope) - missing])
-        shared, lam = np.linalg.solve(left, right)
-        moved = w[used] - (slope + u * shared + signs * lam) / own
+        shared, more = np.linalg.solve(left, right)
+        moved = w[used] - (slope + u * shared + signs * more) / own
         found = np.zeros_like(w)
         found[used] = np.where(moved * signs > 0.0, moved, 0.0)
         return found
