@@ -18,11 +18,12 @@ from greedyexp.algorithms.risk_settings import (
     Steps,
     needs,
     radius_of,
+    truth_of,
 )
 from greedyexp.algorithms.sparsifying_draws import Draws
 from greedyexp.algorithms.step_grid import step_grid
 from greedyexp.algorithms.unsmoothed_risk import BoundRisk, OptionalBeta, check_risk
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import DataError
 from greedyexp.losses.l1_ball import BallMinimum, duality_gap
 from greedyexp.path import Path
 from greedyexp.problem import Problem
@@ -205,9 +206,7 @@ def randomized_sparsification(
 def _start(problem: Problem, bound: BoundRisk, start: str, radius: float | None) -> BallMinimum:
     """w*, which is not zero, and its certificate."""
     if start == "truth":
-        if problem.truth is None:
-            raise ConfigError("the data tell no true coefficients.", remedy="Use start: l1_ball.")
-        params = problem.truth[:, 0].astype(np.float64)
+        params = truth_of(problem, "Use start: l1_ball.")
         found = BallMinimum(params, bound.value(params), np.inf, True)
     else:
         found = bound.minimise_over_ball(radius_of(problem, radius))

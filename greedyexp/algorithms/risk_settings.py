@@ -82,6 +82,19 @@ def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None
         raise ValueError("there are no rows (n_samples = 0): give risk: population.")
 
 
+def truth_of(problem: Problem, remedy: str) -> np.ndarray:
+    """The true coefficients, (d,).
+
+    Raises
+    ------
+    ConfigError
+        When they are not known, with this remedy.
+    """
+    if problem.truth is None:
+        raise ConfigError("the data tell no true coefficients.", remedy=remedy)
+    return problem.truth[:, 0].astype(np.float64)
+
+
 def radius_of(problem: Problem, radius: float | None) -> float:
     """B1 as given, or the l1 norm of the true coefficients.
 
@@ -92,9 +105,7 @@ def radius_of(problem: Problem, radius: float | None) -> float:
     """
     if radius is not None:
         return float(radius)
-    if problem.truth is None:
-        raise ConfigError("the data tell no true coefficients.", remedy="Give radius.")
-    norm = float(np.abs(problem.truth).sum())
+    norm = float(np.abs(truth_of(problem, "Give radius.")).sum())
     if norm == 0.0:
         raise ConfigError("the true coefficients are zero.", remedy="Give radius.")
     return norm
