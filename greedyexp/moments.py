@@ -59,8 +59,8 @@ class Moments(ABC):
         """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,)."""
 
     @abstractmethod
-    def smallest_eigenvalue(self, support: Sequence[int] | None = None) -> float:
-        """Of E[x_S x_S^T], or of the whole matrix; infinite for no feature."""
+    def smallest_eigenvalue(self, support: Sequence[int]) -> float:
+        """Of E[x_S x_S^T]; infinite for no feature."""
 
     def quadratic(self, vector: np.ndarray, image: np.ndarray | None = None) -> float:
         """v^T E[x x^T] v = E[<v, x>^2] >= 0; ``image`` is E[x x^T] v where it is known."""
@@ -195,13 +195,13 @@ class SpreadMoments(Moments):
             left = 1.0 / (1.0 + np.divide(u * u, own, out=np.zeros(len(u)), where=own > 0.0).sum())
         return self.alpha + ridge + self.u * self.u * left
 
-    def smallest_eigenvalue(self, support: Sequence[int] | None = None) -> float:
-        """Of E[x_S x_S^T], or of the whole matrix; infinite for no feature.
+    def smallest_eigenvalue(self, support: Sequence[int]) -> float:
+        """Of E[x_S x_S^T]; infinite for no feature.
 
         It lies between the two smallest alpha_i and is the root mu + min alpha of the secular
         equation mu (1 + sum of u_i^2 / (alpha_i - min alpha - mu)) = u_min^2 there.
         """
-        chosen = slice(None) if support is None else np.asarray(support, dtype=np.int64)
+        chosen = np.asarray(support, dtype=np.int64)
         alpha, u = self.alpha[chosen], self.u[chosen]
         if len(alpha) < 2:
             return float(alpha[0] + u[0] ** 2) if len(alpha) else math.inf
@@ -281,9 +281,10 @@ class DenseMoments(Moments):
             return np.linalg.lstsq(block, right, rcond=None)[0]
         return solve_triangular(factor.T, solve_triangular(factor, right, lower=True))
 
-    def smallest_eigenvalue(self, support: Sequence[int] | None = None) -> float:
-        """Of E[x_S x_S^T], or of the whole matrix; infinite for no feature."""
-        block = self.matrix if support is None else self.matrix[np.ix_(support, support)]
+    def smallest_eigenvalue(self, support: Sequence[int]) -> float:
+        """Of E[x_S x_S^T]; infinite for no feature."""
+        support = np.asarray(support, dtype=np.int64)
+        block = self.matrix[np.ix_(support, support)]
         if not len(block):
             return math.inf
         return max(0.0, float(eigvalsh(block, subset_by_index=(0, 0))[0]))

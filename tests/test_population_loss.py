@@ -138,7 +138,7 @@ class Anything(Moments):
     def solve(self, support, right, ridge=0.0):
         return self.inner.solve(support, right, ridge)
 
-    def smallest_eigenvalue(self, support=None):
+    def smallest_eigenvalue(self, support):
         return self.inner.smallest_eigenvalue(support)
 
 
