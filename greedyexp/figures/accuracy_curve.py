@@ -20,16 +20,18 @@ from greedyexp.figures.promises import draw_promise, promise_handle, random_text
 from greedyexp.figures.style import DASHES, assign
 from greedyexp.frames import notes
 from greedyexp.frames.accuracies import (
+    FitBelow,
     Growth,
+    Laws,
     accuracies,
     growth,
+    growth_text,
     measured,
     promised,
     unreached_share,
 )
 from greedyexp.frames.context import Context
 from greedyexp.frames.folding import folded
-from greedyexp.frames.growth import FitBelow, Laws, growth_text
 from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import replicates
 from greedyexp.frames.spread import spread_text

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from greedyexp.errors import ConfigError
 from greedyexp.frames.counts import require_numbers, require_numeric
+from greedyexp.frames.labels import number
 from greedyexp.frames.records import identity, records
 from greedyexp.frames.spread import spread_reached
 from greedyexp.frames.theorems import medians, one_reference, with_promise
@@ -19,6 +22,17 @@ from greedyexp.stats.means import t_interval
 # What tells the rows of one replicate apart that have the same accuracy.
 KEYS = ("theorem", "reference")
 COUNTS = ("steps", "features_needed")
+
+# Parameters of the figure and of the table.
+Law = Annotated[
+    Literal["power", "log"],
+    Field(description="growth printed: the power of 1/epsilon, or steps for each factor of ten"),
+]
+Laws = Annotated[dict[str, Law], Field(description="power or log by theorem; power for the others")]
+FitBelow = Annotated[
+    float | None,
+    Field(gt=0, description="largest epsilon that counts for the growth; all if null"),
+]
 
 
 def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataFrame:
@@ -149,3 +163,9 @@ def growth(
         return Growth(np.nan, np.nan, np.nan, 0)
     value, low, high = t_interval(slopes)
     return Growth(value, low, high, len(slopes))
+
+
+def growth_text(fit_below: float | None) -> str:
+    """What numbers of growth are."""
+    over = "all accuracies" if fit_below is None else f"accuracies of at most {number(fit_below)}"
+    return f"Growth: means over replicates of least-squares slopes over {over}, 95% t intervals."

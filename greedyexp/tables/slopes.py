@@ -10,13 +10,12 @@ import pandas as pd
 from pydantic import Field
 
 from greedyexp.frames import notes
-from greedyexp.frames.accuracies import Growth, accuracies
+from greedyexp.frames.accuracies import FitBelow, Growth, Laws, accuracies, growth_text
 from greedyexp.frames.context import Context
 from greedyexp.frames.folding import folded
-from greedyexp.frames.growth import FitBelow, Laws, growth_text
+from greedyexp.frames.growth_table import growth_table
 from greedyexp.frames.labels import letter, number
 from greedyexp.frames.records import replicates
-from greedyexp.frames.slopes import slopes as measured
 from greedyexp.frames.theorems import refuse_unknown, words
 from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import table
@@ -60,7 +59,7 @@ def slopes(
     frame, keys = folded(frame, context, row, "algorithm", "theorem", "reference")
     rows = accuracies(frame, keys, "steps")
     refuse_unknown("law", law, rows)
-    found = measured(rows, frame, keys, law, fit_below)
+    found = growth_table(rows, frame, keys, law, fit_below)
     titles = context.titled(context.in_order("algorithm", list(found["algorithm"].unique())))
     order = {label: place for place, label in enumerate(titles)}
     found = found.sort_values("algorithm", key=lambda column: column.map(order), kind="stable")

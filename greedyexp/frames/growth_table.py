@@ -11,7 +11,7 @@ from greedyexp.frames.accuracies import growth
 from greedyexp.frames.records import identity
 
 
-def slopes(
+def growth_table(
     rows: pd.DataFrame,
     frame: pd.DataFrame,
     keys: Sequence[str],
