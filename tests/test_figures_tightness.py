@@ -152,9 +152,10 @@ def test_failures_and_mixed_settings_are_told():
 
 def test_columns_are_told_and_bad_ones_refused():
     part = registry.find("figure", "tightness")
-    given = Parameters(part).read_all({})
+    given = Parameters(part).read_all({"where": {"accuracy": 0.1}})
     told = ["epsilon", "needed", "exact", "lower_bound", "lower_bound_printed", "l1_upper"]
-    assert part.extra["columns"](**given) == ["truth_l1_norm", "error", "record", "error", *told]
+    columns = ["truth_l1_norm", "error", "record", *told, "accuracy"]
+    assert part.extra["columns"](**given) == columns
     with pytest.raises(ConfigError, match="no column 'exact'"):
         tightness(rows().drop(columns="exact"), CONTEXT)
     with pytest.raises(ConfigError, match="'needed' is not a number"):

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.counts_axis import CountsAxis
 from greedyexp.figures.looks import Looks
-from greedyexp.figures.options import Panel, Row, apart, named_columns
+from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
@@ -32,12 +32,12 @@ _LINE = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
 _SHADE = {"color": "0.88", "linewidth": 0}
 
 
-@figure(
-    "tightness",
-    title="Features that an accuracy needs",
-    columns=named_columns("record", "error", "epsilon", "needed", *KNOWN),
-    apart=apart,
-)
+def _columns(*, panel, row, where, **_) -> list[str]:
+    told = ["record", "error", "epsilon", "needed", *KNOWN]
+    return list(dict.fromkeys([*apart(panel=panel, row=row), *told, *where]))
+
+
+@figure("tightness", title="Features that an accuracy needs", columns=_columns, apart=apart)
 def tightness(
     frame: pd.DataFrame,
     context: Context,
