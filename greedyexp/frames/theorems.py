@@ -15,7 +15,7 @@ from greedyexp.protocols.tradeoff_promises import NONE
 from greedyexp.theory.theorem_names import THEOREMS
 
 # Those that are about the mean over runs, and about half of them.
-_AT_RANDOM = ("T1", "T1-lipschitz", "T1-lipschitz-printed", "C1", "C1-lipschitz")
+_AT_RANDOM = ("T1", "T1-lipschitz", "T1-lipschitz-printed")
 
 
 def words(theorem: str) -> str:
