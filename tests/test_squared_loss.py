@@ -375,6 +375,17 @@ def test_strong_convexity_is_that_of_the_profile_over_the_intercept(ridge, inter
 
 
 @KINDS
+@pytest.mark.parametrize("seed", range(5))
+def test_copies_of_a_column_leave_the_ridge(ridge, intercept, seed):
+    """Their singular value is rounding, not zero."""
+    X, y = data(22 + seed, n=40)
+    X[:, 5] = X[:, 2]
+    loss = SquaredLoss(X, y, ridge=ridge, intercept=intercept)
+    assert loss.strong_convexity([0, 2, 5, 7]) == ridge
+    assert loss.strong_convexity([0, 2, 7]) > ridge
+
+
+@KINDS
 def test_losses_of_other_rows_are_squared_residuals(ridge, intercept):
     X, y = data(22)
     loss = SquaredLoss(X[:30], y[:30], ridge=ridge, intercept=intercept)
