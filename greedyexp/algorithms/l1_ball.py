@@ -70,10 +70,11 @@ def l1_ball(
 
     Notes
     -----
-    *The certificate* of a smooth risk is <grad R(w), w> + B1 ||grad R(w)||_inf, of one with kinks
-    R(w) less a value of its dual. The estimate is converged when it is at most 1e-11 R(0), 1e-10
-    R(0) with kinks; rounding is allowed for where coefficients or curvatures are large. Of several
-    minimisers any is given.
+    *The certificate* of a smooth risk is the least of <grad R(w), w> + B1 ||grad R(w)||_inf, R(w)
+    and, where these are too large, ||grad R(w)||^2 / (2 mu) with mu its strong convexity; of one
+    with kinks R(w) less a value of its dual, or less zero. The estimate is converged when it is at
+    most 1e-11 R(0), 1e-10 R(0) with kinks; where coefficients or curvatures are large, rounding of
+    a smooth risk is allowed for, up to 1e-9 R(0). Of several minimisers any is given.
 
     References
     ----------
