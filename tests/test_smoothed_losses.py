@@ -45,6 +45,31 @@ def conic(kind, X, y, beta, ridge):
     return problem.value
 
 
+def dual_value(kind, X, y, beta, ridge):
+    """The minimum of two rows by its dual, a quadratic over a square.
+
+    max mean(c t - t^2 / (2 beta)) - ||Z^T t / n||^2 / (2 ridge) over low <= t <= 1, which is where
+    its gradient vanishes, or that along an edge, or at a corner.
+    """
+    n = len(y)
+    low, offsets, rows = (-1.0, -y, X) if kind == "absolute" else (0.0, np.ones(n), -y[:, None] * X)
+    matrix = rows @ rows.T / (ridge * n**2) + np.eye(n) / (beta * n)
+
+    def dual(t):
+        return offsets @ t / n - t @ matrix @ t / 2
+
+    candidates = [np.linalg.solve(matrix, offsets / n)]
+    for held in range(n):
+        for edge in (low, 1.0):
+            free = 1 - held
+            t = np.full(n, edge)
+            t[free] = (offsets[free] / n - matrix[free, held] * edge) / matrix[free, free]
+            candidates.append(t)
+    corners = [np.array([a, b]) for a in (low, 1.0) for b in (low, 1.0)]
+    inside = [t for t in candidates if (t >= low).all() and (t <= 1.0).all()]
+    return max(dual(t) for t in inside + corners)
+
+
 @kinds
 @ridges
 @designs
@@ -129,8 +154,10 @@ def test_dependent_columns_change_nothing(kind):
     assert all_of_them.converged
     assert all_of_them.params[8] == 0.0
     assert all_of_them.value == pytest.approx(alone.value, rel=1e-13)
-    ridged = LOSSES[kind](X, y, beta=5.0, ridge=0.1).minimise([0, 7], start=np.ones(10))
+    ridged = LOSSES[kind](X, y, beta=5.0, ridge=0.1).minimise([0, 7, 8], start=np.ones(10))
+    assert ridged.converged
     assert ridged.params[0] == pytest.approx(ridged.params[7], rel=1e-9)
+    assert ridged.params[8] == 0.0
 
 
 @kinds
@@ -142,6 +169,47 @@ def test_columns_of_very_different_sizes(kind):
     assert plain_found.converged
     assert found.converged
     assert found.value == pytest.approx(plain_found.value, rel=1e-11)
+
+
+@kinds
+@pytest.mark.parametrize("seed", range(4))
+def test_a_far_row_among_few_leaves_a_certificate(kind, seed):
+    """The eigenvalues of the Hessian are 1e10 apart, and the ridge decides along most of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (5, 30))
+    X[0] *= 1e5
+    X[:, 3] *= 1e-9
+    y = rng.standard_normal(5)
+    y = y if kind == "absolute" else np.where(y > 0, 1.0, -1.0)
+    loss = LOSSES[kind](X, y, beta=1e4, ridge=0.1)
+    found = loss.minimise(range(30))
+    assert found.converged
+    # Margins of the far row are known to 1e-16 of terms of 1e5 b, which beta and the row multiply.
+    slack = 1e-15 * 1e4 * 1e5 * 1e5 * np.abs(found.params).max()
+    assert np.abs(found.gradient).max() <= TOLERANCE * loss.scale + slack
+
+
+@kinds
+@pytest.mark.parametrize("seed", range(6))
+def test_features_far_from_zero_in_few_rows_leave_a_certificate(kind, seed):
+    """All columns are nearly the same, the ridge is small, and margins lie on kinks."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (2, 30)) + 100
+    y = rng.standard_normal(2)
+    y = y if kind == "absolute" else np.where(y > y.mean(), 1.0, -1.0)
+    loss = LOSSES[kind](X, y, beta=1e9, ridge=1e-6)
+    found = loss.minimise(range(30))
+    assert found.converged
+    assert found.value == pytest.approx(dual_value(kind, X, y, 1e9, 1e-6), rel=1e-6)
+
+
+@kinds
+def test_a_start_close_to_a_minimum_is_not_taken_for_it(kind):
+    X, y = data(kind, 15)
+    loss = LOSSES[kind](X, y, beta=1e3)
+    found = loss.minimise(range(7))
+    again = loss.minimise(range(7), start=found.params + 1e-9)
+    assert np.abs(again.gradient).max() <= TOLERANCE * loss.scale
 
 
 def test_constant_responses_are_fitted_exactly():

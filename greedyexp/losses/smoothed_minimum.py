@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedyexp.kernels.clipped_lines import line_step
+from greedyexp.kernels.clipped_lines import bend, line_step
 from greedyexp.losses.loss import Restricted
 
 if TYPE_CHECKING:
     from greedyexp.losses.smoothed import SmoothedLoss
 
 # Steps from where the search starts, then of each of the smoother losses, then of the loss itself.
-FIRST_STEPS = 30
+FIRST_STEPS = 20
 MOST_STEPS = 100
 LAST_STEPS = 500
 # What beta is multiplied by from one of them to the next.
 SHARPER = 5.0
-# An eigenvalue below this part of the largest is zero, in units in which a column has curvature one
-# when all samples are bent.
+# An eigenvalue of the Hessian below this part of the largest is zero, in units in which a column
+# has curvature one when all samples are bent.
 SPAN = 1e-26
-# From this part on eigenvalues of a product are as good as singular values of its factors.
-SQUARED = 1e-8
+# Above this part eigenvalues of the Hessian are as good as singular values of its factor.
+SQUARED = 1e-10
 # A margin is known to this part of the sizes of its terms.
 MARGIN_ROUNDING = 8 * np.finfo(float).eps
+# A loss that rises by no more than this part does so by rounding.
+VALUE_ROUNDING = 1e-11
 
 
 class Search:
@@ -60,10 +62,19 @@ class Search:
             self._go_through_smoother_losses()
 
     def _go_through_smoother_losses(self) -> None:
-        beta = 1.0 / max(np.abs(self._arguments()).mean(), 1.0 / self.loss.beta)
-        while beta < self.loss.beta:
-            self._steps(beta, MOST_STEPS)
-            beta *= SHARPER
+        """Minimisers of ever sharper losses, each sought where the two before point to.
+
+        In the end they are linear in the width 1 / beta of the bend.
+        """
+        sharpest = 1.0 / self.loss.beta
+        width = max(np.abs(self._arguments()).mean(), sharpest)
+        before = None
+        while width > sharpest:
+            self._steps(1.0 / width, MOST_STEPS)
+            found = self.coef
+            if before is not None:
+                self.coef = found + (found - before) / SHARPER
+            before, width = found, width / SHARPER
         self.converged = self._steps(self.loss.beta, LAST_STEPS)
 
     def _arguments(self) -> np.ndarray:
@@ -78,18 +89,23 @@ class Search:
             gradient = self._rows @ slopes / self.loss.n_samples + self.loss.ridge * self.coef
             if (np.abs(gradient) <= self._tolerance).all():
                 return True
-            bent = (self.loss.low < raw) & (raw < 1.0)
-            if (np.abs(gradient) <= self._tolerance + self._rounding(beta, bent)).all():
+            errors = self._errors(raw, beta)
+            rounding = np.abs(self._rows) @ errors / self.loss.n_samples
+            if (np.abs(gradient) <= self._tolerance + rounding).all():
                 return True
+            # Samples on a kink belong to the bend, which stops a step that ignores it at once.
+            bent = (self.loss.low <= raw + errors) & (raw - errors <= 1.0)
             if not self._move(u, beta, self._direction(gradient, beta, bent)):
                 return False
         return False
 
-    def _rounding(self, beta: float, bent: np.ndarray) -> np.ndarray:
-        """What the rounding of margins may leave of a derivative, (k,)."""
-        sizes = np.abs(self._rows[:, bent])
-        terms = np.abs(self.loss.offsets[bent]) + np.abs(self.coef) @ sizes
-        return MARGIN_ROUNDING * beta * (sizes @ terms) / self.loss.n_samples
+    def _errors(self, raw: np.ndarray, beta: float) -> np.ndarray:
+        """How far slopes are known, since margins are rounded, (n,)."""
+        low = self.loss.low
+        terms = np.abs(self.loss.offsets) + np.abs(self.coef) @ np.abs(self._rows)
+        errors = np.minimum(MARGIN_ROUNDING * beta * terms, 1.0 - low)
+        errors[(raw + errors < low) | (raw - errors > 1.0)] = 0.0
+        return errors
 
     def _direction(self, gradient: np.ndarray, beta: float, bent: np.ndarray) -> np.ndarray:
         """Newton's step, or the part of the gradient along which the loss is linear, downwards."""
@@ -105,7 +121,7 @@ class Search:
         return -(vectors[:, ~flat] @ (parts[~flat] / values[~flat])) / units
 
     def _move(self, u: np.ndarray, beta: float, direction: np.ndarray) -> bool:
-        """Go to the minimum along a direction; whether it is elsewhere."""
+        """Go to the minimum along a direction; whether it is elsewhere, but for rounding."""
         square = direction @ direction
         if square == 0.0:
             return False
@@ -119,22 +135,30 @@ class Search:
             beta,
             loss.low,
         )
-        self.coef = self.coef + step * direction
-        return step != 0.0
+        before, value = self.coef, self._value(u, beta)
+        self.coef = before + step * direction
+        if self._value(self._arguments(), beta) > value * (1.0 + VALUE_ROUNDING):
+            self.coef = before
+        return bool((self.coef != before).any())
+
+    def _value(self, u: np.ndarray, beta: float) -> float:
+        """The loss at the present coefficients, whose arguments are u."""
+        total = bend(u, np.zeros(len(u)), 1.0, beta, self.loss.low)
+        return total / len(u) + 0.5 * self.loss.ridge * float(self.coef @ self.coef)
 
 
 def _modes(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (k,) and vectors (k, k) of ``bending`` times its transpose plus edges squared.
+    """Eigenvalues (k,) and vectors (k, k) of a product B B^T plus squared edges on its diagonal.
 
-    Small ones are taken from the singular values of the factors, which have twice the digits.
+    Where they are far apart the small ones are squares of singular values of [B, edges], which have
+    twice the digits.
     """
     matrix = bending @ bending.T
     matrix[np.diag_indices(len(matrix))] += edges**2
     values, vectors = np.linalg.eigh(matrix)
     if values[0] > SQUARED * values[-1]:
         return values, vectors
-    factor = np.vstack([bending.T, np.diag(edges)])
-    triangle = np.linalg.qr(factor, mode="r")
+    triangle = np.linalg.qr(np.vstack([bending.T, np.diag(edges)]), mode="r")
     _, roots, vectors = np.linalg.svd(triangle)
     return roots**2, vectors.T
 
