@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from greedyexp.algorithms.foba_rules import ROUNDING, Rule, Slope
+from greedyexp.algorithms.foba_run import Fitted
 from greedyexp.losses.loss import TIE, Fit
 
 
@@ -27,24 +28,6 @@ class Replacement:
     dropped: int
     objective: float
     accepted: bool
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """The minimiser over a support.
-
-    Parameters
-    ----------
-    support : int array (k,)
-    values : array (k,)
-    objective : float
-    certified : bool
-    """
-
-    support: np.ndarray
-    values: np.ndarray
-    objective: float
-    certified: bool
 
 
 @dataclass
@@ -86,7 +69,7 @@ class Exchange:
         self.fit = fit
         self.rule = rule if refit else Slope(rule.loss)
         self.refit = refit
-        self.run = Replacements([_fitted(fit)])
+        self.run = Replacements([Fitted.of(fit)])
 
     def replace(self, most: int) -> Replacements:
         """Replace until it no longer lowers R, or ``most`` times."""
@@ -131,7 +114,7 @@ class Exchange:
         if before - self.fit.value <= ROUNDING * abs(before):
             return self._refuse(taken, dropped, self.fit.value)
         self.run.attempts.append(Replacement(taken, dropped, self.fit.value, True))
-        self.run.states.append(_fitted(self.fit))
+        self.run.states.append(Fitted.of(self.fit))
         return True
 
     def _refuse(self, taken: int, dropped: int, after: float) -> bool:
@@ -162,8 +145,3 @@ def _smallest(fit: Fit) -> tuple[int, int]:
     equal = np.flatnonzero(sizes <= sizes.min() * (1.0 + TIE))
     place = int(equal[support[equal].argmin()])
     return place, int(support[place])
-
-
-def _fitted(fit: Fit) -> Fitted:
-    support = np.array(fit.support, dtype=np.int64)
-    return Fitted(support, fit.params[support], fit.value, fit.converged)

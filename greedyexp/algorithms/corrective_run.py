@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from greedyexp.algorithms.foba_rules import Rule
-from greedyexp.algorithms.foba_run import Pursuit, Run, State, Stops
+from greedyexp.algorithms.foba_run import Fitted, Pursuit, Run, State, Stops
 from greedyexp.losses.loss import Loss
 
 
@@ -47,7 +49,7 @@ def states_at(run: Run, sizes: np.ndarray) -> list[State]:
     return [kept.get(int(size), run.states[-1]) for size in sizes]
 
 
-def coefficients(loss: Loss, states: list[State]) -> np.ndarray:
+def coefficients(loss: Loss, states: Sequence[Fitted]) -> np.ndarray:
     """Estimates (m, p, 1) of states."""
     coef = np.zeros((len(states), loss.size))
     for row, state in zip(coef, states, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 
 from greedyexp.algorithms.foba_rules import ROUNDING, Rule
 from greedyexp.errors import DataError
-from greedyexp.losses.loss import TIE, Loss
+from greedyexp.losses.loss import TIE, Fit, Loss
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Stops:
 
 
 @dataclass(frozen=True)
-class State:
-    """A minimiser before a forward step, or at the end.
+class Fitted:
+    """The minimiser over a support.
 
     Parameters
     ----------
@@ -41,6 +41,28 @@ class State:
     dense : array (q,)
     objective : float
     certified : bool
+    """
+
+    support: np.ndarray
+    values: np.ndarray
+    dense: np.ndarray
+    objective: float
+    certified: bool
+
+    @classmethod
+    def of(cls, fit: Fit, **told) -> Fitted:
+        """The present minimiser of a fit, and what else is told of it."""
+        support = np.array(fit.support, dtype=np.int64)
+        values, dense = fit.params[support], fit.params[fit.loss.size :].copy()
+        return cls(support, values, dense, fit.value, fit.converged, **told)
+
+
+@dataclass(frozen=True)
+class State(Fitted):
+    """A minimiser before a forward step, or at the end.
+
+    Parameters
+    ----------
     additions, removals : int
         Steps so far.
     n_rows : int
@@ -51,11 +73,6 @@ class State:
         Whether that step uses one row more.
     """
 
-    support: np.ndarray
-    values: np.ndarray
-    dense: np.ndarray
-    objective: float
-    certified: bool
     additions: int
     removals: int
     n_rows: int
@@ -240,15 +257,9 @@ class Pursuit:
         return {index // r for index in self.fit.support}
 
     def _record(self, goodness: float, opens: bool) -> None:
-        fit, size = self.fit, self.loss.size
-        support = np.array(fit.support, dtype=np.int64)
         self.run.states.append(
-            State(
-                support=support,
-                values=fit.params[support],
-                dense=fit.params[size:].copy(),
-                objective=fit.value,
-                certified=fit.converged,
+            State.of(
+                self.fit,
                 additions=self._additions,
                 removals=self._removals,
                 n_rows=len(self._rows()),
