@@ -12,33 +12,10 @@ from greedyexp.losses.binding import bind_risk
 from greedyexp.losses.loss import Loss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
-from greedyexp.theory.sparsity_smoothing import certified_error
+from greedyexp.theory.sparsity_smoothing import READINGS, certified_error
 
 # The Lipschitz constant of the absolute and of the hinge loss.
 RHO = 1.0
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What an accuracy in all means for the smoothing and for the steps.
-
-    Parameters
-    ----------
-    sharpness : float
-        beta is this times rho^2 / epsilon.
-    share : float
-        What the gap is to reach is this times epsilon.
-    """
-
-    sharpness: float
-    share: float
-
-
-READINGS = {
-    "corrected": Reading(1.0, 0.5),
-    "2009": Reading(1.0, 1.0),
-    "2008": Reading(2.0, 0.5),
-}
 
 
 @dataclass(frozen=True)

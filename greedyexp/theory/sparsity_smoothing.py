@@ -7,12 +7,38 @@ the 2008 report writes the same with v^2 / (2 beta), so its beta is the inverse 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from greedyexp.theory.promise import Promise
 from greedyexp.theory.sparsity_forms import check_positive, check_reading, excess_of, steps_of
 
 CONVENTIONS = ("2009", "2008")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an accuracy in all means for the smoothing and for the steps.
+
+    Parameters
+    ----------
+    sharpness : float
+        beta is this times rho^2 / epsilon.
+    share : float
+        What the smoothed risk, or its gap, is to reach is this times epsilon.
+    """
+
+    sharpness: float
+    share: float
+
+
+# Corollary 2 as it is proved and as it is printed; Figure 2 of the 2008 report.
+READINGS = {
+    "corrected": Reading(1.0, 0.5),
+    "2009": Reading(1.0, 1.0),
+    "2008": Reading(2.0, 0.5),
+}
 
 
 def smoothing_error(rho: float, beta: float, *, convention: str = "2009") -> float:
@@ -111,8 +137,7 @@ def corollary2(
         "C2" if corrected else "C2-printed",
         "Shalev-Shwartz, Srebro & Zhang (2009), Corollary 2",
         (rho, radius, ridge, epsilon),
-        smoothing=1.0,
-        inner=0.5 if corrected else 1.0,
+        READINGS["corrected" if corrected else "2009"],
     )
 
 
@@ -145,8 +170,7 @@ def theorem2_2008(
         "S08-T2",
         "Shalev-Shwartz & Srebro (2008), Theorem 2",
         (rho, radius, ridge, epsilon),
-        smoothing=2.0,
-        inner=0.5,
+        READINGS["2008"],
     )
 
 
@@ -188,22 +212,23 @@ def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Pr
     )
 
 
-def _smoothed(name: str, place: str, values: tuple, *, smoothing: float, inner: float) -> Promise:
-    """A promise with beta = smoothing rho^2 / epsilon and accuracy inner epsilon."""
+def _smoothed(name: str, place: str, values: tuple, reading: Reading) -> Promise:
+    """The promise of a reading."""
+    sharpness, share = reading.sharpness, reading.share
     rho, radius, ridge, fixed = values
     check_positive(rho=rho, radius=radius)
     if not ridge >= 0.0:
         raise ValueError(f"ridge must be >= 0, but is {ridge!r}.")
     constants = {"rho": rho, "radius": radius, "ridge": ridge}
-    slow = 8.0 * smoothing / inner * (rho * radius) ** 2
-    fast = 8.0 / inner * ridge * radius**2
+    slow = 8.0 * sharpness / share * (rho * radius) ** 2
+    fast = 8.0 / share * ridge * radius**2
 
     def of_any(k: np.ndarray) -> np.ndarray:
         # The epsilon at which slow / epsilon^2 + fast / epsilon = k.
         return (fast + np.sqrt(fast**2 + 4.0 * slow * k)) / (2.0 * k)
 
     def of_one(k: np.ndarray) -> np.ndarray:
-        return inner * (slow / fixed + fast) / (k + 3.0) + fixed / (2.0 * smoothing)
+        return share * (slow / fixed + fast) / (k + 3.0) + fixed / (2.0 * sharpness)
 
     if fixed is not None:
         check_positive(epsilon=fixed)
