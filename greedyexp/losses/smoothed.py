@@ -45,9 +45,9 @@ class SmoothedLoss(Loss):
     Notes
     -----
     A minimiser always exists, since Q is piecewise quadratic and not negative. A derivative over a
-    support may remain as large as 1e-10 times the lesser of ``scale`` and what the column leaves
-    possible, or as large as the rounding of u makes it, which grows with beta: as if c were changed
-    by 8 units in the last place of the terms of u.
+    support may remain as large as 1e-10 times the lesser of ``scale`` and the mean |value| of its
+    own column, or as large as the rounding of u makes it, which grows with beta: as if c were
+    changed by 8 units in the last place of the terms of u.
 
     Nothing but the ridge is known of ``strong_convexity``: where no sample is bent there is no
     other.
@@ -66,7 +66,6 @@ class SmoothedLoss(Loss):
         self.beta = float(beta)
         self._signs, self.offsets = signs, offsets
         self.scale = self._scale()
-        self._start = self.value(np.zeros(self.size))
 
     @cached_property
     def largest_feature(self) -> float:
@@ -154,9 +153,8 @@ class SmoothedLoss(Loss):
 
     def tolerance(self, sizes: np.ndarray) -> np.ndarray:
         """How large a derivative may remain, given mean |values| of the columns."""
-        # At a minimiser the part of the data is at most the first, that of the ridge the second.
-        own = sizes + np.sqrt(2.0 * self.ridge * self._start)
-        return np.maximum(TOLERANCE * np.minimum(own, self.scale), SLOPE_ROUNDING * sizes) + TINY
+        finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), SLOPE_ROUNDING * sizes)
+        return finest + TINY
 
     def _predicted(self, params: np.ndarray) -> np.ndarray:
         return self._signs * self.columns.sum_of(params)
