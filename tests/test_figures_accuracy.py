@@ -1,5 +1,7 @@
 """Accuracy curves show the table's steps, what is promised, how they grow, and what is missing."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -178,7 +180,7 @@ def test_growth_by_factors_of_ten_and_below_an_accuracy():
     frame["steps"] = 5 + 7 * -np.log10(frame["epsilon"]) + frame["replicate"]
     frame.loc[frame["epsilon"] == 1, "steps"] = 1000
     figure = accuracy_curve(frame, CONTEXT, law={"T3": "log"}, fit_below=0.1)
-    assert said(figure.axes[2]) == ["7 [7, 7] more for each factor of ten"]
+    assert said(figure.axes[2]) == ["7 [7, 7] per factor of ten"]
     assert "p = " in said(figure.axes[0])[0]
     assert "over accuracies of at most 0.1" in figure.get_supxlabel()
     (whole,) = said(accuracy_curve(frame, CONTEXT, law={"T3": "log"}).axes[2])
@@ -289,3 +291,17 @@ def test_a_budget_of_many_steps_is_written_as_a_power():
     rows = [*accuracy_rows("forward", budget=100), *step_rows("forward", marks=(1, 200_000_000))]
     words = legend(accuracy_curve(table(rows), CONTEXT))
     assert r"not reached within $2\cdot10^{8}$ steps" in words
+
+
+def test_many_panels_in_a_row_are_narrower_and_their_numbers_apart():
+    theorems = ("T1", "T2", "T2-termination", "T3", "T4")
+    rows = [row for p in (10, 20) for row in accuracy_rows("forward", theorems, p=p)]
+    figure = accuracy_curve(table(rows), CONTEXT, row="p")
+    assert figure.get_figwidth() < 15
+    figure.canvas.draw()
+    for axis in figure.axes[5:]:
+        boxes = [text.get_window_extent() for text in axis.get_xticklabels()]
+        boxes = sorted((box for box in boxes if box.width), key=lambda box: box.x0)
+        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+        words = [text.get_window_extent().x1 for text in axis.texts if text.get_gid() == "said"]
+        assert max(words) < axis.get_window_extent().x1

@@ -79,7 +79,8 @@ def accuracy_curve(
     looks = Looks(rows, ["algorithm"])
     table, bounds = measured(rows, frame, keys), promised(rows, frame, keys, count)
     dashes = _dashes(bounds, "theorem" in (panel, row))
-    panels = Panels(laid_out(rows, context, row=row, panel=panel), width=3.6, height=3.0)
+    size = {"width": 3.6, "narrowest": 2.3, "height": 2.8 if row else 3.0}
+    panels = Panels(laid_out(rows, context, row=row, panel=panel), **size)
     said = [_growths(inside(rows, values), frame, law, fit_below, looks) for _, values in panels]
     along = LogAxis("epsilon", rows["epsilon"])
     heights = CountsAxis(table, bounds["median"], max(map(len, said)))
@@ -135,7 +136,7 @@ def _words(law: str, one: Growth) -> str:
     span = "" if np.isinf(one.low) else f" [{low}, {high}]"
     if law == "power":
         return rf"$\varepsilon^{{-p}}$ with p = {value}{span}"
-    return f"{value}{span} more for each factor of ten"
+    return f"{value}{span} per factor of ten"
 
 
 def _budget(frame: pd.DataFrame) -> str:
