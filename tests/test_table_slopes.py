@@ -1,5 +1,7 @@
 """The table of slopes has the growth of steps, measured and promised, and their ratios."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from tradeoff_frames import CONTEXT, accuracy_rows, size, step_rows, table
 from greedyexp import registry
 from greedyexp.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.tables.cells import Cell
 from greedyexp.tables.slopes import slopes
 
 EPSILONS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -29,15 +32,15 @@ def test_one_row_for_each_algorithm_and_theorem():
     ]
     assert "reference" not in found
     assert [cell.value for cell in found["promised"]] == pytest.approx([1, 1, 1])
-    assert [cell.value for cell in found["measured"]] == pytest.approx([1, 1, 1])
-    assert [str(cell) for cell in found["steps / promised"]] == ["0.250", "0.250", "0.125"]
+    assert [cell.value for cell in found["growth"]] == pytest.approx([1, 1, 1])
+    assert [str(cell) for cell in found["ratio"]] == ["0.250", "0.250", "0.125"]
     assert [str(cell) for cell in found["not reached (%)"]] == ["0.0"] * 3
 
 
 def test_slopes_are_means_of_the_replicates_own_with_a_t_interval():
     frame = both()
     frame["steps"] = frame["steps"] ** np.where(frame["replicate"] == 1, 1.25, 1.0)
-    cell = slopes(frame, CONTEXT)["measured"][0]
+    cell = slopes(frame, CONTEXT)["growth"][0]
     own = [
         stats.linregress(-np.log10(one["epsilon"]), np.log10(one["steps"])).slope
         for _, one in frame[frame["theorem"] == "T2"].groupby("replicate")
@@ -51,10 +54,12 @@ def test_a_law_of_factors_of_ten_and_a_limit_of_accuracies():
     frame["steps"] = 5 - 7 * np.log10(frame["epsilon"])
     frame.loc[frame["epsilon"] == 0.1, "steps"] = 1
     found = slopes(frame, CONTEXT, law={"T3": "log"}, fit_below=0.01)
-    assert found["growth of steps"].tolist() == [
-        *("power of 1/ε", "power of 1/ε", "steps per factor of ten")
-    ]
-    assert found["measured"][2].value == pytest.approx(7)
+    assert found["law"].tolist() == ["power", "power", "log"]
+    assert "Law log: steps for each factor of ten" in " ".join(found.attrs["notes"])
+    alone = slopes(frame, CONTEXT)
+    assert "law" not in alone
+    assert "It is the power p of" in " ".join(alone.attrs["notes"])
+    assert found["growth"][2].value == pytest.approx(7)
     bounds = [8 * size("corrective", 1) / epsilon for epsilon in EPSILONS[1:]]
     promised = stats.linregress([2, 3, 4], bounds).slope
     assert found["promised"][2].value == pytest.approx(promised)
@@ -69,7 +74,7 @@ def test_the_worst_pair_and_what_was_not_reached():
     frame.loc[worst, "steps"] = 3 * frame.loc[worst, "steps_bound"]
     found = slopes(frame, CONTEXT)
     assert found["largest"][0].value == pytest.approx(3)
-    assert found["steps / promised"][0].value == pytest.approx(0.25)
+    assert found["ratio"][0].value == pytest.approx(0.25)
     lost = frame.assign(steps=frame["steps"].where(~worst))
     found = slopes(lost, CONTEXT)
     assert found["not reached (%)"][0].value == pytest.approx(100 / 12)
@@ -99,7 +104,7 @@ def test_groups_and_references_have_columns():
         ["20", "Forward greedy", "l1 ball"],
     ]
     assert found.attrs["group"] == "p"
-    assert str(found["steps / promised"][2]) == "0.500"
+    assert str(found["ratio"][2]) == "0.500"
 
 
 def test_what_nothing_is_promised_of_is_left_out():
@@ -116,3 +121,15 @@ def test_columns_are_told_before_the_run():
     given = Parameters(part).read_all({"row": "p"})
     assert part.extra["columns"](**given)[:3] == ["p", "record", "theorem"]
     assert part.extra["apart"](**given) == ["p"]
+
+
+def test_rows_of_words_stand_as_the_file_lists_them():
+    rows = [*accuracy_rows("forward", p="signs"), *accuracy_rows("forward", p="leukemia")]
+    context = replace(CONTEXT, words={"p": ["signs", "leukemia"]})
+    assert slopes(table(rows), context, row="p")["p"].tolist() == ["signs", "leukemia"]
+
+
+def test_ratios_of_all_sizes_are_short():
+    rows = [*accuracy_rows("forward"), *accuracy_rows("corrective", ("T3",), times=5e5)]
+    assert [str(cell) for cell in slopes(table(rows), CONTEXT)["ratio"]] == ["0.250", "2.00e-06"]
+    assert str(Cell(np.inf, np.nan, np.nan)) == "∞"

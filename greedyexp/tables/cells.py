@@ -19,6 +19,8 @@ class Cell:
         The printed number; nan when there is none.
     digits : int
         Decimals shown.
+    significant : bool
+        Whether ``digits`` are those that count instead, for ratios of all sizes in one column.
     """
 
     value: float
@@ -26,16 +28,22 @@ class Cell:
     high: float
     published: float = math.nan
     digits: int = 3
+    significant: bool = False
 
     def __str__(self) -> str:
         if math.isnan(self.value):
             text = "none"
         elif math.isnan(self.high - self.low):
-            text = f"{self.value:.{self.digits}f}"
+            text = self._text(self.value)
         elif math.isinf(self.high - self.low):
-            text = f"{self.value:.{self.digits}f} ± ∞"
+            text = f"{self._text(self.value)} ± ∞"
         else:
             half = (self.high - self.low) / 2
-            text = f"{self.value:.{self.digits}f} ± {half:.{self.digits}f}"
+            text = f"{self._text(self.value)} ± {self._text(half)}"
         # As printed: a paper's digits are not ours to round.
         return text if math.isnan(self.published) else f"{text} ({self.published:g})"
+
+    def _text(self, number: float) -> str:
+        if math.isinf(number):
+            return "∞" if number > 0 else "-∞"
+        return f"{number:#.{self.digits}g}" if self.significant else f"{number:.{self.digits}f}"

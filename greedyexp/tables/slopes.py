@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
@@ -21,6 +21,12 @@ from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import table
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
+
+_LAWS = {
+    "power": "the power p of (1/ε)^p",
+    "log": "steps for each factor of ten in accuracy",
+}
+_RATIO = "Ratio: steps to promised steps, median and largest over replicates and accuracies."
 
 Row = Annotated[str | None, Field(description="column with one group of rows per value")]
 
@@ -53,7 +59,7 @@ def slopes(
     steps to promised steps, over pairs of replicate and accuracy, and the share of pairs that the
     budget did not reach: their ratio is infinite where the promised steps are within the budget,
     and left out where they are not. A largest ratio above 1 refutes a theorem that is about every
-    run.
+    run. The law stands in a column of its own where there are several.
     """
     frame = rows_where(frame, where)
     frame, keys = folded(frame, context, row, "algorithm", "theorem", "reference")
@@ -64,30 +70,22 @@ def slopes(
     order = {label: place for place, label in enumerate(titles)}
     found = found.sort_values("algorithm", key=lambda column: column.map(order), kind="stable")
     if row is not None:
-        found = found.sort_values(row, kind="stable")
-    several = found["reference"].nunique() > 1
+        levels = list(found[row].unique())
+        levels = context.in_order(row, levels) if isinstance(levels[0], str) else sorted(levels)
+        found = found.sort_values(row, key=lambda column: column.map(levels.index), kind="stable")
+    apart = [name for name in ("reference", "law") if found[name].nunique() > 1]
     lines = []
     for one in found.to_dict("records"):
         line = {} if row is None else {letter(row): number(one[row])}
         line |= {"algorithm": titles[one["algorithm"]], "theorem": words(one["theorem"])}
-        line |= {"reference": one["reference"].replace("_", " ")} if several else {}
-        unit = "power of 1/ε" if one["law"] == "power" else "steps per factor of ten"
-        lines.append(
-            line
-            | {
-                "growth of steps": unit,
-                "measured": _growth(one["growth"]),
-                "promised": _growth(one["promised"]),
-                "steps / promised": _ratio(one["ratio"]),
-                "largest": _ratio(one["worst"]),
-                "not reached (%)": Cell(100.0 * one["unreached"], np.nan, np.nan, digits=1),
-            }
-        )
+        lines.append(line | {name: one[name].replace("_", " ") for name in apart} | _numbers(one))
     result = pd.DataFrame(lines)
     fewest, most = found["replicates"].min(), found["replicates"].max()
     said = [
         f"{notes.origin(context)}: {notes.count_text(fewest, most)} replicates.",
         growth_text(fit_below),
+        *_law_texts(found["law"]),
+        _RATIO,
         f"{notes.failures_text(replicates(frame), 'left out')}.",
         notes.pooled_text(rows, [*keys, "epsilon"]),
     ]
@@ -100,11 +98,29 @@ def slopes(
     return result
 
 
-def _growth(one: Growth) -> Cell:
-    return Cell(one.value, one.low, one.high)
+def _law_texts(laws: pd.Series) -> list[str]:
+    """What growth is; by the name of the law where a column tells it."""
+    told = [law for law in _LAWS if law in set(laws)]
+    if len(told) == 1:
+        return [f"It is {_LAWS[told[0]]}."]
+    return [f"Law {law}: {_LAWS[law]}." for law in told]
+
+
+def _numbers(one: Mapping) -> dict[str, Cell]:
+    """The cells of a row of ``growth_table``."""
+    digits = 3 if one["law"] == "power" else 2
+    return {
+        "growth": _growth(one["growth"], digits),
+        "promised": _growth(one["promised"], digits),
+        "ratio": _ratio(one["ratio"]),
+        "largest": _ratio(one["worst"]),
+        "not reached (%)": Cell(100.0 * one["unreached"], np.nan, np.nan, digits=1),
+    }
+
+
+def _growth(one: Growth, digits: int) -> Cell:
+    return Cell(one.value, one.low, one.high, digits=digits)
 
 
 def _ratio(value: float) -> Cell:
-    """Three digits that count, as ratios of all sizes stand in one column."""
-    size = math.floor(math.log10(value)) if 0.0 < value < math.inf else 0
-    return Cell(value, np.nan, np.nan, digits=max(0, 2 - size))
+    return Cell(value, np.nan, np.nan, significant=True)
