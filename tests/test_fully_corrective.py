@@ -207,11 +207,11 @@ def test_without_a_minimum_the_path_ends_before_it(rule):
 def test_impossible_requests_are_refused_with_a_sentence():
     X, y = data(0, "logistic")
     problem = as_problem(X, y)
-    with pytest.raises(ConfigError, match="give beta"):
+    with pytest.raises(ConfigError, match="Give beta"):
         fully_corrective(problem, loss="absolute")
-    with pytest.raises(ConfigError, match="leave beta out"):
+    with pytest.raises(ConfigError, match="Leave beta out"):
         fully_corrective(problem, beta=1.0)
-    with pytest.raises(ConfigError, match="squared loss only"):
+    with pytest.raises(ConfigError, match="expected logistic loss"):
         fully_corrective(of_moments(X, y), loss="logistic", risk="population")
     with pytest.raises(ConfigError, match="no rows"):
         fully_corrective(of_moments(X, y))

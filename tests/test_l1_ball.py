@@ -364,7 +364,7 @@ def test_the_algorithm_takes_kinks_as_they_are_without_beta():
         assert own.converged
         assert smooth.converged
         assert smooth.objective <= own.objective <= smooth.objective + 0.5e-5
-    with pytest.raises(ConfigError, match="leave beta out"):
+    with pytest.raises(ConfigError, match="Leave beta out"):
         solve("l1_ball", X, y, radius=1.0, beta=2.0)
 
 

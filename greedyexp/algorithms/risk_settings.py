@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.errors import ConfigError
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.binding import bind_risk, risk_refusal
 from greedyexp.losses.loss import Loss
 from greedyexp.problem import Problem
 
@@ -69,17 +69,15 @@ def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None
     ValueError
         With a sentence.
     """
-    smoothed = loss in ("absolute", "hinge")
-    if smoothed and beta is None:
-        raise ValueError(f"the {loss} loss is not smooth: give beta, to which it is smoothed.")
-    if not smoothed and beta is not None:
-        raise ValueError(f"the {loss} loss is smooth as it is: leave beta out.")
-    if risk == "population" and loss != "squared":
-        raise ValueError("the risk of a population is known for the squared loss only.")
-    if shape["n_tasks"] > 1:
-        raise ValueError(f"one response is needed, but the data have {shape['n_tasks']}.")
-    if risk == "sample" and shape["n_samples"] == 0:
-        raise ValueError("there are no rows (n_samples = 0): give risk: population.")
+    refusal = risk_refusal(
+        loss,
+        beta=beta,
+        population=risk == "population",
+        n_tasks=shape["n_tasks"],
+        n_samples=shape["n_samples"],
+    )
+    if refusal is not None:
+        raise ValueError(str(refusal))
 
 
 def truth_of(problem: Problem, remedy: str) -> np.ndarray:

@@ -92,20 +92,20 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     if name not in KINDS:
         raise ConfigError(f"there is no loss named '{name}'.", remedy=f"Use {', '.join(KINDS)}.")
     kind = KINDS[name]
-    _refuse(kind, problem, ridge, intercept)
+    _refuse_ridge(ridge)
+    refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
+    if refusal is not None:
+        raise refusal
     _refuse_sizes(problem)
     return kind.build(problem, ridge=ridge, intercept=intercept)
 
 
-def _refuse(kind: Kind, problem: Problem, ridge: float, intercept: bool) -> None:
-    """Refuse a ridge that no loss takes, and tasks or an intercept that this one does not."""
+def _refuse_ridge(ridge: float) -> None:
+    """Refuse a ridge that no loss takes."""
     if not 0 <= ridge <= MOST_RIDGE:
         raise ConfigError(
             f"ridge must be a number >= 0 and at most {MOST_RIDGE:g}, but is {ridge!r}."
         )
-    refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
-    if refusal is not None:
-        raise refusal
 
 
 def _refuse_sizes(problem: Problem) -> None:
@@ -255,44 +255,69 @@ def bind_risk(
         As ``bind``; when a population is asked for whose moments are not known, or a mean over rows
         when there are none.
     """
-    if name not in RISKS:
-        raise ConfigError(
-            f"there is no risk of a loss named '{name}'.", remedy=f"Use {', '.join(RISKS)}."
-        )
+    refusal = risk_refusal(
+        name,
+        beta=beta,
+        population=population,
+        n_tasks=problem.n_tasks,
+        n_samples=problem.n_samples[0],
+    )
+    if refusal is not None:
+        raise refusal
     kind = RISKS[name]
-    _refuse(kind, problem, ridge, intercept=False)
-    _refuse_beta(kind, beta)
+    _refuse_ridge(ridge)
     if population:
-        return _population(kind, problem, ridge)
-    if not problem.n_samples[0]:
-        raise DataError(
-            "there are no rows to take a mean over.", remedy="Draw some, or ask for the population."
-        )
+        return _population(problem, ridge)
     _refuse_sizes(problem)
     if kind.smoothed:
         return kind.build(problem, ridge=ridge, beta=beta)
     return kind.build(problem, ridge=ridge, intercept=False)
 
 
-def _refuse_beta(kind: Kind, beta: float | None) -> None:
+def risk_refusal(
+    name: str, *, beta: float | None, population: bool, n_tasks: int, n_samples: int
+) -> UserError | None:
+    """The error when no problem of this shape can have such a risk; None when some can.
+
+    Parameters
+    ----------
+    name, beta, population : see ``bind_risk``
+    n_tasks, n_samples : int
+        Of the problem.
+    """
+    if name not in RISKS:
+        return ConfigError(
+            f"there is no risk of a loss named '{name}'.", remedy=f"Use {', '.join(RISKS)}."
+        )
+    if population and name != "squared":
+        return ConfigError(
+            f"the expected {name} loss of a distribution is not known.",
+            remedy="Use the squared loss, or take the mean over the rows.",
+        )
+    if not population and n_samples == 0:
+        return DataError(
+            "there are no rows to take a mean over.",
+            remedy="Draw some, or give risk: population.",
+        )
+    kind = RISKS[name]
+    return _beta_refusal(kind, beta) or kind.refusal(n_tasks=n_tasks, intercept=False)
+
+
+def _beta_refusal(kind: Kind, beta: float | None) -> ConfigError | None:
     if kind.smoothed and beta is None:
-        raise ConfigError(
+        return ConfigError(
             f"the {kind.name} loss is not smooth.", remedy="Give beta, to which it is smoothed."
         )
     if not kind.smoothed and beta is not None:
-        raise ConfigError(f"the {kind.name} loss is smooth as it is.", remedy="Leave beta out.")
+        return ConfigError(f"the {kind.name} loss is smooth as it is.", remedy="Leave beta out.")
     if beta is not None and not LEAST_BETA <= beta <= MOST_BETA:
-        raise ConfigError(
+        return ConfigError(
             f"beta must be a number > 0, from {LEAST_BETA:g} to {MOST_BETA:g}, but is {beta!r}."
         )
+    return None
 
 
-def _population(kind: Kind, problem: Problem, ridge: float) -> Loss:
-    if kind.name != "squared":
-        raise ConfigError(
-            f"the expected {kind.name} loss of a distribution is not known.",
-            remedy="Use the squared loss, or take the mean over the rows.",
-        )
+def _population(problem: Problem, ridge: float) -> Loss:
     if problem.moments is None:
         raise DataError(
             "the moments of the distribution are not known.",
