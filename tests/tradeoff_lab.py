@@ -47,7 +47,6 @@ def promise(theorem="H", factor=1.0, base=4.0, **more) -> Promise:
     """An excess of factor base^-k, and the steps that follow from it."""
     return Promise(
         theorem,
-        "made up",
         {"factor": factor},
         lambda k: factor * base ** -np.minimum(k, 400.0),
         lambda epsilon: np.maximum(0.0, np.ceil(np.log(factor / epsilon) / np.log(base))),

@@ -51,8 +51,6 @@ class Promise:
     ----------
     theorem : str
         A short name, such as ``T2``; a second reading of the same theorem has a name of its own.
-    place : str
-        Where it stands: report, theorem or equation.
     constants : mapping of str to float
         What the bound was computed from: beta, lam, l1_norm, n_features, ...
     excess : callable
@@ -67,7 +65,6 @@ class Promise:
     """
 
     theorem: str
-    place: str
     constants: Mapping[str, float]
     excess: Callable[[np.ndarray], np.ndarray]
     steps: Callable[[np.ndarray], np.ndarray]

@@ -23,8 +23,6 @@ from greedyexp.theory.sparsity_forms import (
     steps_of,
 )
 
-REPORT = "Shalev-Shwartz, Srebro & Zhang (2009)"
-
 
 def theorem1_smooth(beta: float, l1_norm: float) -> Promise:
     """Randomized sparsification of w*, smooth loss: E[R(w_k) - R(w*)] <= beta ||w*||_1^2 / (2 k).
@@ -53,7 +51,6 @@ def theorem1_smooth(beta: float, l1_norm: float) -> Promise:
     size = beta * l1_norm**2
     return Promise(
         "T1",
-        f"{REPORT}, Theorem 1",
         {"beta": beta, "l1_norm": l1_norm},
         excess_of(lambda k: size / (2.0 * k)),
         steps_of(lambda epsilon: size / epsilon),
@@ -111,7 +108,6 @@ def theorem1_lipschitz(
 
     return Promise(
         "T1-lipschitz-printed" if printed else "T1-lipschitz",
-        f"{REPORT}, Theorem 1",
         {"rho": rho, "l1_norm": l1_norm, "ridge": ridge},
         excess_of(lambda k: slow / np.sqrt(k) + fast / k),
         steps_of(needed),
@@ -155,7 +151,6 @@ def theorem2(beta: float, radius: float, *, counts: str = "excess") -> Promise:
     ends = counts == "termination"
     return Promise(
         "T2-termination" if ends else "T2",
-        f"{REPORT}, Theorem 2",
         {"beta": beta, "radius": radius},
         excess_of(lambda k: size / (k + 3.0)),
         steps_of(lambda epsilon: (2.0 if ends else 1.0) * size / epsilon),
@@ -188,7 +183,6 @@ def theorem3(beta: float, l1_norm: float) -> Promise:
     size = 2.0 * beta * l1_norm**2
     return Promise(
         "T3",
-        f"{REPORT}, Theorem 3",
         {"beta": beta, "l1_norm": l1_norm},
         # R(w_0) is R(wbar) where wbar is zero.
         excess_of(lambda k: size / (k + 3.0), start=1 if l1_norm else 0),
@@ -240,7 +234,6 @@ def theorem4(
 
     return Promise(
         "T4",
-        f"{REPORT}, Theorem 4",
         {"beta": beta, "lam": lam, "n_features": n_features, "span": span},
         excess_of(excess if lam > 0.0 else no_promise, start=0),
         steps_of(needed if lam > 0.0 else no_promise),
@@ -311,7 +304,6 @@ def theorem5(
 
     return Promise(
         "T5",
-        f"{REPORT}, Theorem 5",
         {
             "beta": beta,
             "lam": lam,

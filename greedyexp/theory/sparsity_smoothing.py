@@ -135,7 +135,6 @@ def corollary2(
     corrected = reading == "corrected"
     return _smoothed(
         "C2" if corrected else "C2-printed",
-        "Shalev-Shwartz, Srebro & Zhang (2009), Corollary 2",
         (rho, radius, ridge, epsilon),
         READINGS["corrected" if corrected else "2009"],
     )
@@ -168,7 +167,6 @@ def theorem2_2008(
     """
     return _smoothed(
         "S08-T2",
-        "Shalev-Shwartz & Srebro (2008), Theorem 2",
         (rho, radius, ridge, epsilon),
         READINGS["2008"],
     )
@@ -204,7 +202,6 @@ def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Pr
     size = 8.0 * (beta if convention == "2009" else 1.0 / beta) * radius**2
     return Promise(
         "S08-T1",
-        "Shalev-Shwartz & Srebro (2008), Theorem 1",
         {"beta": beta, "radius": radius},
         # Iteration t = k + 1 of the report has made k steps.
         excess_of(lambda k: size / (k + 2.0)),
@@ -212,7 +209,7 @@ def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Pr
     )
 
 
-def _smoothed(name: str, place: str, values: tuple, reading: Reading) -> Promise:
+def _smoothed(name: str, values: tuple, reading: Reading) -> Promise:
     """The promise of a reading."""
     sharpness, share = reading.sharpness, reading.share
     rho, radius, ridge, fixed = values
@@ -235,7 +232,6 @@ def _smoothed(name: str, place: str, values: tuple, reading: Reading) -> Promise
         constants["epsilon"] = fixed
     return Promise(
         name,
-        place,
         constants,
         excess_of(of_any if fixed is None else of_one),
         steps_of(lambda epsilon: slow / epsilon**2 + fast / epsilon),
