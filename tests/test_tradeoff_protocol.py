@@ -437,7 +437,7 @@ def test_a_theorem_that_is_none_is_refused_unless_a_plugin_may_have_it(parts):
     other["profiles"] = {"paper": {"protocol": {"tradeoff": {"steps": 5, "theorems": ["Euclid"]}}}}
     load(other)
     told = message(settings("forward_greedy", theorems=["Euclid"]))
-    assert known.format("Euclid") + " Known: C1, " in told
+    assert known.format("Euclid") + " Known: C2, " in told
 
     @registry.algorithm("t_proved", theorems=lambda path, reference, **_: [promise("Euclid")])
     def proved(problem, *, steps: int = 1, grid=None):
