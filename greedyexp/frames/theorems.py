@@ -118,8 +118,13 @@ def split_where(frame: pd.DataFrame, where: Mapping) -> tuple[dict, dict]:
 
 def chosen_text(where: Mapping) -> str:
     """The rows chosen, in words, but for the theorems: panels and legends tell these."""
-    told = where_text({name: value for name, value in where.items() if name != "theorem"})
+    told = where_text(without_theorem(where))
     return f"{told}." if told else ""
+
+
+def without_theorem(where: Mapping) -> dict:
+    """The choices but for the theorems."""
+    return {name: value for name, value in where.items() if name != "theorem"}
 
 
 def in_words(values: Mapping) -> dict:

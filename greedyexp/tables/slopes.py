@@ -16,7 +16,7 @@ from greedyexp.frames.folding import folded
 from greedyexp.frames.growth_table import growth_table
 from greedyexp.frames.labels import letter, number
 from greedyexp.frames.records import replicates
-from greedyexp.frames.theorems import refuse_unknown, words
+from greedyexp.frames.theorems import refuse_unknown, without_theorem, words
 from greedyexp.frames.where import Where, rows_where
 from greedyexp.registry import table
 from greedyexp.tables.cells import Cell
@@ -91,7 +91,8 @@ def slopes(
     ]
     result.attrs |= {
         "notes": [one for one in said if one],
-        "title": titled("Growth of steps", title, where),
+        # Rows tell the theorems.
+        "title": titled("Growth of steps", title, without_theorem(where)),
     }
     if row is not None:
         result.attrs["group"] = letter(row)
