@@ -288,6 +288,19 @@ def test_the_risk_itself_is_a_gap():
     assert found.gap <= found.value <= 1e-25
 
 
+@pytest.mark.parametrize("own", [1e-2, 1e-6, 1e-10])
+def test_features_that_hardly_differ_keep_the_digits_of_their_minimiser(own):
+    rng = np.random.default_rng(0)
+    d = 200
+    alpha, u = own * rng.uniform(0.5, 1, d), 0.9 * rng.uniform(-1, 1, d)
+    best = rng.standard_normal(d) / d
+    cross = alpha * best + u * (u @ best)
+    loss = PopulationSquaredLoss(SpreadMoments(alpha, u, cross, float(best @ cross) + 0.1))
+    found = certified(loss, 0.3 * np.abs(best).sum())
+    assert 10 < np.count_nonzero(found.params) < d
+    assert found.gap <= 1e-13
+
+
 def test_copies_of_one_hidden_variable_are_certified():
     # alpha = 0: features are equal, and all minimisers that agree on their sum are as good.
     moments = SpreadMoments(np.zeros(6), np.ones(6), np.full(6, 0.8), 1.0)
@@ -325,6 +338,17 @@ def test_separable_classes_stop_at_the_ball():
     X, _, labels = data(2, 20, 40)
     found = certified(LogisticLoss(X, labels), 12.0)
     assert np.abs(found.params).sum() == pytest.approx(12.0, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_face_is_found_from_one_feature(name):
+    X, y, labels = data(3, 80, 30)
+    for radius in (0.5, 3.0):
+        loss = bound(name, X, y, labels)
+        start = np.zeros(30)
+        start[-1] = radius
+        w = settle_on_face(loss, start, radius, 0.0)
+        assert duality_gap(w, loss.gradient(w), radius) <= 1e-13
 
 
 def test_nothing_to_predict_leaves_zero():
