@@ -136,6 +136,21 @@ def test_a_ridge_never_makes_the_bound_worse_than_without():
             assert ridged.bound(weights) >= plain.bound(weights)
 
 
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("name", ["absolute", "hinge"])
+def test_the_best_weights_bound_the_risk_at_its_minimum_and_not_above(name, ridge):
+    X, responses = data(3, 20, 6)
+    kind = AbsoluteLoss if name == "absolute" else HingeLoss
+    loss = kind(X, responses[name], beta=1.0, ridge=ridge)
+    for radius in (0.2, 1.0):
+        least = conic(name, X, responses[name], radius, ridge)
+        dual = _Dual(loss, radius)
+        weights = dual.conic()[1]
+        assert dual.bound(weights) == pytest.approx(least, abs=1e-8)
+        # Larger weights would give a larger number, were they not brought into their box.
+        assert dual.bound(1.5 * weights) <= least + 1e-8
+
+
 @pytest.mark.parametrize("kind", [AbsoluteLoss, HingeLoss])
 def test_smoothing_costs_what_lemma_2_says(kind):
     name = "absolute" if kind is AbsoluteLoss else "hinge"

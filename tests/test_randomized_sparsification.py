@@ -72,7 +72,7 @@ def test_an_estimate_is_the_norm_over_k_times_whole_signed_counts():
 
 def test_features_are_drawn_in_proportion_to_their_coefficients():
     shares = np.array([0.5, 0.3, 0.15, 0.05])
-    for steps in (2000, SINGLE, SINGLE + 5000):
+    for steps in (2000, SINGLE, SINGLE + 5001):
         counts = Draws(3.0 * shares, np.random.default_rng(1)).counts(steps)
         assert counts.sum() == steps
         assert stats.chisquare(counts, steps * shares).pvalue > 0.01
