@@ -154,7 +154,7 @@ def test_theorems_are_asked_with_the_run_its_reference_and_the_budget():
     assert {row["theorem"] for row in rows_of(found, "bound")} == {"A", "B"}
 
 
-def test_a_theorem_that_promises_nothing_is_left_out_or_refused_when_asked_for():
+def test_a_theorem_that_promises_nothing_is_left_out_and_told_when_asked_for():
     def theorems(path, reference, **_):
         nothing = {"lam": 0.0, "beta": 1.0}
         empty = replace(promise("T4"), excess=lambda k: k + np.inf, steps=lambda e: e + np.inf)
@@ -163,7 +163,11 @@ def test_a_theorem_that_promises_nothing_is_left_out_or_refused_when_asked_for()
     asked = {"steps": 9, "points": 2, "epsilons": [0.1]}
     part = part_of(theorems=theorems)
     assert {row["theorem"] for row in rows_of(follow(part=part, **asked), "bound")} == {"T3"}
-    with pytest.raises(DataError, match=r"promises nothing here: T4 needs strong convexity"):
+    why = "T4 promises nothing here: it needs strong convexity, but R has none on the supports met"
+    both = follow(part=part, theorems=["T3", "T4"], references=["l1_ball", "truth"], **asked)
+    assert (both.status, both.message) == (Status.OK, f"{why}; a ridge gives it")
+    assert {row["theorem"] for row in rows_of(both, "epsilon")} == {"T3"}
+    with pytest.raises(DataError, match=f"no theorem that is asked for is left: {why}"):
         follow(part=part, theorems=["T4"], **asked)
     other = follow(part=part, theorems=["T9"], **asked)
     assert {row["theorem"] for row in rows_of(other, "epsilon")} == {"none"}

@@ -234,7 +234,8 @@ def tradeoff(
       ``reference_gap``, the certificate of the minimiser over the ball.
 
     A theorem is left out where it promises nothing; where none is left, ``theorem`` is ``none`` and
-    the bounds are empty. Bounds that hold in expectation or with probability 1/2 (T1) are of means
+    the bounds are empty. Of one named in ``theorems`` the message of the replicate says why, and
+    the replicate fails when none of those named promises anything. Bounds that hold in expectation or with probability 1/2 (T1) are of means
     and shares over replicates, not of one.
 
     Features are to be in [-1, 1], as the bounds assume. With ``features: scale`` each is divided by
@@ -265,7 +266,7 @@ def tradeoff(
     original = "risk" in seen.path.facts
     known = compared(references, problem, seen.path.loss, params, radius, original=original)
     references = [one.reference for one in known]
-    found = pairs(runner, seen, looked.marks, references, theorems, epsilons)
+    found, left_out = pairs(runner, seen, looked.marks, references, theorems, epsilons)
     within = kept_within(runner, seen, found, epsilons)
     rows = step_rows(seen, looked.marks) + bound_rows(seen, looked.marks, found)
     rows += epsilon_rows(found, epsilons, looked.reached(found, epsilons), within)
@@ -278,7 +279,8 @@ def tradeoff(
     certain = None if looked.certified is None else looked.marks
     doubts = [*runner.doubts(seen, certain), *_reference_doubts(known, epsilons)]
     status = Status.NOT_CONVERGED if doubts else Status.OK
-    return Outcome(status, "; ".join(doubts) or runner.said(seen), rows, fit_seconds=seconds)
+    remarks = [*(doubts or filter(None, [runner.said(seen)])), *left_out]
+    return Outcome(status, "; ".join(remarks), rows, fit_seconds=seconds)
 
 
 def _reference_doubts(known: Sequence[Compared], epsilons: Sequence[float]) -> list[str]:

@@ -67,7 +67,7 @@ def pairs(
     references: Sequence[Reference],
     theorems: Sequence[str] | None,
     epsilons: Sequence[float],
-) -> list[Pair]:
+) -> tuple[list[Pair], list[str]]:
     """Each reference with each theorem that promises something, or with none.
 
     Parameters
@@ -78,13 +78,19 @@ def pairs(
         Those to keep; all when None. One that is none of the algorithm is no mistake, as it may be
         one of another.
 
+    Returns
+    -------
+    pairs : list of Pair
+    left_out : list of str
+        Why those that are named promise nothing of any recorded step or any accuracy.
+
     Raises
     ------
     DataError
-        When one that is named promises nothing of any recorded step or any accuracy.
+        When none of those named that the algorithm has promises anything.
     """
     original = "risk" in seen.path.facts
-    found = []
+    found, left_out = [], {}
     for reference in references:
         kept = []
         for promise in _promises(runner, seen.path, recorded, reference):
@@ -97,9 +103,12 @@ def pairs(
             if np.isfinite(bounds).any():
                 kept.append(pair)
             elif theorems is not None:
-                raise DataError(_empty(promise), remedy="Leave it out of theorems.")
+                # In words that do not name the reference, as most reasons are of the algorithm.
+                left_out[_empty(promise)] = None
         found += kept or [Pair(reference, None, original)]
-    return found
+    if left_out and all(pair.promise is None for pair in found):
+        raise DataError(f"no theorem that is asked for is left: {'; '.join(left_out)}.")
+    return found, list(left_out)
 
 
 def _promises(
@@ -149,8 +158,8 @@ def _others() -> bool:
 
 
 def _empty(promise: Promise) -> str:
-    why = why_nothing(promise) or f"{promise.theorem} speaks of more steps and coarser accuracies."
-    return f"a theorem that is asked for promises nothing here: {why}"
+    why = why_nothing(promise) or "it speaks of more steps and coarser accuracies"
+    return f"{promise.theorem} promises nothing here: {why}"
 
 
 def kept_within(

@@ -318,18 +318,19 @@ def theorem5(
 
 
 def why_nothing(promise: Promise) -> str:
-    """Why a promise is infinite at every step, a sentence; empty when it is not."""
+    """Why a promise is infinite at every step, a clause; empty when it is not."""
     if np.isfinite(promise.excess(np.array([1.0]))).all():
         return ""
     known = promise.constants
     if known.get("lam") == 0.0:
-        return f"{promise.theorem} needs strong convexity, but lam is 0."
+        return "it needs strong convexity, but R has none on the supports met; a ridge gives it"
     if "features" in known:
         return (
-            f"{promise.theorem} needs more than {known['features']:g} features for a reference of "
-            f"{known['n_features']:g} with beta / lam = {known['beta'] / known['lam']:.3g}."
+            f"it needs more than {known['features']:g} features for a reference of "
+            f"{known['n_features']:g} where the smoothness is {known['beta'] / known['lam']:.3g}"
+            " times the strong convexity; a larger ridge brings them closer"
         )
-    return f"{promise.theorem} needs a loss with a finite constant."
+    return "it needs a loss with a finite constant"
 
 
 def _check_strong(beta: float, lam: float, n_features: int, span: float) -> None:
