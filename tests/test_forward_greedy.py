@@ -18,6 +18,9 @@ from greedyexp.errors import ConfigError
 from greedyexp.losses.binding import bind_risk
 from greedyexp.moments import DenseMoments, SpreadMoments
 from greedyexp.problem import Problem, as_problem
+from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.recovery import recovery
+from greedyexp.protocols.setup import Setup
 from greedyexp.theory.promise import Reference
 
 STEPS = ("paper", "line_search")
@@ -190,15 +193,18 @@ def test_points_without_a_grid_are_powers_of_two_and_the_end():
     epsilon = fit(risk, grid={"steps": [11]}).facts["gap"][0]
     path = fit(risk, steps=20, epsilon=epsilon)
     assert path.grid["steps"].tolist() == [0, 1, 2, 4, 8, 11]
-    assert path.converged.tolist() == [False] * 5 + [True]
+    # Before the end no accuracy is asked for; a grid may ask it of every point.
+    assert path.converged.all()
     assert not path.message
+    told = {"steps": path.grid["steps"], "epsilon": np.full(6, epsilon)}
+    assert fit(risk, grid=told).converged.tolist() == [False] * 5 + [True]
     again = fit(risk, grid=path.grid, epsilon=epsilon)
     assert np.array_equal(again.coef, path.coef)
 
 
 def test_an_accuracy_that_is_not_reached_is_said():
     path = fit(posed("squared", 1), steps=20, epsilon=1e-9)
-    assert not path.converged[-1]
+    assert path.converged.tolist() == [True] * 6 + [False]
     assert path.message == "After 20 steps the gap is 0.256, not as small as asked."
     path = fit(posed("squared", 1), grid={"steps": [1, 2], "epsilon": [1e-9, 10.0]})
     assert path.message == "1 of 2 points did not reach the gap asked for."
@@ -243,6 +249,10 @@ def test_a_minimum_inside_the_ball_is_reached_to_rounding(step, kept, monkeypatc
     asked = forward_greedy(problem, radius=4.0, grid={"steps": [10**6], "epsilon": [1e-30]})
     assert not asked.converged[0]
     assert "change no digit" in asked.message
+    # The run ends before its budget, and between two of the points that nobody asked for.
+    path = forward_greedy(problem, radius=4.0, steps=10**6, step=step, epsilon=1e-30)
+    assert path.grid["steps"][-1] < 10**6
+    assert path.converged.tolist() == [True] * (len(path) - 1) + [False]
 
 
 def test_a_minimum_at_a_corner_is_found_in_one_step():
@@ -367,3 +377,16 @@ def test_extreme_units_neither_overflow_nor_end_early(step, kept, monkeypatch):
         path = forward_greedy(as_problem(size * X, y), radius=1e75, ridge=1e140, step=step)
         assert np.isfinite(path.coef).all()
         assert np.isfinite(path.facts["gap"]).all()
+
+
+@pytest.mark.parametrize("tuning", ["oracle", "cv"])
+def test_estimates_before_the_end_are_no_lack_of_accuracy_to_protocols(tuning):
+    rng = np.random.default_rng(0)
+    truth = np.array([1.0, -0.5, 0.0, 0.0, 0.0])
+    X = rng.uniform(-1.0, 1.0, (60, 5))
+    problem = Problem((X,), (X @ truth + 0.1 * rng.standard_normal(60),), truth[:, None])
+    part = registry.find("algorithm", "forward_greedy")
+    for steps, status in ((2000, Status.OK), (3, Status.NOT_CONVERGED)):
+        setup = Setup(tuning, 5, (registry.find("metric", "relative_error"),), np.random.default_rng(0))
+        params = {"radius": 1.0, "epsilon": 0.05, "steps": steps}
+        assert recovery(problem, part, params, setup).status is status

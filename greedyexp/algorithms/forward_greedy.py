@@ -93,8 +93,9 @@ def forward_greedy(
     Path
         Estimates after 0, 1, 2, 4, ... steps and at the end; a grid beyond repeats the end.
         ``objective`` is R, smoothed where L is. ``facts`` are the ``steps`` made, the ``gap``,
-        computed from the estimate alone, and ``radius``. A point is converged unless its epsilon
-        is positive and below the gap.
+        computed from the estimate alone, and ``radius``. A point is converged unless an epsilon is
+        asked of it that is positive and below the gap. A grid may ask one of each point; the
+        parameter is asked of the end, not of estimates after fewer than ``steps`` steps.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class Point:
     gap : float
         Duality gap.
     reached : bool
-        Whether the gap is at most what was asked for, or nothing was.
+        Whether the gap is at most what this point is asked for, or nothing is.
     """
 
     coef: np.ndarray
@@ -116,19 +116,20 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
         )
     walk = Walk(loss, problem, radius, step == "line_search")
     found: list[Point | None] = [None] * len(asked)
-    waiting = np.arange(len(asked))
+    waiting, asks = np.arange(len(asked)), asked.asks
     while len(waiting):
         walk.advance(int(asked.steps[waiting].min()), float(asked.epsilon[waiting].max()))
         done = walk.ended | (asked.steps[waiting] <= walk.steps)
         done |= walk.reached(asked.epsilon[waiting])
         coef = walk.coef
         for index in waiting[done]:
-            reached = not 0.0 < asked.epsilon[index] < walk.gap
+            reached = not (asks[index] and 0.0 < asked.epsilon[index] < walk.gap)
             found[index] = Point(coef, walk.steps, walk.gap, reached)
         waiting = waiting[~done]
     kept = asked.until(walk.steps)
     if not asked.given:
-        found = [found[np.searchsorted(asked.steps, k)] for k in kept.steps]
+        # The end is the answer to the last point, whatever others the run ended before.
+        found = [*found[: len(kept) - 1], found[-1]]
     return Answers(found, kept, walk.steps if walk.ended else None)
 
 

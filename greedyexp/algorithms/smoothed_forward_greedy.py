@@ -122,7 +122,9 @@ def smoothed_forward_greedy(
         ``unsmoothed`` is R, whatever the epsilon of a point. ``facts`` are the ``steps`` made;
         the ``gap``, a bound of R(w) - R*; the ``smoothed_gap`` that is compared with what is to be
         reached, of the ``smoothed_risk``; ``beta``; ``risk``, which is the objective; and
-        ``radius``. A point is converged when its smoothed gap has reached what it should.
+        ``radius``. A point is converged unless its smoothed gap is above what it should reach. A
+        grid may ask an epsilon of each point; the parameter is asked of the end, not of estimates
+        after fewer than ``steps`` steps.
 
     Raises
     ------

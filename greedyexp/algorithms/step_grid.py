@@ -26,12 +26,15 @@ class StepGrid:
         Which of them the path has in its grid.
     given : bool
         Whether the points were asked for.
+    budget : int
+        The most steps, at which the accuracy that is a parameter is asked for.
     """
 
     steps: np.ndarray
     epsilon: np.ndarray | None
     names: tuple[str, ...]
     given: bool
+    budget: int
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -40,6 +43,15 @@ class StepGrid:
     def grid(self) -> dict[str, np.ndarray]:
         """As ``Path.grid``, arrays (m,) of float."""
         return {name: getattr(self, name).astype(float) for name in self.names}
+
+    @property
+    def asks(self) -> np.ndarray:
+        """Whether a point is asked for its accuracy, (m,) of bool.
+
+        One with an epsilon of its own is. The parameter is that of the whole run: an estimate
+        before its end is unfinished by design.
+        """
+        return self.steps >= (0 if "epsilon" in self.names else self.budget)
 
     def until(self, end: int) -> StepGrid:
         """The points of a run that made ``end`` steps in all, unchanged where they were given.
@@ -50,7 +62,7 @@ class StepGrid:
             return self
         steps = np.append(self.steps[self.steps < end], end)
         epsilon = None if self.epsilon is None else np.full(len(steps), self.epsilon[0])
-        return StepGrid(steps, epsilon, self.names, False)
+        return replace(self, steps=steps, epsilon=epsilon)
 
     def only(self, places: np.ndarray) -> StepGrid:
         """Some of the points."""
@@ -103,7 +115,7 @@ def step_grid(
                 f"the grid holds {len(counts)} values of steps and {len(accuracies)} of epsilon.",
                 remedy="Give one of each for every point.",
             )
-    return StepGrid(counts, accuracies, names, given)
+    return StepGrid(counts, accuracies, names, given, int(steps))
 
 
 def _values(grid: dict[str, np.ndarray], name: str) -> np.ndarray:
