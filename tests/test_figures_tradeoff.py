@@ -193,6 +193,52 @@ def test_lines_are_about_one_reference_chosen_by_where():
     assert legend(figure)[:1] == ["Forward greedy"]
 
 
+def test_what_is_known_of_a_step_is_about_no_reference():
+    frame = both(references=("l1_ball", "support"))
+    one = tradeoff(both(), CONTEXT, measured=["risk", "gap"])
+    for marked, figure in (
+        (True, one),
+        (False, tradeoff(frame, CONTEXT, measured=["risk", "gap"])),
+    ):
+        (axis,) = figure.axes
+        assert "medians of 3 replicates, bands hold all" in figure.get_supxlabel()
+        assert len(lines(axis, "measured")) == 4
+        for line, same in zip(lines(axis, "measured"), lines(one.axes[0], "measured"), strict=True):
+            np.testing.assert_array_equal(line.get_xydata(), same.get_xydata())
+        assert bool(lines(axis, "reference")) == marked, "no one number of features of several"
+        assert ("features of the reference" in legend(figure)) == marked
+    with pytest.raises(ConfigError, match="mix the references"):
+        tradeoff(frame, CONTEXT, measured=["risk", "excess"])
+
+
+def asking(**figure):
+    return {
+        "name": "told",
+        "data": {"generator": "rademacher", "p": 8, "n_samples": 20, "sparsity": 2},
+        "protocol": {
+            "tradeoff": {"steps": 10, "radius": 1.0, "references": ["l1_ball", "support"]}
+        },
+        "trials": 1,
+        "algorithms": [{"forward_greedy": {"radius": 1.0}}],
+        "figures": [figure],
+    }
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"where": {"reference": "l1_ball"}},
+        {"where": {"reference": "support", "theorem": "T3"}, "measured": ["excess", "risk"]},
+        {"row": "reference"},
+        {"row": "theorem", "where": {"reference": "l1_ball"}},
+        {"panel": "reference", "where": {"theorem": ["T2", "T3"]}},
+        {"measured": ["risk"]},
+    ],
+)
+def test_what_the_figure_asks_for_can_be_said(given):
+    load(asking(tradeoff=given))
+
+
 def test_all_panels_reach_as_far_as_the_longest_line():
     short = table(step_rows("forward", marks=(0, 1, 5), p=20))
     frame = pd.concat([both(marks=(0, 1, 5, 80)), short], ignore_index=True)
@@ -247,8 +293,7 @@ def test_the_horizontal_axis_is_no_column_that_tells_panels_apart():
     given = Parameters(part).read_all({"x": "step", "measured": ["excess", "gap"], "row": "data"})
     assert part.extra["apart"](**given) == ["data"]
     assert part.extra["columns"](**given) == [
-        *("data", "record", "theorem", "reference", "step", "features", "excess"),
-        *("excess_bound", "gap"),
+        *("data", "record", "theorem", "reference", "step", "excess", "excess_bound", "gap"),
     ]
     experiment = {
         "name": "told",

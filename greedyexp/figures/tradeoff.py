@@ -61,8 +61,11 @@ def _apart(*, panel, row, **_) -> list[str]:
 
 
 def _columns(*, panel, row, measured, where, **_) -> list[str]:
-    told = ["record", "theorem", "reference", "step", "features", "excess", "excess_bound"]
-    return list(dict.fromkeys([*apart(panel=panel, row=row), *told, *measured, *where]))
+    # Features and risk of a step are in rows of their own, about no theorem and no reference, which
+    # come along whatever is chosen among the others.
+    told = ["record", "theorem", "reference", "step", "excess", "excess_bound"]
+    told += [name for name in measured if name != "risk"]
+    return list(dict.fromkeys([*apart(panel=panel, row=row), *told, *where]))
 
 
 @figure("tradeoff", title="Accuracy against sparsity", columns=_columns, apart=_apart)
@@ -91,11 +94,11 @@ def tradeoff(
     """
     before, among = split_where(frame, where)
     frame, keys = folded(rows_where(frame, before), context, row, panel, "algorithm")
-    rows = recorded(rows_where(frame, among), frame, keys)
+    excess = "excess" in measured
+    rows = recorded(rows_where(frame, among), frame, keys, mixed=not excess)
     refuse_unknown("theorems", theorems or [], rows)
     looks = Looks(rows, ["algorithm"])
     lines = {y: curves(rows, frame, keys, x, y) for y in dict.fromkeys(measured)}
-    excess = "excess" in lines
     table = bounds(rows, frame, keys, x, theorems if excess else [])
     looks_of = _bound_looks(table, looks)
     heights = ExcessAxis(list(lines.values()), table["median"], floor)
@@ -115,7 +118,7 @@ def tradeoff(
         panels.title(axis, in_words(values), context)
     along = "number of features" if x == "features" else axis_label("step")
     panels.label(along, " and ".join(_WORDS[name] for name in lines))
-    marked = x == "features" and "reference_features" in rows.columns
+    marked = any(line.get_gid() == "reference" for axis, _ in panels for line in axis.lines)
     drawn = _handles(list(lines), looks_of, marked)
     panels.legend([*looks.handles(context), *drawn, *heights.handles(excess)])
     likewise = " Bounds are medians too." if looks_of else ""
@@ -157,7 +160,7 @@ def _bound_looks(table: pd.DataFrame, looks: Looks) -> dict[str, dict]:
 
 def _mark_reference(axis, rows: pd.DataFrame) -> None:
     """A line at the median number of features of the reference, and a band of all."""
-    if "reference_features" not in rows.columns:
+    if "reference_features" not in rows.columns or rows["reference"].nunique() > 1:
         return
     counts = rows["reference_features"].dropna()
     if len(counts):

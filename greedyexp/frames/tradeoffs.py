@@ -17,7 +17,9 @@ from greedyexp.frames.theorems import medians, one_reference, without_repeats
 _OF_STEP = ("features", "risk", "gap")
 
 
-def recorded(chosen: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+def recorded(
+    chosen: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], *, mixed: bool = False
+) -> pd.DataFrame:
     """One row for each theorem, reference and recorded step, with what is known of the step.
 
     Parameters
@@ -28,6 +30,8 @@ def recorded(chosen: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> 
         The same and all rows of record ``step``, which are about no theorem and no reference.
     keys : sequence of str
         What lines and panels are told apart by.
+    mixed : bool
+        Whether a line may be about several references, as what is known of a step is about none.
 
     Raises
     ------
@@ -40,7 +44,8 @@ def recorded(chosen: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> 
     require_columns(frame, ["excess_bound", *_OF_STEP])
     for name in ("excess_bound", *_OF_STEP):
         require_numeric(frame, name)
-    one_reference(rows, list(keys))
+    if not mixed:
+        one_reference(rows, list(keys))
     same = [*identity(frame), "step"]
     steps = records(frame, "step", ["step", "features", "risk"])[[*same, *_OF_STEP]]
     rows = rows.drop(columns=list(_OF_STEP))
@@ -72,7 +77,8 @@ def curves(
     ConfigError
         When no row has a value.
     """
-    own = [*dict.fromkeys([*identity(frame), *keys, "reference"])]
+    # A replicate counts once, though several theorems and references speak of it.
+    own = [*dict.fromkeys([*identity(frame), *keys])]
     once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])
     if once.empty:
         raise ConfigError(
