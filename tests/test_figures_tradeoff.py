@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from figure_frames import style  # noqa: F401 (an autouse fixture)
+from kept_registry import kept_registry
 from matplotlib.colors import same_color
 from tradeoff_frames import CONTEXT, MARKS, size, step_rows, table
 
@@ -237,6 +238,58 @@ def asking(**figure):
 )
 def test_what_the_figure_asks_for_can_be_said(given):
     load(asking(tradeoff=given))
+
+
+@pytest.fixture
+def parts():
+    with kept_registry():
+        yield
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        ({"tradeoff": {"theorems": ["T2", "T22"]}}, "`theorems` names 'T22', which is no theorem."),
+        ({"tradeoff": {"where": {"theorem": "T22"}}}, "`where` names 'T22', which is no theorem."),
+        ({"accuracy_curve": {"where": {"theorem": ["T2", "T22"]}}}, "`where` names 'T22'"),
+        ({"accuracy_curve": {"law": {"T22": "log"}}}, "`law` names 'T22', which is no theorem."),
+    ],
+)
+def test_a_theorem_that_is_none_is_refused_before_the_run(figure, said, parts):
+    with pytest.raises(ConfigError) as refused:
+        load(accuracies_asked(figure))
+    assert said in str(refused.value)
+    assert "Did you mean 'T2'?" in str(refused.value)
+    known = {name: dict(given) for name, given in figure.items()}
+    for given in known.values():
+        given |= {name: swapped(value) for name, value in given.items()}
+    load(accuracies_asked(known))
+
+    @registry.algorithm("t_proved", theorems=lambda path, reference, **_: [])
+    def proved(problem, *, steps: int = 1, grid=None):
+        """Has theorems of its own."""
+
+    load(accuracies_asked(figure))
+
+
+def accuracies_asked(figure):
+    experiment = asking(**figure)
+    experiment["protocol"]["tradeoff"]["epsilons"] = [0.1]
+    return experiment
+
+
+def swapped(value):
+    """The same with a theorem that there is."""
+    if isinstance(value, list):
+        return [swapped(one) for one in value]
+    if isinstance(value, dict):
+        return {swapped(name): swapped(one) for name, one in value.items()}
+    return "T3" if value == "T22" else value
+
+
+def test_a_measurement_is_drawn_once():
+    with pytest.raises(ConfigError, match="`measured` has excess twice"):
+        load(asking(tradeoff={"measured": ["excess", "excess"]}))
 
 
 def test_all_panels_reach_as_far_as_the_longest_line():

@@ -122,6 +122,10 @@ def _sentence(errors: list[dict], value, name: str, keys: Keys) -> tuple[str, st
     subject = subject_of(name, keys)
     if any(error["type"] == "missing" for error in errors):
         return f"{subject} has too few items.", ""
+    for error in errors:
+        # What a part refuses in words of its own.
+        if error["type"] == "refused":
+            return error["ctx"]["message"], error["ctx"]["remedy"]
     bounded = [error for error in errors if error["type"] in _BOUNDS]
     expected = list(dict.fromkeys(_expectation(error) for error in bounded or errors))
     allowed = [word for error in errors for word in _words(error)]

@@ -35,8 +35,14 @@ from greedyexp.frames.folding import folded
 from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import replicates
 from greedyexp.frames.spread import spread_text
-from greedyexp.frames.theorems import chosen_text, in_words, refuse_unknown, words
-from greedyexp.frames.where import Where, rows_where
+from greedyexp.frames.theorems import (
+    WhereTheorem,
+    chosen_text,
+    in_words,
+    refuse_unknown,
+    words,
+)
+from greedyexp.frames.where import rows_where
 from greedyexp.registry import figure
 
 Count = Annotated[Literal["steps", "features_needed"], Field(description="what is counted")]
@@ -59,7 +65,7 @@ def accuracy_curve(
     count: Count = "steps",
     law: Laws = {},  # noqa: B006
     fit_below: FitBelow = None,
-    where: Where = {},  # noqa: B006
+    where: WhereTheorem = {},  # noqa: B006
 ) -> Figure:
     """Steps k(epsilon) until the excess risk is at most epsilon, against epsilon, both logarithmic.
 

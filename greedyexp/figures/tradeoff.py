@@ -18,20 +18,23 @@ from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.promises import draw_promise, promise_handle, random_text
 from greedyexp.figures.style import DASHES, assign
 from greedyexp.frames import notes
+from greedyexp.frames.asked import once_each
 from greedyexp.frames.context import Context
 from greedyexp.frames.folding import folded
 from greedyexp.frames.labels import axis_label
 from greedyexp.frames.records import replicates
 from greedyexp.frames.spread import spread_text
 from greedyexp.frames.theorems import (
+    WhereTheorem,
     chosen_text,
     in_words,
+    known_before,
     refuse_unknown,
     split_where,
     words,
 )
 from greedyexp.frames.tradeoffs import bounds, curves, recorded
-from greedyexp.frames.where import Where, rows_where
+from greedyexp.frames.where import rows_where
 from greedyexp.registry import figure
 
 Along = Annotated[
@@ -40,9 +43,12 @@ Along = Annotated[
 Measured = Annotated[
     list[Literal["excess", "gap", "risk"]],
     Field(min_length=1, max_length=2, description="what is drawn; the first with markers"),
+    once_each("measured"),
 ]
 Theorems = Annotated[
-    list[str] | None, Field(description="theorems whose bounds are drawn; all by default")
+    list[str] | None,
+    Field(description="theorems whose bounds are drawn; all by default"),
+    known_before("theorems"),
 ]
 Floor = Annotated[
     float, Field(gt=0, description="the least value told from zero on the vertical axis")
@@ -79,7 +85,7 @@ def tradeoff(
     row: Row = None,
     theorems: Theorems = None,
     floor: Floor = 1e-12,
-    where: Where = {},  # noqa: B006
+    where: WhereTheorem = {},  # noqa: B006
 ) -> Figure:
     """How far the risk is above that of a reference predictor, against what the predictor costs.
 

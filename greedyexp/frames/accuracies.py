@@ -15,7 +15,7 @@ from greedyexp.frames.counts import require_numbers, require_numeric
 from greedyexp.frames.labels import number
 from greedyexp.frames.records import identity, records
 from greedyexp.frames.spread import spread_reached
-from greedyexp.frames.theorems import medians, one_reference, with_promise
+from greedyexp.frames.theorems import known_before, medians, one_reference, with_promise
 from greedyexp.stats.line import line_weights
 from greedyexp.stats.means import t_interval
 
@@ -28,7 +28,11 @@ Law = Annotated[
     Literal["power", "log"],
     Field(description="growth printed: the power of 1/epsilon, or steps for each factor of ten"),
 ]
-Laws = Annotated[dict[str, Law], Field(description="power or log by theorem; power for the others")]
+Laws = Annotated[
+    dict[str, Law],
+    Field(description="power or log by theorem; power for the others"),
+    known_before("law"),
+]
 FitBelow = Annotated[
     float | None,
     Field(gt=0, description="largest epsilon that counts for the growth; all if null"),

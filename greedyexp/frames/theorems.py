@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from pydantic import AfterValidator
 
 from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.frames.asked import refused
 from greedyexp.frames.records import identity
 from greedyexp.frames.spread import spread
-from greedyexp.frames.where import where_text
+from greedyexp.frames.where import Where, where_text
 from greedyexp.protocols.tradeoff_promises import NONE
+from greedyexp.registry import parts
 from greedyexp.theory.theorem_names import THEOREMS
 
 # Those that are about the mean over runs, and about half of them.
@@ -132,6 +136,48 @@ def in_words(values: Mapping) -> dict:
     return {name: words(one) if name == "theorem" else one for name, one in values.items()}
 
 
+def known_before(parameter: str, named: Callable = list) -> AfterValidator:
+    """Refuses names that no theorem has before a run, unless a plugin may have them.
+
+    Parameters
+    ----------
+    parameter : str
+        What sentences call it.
+    named : callable
+        From a value of the parameter to the names in it.
+    """
+
+    def check(value):
+        for name in () if value is None or _others() else named(value):
+            if name not in THEOREMS:
+                raise refused(_none(parameter, name), did_you_mean(name, THEOREMS))
+        return value
+
+    return AfterValidator(check)
+
+
+def _chosen(where: Mapping) -> list[str]:
+    wanted = where.get("theorem")
+    wanted = wanted if isinstance(wanted, list) else [wanted]
+    return [str(one) for one in wanted if one not in (None, NONE)]
+
+
+# Parameter of figures and tables of promises.
+WhereTheorem = Annotated[Where, known_before("where", _chosen)]
+
+
+def _others() -> bool:
+    """Whether an algorithm of a plugin has theorems, which may have any name."""
+    return any(
+        part.extra["theorems"] is not None and not part.function.__module__.startswith("greedyexp.")
+        for part in parts("algorithm").values()
+    )
+
+
+def _none(parameter: str, name: str) -> str:
+    return f"`{parameter}` names '{name}', which is no theorem."
+
+
 def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> None:
     """Refuse names that no theorem has, here or anywhere.
 
@@ -144,6 +190,6 @@ def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> 
     for name in named:
         if name not in known:
             raise ConfigError(
-                f"`{parameter}` names '{name}', which is no theorem.",
+                _none(parameter, name),
                 remedy=did_you_mean(name, list(known)),
             )

@@ -16,8 +16,8 @@ from greedyexp.frames.folding import folded
 from greedyexp.frames.growth_table import growth_table
 from greedyexp.frames.labels import letter, number
 from greedyexp.frames.records import replicates
-from greedyexp.frames.theorems import refuse_unknown, without_theorem, words
-from greedyexp.frames.where import Where, rows_where
+from greedyexp.frames.theorems import WhereTheorem, refuse_unknown, without_theorem, words
+from greedyexp.frames.where import rows_where
 from greedyexp.registry import table
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
@@ -48,7 +48,7 @@ def slopes(
     row: Row = None,
     law: Laws = {},  # noqa: B006 - a default that pydantic copies
     fit_below: FitBelow = None,
-    where: Where = {},  # noqa: B006
+    where: WhereTheorem = {},  # noqa: B006
     title: Title = "",
 ) -> pd.DataFrame:
     """One row for each algorithm and theorem, and each value of ``row`` and reference.
