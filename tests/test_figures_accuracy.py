@@ -14,6 +14,7 @@ from greedyexp import registry
 from greedyexp.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures.accuracy_curve import accuracy_curve
+from greedyexp.figures.promises import alone
 from greedyexp.figures.style import COLOURS
 from greedyexp.frames.accuracies import accuracies, growth
 from greedyexp.frames.theorems import at_random
@@ -67,6 +68,26 @@ def test_lines_are_medians_over_replicates_and_bounds_stand_beside_them():
         np.testing.assert_allclose(bound.get_ydata(), promised)
     assert figure.axes[0].get_xlim()[0] > figure.axes[0].get_xlim()[1], "finer to the right"
     assert "medians of 3 replicates, bands hold all of them" in figure.get_supxlabel()
+
+
+def test_bounds_of_one_accuracy_are_marks():
+    one = both(epsilons=[1e-2])
+    for panel in ("theorem", None):
+        figure = accuracy_curve(one, CONTEXT, panel=panel)
+        bounds = [line for axis in figure.axes for line in lines(axis, "promise")]
+        assert len(bounds) == 3
+        looks = {line.get_marker() for line in bounds}
+        assert "None" not in looks
+        assert len(looks) == (1 if panel else 3), "several in one panel are told apart"
+        handles = {one.get_label(): one.get_marker() for one in figure.legends[0].legend_handles}
+        assert looks <= set(handles.values())
+        assert [line.get_markevery() for line in bounds] == [[0]] * 3
+    assert not any(
+        line.get_marker() != "None"
+        for axis in accuracy_curve(both(), CONTEXT).axes
+        for line in lines(axis, "promise")
+    )
+    assert alone([np.nan, 1, np.nan, 2, 3, np.inf, 4]) == [1, 6]
 
 
 def test_no_step_at_all_stands_apart_at_0():

@@ -108,6 +108,24 @@ def test_what_is_below_the_best_predictor_is_shaded():
         assert heights.min() == axis.get_ylim()[0]
 
 
+def test_one_error_has_marks_and_its_shade():
+    frame = rows(norms=(3.0,))
+    figure = tightness(frame[frame["epsilon"] == 0.1], CONTEXT)
+    handles = {one.get_label(): one for one in figure.legends[0].legend_handles}
+    for axis, error in zip(figure.axes, ("squared", "absolute"), strict=True):
+        marks = {}
+        for name in ("exact", "lower_bound", "lower_bound_printed", "l1_upper"):
+            (line,) = lines(axis, name)
+            marks[name] = line.get_marker()
+        assert len(set(marks.values())) == 4
+        assert "None" not in marks.values()
+        assert handles["least that any predictor can have"].get_marker() == marks["exact"]
+        (shade,) = [patch for patch in axis.patches if same_color(patch.get_facecolor(), "0.88")]
+        assert shade.get_y() + shade.get_height() == exact(3.0, error, 0.1)
+    whole = tightness(frame, CONTEXT).axes[0]
+    assert lines(whole, "exact")[0].get_marker() == "None"
+
+
 def test_the_printed_bound_is_drawn_only_where_it_differs():
     assert "needed by any, as printed" in legend(tightness(rows(), CONTEXT))
     squared = tightness(rows(errors=("squared",)), CONTEXT)

@@ -90,12 +90,14 @@ def accuracy_curve(
     said = [_growths(inside(rows, values), frame, law, fit_below, looks) for _, values in panels]
     along = LogAxis("epsilon", rows["epsilon"])
     heights = CountsAxis(table, bounds["median"], max(map(len, said)))
+    marked = set()
     for (axis, values), texts in zip(panels, said, strict=True):
         for label, points in inside(table, values).groupby("algorithm", sort=True):
             heights.draw(axis, points, looks.of(label))
         for (label, theorem), line in inside(bounds, values).groupby(["algorithm", "theorem"]):
             drawn, colour = heights.heights(line["median"]), looks.of(label)["color"]
-            draw_promise(axis, line["epsilon"], drawn, colour, dashes[theorem])
+            if draw_promise(axis, line["epsilon"], drawn, colour, dashes[theorem]):
+                marked.add(theorem)
         along.apply(axis)
         # Accuracies get finer to the right.
         axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
@@ -106,7 +108,7 @@ def accuracy_curve(
         panels.title(axis, in_words(values), context)
     panels.label(axis_label("epsilon"), axis_label(count))
     budget = _budget(frame)
-    panels.legend([*looks.handles(context), *_handles(dashes), *heights.handles(budget)])
+    panels.legend([*looks.handles(context), *_handles(dashes, marked), *heights.handles(budget)])
     medians = f"{notes.origin(context)}: {spread_text(table)}. Bounds are medians too."
     half = random_text(bounds["theorem"], "promised with probability 1/2")
     failed = f"{notes.failures_text(replicates(frame), 'left out')}, accuracy not reached:"
@@ -151,7 +153,10 @@ def _budget(frame: pd.DataFrame) -> str:
     return "" if np.isnan(last) else f" within {number_texts([float(last)])[0]} steps"
 
 
-def _handles(dashes: dict) -> list[Line2D]:
+def _handles(dashes: dict, marked: set) -> list[Line2D]:
     if len(set(dashes.values())) == 1 < len(dashes):
-        return [promise_handle("what the theorem promises", DASHES[1])]
-    return [promise_handle(words(theorem), dash) for theorem, dash in dashes.items()]
+        return [promise_handle("what the theorem promises", DASHES[1], marked=bool(marked))]
+    return [
+        promise_handle(words(theorem), dash, marked=theorem in marked)
+        for theorem, dash in dashes.items()
+    ]

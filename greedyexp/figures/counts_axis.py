@@ -78,6 +78,9 @@ class CountsAxis:
             alpha=0.15,
             linewidth=0,
         )
+        if len(shown) == 1:
+            ends = self.heights(shown["low"]), high
+            axis.vlines(shown["epsilon"], *ends, color=look["color"], alpha=0.4, linewidth=3)
         axis.plot(shown["epsilon"], self.heights(shown["median"]), **look, gid="measured")
         self._mark_unreached(axis, points, look["color"])
 

@@ -12,6 +12,8 @@ from greedyexp.figures.counts_axis import CountsAxis
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
+from greedyexp.figures.promises import alone, point_look
+from greedyexp.figures.style import DASHES
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
 from greedyexp.frames.records import replicates, told_apart
@@ -23,10 +25,10 @@ from greedyexp.registry import figure
 
 # Look and words of what no algorithm has to be run for.
 _KNOWN = {
-    "l1_upper": ({"linestyle": (0, (6, 1.5, 1, 1.5))}, "enough for selection, Theorem 3"),
-    "exact": ({"linestyle": "-"}, "least that any predictor can have"),
-    "lower_bound": ({"linestyle": (0, (5, 2))}, "needed by any, as proved"),
-    "lower_bound_printed": ({"linestyle": (0, (1, 1.5))}, "needed by any, as printed"),
+    "l1_upper": ({"linestyle": DASHES[3]}, "enough for selection, Theorem 3"),
+    "exact": ({"linestyle": DASHES[0]}, "least that any predictor can have"),
+    "lower_bound": ({"linestyle": DASHES[1]}, "needed by any, as proved"),
+    "lower_bound_printed": ({"linestyle": DASHES[2]}, "needed by any, as printed"),
 }
 _LINE = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
 _SHADE = {"color": "0.88", "linewidth": 0}
@@ -68,8 +70,9 @@ def tightness(
     along = LogAxis("epsilon", rows["epsilon"])
     heights = CountsAxis(table, shared[lines])
     panels = Panels(laid_out(rows, context, row=row, panel=panel), width=3.6, height=2.9)
+    bare: set[str] = set()
     for axis, values in panels:
-        _draw_known(axis, inside(shared, values), lines, heights)
+        bare |= _draw_known(axis, inside(shared, values), lines, heights)
         for label in sorted(inside(rows, values)["algorithm"].unique()):
             own = inside(table, values | {"algorithm": label})
             heights.draw(axis, own, looks.of(label))
@@ -78,7 +81,7 @@ def tightness(
         heights.apply(axis)
         panels.title(axis, values, context)
     panels.label(r"mean error $\varepsilon$", "features to reach the error")
-    panels.legend([*looks.handles(context), *_handles(lines), *heights.handles()])
+    panels.legend([*looks.handles(context), *_handles(lines, bare), *heights.handles()])
     lost = 1 - table["reached"].sum() / table["replicates"].sum()
     panels.note(
         [
@@ -92,18 +95,33 @@ def tightness(
     return panels.figure
 
 
-def _draw_known(axis, points: pd.DataFrame, lines: list[str], heights: CountsAxis) -> None:
+def _draw_known(axis, points: pd.DataFrame, lines: list[str], heights: CountsAxis) -> set[str]:
+    """Draw what needs no run; the names of what is marks rather than a line."""
+    marked = set()
     for name in lines:
         drawn = heights.heights(points[name])
-        axis.plot(points["epsilon"], drawn, **_LINE, **_KNOWN[name][0], gid=name)
+        bare = alone(drawn)
+        look = _LINE | _KNOWN[name][0] | _marks(name, bare) | ({"markevery": bare} if bare else {})
+        axis.plot(points["epsilon"], drawn, **look, gid=name)
+        marked |= {name} if bare else set()
     if "exact" in lines:
         below = heights.heights(points["exact"])
+        if len(below) == 1:
+            # The whole panel is about the one error.
+            axis.axhspan(heights.least, below.iloc[0], **_SHADE, zorder=0.4)
         axis.fill_between(points["epsilon"], heights.least, below, **_SHADE, zorder=0.4)
+    return marked
 
 
-def _handles(lines: list[str]) -> list:
+def _marks(name: str, bare) -> dict:
+    """Marks for what is known at one place alone."""
+    return point_look(_KNOWN[name][0]["linestyle"]) if bare else {}
+
+
+def _handles(lines: list[str], bare: set[str]) -> list:
     found: list = [
-        Line2D([], [], **_LINE, **_KNOWN[name][0], label=_KNOWN[name][1]) for name in lines
+        Line2D([], [], **_LINE, **_KNOWN[name][0], **_marks(name, name in bare), label=words)
+        for name, words in ((name, _KNOWN[name][1]) for name in lines)
     ]
     if "exact" in lines:
         found.append(Patch(**_SHADE, label="impossible"))

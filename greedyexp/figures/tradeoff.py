@@ -110,13 +110,15 @@ def tradeoff(
     heights = ExcessAxis(list(lines.values()), table["median"], floor)
     panels = Panels(laid_out(rows, context, row=row, panel=panel), width=4.2, height=3.2)
     last = float(max(points["at"].max() for points in lines.values()))
+    bare = set()
     for axis, values in panels:
         for place, points in enumerate(lines.values()):
             for label, own in inside(points, values).groupby("algorithm", sort=True):
                 _draw(axis, own, looks.of(label), heights, second=place > 0)
         for (label, theorem), line in inside(table, values).groupby(["algorithm", "theorem"]):
             positive, colour = line["median"].where(line["median"] > 0), looks.of(label)["color"]
-            draw_promise(axis, line["at"], positive, colour, looks_of[theorem]["linestyle"])
+            if draw_promise(axis, line["at"], positive, colour, looks_of[theorem]["linestyle"]):
+                bare.add(theorem)
         if x == "features":
             _mark_reference(axis, inside(rows, values))
         iteration_axis(axis, last, "log")
@@ -125,7 +127,7 @@ def tradeoff(
     along = "number of features" if x == "features" else axis_label("step")
     panels.label(along, " and ".join(_WORDS[name] for name in lines))
     marked = any(line.get_gid() == "reference" for axis, _ in panels for line in axis.lines)
-    drawn = _handles(list(lines), looks_of, marked)
+    drawn = _handles(list(lines), looks_of, bare, marked)
     panels.legend([*looks.handles(context), *drawn, *heights.handles(excess)])
     likewise = " Bounds are medians too." if looks_of else ""
     said = f"{notes.origin(context)}: {spread_text(lines[measured[0]])}.{likewise}"
@@ -181,7 +183,7 @@ def _excess_text(rows: pd.DataFrame, excess: bool) -> str:
     return f"Excess risk over that of the reference {' or '.join(names)}."
 
 
-def _handles(measured: list[str], bounds: Mapping, marked: bool) -> list:
+def _handles(measured: list[str], bounds: Mapping, bare: set, marked: bool) -> list:
     found: list = []
     if len(measured) == 2:
         first, second = (_WORDS[name] for name in measured)
@@ -190,7 +192,7 @@ def _handles(measured: list[str], bounds: Mapping, marked: bool) -> list:
             Line2D([], [], color="0.3", linestyle=_SECOND, label=second),
         ]
     found += [
-        promise_handle(words(theorem), look["linestyle"], look["color"])
+        promise_handle(words(theorem), look["linestyle"], look["color"], marked=theorem in bare)
         for theorem, look in bounds.items()
     ]
     if marked:
