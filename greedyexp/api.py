@@ -150,7 +150,7 @@ def solve(
         raise ConfigError("chains are for a model of them.", remedy="Give loss='crf'.")
     else:
         problem = as_problem(X, y, noise_std=noise_std)
-    _refuse_missing_traits(part, traits, problem, tuning)
+    _refuse_missing_traits(part, values, traits, problem, tuning)
     if iterates:
         return _settled(part, problem, values, iterations, tol)
     rng = np.random.default_rng(seed)
@@ -199,8 +199,10 @@ def _chained(X, y, chains) -> Problem:
 
 
 def _refuse_missing_traits(
-    part: registry.Part, traits: tuple[str, ...], problem: Problem, tuning: str
+    part: registry.Part, values: dict, traits: tuple[str, ...], problem: Problem, tuning: str
 ) -> None:
+    from greedyexp.experiment.radius import radius_instead
+
     if problem.sparse_design and not part.extra["takes_sparse"]:
         raise DataError(
             f"algorithm '{part.name}' takes no sparse design.", remedy="Give X.toarray()."
@@ -222,10 +224,11 @@ def _refuse_missing_traits(
         )
     for trait in traits:
         if trait not in ("multi_task", "noise_std", "chains"):
+            remedy = radius_instead(part, values, trait)
+            what = "the true coefficients" if remedy else f"data with the trait '{trait}'"
             raise ConfigError(
-                f"algorithm '{part.name}' needs data with the trait '{trait}', which solve cannot"
-                " be told of.",
-                remedy="Run an experiment on generated data.",
+                f"algorithm '{part.name}' needs {what}, which solve cannot be told of.",
+                remedy=remedy or "Run an experiment on generated data.",
             )
 
 

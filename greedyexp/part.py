@@ -38,9 +38,9 @@ class Part:
         What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
         (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,
         ``prediction``, ``needs``, ``takes_sparse``, ``takes_population`` and ``theorems``
-        (algorithms), ``takes``, ``metrics``, ``columns``, ``tunes``, ``check`` and ``needs``
-        (protocols),
-        ``better``, ``binary`` and ``of`` (metrics), ``columns`` (figures, tables).
+        (algorithms), ``takes``, ``metrics``, ``columns``, ``tunes``, ``check``, ``needs`` and
+        ``needs_for`` (protocols), ``better``, ``binary`` and ``of`` (metrics), ``columns``
+        (figures, tables).
     """
 
     kind: str

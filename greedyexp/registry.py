@@ -208,6 +208,7 @@ def protocol(
     tunes: bool = True,
     check: Callable[..., None] | None = None,
     needs: Callable[..., Iterable[str]] | None = None,
+    needs_for: Callable[..., Iterable[str]] | None = None,
 ):
     """Register ``function(problem, part, params, setup, *, parameters) -> Outcome`` as a protocol.
 
@@ -235,6 +236,9 @@ def protocol(
         algorithm with these parameters cannot give what the protocol asks for.
     needs : callable of the parameters returning an iterable of str, optional
         Traits a problem must have.
+    needs_for : callable, optional
+        ``needs_for(algorithm_parameters, **parameters)`` gives those that a problem must have
+        besides, for an algorithm with these parameters.
     """
     if takes not in YIELDS:
         raise PluginError(f"protocol '{name}': takes must be one of {', '.join(YIELDS)}.")
@@ -247,6 +251,7 @@ def protocol(
             "tunes": tunes,
             "check": check,
             "needs": needs,
+            "needs_for": needs_for,
         }
         _register(Part("protocol", name, function, title or name, paper, (), extra))
         return function

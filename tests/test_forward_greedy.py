@@ -327,7 +327,7 @@ def test_theorems_speak_of_references_in_the_ball():
         ({"loss": "hinge", "radius": 1.0}, r"the hinge loss is not smooth\. Give beta"),
         ({"beta": 2.0, "radius": 1.0}, r"the squared loss is smooth as it is\. Leave beta out"),
         ({"step": "long", "radius": 1.0}, "step"),
-        ({}, "the data tell no true coefficients"),
+        ({}, "needs the true coefficients, .* Give radius of algorithm 'forward_greedy'"),
     ],
 )
 def test_bad_parameters_are_refused_in_a_sentence(options, sentence):
@@ -387,6 +387,8 @@ def test_estimates_before_the_end_are_no_lack_of_accuracy_to_protocols(tuning):
     problem = Problem((X,), (X @ truth + 0.1 * rng.standard_normal(60),), truth[:, None])
     part = registry.find("algorithm", "forward_greedy")
     for steps, status in ((2000, Status.OK), (3, Status.NOT_CONVERGED)):
-        setup = Setup(tuning, 5, (registry.find("metric", "relative_error"),), np.random.default_rng(0))
+        setup = Setup(
+            tuning, 5, (registry.find("metric", "relative_error"),), np.random.default_rng(0)
+        )
         params = {"radius": 1.0, "epsilon": 0.05, "steps": steps}
         assert recovery(problem, part, params, setup).status is status

@@ -16,7 +16,7 @@ from greedyexp.algorithms.risk_settings import (
     RiskModel,
     Steps,
     check,
-    needs,
+    needs_of_ball,
     radius_of,
 )
 from greedyexp.algorithms.step_grid import step_grid
@@ -40,7 +40,7 @@ def theorems(path: Path, reference: Reference, **_) -> list[Promise]:
     "forward_greedy",
     title="Forward greedy",
     paper="Shalev-Shwartz, Srebro & Zhang (2009), Algorithm 2",
-    requires=needs,
+    requires=needs_of_ball,
     check=check,
     takes_population=True,
     theorems=theorems,
@@ -135,7 +135,7 @@ def forward_greedy(
     enforce(check, problem, loss=loss, beta=beta, risk=risk)
     asked = step_grid(grid, steps, epsilon)
     bound = RiskModel(loss, beta, ridge, risk).bind(problem)
-    size = radius_of(problem, radius)
+    size = radius_of(problem, radius, "algorithm 'forward_greedy'")
     answers = follow(bound, problem, size, step, asked)
     coef = np.stack([point.coef for point in answers.points])
     return Path(

@@ -11,7 +11,7 @@ from greedyexp.algorithms.risk_settings import (
     Risk,
     RiskLoss,
     RiskModel,
-    needs,
+    needs_of_ball,
     radius_of,
 )
 from greedyexp.algorithms.unsmoothed_risk import BoundRisk, OptionalBeta, check_risk
@@ -24,7 +24,7 @@ from greedyexp.registry import algorithm
     "l1_ball",
     title="L1 ball",
     paper="Shalev-Shwartz, Srebro & Zhang (2009), equation 4",
-    requires=needs,
+    requires=needs_of_ball,
     check=check_risk,
     takes_sparse=True,
     takes_population=True,
@@ -83,7 +83,7 @@ def l1_ball(
     """
     enforce(check_risk, problem, loss=loss, beta=beta, risk=risk)
     bound = BoundRisk.of(RiskModel(loss, beta, ridge, risk), problem)
-    size = radius_of(problem, radius)
+    size = radius_of(problem, radius, "algorithm 'l1_ball'")
     found = bound.minimise_over_ball(size)
     objective = np.array([found.value])
     return Path(

@@ -17,6 +17,7 @@ from greedyexp.algorithms.risk_settings import (
     RiskModel,
     Steps,
     needs,
+    needs_of_ball,
     radius_of,
     truth_of,
 )
@@ -58,7 +59,7 @@ def _check(shape: dict, *, start: str, radius: float | None, **params) -> None:
 
 
 def _needs(*, start: str, **params) -> tuple[str, ...]:
-    return (*needs(**params), *(("truth",) if start == "truth" else ()))
+    return (*needs(**params), "truth") if start == "truth" else needs_of_ball(**params)
 
 
 def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Promise]:
@@ -209,7 +210,8 @@ def _start(problem: Problem, bound: BoundRisk, start: str, radius: float | None)
         params = truth_of(problem, "Use start: l1_ball.")
         found = BallMinimum(params, bound.value(params), np.inf, True)
     else:
-        found = bound.minimise_over_ball(radius_of(problem, radius))
+        size = radius_of(problem, radius, "algorithm 'randomized_sparsification'")
+        found = bound.minimise_over_ball(size)
     norm = float(np.abs(found.params).sum())
     if norm == 0.0:
         raise DataError(

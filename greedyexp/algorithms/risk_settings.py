@@ -61,6 +61,11 @@ def needs(*, risk: str, **_) -> tuple[str, ...]:
     return ("moments",) if risk == "population" else ()
 
 
+def needs_of_ball(*, radius: float | None, **params) -> tuple[str, ...]:
+    """Traits that data must have for an algorithm on an l1 ball: its radius may be the truth's."""
+    return (*needs(**params), *(("truth",) if radius is None else ()))
+
+
 def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None:
     """Refuse what no problem of this shape can have.
 
@@ -93,8 +98,13 @@ def truth_of(problem: Problem, remedy: str) -> np.ndarray:
     return problem.truth[:, 0].astype(np.float64)
 
 
-def radius_of(problem: Problem, radius: float | None) -> float:
+def radius_of(problem: Problem, radius: float | None, who: str) -> float:
     """B1 as given, or the l1 norm of the true coefficients.
+
+    Parameters
+    ----------
+    who : str
+        Whose parameter it is, such as ``algorithm 'l1_ball'``.
 
     Raises
     ------
@@ -103,7 +113,8 @@ def radius_of(problem: Problem, radius: float | None) -> float:
     """
     if radius is not None:
         return float(radius)
-    norm = float(np.abs(truth_of(problem, "Give radius.")).sum())
+    remedy = f"Give radius of {who}."
+    norm = float(np.abs(truth_of(problem, remedy)).sum())
     if norm == 0.0:
-        raise ConfigError("the true coefficients are zero.", remedy="Give radius.")
+        raise ConfigError("the true coefficients are zero.", remedy=remedy)
     return norm

@@ -11,7 +11,7 @@ from pydantic import Field
 from greedyexp.algorithms.frank_wolfe import StepLength, holds
 from greedyexp.algorithms.frank_wolfe_smoothed import SmoothedRuns
 from greedyexp.algorithms.limits import enforce
-from greedyexp.algorithms.risk_settings import Radius, Ridge, Steps, radius_of
+from greedyexp.algorithms.risk_settings import Radius, Ridge, Steps, needs_of_ball, radius_of
 from greedyexp.algorithms.risk_settings import check as check_risk
 from greedyexp.algorithms.step_grid import step_grid
 from greedyexp.errors import ConfigError
@@ -37,6 +37,10 @@ Reading = Annotated[
 def check(shape: dict, *, loss: str, **_) -> None:
     """Refuse what no problem of this shape can have; see ``risk_settings.check``."""
     check_risk(shape, loss=loss, beta=1.0, risk="sample")
+
+
+def _needs(*, radius: float | None, **_) -> tuple[str, ...]:
+    return needs_of_ball(radius=radius, risk="sample")
 
 
 def theorems(
@@ -65,6 +69,7 @@ def theorems(
     "smoothed_forward_greedy",
     title="Smoothed forward greedy",
     paper="Shalev-Shwartz & Srebro (2008), Figure 2; Shalev-Shwartz, Srebro & Zhang (2009), Cor. 2",
+    requires=_needs,
     check=check,
     theorems=theorems,
 )
@@ -159,5 +164,6 @@ def smoothed_forward_greedy(
     asked = step_grid(grid, steps, epsilon)
     if not (asked.epsilon > 0.0).all():
         raise ConfigError("epsilon must be positive: a loss that is not smooth has no exact run.")
-    runs = SmoothedRuns(problem, loss, ridge, radius_of(problem, radius), step, reading)
+    size = radius_of(problem, radius, "algorithm 'smoothed_forward_greedy'")
+    runs = SmoothedRuns(problem, loss, ridge, size, step, reading)
     return runs.path(asked, epsilon)

@@ -10,7 +10,12 @@ from pydantic_core import to_jsonable_python
 from greedyexp.errors import did_you_mean
 from greedyexp.experiment.asking import guarded
 from greedyexp.experiment.blocks import MAX_ROWS
-from greedyexp.experiment.compatibility import refuse_parameters, refuse_part, refuse_tuning
+from greedyexp.experiment.compatibility import (
+    refuse_needs_for,
+    refuse_parameters,
+    refuse_part,
+    refuse_tuning,
+)
 from greedyexp.experiment.data import Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.entries import Entry, label_of, read_entries, refuse_label
@@ -141,6 +146,9 @@ def _read_entry(
         refuse_parameters(part, specs, data, keys, doc, mistakes)
     if protocol is not None:
         _refuse_unfit(specs, protocol, keys, doc, mistakes)
+        asked = protocol.part, protocol.spec.params
+        if data is not None and len(mistakes.found) == before:
+            refuse_needs_for(*asked, specs, data, keys, doc, mistakes)
     shown = {k: to_jsonable_python(v) for k, v in constant.items() if k not in names}
     if tuned:
         shown |= {"tuning": tuning, "folds": folds}

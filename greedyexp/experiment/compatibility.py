@@ -14,6 +14,7 @@ from greedyexp.experiment.data import COLUMN, Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import AlgorithmSpec
+from greedyexp.experiment.radius import radius_instead
 from greedyexp.experiment.shapes import Shape, Untold
 from greedyexp.experiment.where import Choice, untold, wrong_choices
 from greedyexp.frames.entries import entry_of
@@ -56,13 +57,20 @@ def _where(concerned: list[bool], block: Block) -> str | None:
 
 
 def _refuse(
-    who: str, trait: str, data: Data, keys: Keys, doc: Document, mistakes: Mistakes
+    who: str,
+    trait: str,
+    data: Data,
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+    remedy: str = "",
 ) -> None:
     need, lack = _NEEDS.get(trait, (f"the trait '{trait}'", "does not have it"))
     for block in data.blocks:
         where = _missing_at(trait, block)
         if where is not None:
-            mistakes.add(doc.place(keys), f"{who} needs {need} but {block.named} {lack}{where}.")
+            said = f"{who} needs {need} but {block.named} {lack}{where}."
+            mistakes.add(doc.place(keys), said, remedy)
             return
 
 
@@ -159,7 +167,8 @@ def refuse_parameters(
             needs = part.needs(spec.params)
         before = len(mistakes.found)
         for trait in needs:
-            _refuse(f"algorithm '{spec.label}'", trait, data, keys, doc, mistakes)
+            remedy = radius_instead(part, spec.params, trait)
+            _refuse(f"algorithm '{spec.label}'", trait, data, keys, doc, mistakes, remedy)
         if len(mistakes.found) > before:
             return
     for spec, block in itertools.product(specs, data.blocks):
@@ -172,6 +181,28 @@ def refuse_parameters(
             if refused is not None:
                 mistakes.add(place, refused)
                 return
+
+
+def refuse_needs_for(
+    protocol: Part,
+    params: dict,
+    specs: list[AlgorithmSpec],
+    data: Data,
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+) -> None:
+    """Note the first algorithm for which a protocol with ``params`` needs what some data lack."""
+    needs_for, before = protocol.extra["needs_for"], len(mistakes.found)
+    for spec in specs if needs_for is not None else ():
+        with guarded("needs_for", protocol, doc.place(keys)):
+            needs = needs_for(spec.params, **params)
+        who = f"protocol '{protocol.name}' with algorithm '{spec.label}'"
+        remedy = f"Give radius of protocol '{protocol.name}'." if "radius" in params else ""
+        for trait in needs:
+            _refuse(who, trait, data, keys, doc, mistakes, remedy)
+        if len(mistakes.found) > before:
+            return
 
 
 def _rules(part: Part, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]:

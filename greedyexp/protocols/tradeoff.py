@@ -178,6 +178,12 @@ def needs(*, references: list[str], **_) -> tuple[str, ...]:
     return ("truth",) if {"truth", "support"} & set(references) else ()
 
 
+def needs_for(params: dict, *, references: list[str], radius: float | None, **_) -> tuple[str, ...]:
+    """Traits that data must have for an algorithm: l1_ball needs a radius from somewhere."""
+    known = params.get("radius") if radius is None else radius
+    return ("truth",) if "l1_ball" in references and known is None else ()
+
+
 @protocol(
     "tradeoff",
     title="Accuracy against sparsity",
@@ -187,6 +193,7 @@ def needs(*, references: list[str], **_) -> tuple[str, ...]:
     tunes=False,
     check=check,
     needs=needs,
+    needs_for=needs_for,
 )
 def tradeoff(
     problem: Problem,
@@ -235,8 +242,8 @@ def tradeoff(
 
     A theorem is left out where it promises nothing; where none is left, ``theorem`` is ``none`` and
     the bounds are empty. Of one named in ``theorems`` the message of the replicate says why, and
-    the replicate fails when none of those named promises anything. Bounds that hold in expectation or with probability 1/2 (T1) are of means
-    and shares over replicates, not of one.
+    the replicate fails when none of those named promises anything. Bounds that hold in expectation
+    or with probability 1/2 (T1) are of means and shares over replicates, not of one.
 
     Features are to be in [-1, 1], as the bounds assume. With ``features: scale`` each is divided by
     its largest size, and ``feature_scale`` is the largest number that one was divided by.

@@ -65,7 +65,7 @@ def compared(
     for name in names:
         if name == "l1_ball":
             known = params.get("radius") if radius is None else radius
-            found.append(_ball(loss, radius_of(problem, known), original))
+            found.append(_ball(loss, radius_of(problem, known, "protocol 'tradeoff'"), original))
         elif name == "truth":
             found.append(_at(name, loss, _truth(problem, name)))
         else:
