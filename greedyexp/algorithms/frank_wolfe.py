@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms.frank_wolfe_forms import Walk
+from greedyexp.algorithms.risk_settings import LARGEST_RADIUS
 from greedyexp.algorithms.step_grid import StepGrid
 from greedyexp.errors import ConfigError
 from greedyexp.losses.loss import Loss
@@ -24,8 +25,6 @@ StepLength = Annotated[
 
 # An l1 norm beyond the radius by less than this part of it is rounding.
 NORM_ROUNDING = 1e-9
-# A radius beyond this, times the largest features that are taken, is no number when squared.
-LARGEST_RADIUS = 1e75
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from greedyexp.losses.binding import KINDS
+from greedyexp.losses.binding import KINDS, MOST_RIDGE
 
 LossName = Annotated[
     Literal["squared", "logistic", "crf"],
     Field(description="what is minimised, a mean over samples; crf is of chains of words"),
 ]
-Ridge = Annotated[float, Field(ge=0, description="half of it times the squared norm is added")]
+Ridge = Annotated[
+    float, Field(ge=0, le=MOST_RIDGE, description="half of it times the squared norm is added")
+]
 Intercept = Annotated[bool, Field(description="fit one, in every model and without a ridge")]
 
 

@@ -9,9 +9,12 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.errors import ConfigError
-from greedyexp.losses.binding import bind_risk, risk_refusal
+from greedyexp.losses.binding import MOST_RIDGE, bind_risk, risk_refusal
 from greedyexp.losses.loss import Loss
 from greedyexp.problem import Problem
+
+# A radius beyond this, times the largest features that are taken, is no number when squared.
+LARGEST_RADIUS = 1e75
 
 RiskLoss = Annotated[
     Literal["squared", "logistic", "absolute", "hinge"],
@@ -21,14 +24,20 @@ Beta = Annotated[
     float | None,
     Field(gt=0, description="smoothness of the smoothed absolute or hinge loss, which need it"),
 ]
-Ridge = Annotated[float, Field(ge=0, description="half of it times the squared norm is added")]
+Ridge = Annotated[
+    float, Field(ge=0, le=MOST_RIDGE, description="half of it times the squared norm is added")
+]
 Risk = Annotated[
     Literal["sample", "population"],
     Field(description="mean over the rows, or exact expectation by moments (squared loss)"),
 ]
 Radius = Annotated[
     float | None,
-    Field(gt=0, description="B1, the l1 norm allowed; by default that of the true coefficients"),
+    Field(
+        gt=0,
+        le=LARGEST_RADIUS,
+        description="B1, the l1 norm allowed; by default that of the true coefficients",
+    ),
 ]
 Steps = Annotated[int, Field(ge=1, description="most steps")]
 Accuracy = Annotated[

@@ -8,6 +8,11 @@ from pydantic import Field
 
 # The matrix E[x x^T] of so many features takes 134 MB.
 MOST_DENSE = 4096
+# Features, and values of a design, that are drawn.
+MOST_FEATURES = 10_000_000
+MOST_VALUES = 2_000_000_000
+# Sums of squares of larger numbers overflow.
+LARGEST = 1e75
 # A coefficient smaller than this part of the largest is lost beside it in rounding.
 _LEAST_SHARE = 1e-15
 
@@ -16,12 +21,15 @@ Samples = Annotated[
 ]
 Features = Annotated[int, Field(ge=1, description="number of features")]
 Sparsity = Annotated[int, Field(ge=1, description="number of nonzero coefficients")]
-L1Norm = Annotated[float, Field(gt=0, description="sum of the sizes of the true coefficients")]
+L1Norm = Annotated[
+    float, Field(gt=0, le=LARGEST, description="sum of the sizes of the true coefficients")
+]
 Decay = Annotated[
     float, Field(gt=0, le=1, description="size of each true coefficient over the one before")
 ]
 NoiseStd = Annotated[
-    float, Field(ge=0, description="standard deviation of the noise on a linear response")
+    float,
+    Field(ge=0, le=LARGEST, description="standard deviation of the noise on a linear response"),
 ]
 Response = Annotated[
     Literal["linear", "classes"],
@@ -38,6 +46,7 @@ def check(*, n_samples, p, sparsity, decay, noise_std, response, **_) -> None:
         With a sentence.
     """
     check_samples(n_samples)
+    check_size(n_samples, p)
     if sparsity > p:
         raise ValueError(f"sparsity = {sparsity} is more than p = {p}.")
     if decay ** (sparsity - 1) < _LEAST_SHARE:
@@ -62,6 +71,22 @@ def check_samples(n_samples: int) -> None:
     """
     if n_samples == 1:
         raise ValueError("n_samples = 1: give at least 2, or 0 for the distribution alone.")
+
+
+def check_size(n_samples: int, n_features: int) -> None:
+    """Refuse more features, or values of a design, than are drawn.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if n_features > MOST_FEATURES:
+        raise ValueError(f"more than {MOST_FEATURES} features in all: lower p.")
+    if n_samples * n_features > MOST_VALUES:
+        raise ValueError(
+            f"more than {MOST_VALUES:g} values of {n_features} features: lower n_samples or p."
+        )
 
 
 def check_dense(n_samples: int, n_features: int) -> None:

@@ -21,6 +21,7 @@ from greedyexp.registry import generator
 
 def _check(*, n_samples, p, copies, **others) -> None:
     signs.check(n_samples=n_samples, p=p, **others)
+    signs.check_size(n_samples, p * copies)
     signs.check_dense(n_samples, p * copies)
 
 

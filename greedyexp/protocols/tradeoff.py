@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms.risk_settings import LARGEST_RADIUS
 from greedyexp.errors import DataError
 from greedyexp.problem import Problem
 from greedyexp.protocols.marks import marks
@@ -33,7 +34,11 @@ from greedyexp.registry import Part, protocol
 Budget = Annotated[int, Field(ge=1, le=2**53, description="most steps of the algorithm")]
 Points = Annotated[
     int,
-    Field(ge=0, description="steps to record from 1 to the last, equally spaced in the logarithm"),
+    Field(
+        ge=0,
+        le=1_000_000,
+        description="steps to record from 1 to the last, equally spaced in the logarithm",
+    ),
 ]
 Dense = Annotated[int, Field(ge=0, le=1_000_000, description="record every step up to this one")]
 Accuracies = Annotated[
@@ -51,7 +56,7 @@ BallRadius = Annotated[
     float | None,
     Field(
         gt=0,
-        allow_inf_nan=False,
+        le=LARGEST_RADIUS,
         description="l1 norm of l1_ball; that of the algorithm, or of the true coefficients",
     ),
 ]
