@@ -90,6 +90,26 @@ def test_bounds_of_one_accuracy_are_marks():
     assert alone([np.nan, 1, np.nan, 2, 3, np.inf, 4]) == [1, 6]
 
 
+def beyond(axis):
+    return [text.get_text() for text in axis.texts if text.get_gid() == "beyond"]
+
+
+def test_promises_beyond_the_axis_are_told():
+    far = both()
+    far.loc[far["theorem"] == "T2", "steps_bound"] *= 1e12
+    first, *others = accuracy_curve(far, CONTEXT).axes
+    assert beyond(first) == ["promised: beyond the axis"]
+    (line,) = lines(first, "promise")
+    assert (line.get_ydata() > first.get_ylim()[1]).all()
+    assert [beyond(axis) for axis in others] == [[], []]
+    (axis,) = accuracy_curve(far, CONTEXT, panel=None).axes
+    assert beyond(axis) == ["Theorem 2: beyond the axis"]
+    # Some of a line on the axis is enough.
+    some = both()
+    some.loc[(some["theorem"] == "T2") & (some["epsilon"] < 1), "steps_bound"] *= 1e12
+    assert beyond(accuracy_curve(some, CONTEXT).axes[0]) == []
+
+
 def test_no_step_at_all_stands_apart_at_0():
     axis = accuracy_curve(both(), CONTEXT).axes[0]
     place = lines(axis, "measured")[0].get_ydata()[-1]

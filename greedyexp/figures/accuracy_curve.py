@@ -103,6 +103,8 @@ def accuracy_curve(
         axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
         heights.apply(axis)
         heights.write(axis, texts)
+        shown = inside(bounds, values).groupby("theorem", sort=False)["median"]
+        heights.write_beyond(axis, {words(theorem): numbers for theorem, numbers in shown})
         if not axis.lines:
             axis.text(0.5, 0.4, "nothing is promised", transform=axis.transAxes, **_EMPTY)
         panels.title(axis, in_words(values), context)

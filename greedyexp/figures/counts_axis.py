@@ -107,6 +107,22 @@ class CountsAxis:
             look = {"va": "top", "fontsize": 7, "color": colour, "gid": "said"}
             axis.text(0.02, height, text, transform=axis.transAxes, **look)
 
+    def write_beyond(self, axis: plt.Axes, bounds: Mapping[str, pd.Series]) -> None:
+        """Small words below the strip for bounds of which nothing is on the axis.
+
+        Parameters
+        ----------
+        bounds : mapping of str to Series
+            By what they are called, the numbers of all lines of that name in the panel.
+        """
+        beyond = [name for name, numbers in bounds.items() if (numbers > self.most).all()]
+        if not beyond:
+            return
+        words = "promised" if len(beyond) == len(bounds) else ", ".join(beyond)
+        look = {"va": "top", "fontsize": 7, "color": "0.45", "gid": "beyond"}
+        height = self._edge - _GAP
+        axis.text(0.02, height, f"{words}: beyond the axis", transform=axis.transAxes, **look)
+
     def handles(self, budget: str = "") -> list[Line2D]:
         """The legend's entries for the marks.
 

@@ -28,7 +28,9 @@ def alone(heights: Iterable[float]) -> list[int]:
 
 def point_look(dash) -> dict:
     """Matplotlib's keywords for the marks of a line with these dashes."""
-    return {"marker": _MARKERS[dash], "markersize": 7, "markeredgewidth": 1.3}
+    # A stroke goes out on both sides of the markers of what is measured.
+    size = 16 if _MARKERS[dash] == "_" else 7
+    return {"marker": _MARKERS[dash], "markersize": size, "markeredgewidth": 1.3}
 
 
 def draw_promise(axis: plt.Axes, at: pd.Series, heights: pd.Series, colour, dash) -> bool:
