@@ -137,7 +137,13 @@ def test_where_nothing_is_promised_there_is_no_panel_but_a_line_elsewhere():
     assert len({str(handles[one]._unscaled_dash_pattern) for one in words}) == 3
     with pytest.raises(ConfigError, match="no theorem promises anything") as refused:
         accuracy_curve(table(accuracy_rows("fixed", ("none",))), CONTEXT)
-    assert "another column" in refused.value.remedy
+    assert refused.value.remedy == "Say `panel: reference` or `panel: null`."
+    unpromised = table(accuracy_rows("fixed", ("none",)))
+    with pytest.raises(ConfigError, match="no theorem promises anything") as refused:
+        accuracy_curve(unpromised, CONTEXT, row="theorem", panel="reference")
+    assert refused.value.remedy == "Say `row: reference` or `row: null`."
+    for panel in ("reference", None):
+        accuracy_curve(unpromised, CONTEXT, panel=panel)
 
 
 def test_a_theorem_that_some_replicates_lack_is_an_infinite_bound_of_theirs():
@@ -237,7 +243,7 @@ def test_a_slope_needs_three_accuracies_and_one_replicate_has_no_interval():
     assert "Growth" not in figure.get_supxlabel()
     (text,) = said(accuracy_curve(both(trials=1), CONTEXT).axes[0])
     assert text.endswith("p = 1")
-    rows = accuracies(both(), ["algorithm", "theorem"], "steps")
+    rows = accuracies(both(), ["algorithm", "theorem"], "steps", "")
     assert growth(rows, both(), "power", fit_below=1e-9).known is False
 
 

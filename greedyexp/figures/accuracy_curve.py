@@ -80,7 +80,7 @@ def accuracy_curve(
     """
     frame = rows_where(frame, where)
     frame, keys = folded(frame, context, row, panel, "algorithm")
-    rows = accuracies(frame, keys, count)
+    rows = accuracies(frame, keys, count, _instead(panel, row))
     refuse_unknown("law", law, rows)
     looks = Looks(rows, ["algorithm"])
     table, bounds = measured(rows, frame, keys), promised(rows, frame, keys, count)
@@ -119,6 +119,12 @@ def accuracy_curve(
     pooled = notes.pooled_text(rows, [*keys, "epsilon", "theorem", "reference"])
     panels.note([chosen_text(where), medians, half, failed, fitted, pooled])
     return panels.figure
+
+
+def _instead(panel: str | None, row: str | None) -> str:
+    """What to say for panels of theorems where there are none."""
+    asked = [name for name, column in (("panel", panel), ("row", row)) if column == "theorem"]
+    return " ".join(f"Say `{name}: reference` or `{name}: null`." for name in asked)
 
 
 def _dashes(bounds: pd.DataFrame, told: bool) -> dict:

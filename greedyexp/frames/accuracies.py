@@ -39,7 +39,7 @@ FitBelow = Annotated[
 ]
 
 
-def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataFrame:
+def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: str, instead: str) -> pd.DataFrame:
     """The rows of accuracies, checked; an accuracy that was not reached has an infinite ``taken``.
 
     Parameters
@@ -51,6 +51,8 @@ def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataF
         theorem promises anything are left out.
     count : {"steps", "features_needed"}
         What is counted.
+    instead : str
+        What to do where nothing is promised though rows of theorems are asked for.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataF
     elif promised.empty:
         raise ConfigError(
             "no theorem promises anything of these rows.",
-            remedy="Name another column than theorem as row or panel.",
+            remedy=instead,
         )
     else:
         rows = promised

@@ -63,7 +63,7 @@ def slopes(
     """
     frame = rows_where(frame, where)
     frame, keys = folded(frame, context, row, "algorithm", "theorem", "reference")
-    rows = accuracies(frame, keys, "steps")
+    rows = accuracies(frame, keys, "steps", "Leave the table out.")
     refuse_unknown("law", law, rows)
     found = growth_table(rows, frame, keys, law, fit_below)
     titles = context.titled(context.in_order("algorithm", list(found["algorithm"].unique())))
