@@ -142,6 +142,7 @@ def _read_entry(
     constant = {**parameters.defaults, **fixed}
     spec = AlgorithmSpec(part.name, label_of(entry), constant, {}, tuning, folds)
     specs = [_vary(spec, combo, parameters.names) for combo in combinations(axes, rows)]
+    _refuse_rowless_folds(specs, keys, doc, mistakes)
     if data is not None:
         refuse_parameters(part, specs, data, keys, doc, mistakes)
     if protocol is not None:
@@ -189,6 +190,21 @@ def _refuse_protocol(
         " does not take.",
         " ".join(remedies),
     )
+
+
+def _refuse_rowless_folds(
+    specs: list[AlgorithmSpec], keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note folds of rows for an algorithm that does not look at rows."""
+    for spec in specs:
+        if spec.tuning == "cv" and spec.params.get("risk") == "population":
+            mistakes.add(
+                doc.place(keys),
+                f"cross-validation of algorithm '{spec.label}' needs risk: sample, since folds of"
+                " rows have no moments of their own.",
+                "Use risk: sample, or tuning: oracle.",
+            )
+            return
 
 
 def _refuse_unfit(
