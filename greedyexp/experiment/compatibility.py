@@ -168,6 +168,8 @@ def refuse_parameters(
         before = len(mistakes.found)
         for trait in needs:
             remedy = radius_instead(part, spec.params, trait)
+            if trait == "moments":
+                remedy = "Use risk: sample, or data with moments, such as response: linear."
             _refuse(f"algorithm '{spec.label}'", trait, data, keys, doc, mistakes, remedy)
         if len(mistakes.found) > before:
             return
@@ -388,7 +390,7 @@ def refuse_columns(
         else:
             listed = name in (doc.get(("metrics",)) or ())
             keys = ("data",) if name in data.columns else ("metrics" if listed else "protocol",)
-        mistakes.add(
-            doc.place(keys), f"two columns of the CSV would be named '{name}'.", "Rename one."
-        )
+        remedy = "Write one entry for each value, each with a label." if name in swept else ""
+        said = f"two columns of the CSV would be named '{name}'."
+        mistakes.add(doc.place(keys), said, remedy or "Rename one.")
     return {*columns, *data.facts}

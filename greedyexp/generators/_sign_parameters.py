@@ -58,7 +58,10 @@ def check(*, n_samples, p, sparsity, decay, noise_std, response, **_) -> None:
     if response == "classes" and noise_std > 0:
         raise ValueError("classes are drawn by their probability: leave noise_std out.")
     if response == "classes" and n_samples == 0:
-        raise ValueError("the moments of classes are not known: give n_samples of at least 2.")
+        raise ValueError(
+            "the moments of classes are not known: give n_samples of at least 2, or"
+            " response: linear."
+        )
 
 
 def check_samples(n_samples: int) -> None:

@@ -175,7 +175,11 @@ def check(params: dict, **_) -> None:
         With a sentence.
     """
     if "steps" not in params:
-        raise ValueError("it has no parameter 'steps', by which it could be told when to end")
+        raise ValueError(
+            "it has no parameter 'steps', by which it could be told when to end; forward_greedy,"
+            " smoothed_forward_greedy, fully_corrective, replacement_steps and"
+            " randomized_sparsification have, and l1_ball is one of the references"
+        )
 
 
 def needs(*, references: list[str], **_) -> tuple[str, ...]:

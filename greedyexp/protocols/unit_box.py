@@ -38,7 +38,8 @@ def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
             raise DataError(
                 f"a feature has the value {factor:.4g}, and the bounds are for features in"
                 " [-1, 1].",
-                remedy="Let the protocol scale them by 'features: scale', or scale the data.",
+                remedy="Let the protocol scale them by 'features: scale', or scale the data;"
+                " generator 'file' standardizes by itself unless 'standardize: false'.",
             )
         return problem, 1.0
     sizes[sizes == 0.0] = 1.0
