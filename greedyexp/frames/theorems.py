@@ -15,8 +15,7 @@ from greedyexp.frames.records import identity
 from greedyexp.frames.spread import spread
 from greedyexp.frames.where import Where, where_text
 from greedyexp.protocols.tradeoff_promises import NONE
-from greedyexp.registry import parts
-from greedyexp.theory.theorem_names import THEOREMS
+from greedyexp.theory.theorem_names import THEOREMS, all_are_known
 
 # Those that are about the mean over runs, and about half of them.
 _AT_RANDOM = ("T1", "T1-lipschitz", "T1-lipschitz-printed")
@@ -148,7 +147,7 @@ def known_before(parameter: str, named: Callable = list) -> AfterValidator:
     """
 
     def check(value):
-        for name in () if value is None or _others() else named(value):
+        for name in () if value is None or not all_are_known() else named(value):
             if name not in THEOREMS:
                 raise refused(_none(parameter, name), did_you_mean(name, THEOREMS))
         return value
@@ -164,14 +163,6 @@ def _chosen(where: Mapping) -> list[str]:
 
 # Parameter of figures and tables of promises.
 WhereTheorem = Annotated[Where, known_before("where", _chosen)]
-
-
-def _others() -> bool:
-    """Whether an algorithm of a plugin has theorems, which may have any name."""
-    return any(
-        part.extra["theorems"] is not None and not part.function.__module__.startswith("greedyexp.")
-        for part in parts("algorithm").values()
-    )
 
 
 def _none(parameter: str, name: str) -> str:

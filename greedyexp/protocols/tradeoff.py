@@ -30,6 +30,7 @@ from greedyexp.protocols.tradeoff_rows import (
 from greedyexp.protocols.tradeoff_run import Runner
 from greedyexp.protocols.unit_box import in_unit_box
 from greedyexp.registry import Part, protocol
+from greedyexp.theory.theorem_names import THEOREMS, all_are_known
 
 Budget = Annotated[int, Field(ge=1, le=2**53, description="most steps of the algorithm")]
 Points = Annotated[
@@ -117,6 +118,7 @@ def columns(
         "step": tuple(marks(steps, points, dense).tolist()),
         "reference": tuple(references),
         "epsilon": tuple(epsilons),
+        "theorem": (*(theorems or THEOREMS), "none") if all_are_known() else None,
     }
     found = [Measured("record", "key", records)]
     for name, (kind, told) in _COLUMNS.items():

@@ -11,10 +11,9 @@ import numpy as np
 from greedyexp.errors import ConfigError, DataError, did_you_mean
 from greedyexp.path import Path
 from greedyexp.protocols.tradeoff_run import Runner, Seen
-from greedyexp.registry import parts
 from greedyexp.theory.promise import Promise, Reference
 from greedyexp.theory.sparsity_bounds import why_nothing
-from greedyexp.theory.theorem_names import THEOREMS
+from greedyexp.theory.theorem_names import THEOREMS, all_are_known
 
 # What stands for the theorem where none promises anything.
 NONE = "none"
@@ -142,19 +141,11 @@ def refuse_unknown(theorems: Sequence[str]) -> None:
         With the nearest name.
     """
     for name in theorems:
-        if name not in THEOREMS and not _others():
+        if name not in THEOREMS and all_are_known():
             raise ConfigError(
                 f"protocol 'tradeoff' is to keep '{name}', which is no theorem.",
                 remedy=did_you_mean(name, THEOREMS),
             )
-
-
-def _others() -> bool:
-    """Whether an algorithm of a plugin has theorems, which may have any name."""
-    return any(
-        part.extra["theorems"] is not None and not part.function.__module__.startswith("greedyexp.")
-        for part in parts("algorithm").values()
-    )
 
 
 def _empty(promise: Promise) -> str:

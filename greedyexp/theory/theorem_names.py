@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from greedyexp.registry import parts
+
 # By the names that promises have, in the order in which they are shown.
 THEOREMS = {
     "T1": "Theorem 1",
@@ -17,3 +19,11 @@ THEOREMS = {
     "T4": "Theorem 4",
     "T5": "Theorem 5",
 }
+
+
+def all_are_known() -> bool:
+    """Whether no algorithm of a plugin has theorems, which may have any name."""
+    return not any(
+        part.extra["theorems"] is not None and not part.function.__module__.startswith("greedyexp.")
+        for part in parts("algorithm").values()
+    )
