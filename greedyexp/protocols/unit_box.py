@@ -43,6 +43,8 @@ def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
             )
         return problem, 1.0
     sizes[sizes == 0.0] = 1.0
+    if (sizes == 1.0).all():
+        return problem, factor
     scaled = sparse.csr_array(X.multiply(1.0 / sizes)) if sparse.issparse(X) else X / sizes
     truth = None if problem.truth is None else problem.truth * sizes[:, None]
     boxed = replace(problem, X=(scaled,), truth=truth, X_test=(), y_test=(), moments=None)
