@@ -1,4 +1,4 @@
-"""What Theorems 3 to 5 of S09 promise of a run, with the constants that it met."""
+"""What Theorems 3 to 5 of the 2009 report promise of a run, with the constants that it met."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Replacements:
 
 
 class Exchange:
-    """Algorithm 4 of S09 from a fit that it goes on with.
+    """Algorithm 4 of the 2009 report from a fit that it goes on with.
 
     Parameters
     ----------

@@ -11,10 +11,10 @@ from greedyexp.losses.loss import Fit, Loss
 class Residual(Rule):
     """How well one column, scaled at will, matches the slopes of the loss.
 
-    With R(w) = Q(X w) and u = grad Q(X w), min_a ||a X^j - u||^2 is ||u||^2 less
-    <X^j, u>^2 / ||X^j||^2, so the feature with the largest |<X^j, u>| / ||X^j|| is best (S09,
-    section 2.3). The numerator is n |grad_j R| where w_j = 0: a ridge has no slope there, so that
-    it is of no account. Columns of zeros are never taken.
+    With R(w) = Q(X w) and u = grad Q(X w), min_a ||a X^j - u||^2 is ||u||^2 less <X^j, u>^2 /
+    ||X^j||^2, so the feature with the largest |<X^j, u>| / ||X^j|| is best (Shalev-Shwartz, Srebro
+    & Zhang 2009, section 2.3). The numerator is n |grad_j R| where w_j = 0: a ridge has no slope
+    there, so that it is of no account. Columns of zeros are never taken.
 
     Parameters
     ----------

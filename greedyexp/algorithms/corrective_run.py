@@ -12,7 +12,7 @@ from greedyexp.losses.loss import Loss
 
 
 class CorrectivePursuit(Pursuit):
-    """Forward selection with a refit of all coefficients after each step, S09 Algorithm 3.
+    """Forward selection with a refit of all coefficients after each step, 2009 report, Algorithm 3.
 
     Parameters
     ----------

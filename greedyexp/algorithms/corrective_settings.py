@@ -57,7 +57,7 @@ def mean_squares(problem: Problem, risk: str) -> np.ndarray:
 
 
 def covered(rule: str, loss: Loss) -> bool:
-    """Whether Theorems 3 to 5 of S09 are proved of a rule on this loss.
+    """Whether Theorems 3 to 5 of the 2009 report are proved of a rule on this loss.
 
     Their proofs ask of a step that it lowers R by max_j grad_j^2 / (2 beta) at least. With
     q_j = E[x_j^2] the curvature along j is at most beta_L q_j + ridge, so that ``objective`` and

@@ -20,6 +20,7 @@ from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
 from greedyexp.theory.promise import Promise, Reference
 from greedyexp.theory.sparsity_constants import lipschitz_of_risk
+from greedyexp.theory.sparsity_forms import no_promise
 from greedyexp.theory.sparsity_smoothing import corollary2, theorem2_2008
 
 LipschitzLoss = Annotated[
@@ -61,7 +62,7 @@ def theorems(
         printed = "printed" if reading == "2009" else "corrected"
         promise = corollary2(*constants, **told, reading=printed)
     if (path.facts["beta"] != path.loss.beta).any():
-        promise = replace(promise, excess=lambda k: np.full(np.shape(k), np.inf))
+        promise = replace(promise, excess=no_promise)
     return [promise]
 
 

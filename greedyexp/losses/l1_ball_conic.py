@@ -6,6 +6,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
+from greedyexp.losses.l1_ball_minimum import into_ball
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.smoothed import SmoothedLoss
 
@@ -116,8 +117,7 @@ def solve_dual(
     if not (np.isfinite(w).all() and np.isfinite(weights).all()):
         return np.zeros(k), np.zeros(n)
     w[np.abs(w) <= INACTIVE * radius] = 0.0
-    norm = float(np.abs(w).sum())
-    return (w if norm <= radius else w * (radius / norm)), weights
+    return into_ball(w, radius), weights
 
 
 def _settings() -> clarabel.DefaultSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.losses.l1_ball_hessian import Hessian
+from greedyexp.losses.l1_ball_minimum import into_ball
 from greedyexp.losses.l1_ball_model import on_face
 from greedyexp.losses.loss import Loss
 
@@ -69,16 +70,11 @@ def settle_on_face(
         moved = np.zeros_like(w)
         hessian = second.over(used, w, gradient)
         moved[used] = on_face(hessian, gradient[used], w[used], signs, radius)
-        moved = _into_ball(moved, radius)
+        moved = into_ball(moved, radius)
         if np.count_nonzero(moved) >= np.count_nonzero(w):
             since += 1
         w, gradient = _shortened(loss, w, gradient, moved)
-    return _into_ball(best, radius)
-
-
-def _into_ball(w: np.ndarray, radius: float) -> np.ndarray:
-    norm = float(np.abs(w).sum())
-    return w if norm <= radius else w * (radius / norm)
+    return into_ball(best, radius)
 
 
 def _shortened(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:

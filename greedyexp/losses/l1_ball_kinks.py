@@ -10,7 +10,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.losses.absolute import AbsoluteLoss
 from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.l1_ball_conic import solve_dual
-from greedyexp.losses.l1_ball_minimum import BallMinimum, check_radius
+from greedyexp.losses.l1_ball_minimum import BallMinimum, check_radius, into_ball
 from greedyexp.losses.smoothed import SmoothedLoss
 
 # What the gap is to be, as part of R(0).
@@ -126,8 +126,7 @@ class _Dual:
             return np.zeros(d), np.zeros(n)
         slopes = found.ineqlin.marginals
         w = slopes[:d] - slopes[d:]
-        norm = float(np.abs(w).sum())
-        return w if norm <= self.radius else w * (self.radius / norm), found.x[:n]
+        return into_ball(w, self.radius), found.x[:n]
 
     def conic(self) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and weights by an interior point method."""

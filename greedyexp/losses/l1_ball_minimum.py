@@ -44,10 +44,16 @@ class BallMinimum:
 def duality_gap(params: np.ndarray, gradient: np.ndarray, radius: float) -> float:
     """<grad R(w), w> + radius ||grad R(w)||_inf >= R(w) - min R over the ball.
 
-    By convexity R(v) >= R(w) + <grad R(w), v - w> for each v of the ball (S09 Lemma 5); zero where
-    rounding makes it negative.
+    By convexity R(v) >= R(w) + <grad R(w), v - w> for each v of the ball (Shalev-Shwartz, Srebro &
+    Zhang 2009, Lemma 5); zero where rounding makes it negative.
     """
     return max(0.0, float(gradient @ params) + radius * float(np.abs(gradient).max()))
+
+
+def into_ball(w: np.ndarray, radius: float) -> np.ndarray:
+    """w, shrunk to ||w||_1 = radius where it is beyond."""
+    norm = float(np.abs(w).sum())
+    return w if norm <= radius else w * (radius / norm)
 
 
 def check_radius(radius: float) -> None:

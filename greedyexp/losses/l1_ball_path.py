@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.losses.l1_ball_minimum import into_ball
 from greedyexp.losses.l1_path_fit import L1Fit
 from greedyexp.losses.loss import Loss
 
@@ -41,7 +42,7 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
     above, inside, lam = fit.largest, 0.0, fit.largest
     while True:
         if lam <= LAST * fit.largest:
-            return _into_ball(fit.params, radius)
+            return into_ball(fit.params, radius)
         lam *= FACTOR
         norm = norm_at(lam)
         if norm is None or norm >= radius:
@@ -59,9 +60,4 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
             below, outside = lam, norm
         else:
             above, inside = lam, norm
-    return _into_ball(fit.params, radius)
-
-
-def _into_ball(params: np.ndarray, radius: float) -> np.ndarray:
-    norm = float(np.abs(params).sum())
-    return params if norm <= radius else params * (radius / norm)
+    return into_ball(fit.params, radius)

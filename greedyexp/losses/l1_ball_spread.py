@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.losses.l1_ball_minimum import into_ball
 from greedyexp.losses.loss import Loss
 from greedyexp.moments import SpreadMoments
 
@@ -47,8 +48,7 @@ def minimise_spread(loss: Loss, radius: float) -> np.ndarray:
     w = model.at(high)
     for _ in range(CORRECTIONS):
         w = model.corrected(w, loss.gradient(w), radius)
-    norm = float(np.abs(w).sum())
-    return w if norm <= radius else w * (radius / norm)
+    return into_ball(w, radius)
 
 
 class _Model:

@@ -1,10 +1,11 @@
 """How many features it takes when the label is spread over all of them, exactly and by theorems.
 
-The distribution of S09, section A.8: the label y is a fair sign, and features X_i are signs that
-are independent given y and equal y with probability (1 + a) / 2, where a = 1 / B1. The dense
-predictor w_i = 1 / (d a) has l1 norm B1 and an error that vanishes with growing d. What fewer
-features can do is known exactly. The loss is (<w, x> - y)^2, without a half, or |<w, x> - y|. With
-z_i = X_i y the latter is |sum_i w_i z_i - 1| in the mean over independent signs z_i of mean a.
+The distribution of Shalev-Shwartz, Srebro & Zhang (2009), section A.8: the label y is a fair sign,
+and features X_i are signs that are independent given y and equal y with probability (1 + a) / 2,
+where a = 1 / B1. The dense predictor w_i = 1 / (d a) has l1 norm B1 and an error that vanishes with
+growing d. What fewer features can do is known exactly. The loss is (<w, x> - y)^2, without a half,
+or |<w, x> - y|. With z_i = X_i y the latter is |sum_i w_i z_i - 1| in the mean over independent
+signs z_i of mean a.
 
 *Equal weights are best.* The error of a predictor on a given set of features is convex in its
 weights and does not change when they are permuted, since the z_i are exchangeable. The mean over
