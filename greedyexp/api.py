@@ -300,6 +300,7 @@ def run(
     only: tuple[str, ...] = (),
     trials: int | None = None,
     seed: int | None = None,
+    tag: str | None = None,
     force: bool = False,
 ) -> pd.DataFrame:
     """Run an experiment, or what is missing of it, and return its tidy table.
@@ -310,7 +311,8 @@ def run(
         A YAML experiment, the name of a shipped one, or the contents of one.
     profile : {"smoke", "quick", "paper", "deep"}
     out : path
-        The experiment writes to ``out/<name>/<profile>/``.
+        The experiment writes to ``out/<name>/<profile>/``; overrides and ``tag`` name the folder as
+        on the command line.
     jobs : int, optional
         Worker processes; all usable cores by default.
     engine : {"processes", "serial"}
@@ -318,6 +320,8 @@ def run(
         As ``--set`` and ``--only`` on the command line.
     trials, seed : int, optional
         Replace the experiment's own.
+    tag : str, optional
+        As ``--tag``: names the results folder ``<profile>+<tag>``.
     force : bool
         Compute everything again.
 
@@ -339,9 +343,9 @@ def run(
     if not isinstance(source, dict):
         source = shipped.locate(str(source))
     plan = experiment.load(
-        source, profile=profile, overrides=overrides, only=only, trials=trials, seed=seed
+        source, profile=profile, overrides=overrides, only=only, trials=trials, seed=seed, tag=tag
     )
-    folder = FilePath(out) / plan.name / plan.profile
+    folder = FilePath(out) / plan.subfolder
     done = runner.run(plan, folder, engine=engine, jobs=jobs, force=force)
     if done.interrupted:
         raise KeyboardInterrupt("the run was interrupted; the same call goes on")

@@ -33,7 +33,7 @@ def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
     config = {"name": "e", "trials": 12, "paper": None}
 
     def written(rows):
-        return as_json(record(config, "quick", evaluate_claims(claims, rows, words)))
+        return as_json(record(config, "quick", evaluate_claims(claims, rows, words), {}))
 
     text = written(frame)
 
@@ -51,7 +51,15 @@ def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
     assert "no upper limit" in text
     assert '"boundary": -0.0' not in text
     assert written(frame.sample(frac=1, random_state=1).reset_index(drop=True)) == text
-    assert list(contents) == ["experiment", "profile", "paper", "trials", "claims", "readings"]
+    assert list(contents) == [
+        "experiment",
+        "profile",
+        "paper",
+        "trials",
+        "digests",
+        "claims",
+        "readings",
+    ]
     keys = {"group", "test", "estimate", "low", "high", "confidence", "p", "p_adjusted", "verdict",
             "trials", "needed_trials", "sentence"}  # fmt: skip
     assert all(keys <= test.keys() for test in tests)

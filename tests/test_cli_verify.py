@@ -123,6 +123,13 @@ def test_one_damaged_folder_does_not_hide_the_others(call, results):
     refused(done, "config.yaml", "not a readable configuration")
 
 
+def _of_an_older_version(run: Path) -> None:
+    """Leave out the digests of the manifest, so files that were edited are read."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["digests"]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+
 def _cut(run: Path) -> None:
     """The first half of a compressed table."""
     whole = gzip.compress((run / "good.csv").read_bytes())
@@ -173,6 +180,7 @@ DAMAGES = [
 @pytest.mark.parametrize(("damage", "words"), DAMAGES)
 @pytest.mark.parametrize("command", ["verify", "plot"])
 def test_a_damaged_run_is_a_sentence_and_hides_no_other(call, results, command, damage, words):
+    _of_an_older_version(results / "good" / "quick")
     damage(results / "good" / "quick")
     done = call(command, results, cwd=results)
     refused(done, words)
@@ -204,6 +212,7 @@ def test_a_claim_that_cannot_be_read_is_one_sentence(call, results):
     config = results / "good" / "quick" / "config.yaml"
     config.write_text(config.read_text().replace("proportion(toy_exact)", "proportion(toy_exct)"))
     refused(call("verify", config.parent, cwd=results), str(config), "'toy_exct'")
+    _of_an_older_version(config.parent)
     config.write_text("name: good\ntrials: 3\ndata: {}\nalgorithms: []\nmetrics: []\nclaims: [1]\n")
     refused(call("verify", config.parent, cwd=results), str(config), "a claim must be a mapping")
 

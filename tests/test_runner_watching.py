@@ -169,7 +169,9 @@ def test_status_counts_and_estimates(lab):
     assert 6 * 0.02 < state.seconds_spent < 2
     # The missing point is reckoned like the one that is finished.
     assert state.seconds_left == pytest.approx(state.seconds_spent, rel=1e-6)
-    assert state.bytes_on_disk == sum(p.stat().st_size for p in lab.results.iterdir())
+    assert state.bytes_on_disk == sum(
+        path.stat().st_size for path in lab.results.rglob("*") if path.is_file()
+    )
 
 
 def test_status_without_a_journal_reads_the_manifest(lab):

@@ -14,7 +14,9 @@ _NUMBERS = ("estimate", "boundary", "low", "high", "confidence", "p", "p_adjuste
 _KEYS = ("trials", "failed", "unconverged", "needed_trials")
 
 
-def record(config: Mapping, profile: str, judged: Sequence[Judged]) -> dict:
+def record(
+    config: Mapping, profile: str, judged: Sequence[Judged], digests: Mapping[str, str]
+) -> dict:
     """The contents of ``claims.json``: nothing in it but what table and configuration say.
 
     Parameters
@@ -23,12 +25,15 @@ def record(config: Mapping, profile: str, judged: Sequence[Judged]) -> dict:
         The resolved experiment.
     profile : str
     judged : sequence of Judged
+    digests : mapping of str to str
+        Of the settings and the table that were judged.
     """
     return {
         "experiment": config["name"],
         "profile": profile,
         "paper": config.get("paper"),
         "trials": config["trials"],
+        "digests": dict(digests),
         "claims": [_claim(one) for one in judged],
         "readings": config.get("readings") or [],
     }

@@ -73,6 +73,11 @@ def experiment(function: Callable) -> Callable:
         ),
         click.option("--trials", type=click.IntRange(min=1), help="Replicates of each data point."),
         click.option("--seed", type=click.IntRange(min=0), help="Seed of the experiment."),
+        click.option(
+            "--tag",
+            metavar="NAME",
+            help="Name the results folder <profile>+NAME instead of by the values of --set.",
+        ),
     ]
     for option in reversed(chosen):
         function = option(function)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from greedyexp.claims.model import family_of
 from greedyexp.claims.setting import setting_of
+from greedyexp.datasets.own import relative_to, search_folders
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
 from greedyexp.experiment.claims import read_claims, read_readings, texts_of
@@ -43,6 +44,7 @@ from greedyexp.experiment.settings import (
     refuse_incomplete,
 )
 from greedyexp.experiment.trials import AdaptiveTrials, mistakes_in
+from greedyexp.experiment.variant import require_tag, variant_of
 from greedyexp.experiment.where import Choice, Values, values_of
 from greedyexp.experiment.yaml_source import read_file
 from greedyexp.plugins import load_plugins
@@ -60,6 +62,8 @@ def load(
     only: Sequence[str] = (),
     trials: int | None = None,
     seed: int | None = None,
+    tag: str | None = None,
+    beside: Path | None = None,
 ) -> Experiment:
     """Read and validate an experiment; nothing is computed and nothing is written.
 
@@ -75,6 +79,12 @@ def load(
         ``column=value[,value]``; keeps matching points and algorithms.
     trials, seed : int, optional
         Beat the file and the overrides.
+    tag : str, optional
+        Names the results folder, as ``<profile>+<tag>``. Overrides that change rows name it
+        otherwise.
+    beside : Path, optional
+        Where relative paths start when ``source`` is a dict; the working directory by default. A
+        file's own folder serves a file.
 
     Returns
     -------
@@ -87,7 +97,23 @@ def load(
     PluginError
         When a plugin cannot be imported.
     """
-    doc, folder = _open(source)
+    if not isinstance(source, dict):
+        beside = Path(source).resolve().parent
+    with relative_to(beside):
+        return _load(source, profile, overrides, only, trials, seed, tag, beside or Path.cwd())
+
+
+def _load(
+    source: str | Path | dict,
+    profile: str,
+    overrides: Sequence[str],
+    only: Sequence[str],
+    trials: int | None,
+    seed: int | None,
+    tag: str | None,
+    folder: Path,
+) -> Experiment:
+    doc = _open(source)
     mistakes = Mistakes()
     check_profiles(doc, profile, mistakes)
     replaced = doc.get(("profiles", profile, "algorithms")) is not None
@@ -121,7 +147,7 @@ def load(
         refuse_strangers(part, spec.params, algorithms.named, keys, doc, mistakes, changed=replaced)
     resolved = _resolved(settings, plugins, protocol, data, algorithms, doc)
     words = setting_of(resolved, measured, columns - texts_of(data))
-    unchanged = _unchanged(source, profile, overrides)
+    unchanged = _unchanged(source, profile, overrides, folder)
     family = family_of(resolved)
     values = values_of(measured, algorithms.specs)
     elsewhere = partial(_elsewhere, source, profile, metric_parts)
@@ -150,26 +176,28 @@ def load(
         claims=claims,
         dropped=dropped,
         plugins=plugins,
+        folder=folder,
+        variant=variant_of(parsed, seed) if tag is None else f"+{require_tag(tag)}",
         resolved=_resolved(settings, plugins, protocol, data, algorithms, doc),
     )
     return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
 
 
-def reload(resolved: dict, *, profile: str) -> Experiment:
+def reload(resolved: dict, *, profile: str, beside: Path) -> Experiment:
     """The experiment that resolved settings describe, without its claims, figures and tables.
 
     These were checked when the file was loaded, which has the profiles that they may mean.
+    Relative paths start from the folder ``beside``.
     """
     if isinstance(resolved, dict):
         left_out = ("claims", "figures", "tables")
         resolved = {key: value for key, value in resolved.items() if key not in left_out}
-    return load(resolved, profile=profile)
+    return load(resolved, profile=profile, beside=beside)
 
 
-def _open(source: str | Path | dict) -> tuple[Document, Path]:
-    """The document and the folder that its relative paths start from."""
+def _open(source: str | Path | dict) -> Document:
     if isinstance(source, dict):
-        return from_mapping(source), Path.cwd()
+        return from_mapping(source)
     doc = read_file(source)
     if doc.data is None:
         raise ConfigError(
@@ -182,11 +210,11 @@ def _open(source: str | Path | dict) -> tuple[Document, Path]:
             f"an experiment is a mapping of settings, but this is {show(doc.data)}.",
             place=str(doc.place()),
         )
-    return doc, Path(source).resolve().parent
+    return doc
 
 
 def _unchanged(
-    source: str | Path | dict, profile: str, overrides: Sequence[str]
+    source: str | Path | dict, profile: str, overrides: Sequence[str], folder: Path
 ) -> Callable[[], Experiment] | None:
     """Loads the experiment without its overrides; None when these do not set claims apart.
 
@@ -196,7 +224,7 @@ def _unchanged(
     if set(keys) <= {"plugins"} or any(key.startswith("claims") for key in keys):
         return None
     kept = [text for text, key in zip(overrides, keys, strict=True) if key == "plugins"]
-    return partial(load, source, profile=profile, overrides=kept)
+    return partial(load, source, profile=profile, overrides=kept, beside=folder)
 
 
 def _elsewhere(source: str | Path | dict, profile: str, metrics: list[Part]) -> Iterator[Values]:
@@ -204,7 +232,7 @@ def _elsewhere(source: str | Path | dict, profile: str, metrics: list[Part]) -> 
     for other in PROFILES:
         if other == profile:
             continue
-        doc, _ = _open(source)
+        doc = _open(source)
         apply_profile(doc, other)
         protocol = read_protocol(doc, Mistakes())
         measured = read_measured(protocol, metrics, doc, Mistakes()) if protocol else []
@@ -225,11 +253,13 @@ def _override(doc: Document, folder: Path, overrides: list[Override]) -> list[st
     list of str
         Absolute paths of the plugins.
     """
+    folders = search_folders(folder)
     for override in overrides:
         if override.key == "plugins":
             apply_override(doc, override)
-            folder = Path.cwd()
-    plugins = _plugins(doc, folder)
+            # Who types a path means the working directory first.
+            folders = [Path.cwd(), folder]
+    plugins = _plugins(doc, folders)
     load_plugins(plugins)
     for override in overrides:
         if override.key != "plugins":
@@ -237,21 +267,23 @@ def _override(doc: Document, folder: Path, overrides: list[Override]) -> list[st
     return plugins
 
 
-def _plugins(doc: Document, folder: Path) -> list[str]:
+def _plugins(doc: Document, folders: list[Path]) -> list[str]:
     written = doc.get(("plugins",))
     paths = []
     for index, name in enumerate(written if isinstance(written, list) else ()):
         if not isinstance(name, str):
             continue
-        path = (folder / Path(name).expanduser()).resolve()
-        if not path.is_file():
-            beside = [file.name for file in path.parent.glob("*.py")]
+        relative = Path(name).expanduser()
+        found = [path for path in (folder / relative for folder in folders) if path.is_file()]
+        if not found:
+            searched = "" if relative.is_absolute() else f" in {' or '.join(map(str, folders))}"
+            nearby = {file.name for f in folders for file in (f / relative).parent.glob("*.py")}
             raise ConfigError(
-                f"there is no plugin file '{name}'.",
+                f"there is no plugin file '{name}'{searched}.",
                 place=str(doc.place(("plugins", index))),
-                remedy=did_you_mean(path.name, beside) if len(beside) < 20 else None,
+                remedy=did_you_mean(relative.name, nearby) if len(nearby) < 20 else None,
             )
-        paths.append(str(path))
+        paths.append(str(found[0].resolve()))
     return paths
 
 

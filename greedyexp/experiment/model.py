@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
@@ -189,6 +190,11 @@ class Experiment:
         Id of each claim of the file that the changes of the command line made void, and why.
     plugins : list of str
         Absolute paths.
+    folder : Path
+        Where its relative paths start: the folder of its file, or the working directory.
+    variant : str
+        What follows the profile in the name of the results folder, such as ``+noise_std=0.5``;
+        empty when the experiment is as its file has it.
     resolved : dict
         The settings after profile and overrides, with the defaults of data and algorithms filled
         in; plain enough for ``yaml.safe_dump``, and loading it gives this experiment again.
@@ -212,8 +218,22 @@ class Experiment:
     claims: list[Claim]
     dropped: dict[str, str]
     plugins: list[str]
+    folder: Path
+    variant: str
     resolved: dict
 
-    def as_yaml(self) -> str:
-        """The settings of ``resolved`` as a file has them."""
-        return yaml.safe_dump(self.resolved, sort_keys=False, allow_unicode=True)
+    @property
+    def subfolder(self) -> Path:
+        """The results folder below the one that ``--out`` names."""
+        return Path(self.name) / f"{self.profile}{self.variant}"
+
+    def as_yaml(self, plugins: list[str] | None = None) -> str:
+        """The settings of ``resolved`` as a file has them.
+
+        Parameters
+        ----------
+        plugins : list of str, optional
+            What the file calls its plugins, instead of their absolute paths.
+        """
+        named = {"plugins": plugins} if plugins else {}
+        return yaml.safe_dump({**self.resolved, **named}, sort_keys=False, allow_unicode=True)

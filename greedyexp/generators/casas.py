@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.datasets.own import locate
 from greedyexp.errors import DataError
 from greedyexp.generators._casas_lines import read
 from greedyexp.generators._labelled_chains import (
@@ -37,8 +38,9 @@ def _cached(
 
 
 def _read(path, interval, representation, skip_bad_lines) -> tuple[LabelledChains, dict]:
-    stamp = Path(path).stat().st_mtime_ns if Path(path).exists() else None
-    return _cached(path, interval, representation, skip_bad_lines, stamp)
+    found = locate(path)
+    stamp = found.stat().st_mtime_ns
+    return _cached(str(found), interval, representation, skip_bad_lines, stamp)
 
 
 def _check(*, path, interval, representation, skip_bad_lines, **_):
@@ -68,7 +70,9 @@ def _shape(*, path, interval, representation, skip_bad_lines, **_):
 def casas(
     rng: np.random.Generator,
     *,
-    path: Annotated[str, Field(description="file of events, relative to where the command runs")],
+    path: Annotated[
+        str, Field(description="file of events; a relative path starts from the experiment file")
+    ],
     interval: Annotated[float, Field(ge=0.1, le=3600, description="seconds of a sample")] = 60.0,
     representation: Representation = "last_fired",
     train_share: TrainShare = 0.5,

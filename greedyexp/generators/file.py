@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.datasets.own import locate
 from greedyexp.errors import DataError
 from greedyexp.generators._tables import read_problem
 from greedyexp.problem import Problem
@@ -28,9 +29,10 @@ def _cached(
 
 
 def _read(path, response, truth, scaled) -> tuple[Problem, list[str]]:
-    stamps = [Path(p).stat().st_mtime_ns for p in (path, truth) if p and Path(p).exists()]
+    found = [str(locate(name)) if name else None for name in (path, truth)]
+    stamps = tuple(Path(one).stat().st_mtime_ns for one in found if one)
     named = tuple(response) if response else None
-    return _cached(path, named, truth, scaled, tuple(stamps))
+    return _cached(found[0], named, found[1], scaled, stamps)
 
 
 def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
@@ -74,7 +76,8 @@ def file(
     rng: np.random.Generator,
     *,
     path: Annotated[
-        str, Field(description=".npz or .csv file, relative to where the command runs")
+        str,
+        Field(description=".npz or .csv file; a relative path starts from the experiment file"),
     ],
     response: Annotated[
         list[str] | None, Field(description="response columns of a .csv; y and y_* by default")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from greedyexp import registry
@@ -17,9 +17,10 @@ from greedyexp.frames.entries import entries
 from greedyexp.frames.results import refuse_told_by_results
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
+from greedyexp.runner.state import Replaced, retried, unchanged
 
 
-def draw(folder: Path) -> list[Path]:
+def draw(folder: Path, out: Path | None = None) -> list[Path]:
     """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
     One that cannot be drawn does not keep the others from it.
@@ -28,6 +29,8 @@ def draw(folder: Path) -> list[Path]:
     ----------
     folder : Path
         Holds ``config.yaml`` and the tidy table; the journal is not needed.
+    out : Path, optional
+        Write below this folder instead, such as when the run folder is read-only.
 
     Returns
     -------
@@ -44,14 +47,14 @@ def draw(folder: Path) -> list[Path]:
         the folder. Of several errors it is the first, raised when all else is drawn.
     """
     try:
-        return _drawn(folder)
+        return retried(lambda: _drawn(folder, out))
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
         raise
 
 
-def _drawn(folder: Path) -> list[Path]:
+def _drawn(folder: Path, out: Path | None) -> list[Path]:
     from greedyexp.figures.style import use_style
 
     source = read_source(folder)
@@ -69,11 +72,14 @@ def _drawn(folder: Path) -> list[Path]:
                 params = Parameters(part).read_all(given)
                 refuse_told_by_results(part, params, source.frame, keys)
                 made = part.function(source.frame, source.context, **params)
-                target = folder / f"{kind}s" / stem
-                if kind == "figure":
-                    written += _save(made, target, note)
-                else:
-                    written += write_table(made, made.attrs.get("title", part.title), target)
+                target = (out or folder) / f"{kind}s" / stem
+                with nullcontext() if out else unchanged(source.state):
+                    if kind == "figure":
+                        written += _save(made, target, note)
+                    else:
+                        written += write_table(made, made.attrs.get("title", part.title), target)
+            except Replaced:
+                raise
             except Exception as error:  # The others can still be drawn; it is raised below.
                 if isinstance(error, ConfigError):
                     entry = f"{folder / 'config.yaml'}: {dotted((f'{kind}s', index, name))}"
@@ -102,11 +108,10 @@ def _listed(config: dict, kind: str) -> Iterator[tuple[str, dict, str]]:
 
 def _fingerprint(source: Source) -> str:
     commit = "unknown"
-    manifest = source.folder / "manifest.json"
     # A figure can be drawn without knowing the commit.
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        commit = str(json.loads(manifest.read_text(encoding="utf-8"))["git"]["commit"])
-    digest = hashlib.sha256(source.config_text.encode()).hexdigest()[:16]
+    with contextlib.suppress(TypeError, KeyError):
+        commit = str(source.state.manifest["git"]["commit"])
+    digest = hashlib.sha256(source.state.config_text.encode()).hexdigest()[:16]
     return f"greedyexp config {digest} commit {commit}"
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from pathlib import Path
 
 import pandas as pd
 
 from greedyexp.errors import StorageError
+from greedyexp.runner.state import AGAIN, folders, table_of
 
 _PANDAS = tuple(int(number) for number in pd.__version__.split(".")[:2])
 # Before pandas 3.1 the default parser may be off in the last digit; from then on it never is.
 _EXACT = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
-
-AGAIN = "Run the experiment again; finished replicates are not computed anew."
 
 
 def run_folders(path: Path) -> list[Path]:
@@ -24,9 +24,7 @@ def run_folders(path: Path) -> list[Path]:
     StorageError
         When there is none.
     """
-    found = sorted(
-        config.parent for config in Path(path).rglob("config.yaml") if table_of(config.parent)
-    )
+    found = [folder for folder in folders(path) if table_of(folder)]
     if not found:
         raise StorageError(
             "there is no finished run here.", place=str(path), remedy="`greedyexp run` makes one."
@@ -34,19 +32,15 @@ def run_folders(path: Path) -> list[Path]:
     return found
 
 
-def table_of(folder: Path) -> Path | None:
-    """The CSV of a run folder, compressed or not; None when it has none."""
-    tables = [path for path in folder.glob("*.csv*") if path.suffix in (".csv", ".gz")]
-    return next((path for path in sorted(tables) if not path.name.startswith("timings.")), None)
-
-
-def timings_of(folder: Path) -> Path | None:
-    """The seconds of a run folder, compressed or not; None when it has none."""
-    return next((path for path in sorted(folder.glob("timings.csv*")) if path.is_file()), None)
-
-
-def read_frame(table: Path) -> pd.DataFrame:
+def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
     """The tidy table with full precision.
+
+    Parameters
+    ----------
+    table : Path
+        The CSV, compressed or not.
+    content : bytes, optional
+        What it holds, decompressed, when that has been read already.
 
     Raises
     ------
@@ -55,7 +49,7 @@ def read_frame(table: Path) -> pd.DataFrame:
     """
     try:
         return pd.read_csv(
-            table,
+            table if content is None else io.BytesIO(content),
             keep_default_na=False,
             na_values=[""],
             dtype={"message": str, "status": str, "algorithm": str},

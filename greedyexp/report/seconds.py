@@ -8,13 +8,14 @@ import pandas as pd
 
 from greedyexp.errors import StorageError
 from greedyexp.protocols.measured import FIT_SECONDS
-from greedyexp.report.folders import AGAIN, read_frame, timings_of
+from greedyexp.report.folders import read_frame
+from greedyexp.runner.state import AGAIN, TIMINGS, State
 
 _NAME = FIT_SECONDS.name
 _MEASURED = ("seconds", _NAME)
 
 
-def with_seconds(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
+def with_seconds(frame: pd.DataFrame, state: State) -> pd.DataFrame:
     """The tidy table with the column ``fit_seconds``, where ``timings.csv`` has it.
 
     Every row of a replicate is given the seconds of its fit; a replicate without stays empty.
@@ -23,18 +24,18 @@ def with_seconds(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
     ----------
     frame : DataFrame
         As the CSV of the folder has it.
-    folder : Path
-        Of the run; ``timings.csv`` lies in it, compressed or not, or is missing.
+    state : State
+        The files of the run; ``timings.csv`` may be missing.
 
     Raises
     ------
     StorageError
         When the file is there and cannot be read, or is not of this table.
     """
-    path = timings_of(folder)
-    if path is None or frame.empty:
+    if state.timings is None or frame.empty:
         return frame
-    timings = read_frame(path)
+    path = state.folder / TIMINGS
+    timings = read_frame(path, state.timings)
     if _NAME not in timings.columns:
         return frame
     keys = [name for name in timings.columns if name not in _MEASURED]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,9 +17,10 @@ from greedyexp.frames.entries import entries, entry_of
 from greedyexp.frames.records import replicates
 from greedyexp.plugins import load_plugins
 from greedyexp.protocols.outcome import Status
-from greedyexp.report.folders import AGAIN, read_frame, table_of
+from greedyexp.report.folders import read_frame
 from greedyexp.report.outline import refuse_damaged
 from greedyexp.report.seconds import with_seconds
+from greedyexp.runner.state import AGAIN, CONFIG, State, find, read_state
 
 _ENDINGS = {status.value for status in Status}
 
@@ -31,22 +31,24 @@ class Source:
 
     Parameters
     ----------
-    folder : Path
-    config_text : str
-        ``config.yaml`` as it stands there.
+    state : State
+        Its files as they were read.
     config : dict
-        The same, parsed.
+        ``config.yaml``, parsed.
     frame : DataFrame
         The tidy table, with the seconds of fits where the folder has them.
     context : Context
         What figures and tables say of the run.
     """
 
-    folder: Path
-    config_text: str
+    state: State
     config: dict
     frame: pd.DataFrame
     context: Context
+
+    @property
+    def folder(self) -> Path:
+        return self.state.folder
 
 
 def read_source(folder: Path) -> Source:
@@ -55,44 +57,43 @@ def read_source(folder: Path) -> Source:
     Raises
     ------
     StorageError
-        When the table or the configuration is missing, unreadable or damaged.
+        When the table or the configuration is missing, unreadable or damaged, or when they belong
+        to different runs.
     """
-    text, config = _read_config(folder / "config.yaml")
-    table = table_of(folder)
-    if table is None:
-        raise StorageError("there is no table to read.", place=str(folder))
-    load_plugins([p for p in config.get("plugins", []) if Path(p).is_file()])
-    frame = read_frame(table)
+    state = read_state(folder)
+    config = _parsed(state.config_text, folder / CONFIG)
+    table = state.table
+    plugins = [find(folder, name) for name in config.get("plugins", [])]
+    load_plugins([path for path in plugins if path.is_file()])
+    frame = read_frame(table, state.table_content)
     _refuse_damaged_table(frame, table)
-    part = _part_of_run(folder, frame)
+    part = _part_of_run(state.manifest, frame)
     if part and frame.empty:
         raise StorageError(f"the table has {part} of the run.", place=str(table), remedy=AGAIN)
     context = _context(folder, config, frame, part)
-    return Source(folder, text, config, with_seconds(frame, folder), context)
+    return Source(state, config, with_seconds(frame, state), context)
 
 
-def _part_of_run(folder: Path, frame: pd.DataFrame) -> str:
+def _part_of_run(manifest: dict, frame: pd.DataFrame) -> str:
     """``3 of 12 replicates`` of a table that has fewer than the manifest counts, else empty."""
     finished = 0
     # A run can be read without its manifest.
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    with contextlib.suppress(ValueError, TypeError, KeyError):
         finished = int(manifest["replicates"]["done"])
     found = len(replicates(frame))
     return f"{found} of {finished} replicates" if found < finished else ""
 
 
-def _read_config(path: Path) -> tuple[str, dict]:
+def _parsed(text: str, path: Path) -> dict:
     try:
-        text = path.read_text(encoding="utf-8")
         config = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except yaml.YAMLError as error:
         reason = str(error).partition("\n")[0]
         raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
     if not isinstance(config, dict) or "name" not in config:
         raise StorageError("this is not the configuration of a run.", place=str(path))
     refuse_damaged(config, str(path))
-    return text, config
+    return config
 
 
 def _refuse_damaged_table(frame: pd.DataFrame, table: Path) -> None:

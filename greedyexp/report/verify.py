@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.experiment.protocol import measured_of
 from greedyexp.protocols.measured import Measured
-from greedyexp.report.folders import AGAIN, table_of
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text
+from greedyexp.runner.state import AGAIN, Replaced, retried, unchanged
+
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Verified:
         What ``claims.json`` holds.
     part : str
         How much of the run the table has, in words; empty for all that is known of.
+    unwritten : str
+        Why ``claims.json`` could not be written; empty when it was, or was not to be.
     """
 
     folder: Path
@@ -44,42 +49,72 @@ class Verified:
     judged: list[Judged]
     contents: dict
     part: str = ""
+    unwritten: str = ""
 
 
-def verify(folder: Path) -> Verified:
-    """Judge the claims of one run folder and write its ``claims.json``.
+def verify(folder: Path, *, write: bool = True) -> Verified:
+    """Judge the claims of one run folder.
 
     Parameters
     ----------
     folder : Path
         Holds ``config.yaml`` and the table; the journal is not needed.
+    write : bool
+        Write ``claims.json``. A folder that cannot be written to is judged all the same.
 
     Raises
     ------
     StorageError
-        When table or configuration are missing, unreadable or damaged, or the file cannot be
-        written.
+        When table or configuration are missing, unreadable or damaged, or belong to different
+        runs; when the file cannot be written although the folder can.
     ConfigError
         When a claim of the configuration cannot be read.
     """
+    return retried(lambda: _verify(folder, write))
+
+
+def _verify(folder: Path, write: bool) -> Verified:
     source = read_source(folder)
     judged = _judged(source)
-    contents = record(source.config, source.context.profile, judged)
-    target = folder / "claims.json"
+    context = source.context
+    contents = record(source.config, context.profile, judged, source.state.digests)
+    unwritten = _write(source, contents) if write else ""
+    return Verified(
+        folder, context.name, context.profile, judged, contents, context.part, unwritten
+    )
+
+
+def _write(source: Source, contents: dict) -> str:
+    """Write ``claims.json``, or remove it when there is nothing to say.
+
+    Returns
+    -------
+    str
+        Why it was not written, in a folder without permission to write; otherwise empty.
+    """
+    target = source.folder / "claims.json"
+    wanted = as_json(contents) if contents["claims"] or contents["readings"] else None
+    if wanted is None and not target.exists():
+        return ""
     try:
-        if judged or contents["readings"]:
-            write_text(target, as_json(contents))
-        else:
-            target.unlink(missing_ok=True)
+        with unchanged(source.state):
+            if wanted is None:
+                target.unlink(missing_ok=True)
+            else:
+                write_text(target, wanted)
+    except Replaced:
+        raise
     except (StorageError, OSError) as error:
         system = error if isinstance(error, OSError) else error.__cause__
+        reason = getattr(system, "strerror", None) or str(error)
+        if getattr(system, "errno", None) in _READ_ONLY:
+            return reason
         raise StorageError(
-            f"the verdicts cannot be written ({getattr(system, 'strerror', None) or error}).",
+            f"the verdicts cannot be written ({reason}).",
             place=str(target),
             remedy="Look at free space and permissions, or verify a copy of the folder.",
         ) from None
-    context = source.context
-    return Verified(folder, context.name, context.profile, judged, contents, context.part)
+    return ""
 
 
 def _judged(source: Source) -> list[Judged]:
@@ -113,7 +148,7 @@ def _refuse_damaged_measurements(source: Source, measured: list[Measured]) -> No
             wrong = f"column '{column.name}' of the table is not a number in every row."
         else:
             continue
-        raise StorageError(wrong, place=str(table_of(source.folder)), remedy=AGAIN)
+        raise StorageError(wrong, place=str(source.state.table), remedy=AGAIN)
 
 
 def _claim(entry, index: int, setting: Setting, family: str) -> Claim:

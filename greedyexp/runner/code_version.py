@@ -66,6 +66,12 @@ def of_file(path: Path, known: dict[Path, Source] | None = None) -> str:
     return _digest("\n".join(lines).encode())
 
 
+def own_files(path: Path) -> list[Path]:
+    """A plugin and, transitively, the files beside it that it imports."""
+    found = [one for one in sources(path) if not one.is_relative_to(ROOT)]
+    return [one for one in found if one.is_relative_to(path.parent)]
+
+
 def source_of(function: Callable) -> Path | None:
     """The file that a function was read from; None for one typed into a prompt or a notebook."""
     try:

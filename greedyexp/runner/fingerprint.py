@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from greedyexp import registry
+from greedyexp.datasets.own import locate
 from greedyexp.errors import DataError
 from greedyexp.registry import Part
 from greedyexp.runner import code_version
@@ -32,22 +33,33 @@ class Disk:
         Files of code that rows depend on.
     data : dict of Path to str
         Hashes of the data files.
+    names : dict of Path to str
+        What the settings call each data file.
     """
 
     code: dict[Path, Source] = field(default_factory=dict)
     data: dict[Path, str] = field(default_factory=dict)
+    names: dict[Path, str] = field(default_factory=dict)
 
-    def hash(self, path: Path) -> str:
+    def hash(self, name: str) -> str:
         """Of a data file, as it was when it was first asked for.
 
         Raises
         ------
         DataError
-            When it cannot be read.
+            When there is no such file, or it cannot be read.
         """
+        path = locate(name)
+        # The name of a file in the user's own cache says nothing elsewhere.
+        self.names[path] = path.name if Path(name).is_absolute() else name
         if path not in self.data:
             self.data[path] = _file_hash(path)
         return self.data[path]
+
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of each data file by its name, sorted."""
+        found = {name: self.data[path] for path, name in self.names.items()}
+        return dict(sorted(found.items()))
 
     def require_unchanged_data(self) -> None:
         """Refuse to go on with data that are no longer those of the keys.
@@ -137,7 +149,7 @@ class Fingerprints:
     def _contents(self, generator: Part, params: dict) -> list[str]:
         """Hashes of the files a generator reads for these parameters."""
         reads = generator.extra.get("reads")
-        return [self._disk.hash(Path(name)) for name in reads(**params)] if reads else []
+        return [self._disk.hash(name) for name in reads(**params)] if reads else []
 
 
 def _python() -> str:

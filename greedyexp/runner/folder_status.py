@@ -10,11 +10,12 @@ import numpy as np
 import yaml
 
 from greedyexp import experiment as experiments
-from greedyexp.errors import StorageError
+from greedyexp.datasets.own import relative_to
+from greedyexp.errors import StorageError, UserError
 from greedyexp.runner import journal as journals
-from greedyexp.runner import manifest
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Plan, Slot
+from greedyexp.runner.state import CONFIG, MANIFEST, UNFINISHED, find, folders, read_state, table_of
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class FolderStatus:
         nothing to estimate from.
     bytes_on_disk : int
         Size of all files of the folder.
+    unfinished : bool
+        Whether the counts are those of a run that is going on or was killed. The table, figures
+        and verdicts of the folder are then still those of the run before.
     """
 
     name: str
@@ -46,18 +50,19 @@ class FolderStatus:
     seconds_spent: float
     seconds_left: float | None
     bytes_on_disk: int
+    unfinished: bool = False
 
 
 def folders_below(path: Path) -> list[Path]:
-    """Folders at or below a path whose ``status`` can be told, sorted.
+    """Folders at or below a path that ``status`` accepts, sorted.
 
-    Those of runs that were interrupted before their first table are among them.
+    They include those of runs that were interrupted before their first table.
     """
-    return sorted(
-        config.parent
-        for config in Path(path).rglob("config.yaml")
-        if any((config.parent / name).is_file() for name in (journals.NAME, manifest.NAME))
-    )
+    return [
+        folder
+        for folder in folders(path)
+        if (folder / journals.NAME).is_file() or find(folder, MANIFEST).is_file()
+    ]
 
 
 def status(folder: Path) -> FolderStatus:
@@ -69,14 +74,23 @@ def status(folder: Path) -> FolderStatus:
     Raises
     ------
     StorageError
-        When the folder holds no run, or its journal is damaged.
+        When the folder holds no run or files of different runs, or its journal is damaged.
     ConfigError, PluginError
         When there is a journal but the experiment can no longer be loaded.
     """
     folder = Path(folder)
     made_with = _manifest(folder)
+    if table_of(folder) is not None:
+        read_state(folder)
     if (folder / journals.NAME).is_file():
-        return _from_journal(folder, made_with)
+        try:
+            return _from_journal(folder, made_with)
+        except StorageError:
+            raise
+        except UserError:
+            # Plugins or data may be missing from a copy; what the run noted at its end is there.
+            if made_with is None or (folder / UNFINISHED).exists():
+                raise
     if made_with is None:
         raise StorageError(
             "there is no run here.", place=str(folder), remedy="`greedyexp run` makes one."
@@ -84,7 +98,7 @@ def status(folder: Path) -> FolderStatus:
     counts = made_with["replicates"]
     return FolderStatus(
         name=made_with["name"],
-        profile=made_with["profile"],
+        profile=folder.resolve().name,
         done=counts["done"],
         failed=counts["failed"],
         missing=counts["missing"],
@@ -95,22 +109,26 @@ def status(folder: Path) -> FolderStatus:
 
 
 def _from_journal(folder: Path, made_with: dict | None) -> FolderStatus:
-    experiment = _experiment(folder)
-    plan = Plan(experiment)
+    unfinished = (folder / UNFINISHED / CONFIG).is_file()
     with Journal(folder, read_only=True) as journal:
-        plan.settle(journal)
-        tally = _Tally(plan.wanted)
-        census = plan.census(journal, tally.add)
+        home = folder / UNFINISHED if unfinished else find(folder, CONFIG).parent
+        experiment = _experiment(folder, home, journal.origin)
+        with relative_to(experiment.folder):
+            plan = Plan(experiment)
+            plan.settle(journal)
+            tally = _Tally(plan.wanted)
+            census = plan.census(journal, tally.add)
     jobs = made_with["jobs"] if made_with else 1
     return FolderStatus(
         name=experiment.name,
-        profile=experiment.profile,
+        profile=folder.resolve().name,
         done=census.done,
         failed=census.failed,
         missing=census.missing,
         seconds_spent=census.seconds,
         seconds_left=tally.seconds_left(jobs),
         bytes_on_disk=_size(folder),
+        unfinished=unfinished,
     )
 
 
@@ -147,19 +165,24 @@ def _mean(total: np.ndarray, count: np.ndarray, otherwise) -> np.ndarray:
     return np.where(count > 0, total / np.maximum(count, 1), otherwise)
 
 
-def _experiment(folder: Path):
-    config = folder / "config.yaml"
+def _experiment(folder: Path, home: Path, origin: Path | None):
+    """The experiment of the settings in ``home``, its data files looked for where the run did."""
+    config = home / CONFIG
     try:
         content = yaml.safe_load(config.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise StorageError(
             f"the config of this run cannot be read: {error}.", place=str(config)
         ) from error
-    return experiments.reload(content, profile=folder.resolve().name)
+    if isinstance(content, dict) and isinstance(content.get("plugins"), list):
+        content["plugins"] = [str((home / str(name)).resolve()) for name in content["plugins"]]
+    beside = origin if origin is not None and origin.is_dir() else folder.resolve()
+    # Resolved settings are those of their profile already: any name will do.
+    return experiments.reload(content, profile=experiments.PROFILES[0], beside=beside)
 
 
 def _manifest(folder: Path) -> dict | None:
-    path = folder / manifest.NAME
+    path = find(folder, MANIFEST)
     if not path.is_file():
         return None
     try:

@@ -126,6 +126,18 @@ class Journal:
         columns = f"key, status, message, facts, rows, checksum, seconds, {self._fits}"
         return {row[0]: self._unpacked(row) for row in self._select(columns, keys)}
 
+    @property
+    def origin(self) -> Path | None:
+        """Where relative paths of the experiment started when it last ran, if known."""
+        with _explained(self.path):
+            found = self._db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
+        return Path(found[0]) if found else None
+
+    def remember_origin(self, folder: Path) -> None:
+        """Note where relative paths of the experiment start, for ``status``."""
+        with _explained(self.path):
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('origin', ?)", (str(folder),))
+
     def __len__(self) -> int:
         with _explained(self.path):
             return self._db.execute("SELECT count(*) FROM outcomes").fetchone()[0]

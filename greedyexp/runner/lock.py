@@ -1,4 +1,4 @@
-"""One writer per results folder."""
+"""Locks on a results folder: one writer at a time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if os.name == "nt":
     # A lock on Windows also forbids reading, so it covers one byte far behind the holder's name.
     _FAR = 1 << 30
 
-    def _lock(descriptor: int) -> None:
+    def _lock(descriptor: int, wait: bool) -> None:
         os.lseek(descriptor, _FAR, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _lock(descriptor: int, wait: bool) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class FolderLock:
@@ -30,15 +30,24 @@ class FolderLock:
 
     Use it as a context manager.
 
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        File of the lock.
+    wait : bool
+        Wait for another process that holds it, which must be brief.
+
     Raises
     ------
     StorageError
-        When another process holds it; the message names the process. Also when the folder cannot
-        be written or its file system has no locks.
+        When another process holds it and ``wait`` is false; the message names the process. Also
+        when the folder cannot be written or its file system has no locks.
     """
 
-    def __init__(self, folder: Path):
-        self._path = folder / NAME
+    def __init__(self, folder: Path, *, name: str = NAME, wait: bool = False):
+        self._path = folder / name
+        self._wait = wait
         self._descriptor: int | None = None
 
     def __enter__(self) -> FolderLock:
@@ -51,7 +60,7 @@ class FolderLock:
                 remedy="Choose another with --out, or change its permissions.",
             ) from error
         try:
-            _lock(descriptor)
+            _lock(descriptor, self._wait)
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))

@@ -18,8 +18,8 @@ from greedyexp.protocols.outcome import Status
 from greedyexp.runner.engines.base import Engine
 from greedyexp.runner.files import write_text
 from greedyexp.runner.plan import Census
+from greedyexp.runner.state import MANIFEST, digests_of
 
-NAME = "manifest.json"
 PACKAGES = ("numpy", "scipy", "numba", "clarabel", "pandas", "pydantic", "matplotlib")
 
 
@@ -35,7 +35,6 @@ class Record:
     """
 
     def __init__(self, experiment, folder: Path, engine: Engine):
-        self._folder = folder
         self._start = time.monotonic()
         self._cpu = _cpu_seconds()
         self._content = {
@@ -49,15 +48,27 @@ class Record:
             "started": _utc_now(),
         }
 
-    def close(self, census: Census, computed: int, *, interrupted: bool) -> None:
-        """Write ``manifest.json``.
+    def close(
+        self,
+        home: Path,
+        census: Census,
+        computed: int,
+        *,
+        data_files: dict[str, str],
+        interrupted: bool,
+    ) -> None:
+        """Write ``manifest.json`` next to the settings and tables that it describes.
 
         Parameters
         ----------
+        home : Path
+            Folder of the new state, complete except for the manifest.
         census : Census
             How far the whole experiment has come.
         computed : int
             Replicates that this run computed.
+        data_files : dict of str to str
+            SHA-256 of each data file that was read, by its name in the settings.
         """
         self._content |= {
             "finished": _utc_now(),
@@ -73,9 +84,11 @@ class Record:
                 "missing": census.missing,
                 "computed": computed,
             },
+            "data_files": data_files,
+            "digests": digests_of(home),
         }
         text = json.dumps(self._content, indent=2, ensure_ascii=False)
-        write_text(self._folder / NAME, f"{text}\n")
+        write_text(home / MANIFEST, f"{text}\n")
 
 
 def provenance(folder: Path) -> dict:

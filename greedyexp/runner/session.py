@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+import yaml
+
 from greedyexp import experiment as experiments
+from greedyexp.datasets.own import relative_to
 from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.experiment.variant import changes
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.engines.base import Engine, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine, usable_cores
 from greedyexp.runner.engines.serial import SerialEngine
-from greedyexp.runner.files import make_folder, write_text
+from greedyexp.runner.files import make_folder
 from greedyexp.runner.interrupt import Interruption
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.keeper import Keeper
@@ -24,6 +28,15 @@ from greedyexp.runner.manifest import Record
 from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Batches, Plan
 from greedyexp.runner.progress import Silent, progress_of
+from greedyexp.runner.state import (
+    CONFIG,
+    PLUGINS,
+    ROW_SETTINGS,
+    NextState,
+    find,
+    plugin_sources,
+    table_of,
+)
 from greedyexp.runner.work import describe
 
 ENGINES = ("processes", "serial")
@@ -48,6 +61,9 @@ class Report:
         The tidy table.
     interrupted : bool
         Whether Ctrl-C ended it early.
+    replaced : tuple of str
+        Settings that differ from those of the table that was in the folder before, such as
+        ``data.noise_std: 0.1 -> 0.5``.
     """
 
     total: int
@@ -57,6 +73,7 @@ class Report:
     wall_seconds: float
     csv: Path
     interrupted: bool
+    replaced: tuple[str, ...] = ()
 
 
 def run(
@@ -98,30 +115,76 @@ def run(
     PluginError
         When no worker can start.
     """
+    with relative_to(experiment.folder):
+        return _run(
+            experiment,
+            Path(folder),
+            _engine(engine, jobs, experiment.time_limit),
+            force=force,
+            retry_failed=retry_failed,
+            progress=progress,
+        )
+
+
+def _run(experiment, folder: Path, engine: Engine, **how: bool | None) -> Report:
     start = time.monotonic()
-    folder = Path(folder)
-    chosen = _engine(engine, jobs, experiment.time_limit)
     plan = Plan(experiment)
     # With the same code and data, whatever is edited meanwhile: one finds what the other stored.
     whole = Plan(_whole(experiment), plan.disk)
     # The contents of data files are part of a key: what cannot be read is refused before a folder
     # is made.
     plan.key(0, 0, 0)
+    sources = plugin_sources(experiment.plugins)
+    settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
     with FolderLock(folder), Journal(folder) as journal, Interruption() as halt:
-        record = Record(whole.experiment, folder, chosen)
-        write_text(folder / "config.yaml", experiment.as_yaml())
-        computed = _compute(
-            plan, journal, chosen, halt, force=force, retry_failed=retry_failed, progress=progress
-        )
+        record = Record(whole.experiment, folder, engine)
+        journal.remember_origin(experiment.folder)
+        state = NextState(folder)
+        state.begin(settings, sources.files)
+        computed = _compute(plan, journal, engine, halt, **how)
         after = plan.census(journal)
         whole.settle(journal)
-        table = write_tables(whole, journal, folder)
+        table = write_tables(whole, journal, state.home)
         everything = after if len(whole) == len(plan) else whole.census(journal)
-        record.close(everything, computed, interrupted=halt.soon)
+        record.close(
+            state.home,
+            everything,
+            computed,
+            data_files=plan.disk.checksums(),
+            interrupted=halt.soon,
+        )
+        replaced = _replaced(folder, settings)
+        state.commit()
     failed = sum(after.failed.values())
     seconds = time.monotonic() - start
-    return Report(after.total, after.done, failed, computed, seconds, table, halt.soon)
+    return Report(
+        after.total,
+        after.done,
+        failed,
+        computed,
+        seconds,
+        folder / table.name,
+        halt.soon,
+        replaced,
+    )
+
+
+def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
+    """How the settings differ from those of the rows in the folder; more trials do not count."""
+    if table_of(folder) is None:
+        return ()
+    try:
+        old = yaml.safe_load(find(folder, CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return ()
+    new = yaml.safe_load(settings)
+    if not isinstance(old, dict):
+        return ()
+    before, now = old.get("trials"), new["trials"]
+    extended = isinstance(before, int) and isinstance(now, int) and before <= now
+    keys = [key for key in ROW_SETTINGS if not (key == "trials" and extended)]
+    return tuple(changes(old, new, keys))
 
 
 def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
@@ -145,7 +208,9 @@ def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
 
 def _whole(experiment):
     """The experiment before ``only`` narrowed it."""
-    return experiments.reload(experiment.resolved, profile=experiment.profile)
+    return experiments.reload(
+        experiment.resolved, profile=experiment.profile, beside=experiment.folder
+    )
 
 
 def _compute(

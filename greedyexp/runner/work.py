@@ -14,6 +14,7 @@ from pathlib import Path
 from scipy import sparse
 
 from greedyexp import registry
+from greedyexp.datasets.own import relative_to
 from greedyexp.errors import PluginError
 from greedyexp.plugins import load_plugins
 from greedyexp.problem import Problem
@@ -53,6 +54,8 @@ class Work:
         Names of CSV columns that facts of a problem must not take.
     code : tuple of (Path, Source)
         The files that rows depend on, as they were when the run began.
+    folder : Path, optional
+        Where relative paths of data files start.
     """
 
     seed: int
@@ -64,6 +67,7 @@ class Work:
     plugins: tuple[str, ...]
     reserved: tuple[str, ...] = ()
     code: tuple[tuple[Path, Source], ...] = ()
+    folder: Path | None = None
 
 
 def describe(
@@ -83,6 +87,7 @@ def describe(
         plugins=tuple(experiment.plugins),
         reserved=reserved,
         code=tuple((code or {}).items()),
+        folder=experiment.folder,
     )
 
 
@@ -118,7 +123,8 @@ class Bench:
         work = self._work
         rng = seeds.data_stream(work.seed, generator, params, replicate)
         part = self._generators[generator]
-        problem = part.function(rng, **params)
+        with relative_to(work.folder):
+            problem = part.function(rng, **params)
         for name, value in problem.facts.items():
             if name in work.reserved or (name in params and params[name] != value):
                 raise ValueError(f"the data have a fact '{name}', which names another column")

@@ -11,15 +11,21 @@ from greedyexp.cli import failures, options
 
 @click.command("plot", short_help="Redraw figures and tables from CSV files.")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write to OUT/<name>/<profile>/ instead of the run folders.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.shared
 @click.pass_context
-def command(ctx: click.Context, path: Path, quiet: bool) -> None:
+def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool) -> None:
     """Redraw every figure and table of the runs at or below PATH (default: results)."""
     from greedyexp import report
 
     def draw(folder: Path) -> None:
-        drawn = report.draw(folder)
+        place = folder.resolve()
+        drawn = report.draw(folder, out and out / place.parent.name / place.name)
         for file in () if quiet else drawn:
             click.echo(file)
 

@@ -45,8 +45,8 @@ def command(
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
-    Results go to OUT/<name>/<profile>/. What is there already is not computed anew: the same
-    command goes on where an interrupted one stopped.
+    Results go to OUT/<name>/<profile>/, with --set to OUT/<name>/<profile>+<key>=<value>/. What is
+    there already is not computed anew: the same command goes on where an interrupted one stopped.
     """
     experiments, code = load_all(ctx, configs, keep_going=keep_going, choices=choices)
     for index, experiment in enumerate(experiments):
@@ -56,7 +56,7 @@ def command(
             else:
                 one = execute(
                     experiment,
-                    out / experiment.name / experiment.profile,
+                    out / experiment.subfolder,
                     quiet=quiet,
                     verbose=verbose,
                     jobs=jobs,
@@ -140,6 +140,9 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         f"{title}: {done.done} of {done.total} done, {done.failed} failed;"
         f" {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
+    if done.replaced:
+        kept = "The replicates of the earlier settings stay in the journal."
+        say(f"  replaced results with other settings ({'; '.join(done.replaced)}). {kept}")
     for claim, why in experiment.dropped.items():
         say(f"  claim {claim} left out: {why}")
     labels = {spec.label for spec in experiment.algorithms}

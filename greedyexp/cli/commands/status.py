@@ -25,14 +25,21 @@ def command(ctx: click.Context, path: Path) -> None:
         raise StorageError(
             "there is no run here.", place=str(path), remedy="`greedyexp run` makes one."
         )
-    rows, code = [HEADING], failures.DONE
+    rows, unfinished, code = [HEADING], [], failures.DONE
     for folder in folders:
         try:
-            rows.append(row(runner.status(folder)))
+            state = runner.status(folder)
+            rows.append(row(state))
+            unfinished += [f"{state.name}/{state.profile}"] if state.unfinished else []
         except UserError as error:
             # One damaged folder must not hide the others.
             code = failures.tell(error, ctx)
     click.echo(text.table(rows, right=range(1, 7)))
+    for name in unfinished:
+        click.echo(
+            f"{name}: a run is going on or was killed; table, figures and verdicts are those of"
+            " the run before, if any."
+        )
     ctx.exit(code)
 
 

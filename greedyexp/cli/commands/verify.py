@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 @click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
 @click.option("--strict", is_flag=True, help="Exit with 5 when a claim is inconclusive.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not supported.")
-@click.option("--json", "as_json", is_flag=True, help="Print the contents of every claims.json.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the contents of every claims.json, write none."
+)
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: bool) -> None:
     """Judge the claims of the runs at or below PATH (default: results).
 
-    Each run folder gets a claims.json. Exits with 4 when a claim is refuted.
+    Each run folder gets a claims.json, if it can be written to. Exits with 4 when a claim is
+    refuted.
     """
     from greedyexp import report
 
@@ -32,12 +35,18 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
 
     # All are judged before anything is printed: a reader that closes the pipe costs no file.
     code = failures.each(
-        ctx, report.run_folders(path), lambda folder: verified.append(report.verify(folder))
+        ctx,
+        report.run_folders(path),
+        lambda folder: verified.append(report.verify(folder, write=not as_json)),
     )
     if as_json:
         click.echo(json.dumps([one.contents for one in verified], indent=2, allow_nan=False))
     for one in () if as_json else verified:
         _show(one, quiet=quiet)
+        if one.unwritten:
+            click.echo(
+                f"Warning: {one.folder / 'claims.json'} was not written: {one.unwritten}.", err=True
+            )
     ctx.exit(code or _code(verified, strict=strict))
 
 
