@@ -89,9 +89,9 @@ def _make_current(plugins: list[_Plugin]) -> None:
 
 def _of_entry_point(entry, limit: float | None) -> _Plugin:
     if entry not in _loaded:
-        with registry.collecting() as parts:
-            with _guarded(f"plugin '{entry.name}' ({entry.value})", set(), limit):
-                entry.load()
+        where = f"plugin '{entry.name}' ({entry.value})"
+        with registry.collecting() as parts, _guarded(where, set(), limit):
+            entry.load()
         _loaded[entry] = _Plugin(None, tuple(parts))
     return _loaded[entry]
 

@@ -91,6 +91,11 @@ def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, S
     return found
 
 
+def text_of(path: Path) -> str:
+    """The hash of a file's bytes, as in ``Source.text``."""
+    return _digest(path.read_bytes())
+
+
 def edited(path: Path, source: Source) -> bool:
     """Whether a file has other code now than when it was read; comments are no code."""
     try:
