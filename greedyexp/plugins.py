@@ -196,14 +196,13 @@ def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
 
     Those are files that had other contents, and files of the same name beside another plugin.
     """
-    for file in files:
-        top = Path(os.path.relpath(file, path.parent)).parts[0].removesuffix(".py")
-        origin = getattr(sys.modules.get(top), "__file__", None)
-        if origin is None or file == path:
-            continue
-        found = Path(origin).resolve()
-        if found in _beside and _beside[found] != files.get(found):
-            for name in [one for one in sys.modules if one == top or one.startswith(f"{top}.")]:
+    parts = [Path(os.path.relpath(file, path.parent)).parts for file in files if file != path]
+    for top in {names[0].removesuffix(".py") for names in parts}:
+        family = [name for name in sys.modules if f"{name}.".startswith(f"{top}.")]
+        origins = [getattr(sys.modules[name], "__file__", None) for name in family]
+        found = [Path(origin).resolve() for origin in origins if origin is not None]
+        if any(file in _beside and _beside[file] != files.get(file) for file in found):
+            for name in family:
                 del sys.modules[name]
     importlib.invalidate_caches()
     sys.path.insert(0, str(path.parent))

@@ -308,8 +308,8 @@ def algorithm(
 def protocol(
     name: str,
     *,
-    takes: str,
-    columns: Callable[..., Iterable],
+    takes: str = "",
+    columns: Callable[..., Iterable] | None = None,
     title: str | None = None,
     paper: str = "",
     metrics: bool = False,
@@ -349,8 +349,11 @@ def protocol(
         besides, for an algorithm with these parameters.
     """
     _refuse_bare("protocol", name)
+    # The defaults are no values to use: without parentheses a decorator is given only a function.
     if takes not in YIELDS:
         raise PluginError(f"protocol '{name}': takes must be one of {', '.join(YIELDS)}.")
+    if columns is None:
+        raise PluginError(f"protocol '{name}': columns must be a function.")
 
     def decorate(function):
         extra = {
@@ -371,7 +374,7 @@ def protocol(
 def metric(
     name: str,
     *,
-    better: str | None,
+    better: str | None = "",
     binary: bool = False,
     title: str | None = None,
     requires: Iterable[str] = (),

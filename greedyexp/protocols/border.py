@@ -88,7 +88,7 @@ def check_estimates(
         if grid is not None:
             _check_grid(part, made, grid)
         return made
-    if grid is not None:
+    if grid:
         raise broken(part, f"was asked for a path and returned {kind_of(made)}", "Return a Path.")
     _check_numbers(part, "", made)
     coef = np.asarray(made, dtype=float)
@@ -224,7 +224,7 @@ def check_metric(part: Part, made: object, size: int) -> np.ndarray:
         )
     if made.dtype.kind not in "biuf":
         raise broken(part, f"returned an array of dtype {made.dtype}, not of real numbers")
-    if part.extra["binary"]:
+    if part.extra.get("binary"):
         wrong = made[np.isfinite(made) & (made != 0) & (made != 1)]
         if len(wrong):
             raise broken(
