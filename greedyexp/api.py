@@ -15,6 +15,7 @@ from greedyexp.errors import ConfigError, DataError
 from greedyexp.path import Path
 from greedyexp.problem import Problem, as_chains, as_problem
 from greedyexp.protocols import tuning as tunings
+from greedyexp.protocols.border import check_iteration
 from greedyexp.protocols.settling import settle
 
 
@@ -269,7 +270,7 @@ def _settled(
     _refuse_count("iterations", iterations, 1)
     if not (_is_number(tol) and 0 < tol < np.inf):
         raise ConfigError(f"tol must be a number of more than 0, but is {tol!r}.")
-    way = part.function(problem, **values)
+    way = check_iteration(part, part.function(problem, **values), problem.n_features)
     found = settle(way, problem, iterations=int(iterations), tol=tol)
     coef, converged = way.coef, found.distance <= tol
     said = [way.trouble] if way.trouble else []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import os
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 # Arguments that whoever calls an algorithm gives, and no experiment sets.
-_GIVEN = ("grid", "rng")
+GIVEN = ("grid", "rng")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Part:
         hints = typing.get_type_hints(self.function, include_extras=True)
         fields = {}
         for argument in inspect.signature(self.function).parameters.values():
-            if argument.kind is inspect.Parameter.KEYWORD_ONLY and argument.name not in _GIVEN:
+            if argument.kind is inspect.Parameter.KEYWORD_ONLY and argument.name not in GIVEN:
                 default = ... if argument.default is inspect.Parameter.empty else argument.default
                 fields[argument.name] = (hints.get(argument.name, typing.Any), default)
         return create_model(
@@ -67,6 +69,16 @@ class Part:
             __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True),
             **fields,
         )
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it comes with the package; others are plugins or parts of a session."""
+        return (getattr(self.function, "__module__", None) or "").startswith("greedyexp.")
+
+    @property
+    def place(self) -> str | None:
+        """``file:line`` of the function."""
+        return place_of(self.function)
 
     @property
     def takes_grid(self) -> bool:
@@ -93,3 +105,20 @@ class Part:
         """Traits of the problems a generator makes with these parameters."""
         traits = self.extra.get("provides", ())
         return frozenset(traits(**params) if callable(traits) else traits)
+
+
+def place_of(function: Callable) -> str | None:
+    """``file:line`` of a function, the file relative to the current folder where it is below it.
+
+    None for what was not read from Python source.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else place(code.co_filename, code.co_firstlineno)
+
+
+def place(file: str | Path, line: int | None = None) -> str:
+    """``file:line``, or the file alone, relative to the current folder where it is below it."""
+    path = Path(file)
+    if path.is_relative_to(os.getcwd()):
+        path = path.relative_to(os.getcwd())
+    return str(path) if line is None else f"{path}:{line}"

@@ -1,59 +1,328 @@
-"""Plugins: a user's own Python files and installed packages, which register parts on import."""
+"""Plugins: a user's own Python files and installed packages, which register parts on import.
+
+A plugin file is known by its contents and those of the files beside it that it imports, wherever it
+lies. Its contents are compiled as they were read, not taken from Python's cache of bytecode, which
+does not notice an edit within one second.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib
 import importlib.util
+import os
+import signal
 import sys
-from collections.abc import Callable, Iterable
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from greedyexp import registry
 from greedyexp.errors import PluginError
+from greedyexp.part import Part, place
+
+# Seconds that the import of a plugin may take.
+IMPORT_LIMIT = 60.0
 
 
-def load_plugins(paths: Iterable[str | Path]) -> None:
-    """Import the named Python files and every installed ``greedyexp.plugins`` entry point.
+@dataclass(frozen=True)
+class _Plugin:
+    """What was imported once: from which file, None for an entry point, and what it registered."""
+
+    file: Path | None
+    parts: tuple[Part, ...]
+
+
+# By the identity of a file, or by an entry point.
+_loaded: dict[object, _Plugin] = {}
+# Files beside plugins that were imported, with their contents at that time.
+_beside: dict[Path, bytes] = {}
+
+
+def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LIMIT) -> None:
+    """Make the parts of these Python files and of every installed entry point current.
+
+    Entry points are those of the group ``greedyexp.plugins``. Files with equal contents, whose
+    imports beside them are equal too, are one plugin, which is imported once. A part of a file that
+    is not named here gives way to one of the same kind and name, and is current again when its file
+    is named again.
+
+    Parameters
+    ----------
+    paths : iterable of path
+    limit : float, optional
+        Seconds that the import of one file may take; None for no limit. Kept only in the main
+        thread and where the system has ``setitimer``.
 
     Raises
     ------
     PluginError
-        When a file is missing or raises on import.
+        When a file is missing, raises on import or takes too long, or two plugins, or a plugin and
+        the package, have a part of the same kind and name. No part is changed then.
     """
+    named: dict[object, _Plugin] = {}
     for entry in entry_points(group="greedyexp.plugins"):
-        _guarded(entry.load, f"plugin '{entry.name}' ({entry.value})")
+        named[entry] = _of_entry_point(entry, limit)
     for path in paths:
-        _load_file(Path(path).resolve())
+        identity, plugin = _of_file(Path(path).resolve(), limit)
+        named[identity] = plugin
+    _make_current(list(named.values()))
 
 
-def _load_file(path: Path) -> None:
+def _make_current(plugins: list[_Plugin]) -> None:
+    new: dict[tuple[str, str], Part] = {}
+    for plugin in plugins:
+        for part in plugin.parts:
+            known = new.setdefault((part.kind, part.name), part)
+            if known is not part:
+                raise registry.already_registered(part, known)
+    earlier = {id(part) for one in _loaded.values() if one.file for part in one.parts}
+    registry.make_current(list(new.values()), lambda known: id(known) in earlier)
+
+
+def _of_entry_point(entry, limit: float | None) -> _Plugin:
+    if entry not in _loaded:
+        where = f"plugin '{entry.name}' ({entry.value})"
+        with registry.collecting() as parts, _guarded(where, set(), limit):
+            entry.load()
+        _loaded[entry] = _Plugin(None, tuple(parts))
+    return _loaded[entry]
+
+
+def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
+    """The identity of a plugin file, and the plugin, imported when it is not known yet."""
     if not path.is_file():
-        raise PluginError("there is no such plugin file.", place=str(path))
-    # The contents are part of the name, so that a file edited in a long session is loaded anew.
-    identity = str(path).encode() + path.read_bytes()
-    name = "greedyexp_plugin_" + hashlib.sha256(identity).hexdigest()[:16]
-    if name in sys.modules:
+        raise PluginError("there is no such plugin file.", place=place(path))
+    if path.suffix != ".py":
+        raise PluginError("a plugin must be a Python file (.py).", place=place(path))
+    files = _read(path)
+    identity = _identity(path, files)
+    known = _loaded.get(identity)
+    # The version of a part is read from the file that it was imported from: that must be unchanged.
+    if known is None or not _still(known.file, identity):
+        _loaded[identity] = known = _Plugin(path, _imported(path, files, identity, limit))
+    return identity, known
+
+
+def _still(path: Path, identity: str) -> bool:
+    return path.is_file() and _identity(path, _read(path)) == identity
+
+
+def _read(path: Path) -> dict[Path, bytes]:
+    """A plugin file and, transitively, the files beside it that it imports, with their contents."""
+    found: dict[Path, bytes] = {}
+    waiting = [path]
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found[file] = file.read_bytes()
+            waiting.extend(_imports(file, found[file]))
+    return found
+
+
+def _identity(path: Path, files: dict[Path, bytes]) -> str:
+    digest = hashlib.sha256(hashlib.sha256(files[path]).digest())
+    beside = {os.path.relpath(file, path.parent): content for file, content in files.items()}
+    del beside[path.name]
+    for name, content in sorted(beside.items()):
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _imports(importer: Path, content: bytes) -> Iterator[Path]:
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):
         return
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise PluginError("a plugin must be a Python file (.py).", place=str(path))
-    module = importlib.util.module_from_spec(spec)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from files_of(importer.parent, alias.name.split("."), ())
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = tuple(alias.name for alias in node.names)
+            yield from files_of(importer.parent, node.module.split("."), names)
+
+
+def files_of(folder: Path, parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
+    """Files of a folder that ``from parts import names`` reads, packages included."""
+    for part in parts[:-1]:
+        folder = folder / part
+        yield from _existing(folder / "__init__.py")
+    last = folder / parts[-1]
+    yield from _existing(last.with_suffix(".py"))
+    yield from _existing(last / "__init__.py")
+    for name in names:
+        yield from _existing(last / f"{name}.py")
+        yield from _existing(last / name / "__init__.py")
+
+
+def _existing(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path.resolve()
+
+
+def _imported(
+    path: Path, files: dict[Path, bytes], identity: str, limit: float | None
+) -> tuple[Part, ...]:
+    """The parts that a plugin file registers."""
+    name = f"greedyexp_plugin_{identity[:16]}"
+    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
     sys.modules[name] = module
     try:
-        _guarded(lambda: spec.loader.exec_module(module), str(path))
-    except PluginError:
+        with (
+            registry.collecting() as parts,
+            _importable(path, files),
+            _guarded(place(path), set(map(str, files)), limit),
+        ):
+            exec(compile(files[path], str(path), "exec", dont_inherit=True), module.__dict__)
+            for part in parts:
+                _refuse_parameters(part)
+    except BaseException:
         del sys.modules[name]
         raise
+    return tuple(parts)
 
 
-def _guarded(action: Callable[[], object], place: str) -> None:
+@contextmanager
+def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
+    """Let a plugin import the files beside it as a script can, and not others that were imported.
+
+    Those are files that had other contents, and files of the same name beside another plugin.
+    """
+    parts = [Path(os.path.relpath(file, path.parent)).parts for file in files if file != path]
+    for top in {names[0].removesuffix(".py") for names in parts}:
+        family = [name for name in sys.modules if f"{name}.".startswith(f"{top}.")]
+        origins = [getattr(sys.modules[name], "__file__", None) for name in family]
+        found = [Path(origin).resolve() for origin in origins if origin is not None]
+        if any(file in _beside and _beside[file] != files.get(file) for file in found):
+            for name in family:
+                del sys.modules[name]
+    importlib.invalidate_caches()
+    sys.path.insert(0, str(path.parent))
     try:
-        action()
-    except PluginError:
-        raise
-    except (Exception, SystemExit) as error:
+        yield
+    finally:
+        sys.path.remove(str(path.parent))
+    _beside.update({file: content for file, content in files.items() if file != path})
+
+
+def _refuse_parameters(part: Part) -> None:
+    """Refuse annotations that no value in a YAML file can have."""
+    from pydantic import create_model
+    from pydantic.errors import PydanticUserError
+
+    try:
+        fields = part.parameters.model_fields
+    except (NameError, TypeError, PydanticUserError) as error:
         raise PluginError(
-            f"the plugin raised {type(error).__name__} on import: {error}.",
-            place=place,
-            remedy="Mend the plugin; --traceback shows where it failed.",
+            f"the annotations of {part.kind} '{part.name}' cannot be read: {error}.",
+            place=part.place,
+        ) from None
+    for name, field in fields.items():
+        own = {name: (field.annotation, field)}
+        try:
+            # A default that JSON cannot hold is a warning, and refused where it is read.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                create_model(
+                    name, __config__=part.parameters.model_config, **own
+                ).model_json_schema()
+        except PydanticUserError:
+            raise PluginError(
+                f"no value in a YAML file can be the parameter '{name}' of {part.kind}"
+                f" '{part.name}', whose type is {_named(field.annotation)}.",
+                place=part.place,
+                remedy="Use a number, string, list or mapping, such as list[float].",
+            ) from None
+
+
+def _named(annotation: object) -> str:
+    if isinstance(annotation, type):
+        return f"{annotation.__module__}.{annotation.__qualname__}".removeprefix("builtins.")
+    return str(annotation)
+
+
+class _Stopped(BaseException):
+    """Ends an import; the plugin's own ``except Exception`` does not stop it."""
+
+
+@contextmanager
+def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]:
+    """Turn whatever ends an import into a ``PluginError`` with the file and the line."""
+    try:
+        with _exit_refused(), _alarm(limit):
+            yield
+    except PluginError as error:
+        error.place = error.place or _line(error, files) or where
+        raise
+    except _Stopped as error:
+        raise PluginError(
+            f"{error}.",
+            place=_line(error, files) or where,
+            remedy="Fix the plugin: what takes long or ends the process belongs into a function.",
         ) from error
+    except (Exception, SystemExit) as error:
+        said, found = str(error), _line(error, files)
+        if isinstance(error, SyntaxError):
+            said, found = error.msg, place(error.filename or where, error.lineno)
+        raise PluginError(
+            f"the plugin raised {type(error).__name__} on import: {said}.",
+            place=found or where,
+            remedy="Fix the plugin; --traceback shows where it failed.",
+        ) from error
+
+
+def _line(error: BaseException, files: set[str]) -> str | None:
+    """``file:line`` of the innermost of the files that an error passed through."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
+    return place(frames[-1].filename, frames[-1].lineno) if frames else None
+
+
+@contextmanager
+def _exit_refused() -> Iterator[None]:
+    """Let ``os._exit`` raise, unless it is called by a child process."""
+    real, owner = os._exit, os.getpid()
+    guarded = True
+
+    def leave(status: int):
+        if guarded and os.getpid() == owner:
+            raise _Stopped(f"the plugin called os._exit({status}) on import")
+        real(status)
+
+    os._exit = leave
+    try:
+        yield
+    finally:
+        os._exit = real
+        guarded = False
+
+
+@contextmanager
+def _alarm(seconds: float | None) -> Iterator[None]:
+    """Stop what takes longer; an alarm that is set already rings at its time, or right after."""
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(*_):
+        raise _Stopped(f"the import of the plugin took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    begun = time.monotonic()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            left = max(left - (time.monotonic() - begun), 1e-3)
+            signal.setitimer(signal.ITIMER_REAL, left, interval)

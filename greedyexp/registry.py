@@ -10,10 +10,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from greedyexp.errors import ConfigError, PluginError, did_you_mean
-from greedyexp.part import Part
+from greedyexp.part import GIVEN, Part, place_of
 
 PACKAGES = {
     "generator": "greedyexp.generators",
@@ -37,34 +38,139 @@ RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
 YIELDS = {"estimates": "estimates", "iterates": "iterates", "constant": "a constant"}
 
 
+# What each kind of function is called with by position; all else must be keyword-only.
+POSITIONAL: dict[str, tuple[str, ...]] = {
+    "generator": ("rng",),
+    "algorithm": ("problem",),
+    "protocol": ("problem", "part", "params", "setup"),
+    "metric": ("problem", "coef"),
+    "figure": ("frame", "context"),
+    "table": ("frame", "context"),
+}
+
 _PARTS: dict[str, dict[str, Part]] = {kind: {} for kind in PACKAGES}
+
+# Where parts go while a plugin is imported; None at other times.
+_collected: list[Part] | None = None
+
+
+@contextmanager
+def collecting() -> Iterator[list[Part]]:
+    """Collect the parts that plugins register inside; ``make_current`` lets them be found."""
+    global _collected
+    before, _collected = _collected, []
+    try:
+        yield _collected
+    finally:
+        _collected = before
+
+
+def make_current(
+    new: Sequence[Part], replaces: Callable[[Part], bool] = lambda known: False
+) -> None:
+    """Let parts be found by name, all of them or, when one is refused, none.
+
+    Parameters
+    ----------
+    new : sequence of Part
+    replaces : callable
+        Whether a part of another source may be replaced.
+
+    Raises
+    ------
+    PluginError
+        When another part has the kind and the name.
+    """
+    for part in new:
+        known = _PARTS[part.kind].get(part.name)
+        if not (known is None or _same_source(known, part) or replaces(known)):
+            raise already_registered(part, known)
+    for part in new:
+        _PARTS[part.kind][part.name] = part
+
+
+def already_registered(part: Part, known: Part) -> PluginError:
+    """The refusal of a part whose kind and name another one has."""
+    if known.shipped:
+        said = f"{part.kind} '{part.name}' is already part of greedyexp."
+    else:
+        said = f"{part.kind} '{part.name}' is already registered ({known.place})."
+    return PluginError(said, place=part.place, remedy="Choose another name.")
 
 
 def _register(part: Part) -> None:
+    _refuse_signature(part)
+    if part.shipped:
+        make_current([part])
+        return
+    # Shipped parts are imported first: whoever comes later is refused.
+    known = parts(part.kind).get(part.name)
+    if known is not None and known.shipped:
+        raise already_registered(part, known)
+    if _collected is None:
+        make_current([part])
+        return
+    for other in _collected:
+        if (other.kind, other.name) == (part.kind, part.name):
+            raise already_registered(part, other)
+    _collected.append(part)
+
+
+def _refuse_signature(part: Part) -> None:
+    arguments = inspect.signature(part.function).parameters
     reserved = RESERVED.get(part.kind, ())
     # Inside ``sweep``, zip stands beside parameters.
-    taken = {*reserved, "zip"} & set(inspect.signature(part.function).parameters)
+    taken = {*reserved, "zip"} & set(arguments)
     if reserved and taken:
         raise PluginError(
             f"{part.kind} '{part.name}' has a parameter '{min(taken)}', which an experiment file"
             " uses for something else.",
-            place=inspect.getsourcefile(part.function),
+            place=part.place,
             remedy="Choose another name.",
         )
-    known = _PARTS[part.kind].get(part.name)
-    if known is not None and not _same_source(known.function, part.function):
+    given = POSITIONAL[part.kind]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_position = [name for name, one in arguments.items() if one.kind in kinds]
+    if part.kind == "algorithm":
+        by_position = [name for name in by_position if name not in GIVEN]
+    example = f"def {part.name}({', '.join(given)}, *, ...)"
+    if len(by_position) > len(given):
         raise PluginError(
-            f"{part.kind} '{part.name}' exists already"
-            f" (in {inspect.getsourcefile(known.function)}).",
-            place=inspect.getsourcefile(part.function),
-            remedy="Choose another name.",
+            f"parameter '{by_position[len(given)]}' of {part.kind} '{part.name}' must be"
+            " keyword-only.",
+            place=part.place,
+            remedy=f"Put parameters after a `*`: {example}.",
         )
-    _PARTS[part.kind][part.name] = part
+    variable = any(one.kind is one.VAR_POSITIONAL for one in arguments.values())
+    if len(by_position) < len(given) and not variable:
+        raise PluginError(
+            f"{part.kind} '{part.name}' must take the positional arguments {', '.join(given)}.",
+            place=part.place,
+            remedy=f"Write {example}.",
+        )
 
 
-def _same_source(one: Callable, other: Callable) -> bool:
-    return inspect.getsourcefile(one) == inspect.getsourcefile(other) and (
-        one.__qualname__ == other.__qualname__
+def _refuse_bare(kind: str, name: object) -> None:
+    """Refuse a decorator without parentheses, and a name that is not a string."""
+    if callable(name):
+        raise PluginError(
+            f"@{kind} needs the name of the part.",
+            place=place_of(name),
+            remedy=f'Write @{kind}("{getattr(name, "__name__", "name")}").',
+        )
+    if not isinstance(name, str) or not name:
+        raise PluginError(
+            f"the name of a part must be a string, but @{kind} got {name!r}.",
+            remedy=f'Write @{kind}("name").',
+        )
+
+
+def _same_source(one: Part, other: Part) -> bool:
+    """Whether one is a new definition of the other, as when a notebook runs a cell again."""
+    first, second = one.function, other.function
+    return one is other or (
+        getattr(first, "__module__", None) == getattr(second, "__module__", None)
+        and getattr(first, "__qualname__", None) == getattr(second, "__qualname__", None)
     )
 
 
@@ -98,6 +204,7 @@ def generator(
     facts : iterable of str
         Keys of ``Problem.facts``, each a column of the CSV that figures may name.
     """
+    _refuse_bare("generator", name)
 
     def decorate(function):
         extra = {
@@ -131,7 +238,7 @@ def algorithm(
 ):
     """Register ``function(problem, *, parameters)`` as an algorithm.
 
-    What the function returns is told by ``yields``. Estimates are one array (p, r), or a ``Path``;
+    ``yields`` says what the function returns. Estimates are one array (p, r), or a ``Path``;
     one that returns a path has a keyword argument ``grid=None``: called with the grid of an earlier
     path it returns a path with exactly those points, which is what cross-validation needs. One that
     draws at random has a keyword argument ``rng=None``, the random stream of this algorithm on this
@@ -171,6 +278,7 @@ def algorithm(
         ``theorems(path, reference, **parameters) -> list of Promise``, what is proved of the path
         against a reference predictor (``theory.promise``).
     """
+    _refuse_bare("algorithm", name)
     if yields not in YIELDS:
         raise PluginError(f"algorithm '{name}': yields must be one of {', '.join(YIELDS)}.")
 
@@ -200,8 +308,8 @@ def algorithm(
 def protocol(
     name: str,
     *,
-    takes: str,
-    columns: Callable[..., Iterable],
+    takes: str = "",
+    columns: Callable[..., Iterable] | None = None,
     title: str | None = None,
     paper: str = "",
     metrics: bool = False,
@@ -240,8 +348,12 @@ def protocol(
         ``needs_for(algorithm_parameters, **parameters)`` gives those that a problem must have
         besides, for an algorithm with these parameters.
     """
+    _refuse_bare("protocol", name)
+    # The defaults are no values to use: without parentheses a decorator is given only a function.
     if takes not in YIELDS:
         raise PluginError(f"protocol '{name}': takes must be one of {', '.join(YIELDS)}.")
+    if columns is None:
+        raise PluginError(f"protocol '{name}': columns must be a function.")
 
     def decorate(function):
         extra = {
@@ -262,7 +374,7 @@ def protocol(
 def metric(
     name: str,
     *,
-    better: str | None,
+    better: str | None = "",
     binary: bool = False,
     title: str | None = None,
     requires: Iterable[str] = (),
@@ -286,6 +398,7 @@ def metric(
     of : {"coef", "path"}
         What it is computed from.
     """
+    _refuse_bare("metric", name)
     if of not in ("coef", "path"):
         raise PluginError(f"metric '{name}': of must be 'coef' or 'path'.")
     if better not in ("higher", "lower", None):
@@ -297,7 +410,7 @@ def metric(
                 raise PluginError(
                     f"metric '{name}' needs a value for '{argument.name}', which an experiment"
                     " file has no place for.",
-                    place=inspect.getsourcefile(function),
+                    place=place_of(function),
                     remedy="Give it a default.",
                 )
         extra = {"better": better, "binary": binary, "of": of}
@@ -331,6 +444,7 @@ def figure(
         A parameter that is a list of algorithms, or a mapping with algorithms as keys; one that an
         experiment does not have is refused likewise.
     """
+    _refuse_bare("figure", name)
     extra = {"columns": columns, "apart": apart, "by_algorithm": by_algorithm}
 
     def decorate(function):
@@ -352,6 +466,7 @@ def table(
 
     Parameters as for ``figure``.
     """
+    _refuse_bare("table", name)
     extra = {"columns": columns, "apart": apart, "by_algorithm": by_algorithm}
 
     def decorate(function):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from greedyexp import registry
+from greedyexp import plugins, registry
 
 
 @contextmanager
@@ -15,6 +15,7 @@ def kept_registry() -> Iterator[None]:
     for kind in registry.PACKAGES:
         registry.parts(kind)
     before = {kind: dict(known) for kind, known in registry._PARTS.items()}
+    loaded = dict(plugins._loaded)
     modules = set(sys.modules)
     try:
         yield
@@ -22,7 +23,8 @@ def kept_registry() -> Iterator[None]:
         for kind, known in before.items():
             registry._PARTS[kind].clear()
             registry._PARTS[kind].update(known)
-        # A module that is still there would not register its parts a second time.
+        plugins._loaded.clear()
+        plugins._loaded.update(loaded)
         for name in set(sys.modules) - modules:
             if name.startswith("greedyexp_plugin_"):
                 del sys.modules[name]

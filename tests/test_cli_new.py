@@ -57,3 +57,26 @@ def test_impossible_names_are_refused(call, tmp_path):
     refused(call("new", "algorithm", "2fast", cwd=tmp_path), "'2fast'")
     refused(call("new", "generator", "gaussian", cwd=tmp_path), "'gaussian' exists")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_new_metric_and_figure_run_in_a_new_config(call, tmp_path):
+    for kind, name in (("config", "study"), ("metric", "worst"), ("figure", "means")):
+        result = call("new", kind, name, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+    assert "`- means: {x: COLUMN, y: COLUMN}` under `figures:`" in result.stdout
+    shown = call("show", "means", "--plugin", "means.py", cwd=tmp_path)
+    assert shown.stdout.startswith("figure means: ")
+    result = call(
+        *("run", "study.yaml", "--profile", "smoke", "--engine", "serial"),
+        *("--set", "plugins=[worst.py, means.py]", "--set", "algorithms=[omp]"),
+        *("--set", "metrics=[worst]", "--set", "claims=[]"),
+        *("--set", "figures=[{means: {x: n_samples, y: worst}}]"),
+        cwd=tmp_path,
+    )
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "results/study/smoke/figures/means.png").is_file()
+    with (tmp_path / "results/study/smoke/study.csv").open(newline="") as stream:
+        errors = [float(row["worst"]) for row in csv.DictReader(stream)]
+    assert len(errors) == 6
+    # Few samples fail by about a whole coefficient, many by no more than noise does.
+    assert min(errors) < 0.1 < max(errors)

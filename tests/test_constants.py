@@ -115,8 +115,12 @@ def test_accuracy_is_a_parameter():
 
 def test_plugins_that_return_something_else():
     part = Part("algorithm", "odd", lambda problem: 1.0, "odd")
-    with pytest.raises(PluginError, match=r"algorithm 'odd' returned float; a constant is needed."):
+    with pytest.raises(PluginError, match="algorithm 'odd' returned a float, not a Constant"):
         constants(ORTHOGONAL, part, {}, SETUP)
+    crossed = Part("algorithm", "crossed", lambda problem: Constant(3.0, 1.0, 2.0), "crossed")
+    outcome = constants(ORTHOGONAL, crossed, {}, SETUP)
+    assert (outcome.status, outcome.rows) == (Status.ERROR, [])
+    assert outcome.message == "the value 3.0 is not between its bounds 1.0, 2.0"
     endless = Part("algorithm", "endless", lambda problem: Constant(1.0, 0.0, math.inf), "endless")
     outcome = constants(ORTHOGONAL, endless, {}, SETUP)
     assert outcome.status is Status.NONFINITE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 
+import pandas as pd
 import pytest
 import yaml
 from cli_process import REPOSITORY
@@ -31,6 +32,18 @@ def lay_out(folder) -> None:
 
 def named(path) -> str:
     return path.relative_to(REPOSITORY).as_posix()
+
+
+def write_plugins(folder, name: str) -> list[str]:
+    """The Python files that a document shows, each named by its first line."""
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    files = []
+    for language, block in FENCED.findall(text):
+        file = block.partition("\n")[0].removeprefix("# ")
+        if language == "python" and file.endswith(".py"):
+            (folder / file).write_text(block, encoding="utf-8")
+            files.append(file)
+    return files
 
 
 def yaml_blocks(name: str) -> list[str]:
@@ -70,6 +83,30 @@ def test_experiments_of_the_documents_load(tmp_path, monkeypatch):
         path = tmp_path / "experiment.yaml"
         path.write_text(block, encoding="utf-8")
         assert load(path).name == yaml.safe_load(block)["name"]
+
+
+def test_plugins_of_the_page_on_plugins_run(call, tmp_path):
+    files = write_plugins(tmp_path, "docs/plugins.md")
+    experiments = {yaml.safe_load(b)["name"]: b for b in yaml_blocks("docs/plugins.md")}
+    named = [file for b in experiments.values() for file in yaml.safe_load(b)["plugins"]]
+    assert set(files) == set(named)
+    assert len(files) == 6
+    for name, block in experiments.items():
+        (tmp_path / f"{name}.yaml").write_text(block, encoding="utf-8")
+        for options in (("-n",), ("--engine", "serial")):
+            result = call("run", f"{name}.yaml", *options, cwd=tmp_path)
+            assert result.returncode == 0, result.stderr
+    results = tmp_path / "results"
+    study = pd.read_csv(results / "my_study/quick/my_study.csv")
+    assert len(study) == 2 * 2 * 3
+    assert set(study["status"]) == {"ok"}
+    # Screening finds the three true features among six; the ridge shrinks what it keeps.
+    mean = study.groupby("algorithm")["largest_error"].mean()
+    assert mean["screening"] < 0.1 < mean["thresholds"] < 1
+    assert (results / "my_study/quick/figures/mean_curve.png").is_file()
+    steps = pd.read_csv(results / "my_steps/quick/my_steps.csv")
+    assert set(steps["status"]) == {"ok"}
+    assert steps.loc[steps["record"] == "epsilon", "iterations"].notna().all()
 
 
 @pytest.mark.deep

@@ -233,7 +233,7 @@ def test_paths_that_do_not_fit_together_are_refused(problem):
     good = path_of(problem.truth, problem.truth)
     for broken, words in (
         (replace(good, converged=np.ones(1, bool)), "'converged' has shape"),
-        (replace(good, coef=good.coef[:, :3]), "the problem needs real ones of shape"),
+        (replace(good, coef=good.coef[:, :3]), r"coef of shape \(2, 3, 2\); the problem needs"),
         (replace(good, grid={"k": np.zeros(3)}), "'k' has shape"),
     ):
         with pytest.raises(PluginError, match=words):

@@ -116,7 +116,7 @@ def test_what_a_part_imports_is_its_code_too(lab, between, monkeypatch, broken):
     between(lambda: helper.write_text(after))
     with pytest.raises(PluginError) as caught:
         lab.run(**experiment, how={"force": True, "engine": "serial"})
-    assert caught.value.place == str(helper)
+    assert caught.value.place.removesuffix(":1") == str(helper)
 
 
 @pytest.mark.parametrize("engine", ["processes", "serial"])

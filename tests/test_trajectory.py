@@ -241,7 +241,7 @@ def test_objectives_that_are_not_finite_leave_no_rows():
 
 def test_what_is_no_iteration_and_several_tasks_are_refused():
     problem = shrinking_problem()
-    with pytest.raises(PluginError, match="'tried' is to yield iterates but returned a ndarray"):
+    with pytest.raises(PluginError, match="'tried' returned a ndarray, not an Iteration"):
         follow(problem, lambda _: np.zeros(3))
     X, y = problem.X[0], problem.y[0]
     with pytest.raises(DataError, match="takes one task but the data have 2"):

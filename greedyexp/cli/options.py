@@ -124,6 +124,11 @@ def execution(function: Callable) -> Callable:
             help="With several configs, go on to the next when one fails.",
         ),
         click.option("--retry-failed", is_flag=True, help="Compute failed replicates again."),
+        click.option(
+            "--pdb",
+            is_flag=True,
+            help="Stop in the debugger where an algorithm or a generator fails (engine serial).",
+        ),
     ]
     for option in reversed(chosen):
         function = option(function)

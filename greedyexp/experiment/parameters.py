@@ -115,7 +115,8 @@ def _defaults(kind: str, name: str, parameters: Parameters):
         except BadValue as error:
             raise PluginError(
                 f"{kind} '{name}': the default of {argument} contradicts its type: {error}",
-                remedy="Mend the function's signature.",
+                place=parameters.part.place,
+                remedy="Fix the function's signature.",
             ) from None
 
 

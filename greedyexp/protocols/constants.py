@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from greedyexp.errors import PluginError
 from greedyexp.problem import Problem
+from greedyexp.protocols.border import check_constant
 from greedyexp.protocols.measured import Measured
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.registry import Part, protocol
-from greedyexp.theory.constant import Constant
 
 NAMES = ("value", "lower", "upper")
 
@@ -36,20 +35,19 @@ def constants(problem: Problem, part: Part, params: dict, setup: Setup) -> Outco
     Returns
     -------
     Outcome
-        One row; status ``nonfinite`` when a number is not finite.
+        One row; status ``nonfinite`` when a number is not finite, ``error`` when the value is not
+        between its bounds.
 
     Raises
     ------
     PluginError
         When the algorithm returns anything but a ``Constant``.
     """
-    constant = part.function(problem, **params)
-    if not isinstance(constant, Constant):
-        raise PluginError(
-            f"algorithm '{part.name}' returned {type(constant).__name__}; a constant is needed.",
-            remedy="Return greedyexp.theory.constant.Constant(value, lower, upper).",
-        )
+    constant = check_constant(part, part.function(problem, **params))
     row = {name: float(getattr(constant, name)) for name in NAMES}
     if not all(map(math.isfinite, row.values())):
         return Outcome(Status.NONFINITE, "the constant or a bound is not finite", [])
+    if not row["lower"] <= row["value"] <= row["upper"]:
+        said = f"the value {row['value']} is not between its bounds {row['lower']}, {row['upper']}"
+        return Outcome(Status.ERROR, said, [])
     return Outcome(Status.OK, "", [row])

@@ -6,10 +6,19 @@ import numpy as np
 
 from greedyexp.path import Path
 from greedyexp.problem import Problem
+from greedyexp.protocols.border import check_metric, own_randomness_only
 from greedyexp.registry import Part
 
 
 def measure(metric: Part, problem: Problem, path: Path) -> np.ndarray:
-    """A metric at every estimate of a path, shape (m,)."""
+    """A metric at every estimate of a path, shape (m,).
+
+    Raises
+    ------
+    PluginError
+        When it returns anything else, or draws from a global random state.
+    """
     known = path if metric.extra["of"] == "path" else path.coef
-    return np.asarray(metric.function(problem, known))
+    with own_randomness_only(metric):
+        made = metric.function(problem, known)
+    return check_metric(metric, made, len(path))

@@ -41,12 +41,15 @@ class Outcome:
     fit_seconds : float, optional
         Time of the fit alone, when the protocol measures it. Outcomes that differ in it alone are
         equal.
+    traceback : str
+        Where an exception was raised, for ``--traceback``; never stored, and no part of equality.
     """
 
     status: Status
     message: str = ""
     rows: list[dict] = field(default_factory=list)
     fit_seconds: float | None = field(default=None, compare=False)
+    traceback: str = field(default="", compare=False)
 
     @classmethod
     def of_exception(cls, error: BaseException) -> Outcome:

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from greedyexp.errors import DataError, PluginError
+from greedyexp.errors import DataError
 from greedyexp.iteration import Iteration
 from greedyexp.problem import Problem
+from greedyexp.protocols.border import check_iteration
 from greedyexp.protocols.bounds import Bounds
 from greedyexp.protocols.driving import DEPTH, Course, contraction, drive
 from greedyexp.protocols.marks import marks
@@ -222,12 +223,7 @@ def _one_task(problem: Problem) -> Problem:
 
 
 def _begin(part: Part, problem: Problem, params: dict) -> Iteration:
-    run = part.function(problem, **params)
-    if not isinstance(run, Iteration):
-        raise PluginError(
-            f"algorithm '{part.name}' is to yield iterates but returned a {type(run).__name__}."
-        )
-    return run
+    return check_iteration(part, part.function(problem, **params), problem.n_features)
 
 
 def _accuracies(epsilons: list[float], course: Course) -> list[dict]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from greedyexp.errors import ConfigError, DataError, PluginError
+from greedyexp.errors import ConfigError, DataError
 from greedyexp.path import Path
 from greedyexp.problem import Problem
+from greedyexp.protocols.border import check_estimates
 from greedyexp.protocols.held_out import held_out_errors
 from greedyexp.registry import Part
 
@@ -34,42 +35,13 @@ def fit(
     Raises
     ------
     PluginError
-        When the algorithm returns complex numbers or an array of another shape.
+        When the algorithm returns anything but real numbers of this shape, or other points.
     """
     given = {} if grid is None else {"grid": grid}
     if rng is not None and part.takes_rng:
         given["rng"] = rng
     result = part.function(problem, **params, **given)
-    expected = (problem.n_features, problem.n_tasks)
-    if isinstance(result, Path):
-        _check_path(part, result, expected)
-        return result
-    if np.iscomplexobj(result):
-        raise PluginError(f"algorithm '{part.name}' returned complex numbers.")
-    coef = np.asarray(result, dtype=float)
-    if coef.ndim == 1:
-        coef = coef[:, None]
-    if coef.shape != expected:
-        raise PluginError(
-            f"algorithm '{part.name}' returned an estimate of shape {np.shape(result)};"
-            f" the problem needs {expected}."
-        )
-    return Path(coef[None], {}, np.array([np.nan]), np.array([True]))
-
-
-def _check_path(part: Part, path: Path, expected: tuple[int, int]) -> None:
-    if np.iscomplexobj(path.coef) or np.shape(path.coef)[1:] != expected:
-        raise PluginError(
-            f"algorithm '{part.name}' returned a path of estimates of shape"
-            f" {np.shape(path.coef)[1:]}; the problem needs real ones of shape {expected}."
-        )
-    columns = {**path.grid, "objective": path.objective, "converged": path.converged}
-    for name, values in columns.items():
-        if np.shape(values) != (len(path),):
-            raise PluginError(
-                f"algorithm '{part.name}' returned a path of {len(path)} estimates whose"
-                f" '{name}' has shape {np.shape(values)}."
-            )
+    return check_estimates(part, result, (problem.n_features, problem.n_tasks), grid)
 
 
 def check_folds(n_samples: int, folds: int) -> None:

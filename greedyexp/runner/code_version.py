@@ -18,6 +18,7 @@ from pathlib import Path
 
 import greedyexp
 from greedyexp.errors import PluginError
+from greedyexp.plugins import files_of
 
 ROOT = Path(greedyexp.__file__).resolve().parent
 
@@ -94,6 +95,11 @@ def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, S
             found[current] = known[current]
             waiting.extend(found[current].imports)
     return found
+
+
+def text_of(path: Path) -> str:
+    """The hash of a file's bytes, as in ``Source.text``."""
+    return _digest(path.read_bytes())
 
 
 def edited(path: Path, source: Source) -> bool:
@@ -184,7 +190,7 @@ def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Pat
     elif module.startswith("greedyexp."):
         yield from _inside(module.split(".")[1:], names)
     elif not importer.is_relative_to(ROOT) and module:
-        yield from _files(importer.parent, module.split("."), names)
+        yield from files_of(importer.parent, module.split("."), names)
 
 
 def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
@@ -193,21 +199,4 @@ def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
     if parts[0] == "api":
         # `solve` finds its algorithm by name at run time: any of them may be meant.
         yield from sorted((ROOT / "algorithms").glob("*.py"))
-    yield from _files(ROOT, parts, names)
-
-
-def _files(folder: Path, parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
-    for part in parts[:-1]:
-        folder = folder / part
-        yield from _existing(folder / "__init__.py")
-    last = folder / parts[-1]
-    yield from _existing(last.with_suffix(".py"))
-    yield from _existing(last / "__init__.py")
-    for name in names:
-        yield from _existing(last / f"{name}.py")
-        yield from _existing(last / name / "__init__.py")
-
-
-def _existing(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path.resolve()
+    yield from files_of(ROOT, parts, names)

@@ -17,15 +17,7 @@ class CompilationListener(event.Listener):
         self.watch = watch
 
     def on_start(self, event: event.Event) -> None:
-        if self.watch.stop():
-            self.began()
+        self.watch.stop()
 
     def on_end(self, event: event.Event) -> None:
-        if self.watch.start():
-            self.ended()
-
-    def began(self) -> None:
-        """Called when compilation begins."""
-
-    def ended(self) -> None:
-        """Called when it is over."""
+        self.watch.start()

@@ -1,9 +1,9 @@
 """What a worker and its pool say to each other.
 
-A batch goes down; up comes ``READY`` or ``FAILED`` once, then for each item one ``DATA`` and one
-``RESULT`` per algorithm, in order, as they finish. ``COMPILING`` brackets the compilation of
-kernels, which the time limit does not count. ``COMPILED`` comes instead of a result that the
-process must not give, after which it leaves.
+A batch goes down; up comes ``READY`` once, then for each item one ``DATA`` and one ``RESULT`` per
+algorithm, in order, as they finish. ``COMPILING`` brackets what the time limit does not count, the
+compilation of kernels above all. ``COMPILED`` comes instead of a result that the process must not
+give, ``FAILED`` instead of any message when the run cannot go on; after both it leaves.
 """
 
 from __future__ import annotations

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from greedyexp.protocols.outcome import Outcome
+from dataclasses import replace
+
+from greedyexp import registry
+from greedyexp.plugins import load_plugins
+from greedyexp.protocols.border import broken
+from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.runner.columns import columns_of
-from greedyexp.runner.engines.base import Item
+from greedyexp.runner.engines.base import Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine
 from greedyexp.runner.engines.serial import SerialEngine
 from greedyexp.runner.interrupt import Interruption
-from greedyexp.runner.work import describe
+from greedyexp.runner.session import warn_of_time_limit
+from greedyexp.runner.work import Work, describe
 
 
-def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
+def rehearse(
+    experiment, *, tracebacks: bool = False, pdb: bool = False
+) -> list[tuple[str, Outcome, float]]:
     """Run every algorithm once, on the first data set of each block of data.
 
     Nothing is written. The numbers are those of the real run, and so is the time: nothing is made
     smaller. It all happens in this process, or under a time limit in another that can be ended.
+    An algorithm of a plugin is run a second time: random numbers that no seed determines show.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    tracebacks : bool
+        Whether outcomes of exceptions hold the traceback.
+    pdb : bool
+        Stop in the debugger where a part raises, in this process whatever the time limit.
 
     Returns
     -------
@@ -26,19 +43,25 @@ def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
     Raises
     ------
     ConfigError, PluginError
-        When a part or a plugin cannot be used.
+        When a part or a plugin cannot be used, or an algorithm gives other rows the second time.
     KeyboardInterrupt
         After Ctrl-C.
     """
-    work = describe(experiment, columns_of(experiment).not_for_facts)
+    load_plugins(experiment.plugins)
+    reserved = columns_of(experiment).not_for_facts
+    work = describe(experiment, reserved, tracebacks=tracebacks, pdb=pdb)
     everything = tuple(range(len(work.algorithms)))
     first: dict[str | None, Item] = {}
     for index, point in enumerate(experiment.points):
         first.setdefault(point.label, Item(index, point.generator, point.params, 0, everything))
+    plugins = _of_plugins(work)
     batches = [[item] for item in first.values()]
+    if plugins:
+        batches = [[item, replace(item, algorithms=plugins)] for item in first.values()]
     limit = experiment.time_limit
-    engine = SerialEngine() if limit is None else ProcessesEngine(1)
-    found = {}
+    engine = SerialEngine() if limit is None or pdb else ProcessesEngine(1)
+    warn_of_time_limit(engine, limit)
+    found: dict[tuple[int, int], Result] = {}
     with Interruption() as halt:
         for results in engine.results(
             work,
@@ -47,7 +70,9 @@ def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
             time_limit=limit,
             halt=halt,
         ):
-            found |= {(result.point, result.algorithm): result for result in results}
+            for result in results:
+                known = found.setdefault((result.point, result.algorithm), result)
+                _refuse_difference(work, known, result)
         if halt.soon:
             raise KeyboardInterrupt
     tried = []
@@ -58,3 +83,23 @@ def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
             name = f"{work.algorithms[algorithm].label}{where}"
             tried.append((name, result.outcome, result.seconds))
     return tried
+
+
+def _of_plugins(work: Work) -> tuple[int, ...]:
+    """Indices of the algorithms that do not come with the package."""
+    return tuple(
+        index
+        for index, task in enumerate(work.algorithms)
+        if not registry.find("algorithm", task.name).shipped
+    )
+
+
+def _refuse_difference(work: Work, one: Result, other: Result) -> None:
+    """Refuse an algorithm that gave different rows on the same data."""
+    timeout = Status.TIMEOUT in (one.outcome.status, other.outcome.status)
+    if one.outcome != other.outcome and not timeout:
+        raise broken(
+            registry.find("algorithm", work.algorithms[one.algorithm].name),
+            "gave different results on the same data",
+            "If it draws at random, declare a keyword argument rng=None and draw from it.",
+        )

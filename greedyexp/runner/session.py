@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Generator, Iterable
 from contextlib import closing
@@ -10,11 +11,13 @@ from itertools import chain
 from pathlib import Path
 
 import yaml
+from tqdm import tqdm
 
 from greedyexp import experiment as experiments
 from greedyexp.datasets.own import relative_to
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.variant import changes
+from greedyexp.plugins import load_plugins
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.engines.base import Engine, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine, usable_cores
@@ -85,6 +88,8 @@ def run(
     force: bool = False,
     retry_failed: bool = False,
     progress: bool | None = None,
+    tracebacks: bool = False,
+    pdb: bool = False,
 ) -> Report:
     """Compute what the journal of a folder does not have yet, then write the tables.
 
@@ -105,29 +110,38 @@ def run(
         Compute failed replicates anew.
     progress : bool, optional
         False shows none. Otherwise a bar on a terminal, lines elsewhere, on stderr.
+    tracebacks : bool
+        Print where exceptions of parts were raised, each place once, on stderr.
+    pdb : bool
+        Stop in the debugger where a part raises; the engine is the serial one then.
 
     Raises
     ------
     StorageError
         When the folder is in use, cannot be written, or its journal cannot be read.
     ConfigError
-        When the engine is unknown or cannot do what the experiment asks for.
+        When the engine is unknown.
     PluginError
-        When no worker can start.
+        When no worker can start, or a part breaks its contract (see ``protocols.border``).
     """
+    chosen = _engine("serial" if pdb else engine, jobs)
+    warn_of_time_limit(chosen, experiment.time_limit)
     with relative_to(experiment.folder):
         return _run(
             experiment,
             Path(folder),
-            _engine(engine, jobs, experiment.time_limit),
+            chosen,
             force=force,
             retry_failed=retry_failed,
-            progress=progress,
+            progress=False if pdb else progress,
+            told={"tracebacks": tracebacks, "pdb": pdb},
         )
 
 
-def _run(experiment, folder: Path, engine: Engine, **how: bool | None) -> Report:
+def _run(experiment, folder: Path, engine: Engine, **how) -> Report:
     start = time.monotonic()
+    # Another experiment may have been loaded since, whose plugins have parts of the same names.
+    load_plugins(experiment.plugins)
     plan = Plan(experiment)
     # With the same code and data, whatever is edited meanwhile: one finds what the other stored.
     whole = Plan(_whole(experiment), plan.disk)
@@ -187,7 +201,16 @@ def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     return tuple(changes(old, new, keys))
 
 
-def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
+def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:
+    """Say on stderr that the serial engine does not keep a time limit."""
+    if time_limit is not None and isinstance(engine, SerialEngine):
+        print(
+            f"Warning: the serial engine does not enforce the time limit of {time_limit:g} s.",
+            file=sys.stderr,
+        )
+
+
+def _engine(name: str, jobs: int | None) -> Engine:
     if jobs is not None and jobs < 1:
         raise ConfigError(f"jobs = {jobs}: at least 1 worker is needed.", place="jobs")
     if name == "processes":
@@ -195,13 +218,6 @@ def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
     if name != "serial":
         raise ConfigError(
             f"there is no engine '{name}'.", place="engine", remedy=did_you_mean(name, ENGINES)
-        )
-    if time_limit is not None:
-        raise ConfigError(
-            "the serial engine cannot end an algorithm that runs too long, so it takes no"
-            " time_limit.",
-            place="engine",
-            remedy="Use the processes engine, or set time_limit to null.",
         )
     return SerialEngine()
 
@@ -222,6 +238,7 @@ def _compute(
     force: bool,
     retry_failed: bool,
     progress: bool | None,
+    told: dict[str, bool],
 ) -> int:
     """Run the engine over what is missing; the number of results journaled."""
     if not force:
@@ -249,7 +266,9 @@ def _compute(
 
     batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), grown)
     arriving = engine.results(
-        describe(plan.experiment, columns_of(plan.experiment).not_for_facts, plan.disk.code),
+        describe(
+            plan.experiment, columns_of(plan.experiment).not_for_facts, plan.disk.code, **told
+        ),
         batches.next,
         expected=len(plan) - finished,
         time_limit=plan.experiment.time_limit,
@@ -265,11 +284,23 @@ def _gather(
     shown: Silent,
     engine: Engine,
 ) -> int:
+    seen: set[tuple[str, ...]] = set()
     with closing(shown), closing(arriving), keeper:
         for results in arriving:
             keeper.take(results)
             for result in results:
                 batches.learn(result)
+            _print_tracebacks(results, seen)
             failed = sum(result.outcome.status.failed for result in results)
             shown.advance(len(results), failed, engine.compiling)
     return keeper.kept
+
+
+def _print_tracebacks(results: list[Result], seen: set[tuple[str, ...]]) -> None:
+    """Print tracebacks on stderr; of those that differ in the message alone, the first."""
+    for result in results:
+        text = result.outcome.traceback
+        frames = tuple(line for line in text.splitlines() if line.startswith("  File "))
+        if text and frames not in seen:
+            seen.add(frames)
+            tqdm.write(text, file=sys.stderr, end="")

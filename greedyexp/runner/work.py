@@ -16,11 +16,15 @@ from scipy import sparse
 from greedyexp import registry
 from greedyexp.datasets.own import relative_to
 from greedyexp.errors import PluginError
+from greedyexp.part import Part
 from greedyexp.plugins import load_plugins
 from greedyexp.problem import Problem
+from greedyexp.protocols.border import broken, own_randomness_only
 from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.problem_border import check_problem, same_problem
 from greedyexp.protocols.setup import Setup
 from greedyexp.runner import code_version, seeds
+from greedyexp.runner.blame import Blame
 from greedyexp.runner.code_version import Source
 from greedyexp.runner.watch import Watch
 
@@ -56,6 +60,10 @@ class Work:
         The files that rows depend on, as they were when the run began.
     folder : Path, optional
         Where relative paths of data files start.
+    tracebacks : bool
+        Whether outcomes of exceptions hold the traceback.
+    pdb : bool
+        Whether an exception stops in the debugger; only where there is a terminal.
     """
 
     seed: int
@@ -68,10 +76,17 @@ class Work:
     reserved: tuple[str, ...] = ()
     code: tuple[tuple[Path, Source], ...] = ()
     folder: Path | None = None
+    tracebacks: bool = False
+    pdb: bool = False
 
 
 def describe(
-    experiment, reserved: tuple[str, ...] = (), code: Mapping[Path, Source] | None = None
+    experiment,
+    reserved: tuple[str, ...] = (),
+    code: Mapping[Path, Source] | None = None,
+    *,
+    tracebacks: bool = False,
+    pdb: bool = False,
 ) -> Work:
     """The work of an experiment; ``code`` must not be edited before a worker has imported it."""
     return Work(
@@ -88,6 +103,8 @@ def describe(
         reserved=reserved,
         code=tuple((code or {}).items()),
         folder=experiment.folder,
+        tracebacks=tracebacks,
+        pdb=pdb,
     )
 
 
@@ -107,39 +124,74 @@ class Bench:
     """
 
     def __init__(self, work: Work, watch: Watch | None = None):
-        load_plugins(work.plugins)
+        # How long a worker may take to start is for its pool to say.
+        load_plugins(work.plugins, limit=None)
         self._work, self._watch = work, watch or Watch()
         self._generators = {name: registry.find("generator", name) for name in work.generators}
         self._protocol = registry.find("protocol", work.protocol)
         self._metrics = tuple(registry.find("metric", name) for name in work.metrics)
         self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
+        parts = [*self._generators.values(), self._protocol, *self._metrics, *self._algorithms]
+        self._blame = Blame(parts)
+        self._drawn_twice: set[str] = set()
         # Only now, when all of it is imported: rows are stored under the version that the run has.
-        _require_unchanged(work.code)
+        _require_unchanged(work.code, parts)
         columns = self._protocol.extra["columns"](self._metrics, **work.protocol_params)
         self._columns = frozenset(one.name for one in columns if one.kind != "seconds")
 
     def problem(self, generator: str, params: dict, replicate: int) -> Problem:
-        """One data set."""
-        work = self._work
-        rng = seeds.data_stream(work.seed, generator, params, replicate)
+        """One data set.
+
+        Raises
+        ------
+        PluginError
+            When the generator breaks its contract, or draws other data from the same seed: the
+            first data set of a plugin's generator is drawn twice.
+        """
+        problem = self._draw(generator, params, replicate)
         part = self._generators[generator]
-        with relative_to(work.folder):
-            problem = part.function(rng, **params)
-        for name, value in problem.facts.items():
-            if name in work.reserved or (name in params and params[name] != value):
-                raise ValueError(f"the data have a fact '{name}', which names another column")
-        if problem.sparse_design and "sparse" not in part.provides(params):
-            raise ValueError("the data have a sparse design, but provide no trait 'sparse'")
-        empty = not problem.n_samples.all()
-        if empty and "population" not in part.provides(params):
-            raise ValueError("the data have no rows, but provide no trait 'population'")
+        if not part.shipped and generator not in self._drawn_twice:
+            self._drawn_twice.add(generator)
+            with self._watch.stopped():
+                again = self._draw(generator, params, replicate)
+            if not same_problem(problem, again):
+                raise broken(
+                    part,
+                    "returned two different problems for the same seed",
+                    "Draw only from the `rng` argument.",
+                )
+        return problem
+
+    def _draw(self, generator: str, params: dict, replicate: int) -> Problem:
+        work, part = self._work, self._generators[generator]
+        rng = seeds.data_stream(work.seed, generator, params, replicate)
+        try:
+            with own_randomness_only(part), relative_to(work.folder):
+                made = part.function(rng, **params)
+        except Exception as error:
+            if work.pdb and not isinstance(error, PluginError):
+                self._blame.debug(error)
+            raise
+        problem = check_problem(part, params, made, work.reserved)
         _freeze(problem)
         return problem
+
+    def no_data(self, error: Exception) -> Outcome:
+        """The outcome of every algorithm on a data set that could not be made."""
+        failed = self._failed(error)
+        said = tidy_message(Outcome(Status.ERROR, f"no data: {failed.message}"))
+        return replace(said, traceback=failed.traceback)
 
     def outcome(
         self, problem: Problem, generator: str, params: dict, replicate: int, algorithm: int
     ) -> Outcome:
-        """One algorithm on one data set; an exception is an outcome like any other."""
+        """One algorithm on one data set; an exception is an outcome like any other.
+
+        Raises
+        ------
+        PluginError
+            When a part breaks its contract, which ends the run (see ``protocols.border``).
+        """
         before = self._watch.stops
         outcome = self._outcome(problem, generator, params, replicate, algorithm)
         brief = outcome.fit_seconds is not None and outcome.fit_seconds < _BRIEF
@@ -153,37 +205,57 @@ class Bench:
     ) -> Outcome:
         work, task = self._work, self._work.algorithms[algorithm]
         rng = seeds.algorithm_stream(work.seed, generator, params, replicate, task.name)
+        part = self._algorithms[algorithm]
         try:
-            found = self._protocol.function(
-                problem,
-                self._algorithms[algorithm],
-                task.params,
-                Setup(task.tuning, task.folds, self._metrics, rng, self._watch.clock),
-                **work.protocol_params,
-            )
+            with own_randomness_only(part if self._protocol.shipped else self._protocol):
+                found = self._protocol.function(
+                    problem,
+                    part,
+                    task.params,
+                    Setup(task.tuning, task.folds, self._metrics, rng, self._watch.clock),
+                    **work.protocol_params,
+                )
             return self._tidy(found)
+        except PluginError:
+            raise
         except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt) as error:
             # Workers are deaf to Ctrl-C: what arrives here was raised by the part itself.
-            return tidy_message(Outcome.of_exception(error))
+            if work.pdb:
+                self._blame.debug(error)
+            return self._failed(error)
+
+    def _failed(self, error: BaseException) -> Outcome:
+        """What became of an exception; the message names the line of the plugin it came from."""
+        outcome, place = Outcome.of_exception(error), self._blame.place(error)
+        message = f"{place}: {outcome.message}" if place else outcome.message
+        text = self._blame.traceback(error) if self._work.tracebacks else ""
+        return tidy_message(replace(outcome, message=message, traceback=text))
 
     def _tidy(self, outcome: Outcome) -> Outcome:
         rows = [{key: plain(value) for key, value in row.items()} for row in outcome.rows]
         unknown = sorted({key for row in rows for key in row} - self._columns)
         if unknown:
-            raise ValueError(f"the protocol made a column '{unknown[0]}' that it does not declare")
+            raise broken(self._protocol, f"made a column '{unknown[0]}' that it does not declare")
         if not rows and not outcome.status.failed:
-            raise ValueError("the protocol made no row")
+            raise broken(self._protocol, "made no row")
         return tidy_message(replace(outcome, status=Status(outcome.status), rows=rows))
 
 
-def _require_unchanged(code: Iterable[tuple[Path, Source]]) -> None:
-    for path, source in code:
-        if code_version.edited(path, source):
-            raise PluginError(
-                "the code was edited while the run was going on.",
-                place=str(path),
-                remedy="Everything finished is kept; the same command goes on with the new code.",
-            )
+def _require_unchanged(code: Iterable[tuple[Path, Source]], parts: Iterable[Part]) -> None:
+    known = dict(code)
+    texts = {source.text for source in known.values()}
+    edited = [path for path, source in known.items() if code_version.edited(path, source)]
+    # A copy of a plugin, whose parts this session imported from elsewhere, must still be a copy.
+    files = {code_version.source_of(part.function) for part in parts if not part.shipped}
+    for path in files - known.keys() - {None}:
+        if texts and code_version.text_of(path) not in texts:
+            edited.append(path)
+    if edited:
+        raise PluginError(
+            "the code was edited while the run was going on.",
+            place=str(edited[0]),
+            remedy="Everything finished is kept; the same command goes on with the new code.",
+        )
 
 
 def _freeze(problem: Problem) -> None:
@@ -200,8 +272,6 @@ def _arrays(X) -> tuple:
     """What a design is kept in."""
     if not sparse.issparse(X):
         return (X,)
-    if X.format != "csr":
-        raise ValueError(f"a sparse design must be a CSR array, but is {X.format.upper()}")
     # What is out of order would be put in order later, in place.
     X.sum_duplicates()
     return X.data, X.indices, X.indptr
@@ -210,12 +280,6 @@ def _arrays(X) -> tuple:
 def facts(problem: Problem) -> dict:
     """The facts of a problem as plain values."""
     return {key: plain(value) for key, value in problem.facts.items()}
-
-
-def data_failure(error: Exception) -> Outcome:
-    """The outcome of every algorithm on a data set that could not be made."""
-    failed = Outcome.of_exception(error)
-    return tidy_message(Outcome(Status.ERROR, f"no data: {failed.message}"))
 
 
 def tidy_message(outcome: Outcome) -> Outcome:

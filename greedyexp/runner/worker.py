@@ -7,17 +7,18 @@ import os
 import signal
 import sys
 import warnings
+from functools import partial
 from multiprocessing.connection import Connection
 
 from numba.core import event
 from numba.core.caching import NullCache
 
-from greedyexp.errors import UserError
+from greedyexp.errors import PluginError, UserError
 from greedyexp.runner.compiling import EVENT, CompilationListener
 from greedyexp.runner.engines.base import Item
 from greedyexp.runner.messages import Kind, attach
 from greedyexp.runner.watch import Watch
-from greedyexp.runner.work import Bench, data_failure, facts
+from greedyexp.runner.work import Bench, facts
 
 _PR_SET_PDEATHSIG = 1
 
@@ -57,31 +58,35 @@ def die_with(parent: int) -> None:
 def serve(channel: Connection) -> None:
     """Receive the work, say ready, then run batches."""
     work, may_start_over = channel.recv()
-    compiling = Announcer(Watch(), channel)
+    watch, fresh = Watch(lambda going: channel.send((Kind.COMPILING, not going))), FreshCode()
     try:
-        bench = Bench(work, compiling.watch)
+        bench = Bench(work, watch)
+        _prepare(channel, watch, fresh)
+        answer = partial(run_item, channel, bench, watch, fresh, may_start_over)
+        while all(map(answer, channel.recv())):
+            pass
+        channel.send((Kind.COMPILED,))
     except UserError as error:
         channel.send((Kind.FAILED, error.message, error.place, error.remedy))
-        return
+
+
+def _prepare(channel: Connection, watch: Watch, fresh: FreshCode) -> None:
+    """Watch what numba does, and say ready."""
     if hasattr(os, "register_at_fork"):
         # A child that a part forks and lets return must not speak for this worker.
         os.register_at_fork(after_in_child=channel.close)
-    event.register(EVENT, compiling)
-    event.register("numba:compile", compiling.fresh)
+    event.register(EVENT, CompilationListener(watch))
+    event.register("numba:compile", fresh)
     channel.send((Kind.READY,))
-    while True:
-        for item in channel.recv():
-            if not run_item(channel, bench, compiling, item, may_start_over):
-                channel.send((Kind.COMPILED,))
-                return
 
 
 def run_item(
     channel: Connection,
     bench: Bench,
-    compiling: Announcer,
-    item: Item,
+    watch: Watch,
+    fresh: FreshCode,
     may_start_over: bool,
+    item: Item,
 ) -> bool:
     """Make one data set, run its algorithms, send a message after each.
 
@@ -91,23 +96,30 @@ def run_item(
         False when code was compiled on the way. The same code loaded from the cache may round a
         last digit differently (it is linked in another order), and a row must not depend on
         whether its process found the cache filled: what was computed is not sent.
+
+    Raises
+    ------
+    PluginError
+        When a part broke its contract, which ends the run.
     """
-    start = compiling.watch.clock()
+    start = watch.clock()
     try:
         problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
+    except PluginError:
+        raise
     except Exception as error:
-        failure = data_failure(error)
+        failure = bench.no_data(error)
         for _ in item.algorithms:
             channel.send((Kind.RESULT, failure, 0.0))
         return True
-    channel.send((Kind.DATA, known, (compiling.watch.clock() - start) / len(item.algorithms)))
+    channel.send((Kind.DATA, known, (watch.clock() - start) / len(item.algorithms)))
     for algorithm in item.algorithms:
-        start = compiling.watch.clock()
+        start = watch.clock()
         outcome = bench.outcome(problem, item.generator, item.params, item.replicate, algorithm)
-        if compiling.fresh.found and may_start_over:
+        if fresh.found and may_start_over:
             return False
-        channel.send((Kind.RESULT, outcome, compiling.watch.clock() - start))
+        channel.send((Kind.RESULT, outcome, watch.clock() - start))
     return True
 
 
@@ -128,24 +140,3 @@ class FreshCode(event.Listener):
     def on_end(self, event: event.Event) -> None:
         # A function that is not cached is compiled in every process, and so alike in all.
         self.found |= not isinstance(event.data["dispatcher"]._cache, NullCache)
-
-
-class Announcer(CompilationListener):
-    """Tells the pool when numba compiles.
-
-    Attributes
-    ----------
-    fresh : FreshCode
-        Whether anything was compiled rather than loaded.
-    """
-
-    def __init__(self, watch: Watch, channel: Connection):
-        super().__init__(watch)
-        self._channel = channel
-        self.fresh = FreshCode()
-
-    def began(self) -> None:
-        self._channel.send((Kind.COMPILING, True))
-
-    def ended(self) -> None:
-        self._channel.send((Kind.COMPILING, False))

@@ -16,11 +16,15 @@ NEXT = {
     "config": "greedyexp run {file} --profile smoke",
     "algorithm": "greedyexp show {name} --plugin {file}",
     "generator": "greedyexp show {name} --plugin {file}",
+    "metric": "greedyexp show {name} --plugin {file}",
+    "figure": "greedyexp show {name} --plugin {file}",
 }
 
 USE = {
     "algorithm": "`- {name}` under `algorithms:`",
     "generator": "`generator: {name}` under `data:`",
+    "metric": "`{name}` under `metrics:`",
+    "figure": "`- {name}: {{x: COLUMN, y: COLUMN}}` under `figures:`",
 }
 
 
@@ -30,7 +34,8 @@ USE = {
 @click.option("-f", "--force", is_flag=True, help="Overwrite a file of that name.")
 @options.shared
 def command(kind: str, name: str, force: bool) -> None:
-    """Write a commented starting point for a config, an algorithm or a generator.
+    """Write a commented starting point for a config, an algorithm, a generator, a metric or a
+    figure.
 
     The file is NAME.yaml or NAME.py in the current folder.
     """

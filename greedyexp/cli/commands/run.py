@@ -41,6 +41,7 @@ def command(
     engine: str,
     force: bool,
     retry_failed: bool,
+    pdb: bool,
     **choices,
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
@@ -48,11 +49,12 @@ def command(
     Results go to OUT/<name>/<profile>/, with --set to OUT/<name>/<profile>+<key>=<value>/. What is
     there already is not computed anew: the same command goes on where an interrupted one stopped.
     """
+    debugging = {"tracebacks": ctx.obj["traceback"], "pdb": pdb}
     experiments, code = load_all(ctx, configs, keep_going=keep_going, choices=choices)
     for index, experiment in enumerate(experiments):
         try:
             if dry_run:
-                one = rehearse(experiment)
+                one = rehearse(experiment, **debugging)
             else:
                 one = execute(
                     experiment,
@@ -63,6 +65,7 @@ def command(
                     engine=engine,
                     force=force,
                     retry_failed=retry_failed,
+                    **debugging,
                 )
         except Exception as error:
             if not keep_going:
@@ -111,12 +114,14 @@ def load_all(
     return list(loaded.values()), code
 
 
-def rehearse(experiment: Experiment) -> int:
+def rehearse(experiment: Experiment, *, tracebacks: bool, pdb: bool) -> int:
     """Print the plan and what the first replicate of each algorithm gave."""
     from greedyexp import runner
 
     click.echo(plan.words(experiment))
-    tried = runner.rehearse(experiment)
+    tried = runner.rehearse(experiment, tracebacks=tracebacks, pdb=pdb)
+    for _, outcome, _ in tried:
+        click.echo(outcome.traceback, err=True, nl=False)
     rows = [
         (label, outcome.status.value, text.duration(seconds), outcome.message)
         for label, outcome, seconds in tried

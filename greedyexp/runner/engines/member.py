@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from greedyexp.errors import PluginError, UserError
+from greedyexp.part import place
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.runner.engines.base import Batch, Result
 from greedyexp.runner.messages import Kind, inherited, pair
@@ -191,6 +192,18 @@ def not_started(member: Member) -> UserError:
     return PluginError(
         f"a worker could not start: {member.cause_of_death()} before it was ready.",
         remedy="What it printed above, if anything, says why; what is finished is kept.",
+    )
+
+
+def not_ready(work: Work, limit: float) -> UserError:
+    """Why a run cannot go on when a worker does not become ready."""
+    if work.plugins:
+        files = ", ".join(place(file) for file in work.plugins)
+        remedy = f"The import of a plugin may take too long ({files})."
+    else:
+        remedy = "The disk or the machine may be too slow; use fewer workers with --jobs."
+    return PluginError(
+        f"a worker process did not finish its imports within {limit:g} s.", remedy=remedy
     )
 
 

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from greedyexp import registry
 from greedyexp.errors import PluginError
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Result, timed_out
-from greedyexp.runner.engines.member import Member, crashed, not_started
+from greedyexp.runner.engines.member import Member, crashed, not_ready, not_started
 from greedyexp.runner.work import Work
 
 # Seconds between looks at the clock and at the wish to stop.
@@ -174,10 +174,7 @@ class _Pool:
             late = now - member.since
             if not member.ready:
                 if late > _START_LIMIT:
-                    raise PluginError(
-                        f"a worker was not ready after {_START_LIMIT:g} s.",
-                        remedy="Look at what the plugins do when they are imported.",
-                    )
+                    raise not_ready(self._work, _START_LIMIT)
             elif self._past_limit(member, late) and not member.channel.poll():
                 member.process.kill()
                 lost, rest = member.abandon(timed_out(self._time_limit))

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator
 
 from threadpoolctl import threadpool_limits
 
+from greedyexp.errors import PluginError
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Item, Result
 from greedyexp.runner.watch import Watch
-from greedyexp.runner.work import Bench, Work, data_failure, facts
+from greedyexp.runner.work import Bench, Work, facts
 
 
 class SerialEngine(Engine):
     """No workers: a debugger sees everything, and a crash of an algorithm is a crash of the run.
 
-    It cannot end an algorithm that runs too long and so takes no time limit, and it cannot leave
+    It cannot end an algorithm that runs too long, so that no time limit holds, and it cannot leave
     its work to a new process after kernels were compiled: those of the run that compiles them may
     round a last digit differently from those that later runs load.
     """
@@ -53,9 +54,12 @@ def run_item(bench: Bench, item: Item, clock: Callable[[], float]) -> Iterator[R
     try:
         problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
+    except PluginError:
+        raise
     except Exception as error:
+        failure = bench.no_data(error)
         for algorithm in item.algorithms:
-            yield Result(item.point, item.replicate, algorithm, data_failure(error))
+            yield Result(item.point, item.replicate, algorithm, failure)
         return
     data_seconds = (clock() - start) / len(item.algorithms)
     for algorithm in item.algorithms:
