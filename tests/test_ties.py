@@ -119,7 +119,7 @@ def test_forward_greedy_selects_what_it_selects_without_copies(radius):
 def test_with_a_ridge_copies_enter_in_the_order_of_their_indices(kept, monkeypatch):
     monkeypatch.setattr(frank_wolfe_forms, "MOST_KEPT", kept)
     for seed in range(20):
-        Z = drawn((40, 7), seed, "after")[0]
+        Z = np.abs(drawn((40, 7), seed, "after")[0])
         X = np.hstack([Z, -Z, Z])
         problem = as_problem(X, Z[:, 0] - Z[:, 1])
         path = forward_greedy(problem, ridge=0.5, radius=2.0, grid={"steps": np.arange(300)})
