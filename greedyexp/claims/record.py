@@ -17,6 +17,8 @@ _KEYS = ("trials", "failed", "unconverged", "needed_trials")
 def record(config: Mapping, profile: str, judged: Sequence[Judged]) -> dict:
     """The contents of ``claims.json``: nothing in it but what table and configuration say.
 
+    Computed numbers have 8 digits (``Tested.shorten``), and the sentences are made from these.
+
     Parameters
     ----------
     config : mapping

@@ -59,9 +59,7 @@ class Margins(NamedTuple):
 
 
 @njit(cache=True)
-def begin(
-    atoms, copies, originals, signs, response, kind, beta, ridge, radius, smoothness, exact
-):
+def begin(atoms, copies, originals, signs, response, kind, beta, ridge, radius, smoothness, exact):
     """The state at zero after no step; see ``Margins``."""
     d, n = atoms.shape
     state = Margins(
