@@ -124,6 +124,9 @@ def replacement_steps(
     *Ties*, equality to a relative 1e-10: the lowest feature. *Rounding*: R must fall by more than
     1e-14 of itself. So runs end, each set of k features being left for one with a lower minimum.
 
+    *Converged* means that an estimate minimises R over its support. A run that ``steps`` ends may
+    have replacements left that lower R.
+
     *Before k features*: where nothing is left to gain, no replacement is tried. *Fits without a
     certificate* (classes that are separable and no ridge) end the run at the last one that has it,
     and answers for more steps, or all when they come before k features, are not converged.
