@@ -221,7 +221,10 @@ def as_chains(X, labels, chains) -> Problem:
         raise DataError(f"X has {design.shape[0]} rows but y has {len(words)} labels.")
     classes, place = np.unique(words, return_inverse=True)
     if len(classes) < 2:
-        raise DataError(f"all words have the label {classes[0]}; chains need two classes or more.")
+        raise DataError(
+            f"all words have the label {classes[0]}; chains need two classes or more, since every"
+            " model of one class fits it perfectly."
+        )
     y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
     names = tuple(map(str, classes))
     return Problem((design,) * len(classes), y, chains=lengths, class_names=names)

@@ -189,7 +189,6 @@ def test_points_without_a_grid_are_powers_of_two_and_the_end():
     risk = posed("squared", 1)
     path = fit(risk, steps=20)
     assert path.grid["steps"].tolist() == [0, 1, 2, 4, 8, 16, 20]
-    assert path.converged.all()
     epsilon = fit(risk, grid={"steps": [11]}).facts["gap"][0]
     path = fit(risk, steps=20, epsilon=epsilon)
     assert path.grid["steps"].tolist() == [0, 1, 2, 4, 8, 11]
@@ -208,6 +207,26 @@ def test_an_accuracy_that_is_not_reached_is_said():
     assert path.message == "After 20 steps the gap is 0.256, not as small as asked."
     path = fit(posed("squared", 1), grid={"steps": [1, 2], "epsilon": [1e-9, 10.0]})
     assert path.message == "1 of 2 points did not reach the gap asked for."
+
+
+def test_a_run_that_uses_up_its_steps_is_not_converged():
+    risk = posed("squared", 1)
+    path = fit(risk, steps=20)
+    assert path.converged.tolist() == [True] * 6 + [False]
+    assert path.message == (
+        "After all 20 steps the gap is 0.256. Give epsilon > 0 to end at an accuracy."
+    )
+    # Estimates that are asked for before the end of the run are unfinished by design.
+    assert fit(risk, steps=20, grid={"steps": [4, 19]}).converged.all()
+    assert not fit(risk, grid={"steps": [20], "epsilon": [0.0]}).converged[0]
+    solution = greedyexp.solve("forward_greedy", risk.X, risk.y, radius=2.0, steps=20)
+    assert not solution.converged
+    assert "After all 20 steps the gap is 0.256" in solution.message
+    # Only rounding is left of the gap: there is no smaller accuracy to ask for.
+    X = cube(3)
+    corner = forward_greedy(as_problem(X, 3.0 * X[:, 1]), radius=2.0, step="line_search")
+    assert corner.converged.all()
+    assert not corner.message
 
 
 @pytest.mark.parametrize("step", STEPS)

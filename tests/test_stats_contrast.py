@@ -77,3 +77,22 @@ def test_level_by_inversion_is_the_p_value():
         assert len(calls) <= 20
     assert level_of(lambda confidence: (0.0, 1.0), 0.5) == 1
     assert level_of(lambda confidence: (0.0, 1.0), 2.0) == 1e-9
+
+
+def test_equal_samples_have_one_interval_whatever_rounding_leaves_of_their_difference():
+    rng = np.random.default_rng(0)
+    sample = rng.standard_normal(40)
+    mean, low, high = t_interval(sample)
+    for ulps in range(10):
+        near = 1.0 - ulps * 2**-53
+        matrix = np.array([[1.0, near], [near, 1.0]])
+        estimate, lower, upper = combination(
+            [1.0, -1.0], [mean, mean], [low, low], [high, high], matrix
+        )
+        assert estimate == 0.0
+        assert -lower == upper == pytest.approx(2e-7 * (high - mean), rel=1e-12)
+    # Nor is there an interval so short about a mean that has one.
+    assert combination([1.0], [mean], [low], [high], np.eye(1)) == (mean, low, high)
+    # Values that do not vary stay a point.
+    still = combination([1.0, -1.0], [2.0, 1.0], [2.0, 1.0], [2.0, 1.0], np.eye(2))
+    assert still == (1.0, 1.0, 1.0)

@@ -206,8 +206,8 @@ def test_an_algorithm_with_a_certificate_is_run_for_each_accuracy():
     assert [row["gap"] for row in rows_of(found, "bound")] == pytest.approx(
         [4 * POWER, POWER, POWER / 4]
     )
-    # It was told to go on for ever at the recorded steps, and has no certificate there.
-    assert found.status is Status.NOT_CONVERGED
+    # Estimates after the recorded steps are unfinished by design, and their gaps are in the rows.
+    assert (found.status, found.message) == (Status.OK, "")
     told = follow(part=part, params={"steps": 1, "epsilon": 1e-3}, steps=20, epsilons=[1e-2])
     assert (told.status, told.message) == (Status.OK, "")
 

@@ -82,7 +82,8 @@ def forward_greedy(
     steps : int >= 1
         Most steps.
     epsilon : float >= 0
-        End when the gap is at most this; 0 sets no such end.
+        End when the gap is at most this. With 0 all steps are made, unless the run comes to the end
+        of precision before.
     step : {"paper", "line_search"}
         eta as above, or that of the least R along the line, in [0, 1].
     grid : dict of arrays (m,), optional
@@ -93,9 +94,10 @@ def forward_greedy(
     Path
         Estimates after 0, 1, 2, 4, ... steps and at the end; a grid beyond repeats the end.
         ``objective`` is R, smoothed where L is. ``facts`` are the ``steps`` made, the ``gap``,
-        computed from the estimate alone, and ``radius``. A point is converged unless an epsilon is
-        asked of it that is positive and below the gap. A grid may ask one of each point; the
-        parameter is asked of the end, not of estimates after fewer than ``steps`` steps.
+        computed from the estimate alone, and ``radius``. A point is converged unless its gap is
+        above the epsilon asked of it. A run with ``epsilon`` 0 that uses up its steps is therefore
+        not converged; it is if it comes to the end of precision. A grid may ask an epsilon of each
+        point; the parameter is asked of the end, not of estimates after fewer than ``steps`` steps.
 
     Raises
     ------
@@ -119,8 +121,9 @@ def forward_greedy(
     gap is follows within twice as many, since each further step with a gap above epsilon lowers R
     by more than epsilon^2 / A. A line search lowers R by no less in a step.
 
-    *Ties*: the lowest feature. *The end of precision*: when the gap is zero, or a step would
-    change no digit, the run ends.
+    *Ties*: the lowest feature. A column that equals an earlier one, or its negative, has the same
+    derivative to the last digit, so that without a ridge only the earlier one enters. *The end of
+    precision*: when the gap is zero, or a step would change no digit, the run ends.
 
     *Cost.* With the squared loss and up to 2048 features, or with moments, a step costs d: the
     gradient follows by a column of E[x x^T], and is computed afresh every 1000 + 8 d steps.
@@ -143,7 +146,7 @@ def forward_greedy(
         grid=answers.asked.grid,
         objective=answers.values(bound.value),
         converged=np.array([point.reached for point in answers.points]),
-        message=remarks(answers.points, asked.given, answers.stuck),
+        message=remarks(answers.points, answers.asked, answers.stuck),
         loss=bound,
         facts={
             "steps": np.array([point.steps for point in answers.points]),

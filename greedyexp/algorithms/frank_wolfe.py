@@ -39,7 +39,8 @@ class Point:
     gap : float
         Duality gap.
     reached : bool
-        Whether the gap is at most what this point is asked for, or nothing is.
+        Whether the gap is at most what this point is asked for, or nothing is. Where the accuracy
+        asked for is 0, whether the run came to the end of precision.
     """
 
     coef: np.ndarray
@@ -72,17 +73,22 @@ class Answers:
         return np.array([value_of[point.steps] for point in self.points])
 
 
-def remarks(points: Sequence[Point], given: bool, stuck: int | None) -> str:
+def remarks(points: Sequence[Point], asked: StepGrid, stuck: int | None) -> str:
     """What a user should know of points; empty when all is well.
 
     Of points that were not given only the last is spoken of, where the run was told to end.
     """
-    told = points if given else points[-1:]
+    told = points if asked.given else points[-1:]
     short = [point for point in told if not point.reached]
     if not short:
         return ""
     if len(told) > 1:
         said = f"{len(short)} of {len(told)} points did not reach the gap asked for."
+    elif asked.epsilon[-1] == 0.0:
+        said = (
+            f"After all {short[0].steps} steps the gap is {short[0].gap:.3g}. Give epsilon > 0 to"
+            " end at an accuracy."
+        )
     else:
         said = f"After {short[0].steps} steps the gap is {short[0].gap:.3g}, not as small as asked."
     if stuck is not None:
@@ -122,7 +128,9 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
         done |= walk.reached(asked.epsilon[waiting])
         coef = walk.coef
         for index in waiting[done]:
-            reached = not (asks[index] and 0.0 < asked.epsilon[index] < walk.gap)
+            target = asked.epsilon[index]
+            exact = target == 0.0 and walk.ended
+            reached = not asks[index] or walk.gap <= target or exact
             found[index] = Point(coef, walk.steps, walk.gap, reached)
         waiting = waiting[~done]
     kept = asked.until(walk.steps)

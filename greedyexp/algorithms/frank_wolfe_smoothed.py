@@ -73,7 +73,7 @@ class SmoothedRuns:
             grid=grid,
             objective=facts["risk"],
             converged=np.array([points[place].reached for place in order]),
-            message=remarks(points, asked.given, max(stuck, default=None)),
+            message=remarks(points, asked, max(stuck, default=None)),
             loss=self.loss(epsilon),
             facts=facts,
         )

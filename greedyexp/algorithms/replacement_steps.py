@@ -31,7 +31,10 @@ from greedyexp.registry import algorithm
 Features = Annotated[int, Field(ge=1, description="k, how many features there are at all times")]
 Variant = Annotated[
     Literal["refit", "simple"],
-    Field(description="whether all are fitted between taking and dropping, or both at once"),
+    Field(
+        description="fit between taking and dropping, or take the largest derivative and drop at"
+        " once"
+    ),
 ]
 
 
@@ -73,10 +76,13 @@ def replacement_steps(
 ) -> Path:
     """Greedy selection of k features, then one in and one out as long as that lowers the risk.
 
-    ``fully_corrective`` takes k features F. A step then takes the feature r outside that ``rule``
-    prefers, minimises R over F' = F + r, to w', and drops the feature q of F' with the smallest
-    |w'_q| if R(w' - w'_q e_q), the others as they are, is below R(w): F becomes F' - q and is
-    fitted again. Otherwise, or after ``steps`` replacements, the run ends.
+    ``fully_corrective`` takes k features F by ``rule``. With ``variant: refit`` a step then takes
+    the feature r outside F that ``rule`` prefers, minimises R over F' = F + r, to w', and drops the
+    feature q of F' with the smallest |w'_q| if R(w' - w'_q e_q), the others as they are, is below
+    R(w): F becomes F' - q and is fitted again. With ``variant: simple`` a step takes the feature r
+    outside F with the largest |grad_r R(w)|, whatever the rule, drops the feature q of F with the
+    smallest |w_q|, and keeps F + r - q if the minimum of R over it is below R(w). Otherwise, or
+    after ``steps`` replacements, the run ends.
 
     Parameters
     ----------
@@ -89,12 +95,10 @@ def replacement_steps(
     steps : int >= 1
         Most replacements.
     rule : {"objective", "gradient", "residual"}
-        As in ``fully_corrective``: of the first k features, and of what a replacement takes. The
-        listing has ``objective``.
+        As in ``fully_corrective``: of the first k features and, with ``variant: refit``, of what a
+        replacement takes. The listing has ``objective``.
     variant : {"refit", "simple"}
-        With ``simple`` r is argmax |grad_j R(w)| whatever the rule, q is argmin |w_j| over F, and
-        R is minimised over F + r - q right away. The report does not say when that ends: here when
-        it does not lower R.
+        See above. The report does not say when ``simple`` ends: here when it does not lower R.
     grid : dict with array ``steps``, optional
         One estimate for each number of replacements, in this order, out of one run.
 
@@ -119,6 +123,9 @@ def replacement_steps(
     -----
     *Ties*, equality to a relative 1e-10: the lowest feature. *Rounding*: R must fall by more than
     1e-14 of itself. So runs end, each set of k features being left for one with a lower minimum.
+
+    *Converged* means that an estimate minimises R over its support. A run that ``steps`` ends may
+    have replacements left that lower R.
 
     *Before k features*: where nothing is left to gain, no replacement is tried. *Fits without a
     certificate* (classes that are separable and no ridge) end the run at the last one that has it,

@@ -17,6 +17,9 @@ from greedyexp.stats.exceedance import clopper_pearson_upper
 # What may happen in fewer than this share of replicates is rare enough to call it never.
 RARE = 0.05
 MOST_TRIALS = 1_000_000
+# Significant digits of the numbers in a verdict. Thresholds that are fitted on different
+# processors agree to about ten digits.
+DIGITS = 8
 
 
 class Verdict(str, Enum):
@@ -28,6 +31,15 @@ class Verdict(str, Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+def shortened(value: float | None, size: float | None = None) -> float | None:
+    """A number to 8 digits of a size, by default its own; one that is not finite stays."""
+    size = value if size is None else size
+    if value is None or not math.isfinite(value) or size == 0.0:
+        return value
+    # Adding zero makes a negative zero positive.
+    return round(float(value), DIGITS - 1 - math.floor(math.log10(abs(size)))) + 0.0
 
 
 @dataclass
@@ -68,6 +80,20 @@ class Tested(ABC):
     @abstractmethod
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         """Give the verdict at the level that several tests at once leave to this one."""
+
+    def shorten(self) -> None:
+        """Round the numbers after the verdict, so that they are the same on every processor.
+
+        The estimate and its interval to 8 digits of the largest of them: of a difference near zero
+        more digits would be rounding errors. The others to 8 digits of their own, but for the
+        confidence, which is the same everywhere.
+        """
+        sizes = [abs(value) for value in (self.estimate, self.low, self.high) if value is not None]
+        size = max((value for value in sizes if math.isfinite(value)), default=0.0)
+        for name in ("estimate", "low", "high"):
+            setattr(self, name, shortened(getattr(self, name), size))
+        for name in ("boundary", "p", "p_adjusted"):
+            setattr(self, name, shortened(getattr(self, name)))
 
 
 @dataclass
@@ -134,7 +160,7 @@ class Compared(Tested):
             return None, "The estimate sits on the boundary: no number of trials would decide it."
         if not math.isfinite(ratio):
             return None, "The interval is unbounded there: how many trials it takes is unknown."
-        needed = max(math.ceil(self.trials * ratio**2), self.trials + 1)
+        needed = max(math.ceil(shortened(self.trials * ratio**2)), self.trials + 1)
         if needed > MOST_TRIALS:
             return None, f"It would take more than {MOST_TRIALS} trials per point."
         return needed, ""

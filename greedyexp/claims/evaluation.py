@@ -94,6 +94,7 @@ def _decide(tests: list[Tested]) -> None:
         tests, decisions.adjusted.tolist(), decisions.levels.tolist(), strict=True
     ):
         test.decide(adjusted, level, ALPHA)
+        test.shorten()
 
 
 def _tested(test, claim: Claim, estimates: Estimates) -> Iterable[Tested]:

@@ -19,6 +19,8 @@ def record(
 ) -> dict:
     """The contents of ``claims.json``: nothing in it but what table and configuration say.
 
+    Computed numbers have 8 digits (``Tested.shorten``), and the sentences are made from these.
+
     Parameters
     ----------
     config : mapping

@@ -2,7 +2,8 @@
 
 R(w) = mean_i L(<x_i, w>, y_i) + ridge / 2 ||w||^2. A step w <- (1 - eta) w + eta s B e_j moves the
 predictions by a column of the design, and one pass over the design gives the gradient. Predictions
-are computed afresh now and then, and before a gap is called reached.
+are computed afresh now and then, and before a gap is called reached. A column that equals an
+earlier one, or its negative, takes its derivative from that one: rounding cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ class Margins(NamedTuple):
     """A point of d coordinates and all that the next step needs."""
 
     atoms: np.ndarray  # (d, n): columns of the design
+    copies: np.ndarray  # (c,): columns that equal an earlier one, or its negative
+    originals: np.ndarray  # (c,): that earlier column
+    signs: np.ndarray  # (c,): 1, or -1 of a negative
     response: np.ndarray  # (n,)
     kind: int  # of the loss, see ``scalar_losses``
     beta: float  # of the loss
@@ -55,11 +59,14 @@ class Margins(NamedTuple):
 
 
 @njit(cache=True)
-def begin(atoms, response, kind, beta, ridge, radius, smoothness, exact):
+def begin(atoms, copies, originals, signs, response, kind, beta, ridge, radius, smoothness, exact):
     """The state at zero after no step; see ``Margins``."""
     d, n = atoms.shape
     state = Margins(
         atoms,
+        copies,
+        originals,
+        signs,
         response,
         kind,
         beta,
@@ -89,6 +96,8 @@ def _gradient(state, margins, out):
     """out <- X^T L'(margins) / n + ridge w."""
     slopes(state.kind, state.beta, margins, state.response, state.slope)
     np.dot(state.atoms, state.slope, out)
+    for t in range(len(state.copies)):
+        out[state.copies[t]] = state.signs[t] * out[state.originals[t]]
     n = len(margins)
     for i in range(len(out)):
         out[i] = out[i] / n + state.ridge * state.coef[i]

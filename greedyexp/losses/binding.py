@@ -166,12 +166,17 @@ def _hinge(problem: Problem, *, ridge: float, beta: float) -> Loss:
 
 
 def _two_values(y: np.ndarray, name: str) -> tuple[float, float]:
-    """The lower and the higher of two values."""
+    """The lower and the higher of two values.
+
+    One value is refused, although a ridge or an l1 ball would make a minimum exist: whether it
+    stands for -1 or for 1 is unknown, and the estimate for the one is minus that for the other.
+    """
     values = np.unique(y)
     if len(values) == 1:
         raise DataError(
-            f"all responses are {values[0]:g}: the {name} loss needs two classes.",
-            remedy="Fit rows of both.",
+            f"all responses are {values[0]:g}: the {name} loss needs two classes, since one value"
+            " does not say which of them it is.",
+            remedy="Give rows of both classes.",
         )
     if len(values) > 2:
         raise DataError(

@@ -96,17 +96,16 @@ class Runner:
     def doubts(self, seen: Seen, places: Sequence[int] | None = None) -> list[str]:
         """Why estimates cannot be taken at their word; empty when they can.
 
-        Of an algorithm that is told an accuracy an estimate before it is not converged, and that
-        is no doubt.
+        An algorithm that takes an accuracy gives its certificate, ``Seen.gap``, with every
+        estimate. There is no doubt about an estimate after fewer steps than the accuracy takes.
 
         Parameters
         ----------
         seen : Seen
-            Told the accuracy that is a parameter of the algorithm.
         places : sequence of int, optional
             Of the estimates; all when None.
         """
-        if self.certifies and self.params["epsilon"] > 0:
+        if self.certifies:
             return []
         converged = seen.path.converged if places is None else seen.path.converged[places]
         short = int((~converged).sum())

@@ -80,7 +80,8 @@ def cross_validated(
     Raises
     ------
     DataError
-        When a task has fewer rows than folds.
+        When a task has fewer rows than folds, or the rows of a fold cannot be fitted to, such as
+        those of one class where the loss takes two.
     """
     try:
         check_folds(int(problem.n_samples.min()), folds)
@@ -90,14 +91,32 @@ def cross_validated(
     certified = path.converged.copy()
     held_out = _fold_rows(problem, folds, rng)
     error = np.zeros(len(path))
-    for fold in held_out:
-        train = _complement(problem, fold)
-        fitted = fit(part, problem.rows(train), params, grid=path.grid, rng=rng)
+    for number, fold in enumerate(held_out, start=1):
+        train = problem.rows(_complement(problem, fold))
+        try:
+            fitted = fit(part, train, params, grid=path.grid, rng=rng)
+        except DataError as error:
+            raise _without_fold(problem, train, f"fold {number} of {folds}", error) from error
         certified &= fitted.converged
         left = problem.rows(fold)
         for loss in held_out_errors(fitted, left):
             error += loss / (folds * problem.n_tasks)
     return replace(path, converged=certified), int(np.argmin(error))
+
+
+def _without_fold(problem: Problem, train: Problem, fold: str, error: DataError) -> DataError:
+    """An error of a fit to the other folds, with the fold that was left out."""
+    classes = np.unique(problem.y[0])
+    if problem.n_tasks == 1 and len(classes) == 2 and len(np.unique(train.y[0])) == 1:
+        lacking = classes[classes != train.y[0][0]][0]
+        return DataError(
+            f"cross-validation: all rows with response {lacking:g} are in {fold}, so that the other"
+            " folds have one class.",
+            remedy="Use more rows of that class, more folds, or another seed.",
+        )
+    return DataError(
+        f"cross-validation without {fold}: {error.message}", place=error.place, remedy=error.remedy
+    )
 
 
 def _fold_rows(problem: Problem, folds: int, rng) -> list[list[np.ndarray]]:

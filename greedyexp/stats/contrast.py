@@ -13,6 +13,8 @@ from scipy.special import ndtr, ndtri
 
 # p-values below this are not told apart.
 SMALLEST_P = 1e-9
+# What rounding may leave of a variance whose terms cancel, as a part of their sizes.
+CANCELLED = 1e-14
 
 
 def combination(coefficients, estimates, lows, highs, correlation) -> tuple[float, float, float]:
@@ -22,6 +24,10 @@ def combination(coefficients, estimates, lows, highs, correlation) -> tuple[floa
     end is the estimate less sqrt(e^T R e), and likewise for the upper one. Symmetric t intervals
     and the sample correlation give the paired t interval, Wilson intervals and ``phi`` Newcombe's
     method 10.
+
+    Where the terms of e^T R e cancel, which they do for samples that are equal, what is left is
+    rounding. The variance is taken to be at least 1e-14 of the sizes of its terms: nothing smaller
+    is known, and the interval is the same on every processor.
 
     Where an estimate or an end it needs is infinite, the end is that of interval arithmetic: the
     sum of the lower (upper) ends, and infinite outward if those oppose each other.
@@ -105,7 +111,8 @@ def _end(c, theta, ends, correlation, side: int) -> float:
     moves = c * (ends - theta)
     if np.all(np.isfinite(moves)):
         signed = moves * np.sign(c)
-        variance = max(0.0, float(signed @ correlation @ signed))
+        terms = signed[:, None] * correlation * signed
+        variance = max(float(terms.sum()), CANCELLED * float(np.abs(terms).sum()))
         return float(np.sum(c * theta) + side * np.sqrt(variance))
     total = float(np.sum(c * ends))
     return side * np.inf if np.isnan(total) else total

@@ -41,6 +41,7 @@ def uncentred_correlation(deviations) -> np.ndarray:
     deviations = np.atleast_2d(np.asarray(deviations, dtype=float))
     norm = np.linalg.norm(deviations, axis=1, keepdims=True)
     unit = np.divide(deviations, norm, out=np.zeros_like(deviations), where=norm > 0)
-    matrix = np.clip(unit @ unit.T, -1.0, 1.0)
+    # Not by a matrix product, whose last digits depend on the processor.
+    matrix = np.clip(np.einsum("in,jn->ij", unit, unit), -1.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
     return matrix
