@@ -89,7 +89,7 @@ def phase_transition(
     limit = [ceilings.handle()] if ceiling else []
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn), *limit])
     judged = notes.judged_text(frame, context, success, line)
-    said = [*_note(frame, context, table, keys), judged, predictions.note(drawn)]
+    said = [*_note(frame, context, table), judged, predictions.note(drawn)]
     panels.note([*said, ceilings.NOTE if ceiling else ""])
     return panels.figure
 
@@ -156,12 +156,11 @@ def _draw_second_axis(axis, frame: pd.DataFrame, x: str, name: str, line: list[s
     return len(groups)
 
 
-def _note(frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: list[str]) -> list[str]:
+def _note(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
     trials = table["trials"]
     per_point = notes.trials_text(trials.min(), trials.max(), trials.sum())
     bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
     return [
         f"{notes.origin(context)}: {per_point}, {bands}",
         notes.failures_text(frame, "counted as no success"),
-        notes.pooled_text(frame, keys),
     ]

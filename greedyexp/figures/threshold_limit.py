@@ -100,7 +100,7 @@ def threshold_limit(
     drawn = [prediction for _, prediction in stated.values()]
     diamond = Line2D([], [], color="0.3", label="limit if linear", **_DIAMOND)
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn), diamond])
-    said = threshold_note(frame, context, table.drop(columns="place"), [*keys, of])
+    said = threshold_note(frame, context, table.drop(columns="place"))
     judged = notes.judged_text(frame, context, success, line)
     panels.note([*said, judged, _fits_text(groups, context, transform.replace("x", letter(x)))])
     return panels.figure

@@ -76,7 +76,7 @@ def transition_threshold(
     panels.label(axis_label(x), threshold_label(of, level))
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn)])
     judged = notes.judged_text(frame, context, success, line)
-    said = threshold_note(frame, context, table, [*keys, of])
+    said = threshold_note(frame, context, table)
     panels.note([*said, judged, predictions.note(drawn)])
     return panels.figure
 
