@@ -18,7 +18,13 @@ from greedyexp.figures.options import Line, Panel, Row, Success, apart
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import count_successes, require_columns, require_numeric, succeeded
+from greedyexp.frames.counts import (
+    count_successes,
+    require_columns,
+    require_numeric,
+    succeeded,
+    trials_of,
+)
 from greedyexp.frames.labels import axis_label, letter
 from greedyexp.registry import figure
 from greedyexp.stats.sequential import proportion_interval
@@ -63,6 +69,7 @@ def phase_transition(
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, keys)
+    frame = trials_of(frame, success, context, keys)
     require_numeric(frame, x)
     table = count_successes(succeeded(frame, success, context), frame, keys)
     looks = Looks(table, line)

@@ -2,8 +2,8 @@
 
 Figures average over replicates. Whatever else varies (data, algorithms and their swept parameters,
 keys of the protocol) must be told apart by an axis, a line, a panel or a row, unless ``where``
-chooses one value of it. A column that is not named gets panels of its own where ``panel`` or
-``row`` is free; otherwise the figure is refused.
+chooses one value of it. A column that is not named takes the place of ``panel`` or ``row`` if that
+is null, or becomes the second of ``line``; where there is no place the figure is refused.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from greedyexp.frames.where import matches
 from greedyexp.part import Part
 from greedyexp.protocols.measured import Measured
 
-# Panels of one figure when columns that nobody named are among those that tell panels apart.
+# A figure gets no more panels than this for columns that it does not name, and no more lines of one
+# colour.
 MOST_PANELS = 12
-# Parameters that get such a column while they are null, in this order.
-_PLACES = ("panel", "row")
+MOST_LINES = 4
 
 
 def with_panels(
@@ -48,13 +48,13 @@ def with_panels(
     Returns
     -------
     dict
-        The parameters; ``panel`` or ``row``, where they are null, name columns that the part does
-        not name.
+        The parameters, in which ``panel``, ``row`` and ``line`` name what the part would average
+        over.
 
     Raises
     ------
     ConfigError
-        When there is no place for a column, or there would be more than ``MOST_PANELS`` panels.
+        When there is no place for a column, or too many panels or lines would be drawn.
     """
     params = dict(params)
     if part.extra.get("apart") is None:
@@ -63,15 +63,20 @@ def with_panels(
     averaged = _averaged(part, params, frames, keys)
     if not averaged:
         return params
-    known = {one.name: one for one in keys}
-    free = [place for place in _places(part) if params[place] is None]
-    fits = len(averaged) <= len(free) and all(
-        values and (name not in known or known[name].apart) for name, values in averaged.items()
-    )
-    filled = params | dict(zip(free, averaged, strict=False))
-    if not fits or _panels(filled, averaged, frames) > MOST_PANELS:
+    # Other keys of the protocol are axes of its rows, by which no panel can be told.
+    told = {one.name: one.apart for one in keys}
+    free = _places(part, params)
+    fits = len(averaged) <= len(free)
+    for place, (name, values) in zip(free, averaged.items(), strict=False):
+        fits &= bool(values) and told.get(name, True)
+        if place == "line":
+            fits &= len(values) <= MOST_LINES
+            params["line"] = [*params["line"], name]
+        else:
+            params[place] = name
+    if not fits or _panels(params, averaged, frames) > MOST_PANELS:
         raise _refusal(part, averaged)
-    return filled
+    return params
 
 
 def settings_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -142,32 +147,39 @@ def _averaged_keys(part: Part, params: dict, keys: Sequence[Measured]) -> dict[s
     return found
 
 
-def _places(part: Part) -> list[str]:
-    """Those of ``panel`` and ``row`` that the part has and that may be null."""
+def _places(part: Part, params: Mapping) -> list[str]:
+    """The parameters that may take a column that the part does not name."""
     fields = part.parameters.model_fields
-    return [name for name in _PLACES if name in fields and not fields[name].is_required()]
+    free = [name for name in ("panel", "row") if name in fields and params[name] is None]
+    line = params.get("line")
+    return [*free, *(["line"] if isinstance(line, list) and len(line) == 1 else [])]
 
 
 def _panels(params: Mapping, averaged: Mapping, frames: Sequence[pd.DataFrame]) -> int:
-    counts = []
-    for name in {params.get(place) for place in _PLACES} - {None}:
-        tables = [frame for frame in frames if name in frame.columns]
-        counts += [len(averaged[name])] if name in averaged else []
-        counts += [tables[0][name].nunique()] if tables and name not in averaged else []
-    return math.prod(counts)
+    count = 1
+    for name in {params.get("panel"), params.get("row")} - {None}:
+        known = [frame[name].nunique() for frame in frames if name in frame.columns]
+        count *= len(averaged[name]) if name in averaged else max(known, default=1)
+    return count
 
 
 def _refusal(part: Part, averaged: Mapping[str, list]) -> ConfigError:
     """The error, with what can be named and with a choice that can be pasted."""
     parts = [
-        f"the {len(values)} values of '{name}'" if values else f"the values of '{name}'"
+        f"the {len(values)} values of '{name}'" if len(values) > 1 else f"the values of '{name}'"
         for name, values in averaged.items()
     ]
     taken = part.parameters.model_fields
-    places = [*_places(part), *(["line"] if "line" in taken else [])]
+    # A required row is an axis.
+    places = [
+        f"`{name}`"
+        for name in ("panel", "row", "line")
+        if name in taken and not taken[name].is_required()
+    ]
     remedies = []
     if places:
-        remedies.append(f"name the column in {' or '.join(f'`{place}`' for place in places)}")
+        listed = " or ".join([", ".join(places[:-1]), places[-1]] if places[1:] else places)
+        remedies.append(f"name {'it' if len(averaged) == 1 else 'them'} in {listed}")
     if "where" in taken:
         one = {name: values[0] if values else "VALUE" for name, values in averaged.items()}
         text = yaml.safe_dump(one, default_flow_style=True, width=math.inf, sort_keys=False)

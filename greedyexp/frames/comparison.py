@@ -109,6 +109,9 @@ def compare(
         for metric, style in metrics.items():
             for label in labels:
                 rows = frame[(frame[row] == level) & (frame["algorithm"] == label)]
+                if metric == FIT_SECONDS.name:
+                    # All rows of a replicate have its seconds.
+                    rows = replicates(rows)
                 failed = rows["status"].isin(FAILED)
                 values = rows.loc[~failed, metric].dropna() * style.scale
                 printed = _published(published, context, label, metric, level)
