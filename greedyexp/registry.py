@@ -430,6 +430,9 @@ def figure(
 ):
     """Register ``function(frame, context, *, parameters) -> matplotlib Figure``.
 
+    ``frame`` is the tidy table (``fit_seconds`` included), ``context`` a
+    ``greedyexp.frames.context.Context``. The figure is saved as PNG and PDF in the package's style.
+
     Parameters
     ----------
     name : str
@@ -438,8 +441,11 @@ def figure(
         Columns of the CSV that the figure reads; one that an experiment will not have is refused
         before any work starts.
     apart : callable of the parameters, optional
-        Those of them that tell points, lines and panels apart; one that the protocol gives cannot,
-        and is refused likewise.
+        All columns that tell points, lines and panels apart, ``algorithm`` among them if lines or
+        panels do. A result of the run among them is refused likewise. The figure may average over
+        replicates only: another column that varies becomes ``panel``, ``row`` or the second of
+        ``line`` if the function has these parameters and they are not in use; otherwise the figure
+        is refused. Without ``apart`` nothing is checked.
     by_algorithm : str, optional
         A parameter that is a list of algorithms, or a mapping with algorithms as keys; one that an
         experiment does not have is refused likewise.
@@ -464,7 +470,8 @@ def table(
 ):
     """Register ``function(frame, context, *, parameters) -> DataFrame`` of cells to print.
 
-    Parameters as for ``figure``.
+    ``attrs["notes"]`` of the DataFrame may hold a list of sentences for the caption and
+    ``attrs["title"]`` replaces ``title``. Parameters are as for ``figure``.
     """
     _refuse_bare("table", name)
     extra = {"columns": columns, "apart": apart, "by_algorithm": by_algorithm}

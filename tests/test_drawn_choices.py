@@ -55,7 +55,7 @@ def test_what_no_row_has_is_refused(table, words):
     [
         compared(where={"size": 2, "record": "size"}, published={"gdt": {"f_measure": {"2.0": 1}}}),
         compared(where={"replicate": 0, "status": "ok", "algorithm": "gdt"}),
-        compared(row="p", where={"p": 20}),
+        compared(row="p", where={"p": 20, "size": 2}),
         {"used_features": {"where": {"size": 4}}},
         {"timing": {"row": "size", "base": "gdt", "published": {"gdt": {"4": 0.1}}}},
     ],

@@ -286,15 +286,12 @@ def test_a_cell_of_the_grid_without_rows_says_so():
     assert [words.count("nothing is promised") for words in texts] == [0, 1, 1, 0]
 
 
-def test_failed_replicates_and_mixed_settings_are_told():
+def test_failed_replicates_are_told():
     frame = both()
     failed = frame[frame["replicate"] == 0].assign(replicate=9).drop_duplicates("algorithm")
     failed = failed.assign(status="timeout", record=None, theorem=None, reference=None)
     note = accuracy_curve(pd.concat([frame, failed], ignore_index=True), CONTEXT).get_supxlabel()
     assert "failed (left out): 25.00%" in note
-    assert "several settings" not in note
-    mixed = pd.concat([frame, both(p=20)], ignore_index=True)
-    assert "several settings" in accuracy_curve(mixed, CONTEXT).get_supxlabel()
 
 
 def test_every_theorem_that_is_promised_has_words():
@@ -322,10 +319,10 @@ def test_columns_are_told_and_bad_ones_refused():
     part = registry.find("figure", "accuracy_curve")
     given = Parameters(part).read_all({"row": "p", "where": {"copies": 1}})
     assert part.extra["columns"](**given) == [
-        *("theorem", "p", "record", "reference", "epsilon", "steps", "features_needed"),
-        *("steps_bound", "copies"),
+        *("theorem", "p", "algorithm", "record", "reference", "epsilon", "steps"),
+        *("features_needed", "steps_bound", "copies"),
     ]
-    assert part.extra["apart"](**given) == ["theorem", "p"]
+    assert part.extra["apart"](**given) == ["theorem", "p", "algorithm"]
     with pytest.raises(ConfigError, match="no rows of record 'epsilon'"):
         accuracy_curve(both().assign(record="step"), CONTEXT)
     with pytest.raises(ConfigError, match="'steps' is not a number"):

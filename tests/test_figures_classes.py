@@ -54,8 +54,6 @@ def test_sizes_and_rows_can_be_chosen():
     )
     assert not any(line.get_gid() == "size 2" for line in picture.axes[0].lines)
     assert "w1a" in picture.get_supxlabel()
-    assert "several settings" in class_errors(frame, context()).get_supxlabel()
-    assert "several settings" not in picture.get_supxlabel()
 
 
 def test_fixed_data_have_no_bars_and_the_note_says_why():
@@ -140,7 +138,6 @@ def test_means_stand_against_sizes_and_fixed_data_have_no_bars():
     assert not [line for line in axis.lines if line.get_gid() == "interval"]
     said = picture.get_supxlabel()
     assert "one replicate, so that there are no intervals" in said
-    assert "several settings" not in said
     ticks = [text.get_text() for text in axis.get_xticklabels()]
     assert ticks == ["5", "10", "15", "20", "25", "30"]
 

@@ -187,11 +187,6 @@ def test_a_failed_replicate_is_left_out_and_counted_once(frame):
         epsilon_curve(failed, CONTEXT)
 
 
-def test_settings_that_are_mixed_are_said_to_be(frame):
-    assert "several settings" in epsilon_curve(frame, CONTEXT, row=None).get_supxlabel()
-    assert "several settings" not in epsilon_curve(frame, CONTEXT).get_supxlabel()
-
-
 def test_every_accuracy_is_named_beside_the_panels(frame):
     figure = epsilon_curve(frame, CONTEXT)
     bar = figure.axes[-1]

@@ -198,11 +198,10 @@ def test_note_states_profile_trials_and_intervals(frame):
     assert "100 to 107 trials per point, 1607 in all, 95% intervals of a logistic fit" in note
 
 
-def test_points_that_pool_several_settings_are_said_to(frame):
+def test_a_second_column_tells_lines_apart(frame):
     two = pd.concat([frame, frame.assign(p=128)])
-    assert "several settings" in transition_threshold(two, CONTEXT).get_supxlabel()
     apart = transition_threshold(two, CONTEXT, line=["algorithm", "p"])
-    assert "several settings" not in apart.get_supxlabel()
+    assert "100 trials per point" in apart.get_supxlabel()
     assert "p = 128" in [text.get_text() for text in apart.legends[0].get_texts()]
 
 

@@ -158,21 +158,19 @@ def test_errors_not_reached_are_marked_above():
     }
 
 
-def test_failures_and_mixed_settings_are_told():
+def test_failures_are_told():
     frame = rows(norms=(3.0,))
     failed = frame[frame["replicate"] == 0].assign(replicate=9).drop_duplicates("algorithm")
     failed = failed.assign(status="timeout", record=None, error=None)
     note = tightness(pd.concat([frame, failed], ignore_index=True), CONTEXT).get_supxlabel()
     assert "failed (left out): 25.00%" in note
-    assert "several settings" not in note
-    assert "several settings" in tightness(rows(), CONTEXT, panel=None).get_supxlabel()
 
 
 def test_columns_are_told_and_bad_ones_refused():
     part = registry.find("figure", "tightness")
     given = Parameters(part).read_all({"where": {"accuracy": 0.1}})
     told = ["epsilon", "needed", "exact", "lower_bound", "lower_bound_printed", "l1_upper"]
-    columns = ["truth_l1_norm", "error", "record", *told, "accuracy"]
+    columns = ["truth_l1_norm", "error", "algorithm", "record", *told, "accuracy"]
     assert part.extra["columns"](**given) == columns
     with pytest.raises(ConfigError, match="no column 'exact'"):
         tightness(rows().drop(columns="exact"), CONTEXT)

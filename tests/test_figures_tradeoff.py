@@ -344,9 +344,10 @@ def test_failed_replicates_are_told():
 def test_the_horizontal_axis_is_no_column_that_tells_panels_apart():
     part = registry.find("figure", "tradeoff")
     given = Parameters(part).read_all({"x": "step", "measured": ["excess", "gap"], "row": "data"})
-    assert part.extra["apart"](**given) == ["data"]
+    assert part.extra["apart"](**given) == ["data", "algorithm"]
     assert part.extra["columns"](**given) == [
-        *("data", "record", "theorem", "reference", "step", "excess", "excess_bound", "gap"),
+        *("data", "algorithm", "record", "theorem", "reference", "step", "excess"),
+        *("excess_bound", "gap"),
     ]
     experiment = {
         "name": "told",

@@ -29,9 +29,6 @@ def test_the_rows_of_one_data_set_are_a_table_of_their_own(tmp_path):
     for name in ("FoBa-gdt", "FoBa-obj"):
         assert list(map(repr, table[name])) == list(map(repr, expected[name]))
     assert table.attrs["title"] == "Comparison, w1a"
-    assert "several settings" not in " ".join(table.attrs["notes"])
-    both = comparison(frame, context(), **SHOWN)
-    assert "several settings" in " ".join(both.attrs["notes"])
     assert "Comparison, w1a." in text_of(table, tmp_path)
     named = comparison(frame, context(), **SHOWN, where={"data": "w1a"}, title="Table 4, w1a")
     assert "Table 4, w1a." in text_of(named, tmp_path)
@@ -60,7 +57,6 @@ def test_seconds_are_counted_once_for_a_replicate():
     table = comparison(frame, context(), **asked)
     assert table.loc[0, "FoBa-gdt"].value == 0.25
     assert "over 4 replicates" in table.attrs["notes"][0]
-    assert not any("several settings" in note for note in table.attrs["notes"])
 
 
 def test_fixed_data_have_numbers_alone(tmp_path):

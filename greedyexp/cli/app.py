@@ -81,6 +81,8 @@ def _answer(args: Sequence[str] | None) -> int:
         # A terminal without some character shows its code; that is no reason to stop.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    # No command shows a window, so that a display or backend that is missing must not matter.
+    os.environ["MPLBACKEND"] = "agg"
     try:
         code = greedyexp.main(args, prog_name="greedyexp", standalone_mode=False, obj=settings)
     except click.ClickException as error:

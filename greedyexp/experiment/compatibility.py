@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
-from greedyexp.errors import did_you_mean
 from greedyexp.experiment.asking import describe, guarded, refusal
 from greedyexp.experiment.blocks import Block
 from greedyexp.experiment.data import COLUMN, Data
@@ -16,10 +15,6 @@ from greedyexp.experiment.mistakes import Keys, Mistakes
 from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.experiment.radius import radius_instead
 from greedyexp.experiment.shapes import Shape, Untold
-from greedyexp.experiment.where import Choice, untold, wrong_choices
-from greedyexp.frames.entries import entry_of
-from greedyexp.frames.records import remedy_for
-from greedyexp.frames.results import ENDINGS, told_by_results
 from greedyexp.protocols.tuning import check_folds
 from greedyexp.registry import RESERVED_COLUMNS, Part
 
@@ -223,142 +218,6 @@ def _rules(part: Part, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]
         yield of_algorithm
     if spec.tuning == "cv":
         yield of_folds
-
-
-def refuse_figure(
-    part: Part,
-    params: dict,
-    known: set[str],
-    measured: list[str],
-    keys: Keys,
-    doc: Document,
-    mistakes: Mistakes,
-) -> None:
-    """Note every column that a figure reads and the CSV will not have, or cannot be told apart by.
-
-    Parameters
-    ----------
-    known : set of str
-        All columns.
-    measured : list of str
-        Those of the protocol by which nothing may be told apart.
-    """
-    wanted = part.extra.get("columns")
-    for name in wanted(**params) if wanted else ():
-        if name not in known:
-            mistakes.add(
-                doc.place(keys),
-                f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
-                remedy_for(name) or did_you_mean(name, known),
-            )
-    for message, remedy in told_by_results(part, params, (*measured, *ENDINGS)):
-        mistakes.add(doc.place(keys), message, remedy)
-
-
-def refuse_choice(
-    part: Part, params: dict, choice: Choice, keys: Keys, doc: Document, mistakes: Mistakes
-) -> None:
-    """Note what keeps a figure or a table that chooses rows by ``where`` from finding them.
-
-    Values that no row has, in ``where`` and among published numbers, and columns to be shown that
-    are in none of the rows chosen, or not in those that have the column ``row``.
-    """
-    where = params.get("where")
-    if where is None:
-        return
-    row = params.get("row")
-    # Columns that are no axis of anything hold results, of which only the run tells the values.
-    axes = {*choice.data.columns, *choice.setting.columns, *choice.setting.keys} - {"algorithm"}
-    known = {name: value for name, value in where.items() if name in axes or value == []}
-    wrong = [(("where", name), *said) for name, *said in wrong_choices(known, choice)]
-    shown = [name for name in part.extra["columns"](**params) if name not in (row, *where)]
-    for name in () if wrong else shown:
-        for at, *said in untold(known, {name} if row is None else {name, row}, choice):
-            wrong.append((("where", at) if at in where else ("row",), *said))
-    levels = {level for numbers in _published(params, part) for level in numbers}
-    if row in choice.values and row not in choice.data.columns:
-        asked = {row: sorted(map(_plain, levels), key=str)} if levels else {}
-        wrong += [(("published",), *said) for _, *said in wrong_choices(asked, choice)]
-    for inner, message, remedy in wrong:
-        mistakes.add(doc.place((*keys, *inner)), message, remedy)
-
-
-def _published(params: dict, part: Part) -> Iterator[dict]:
-    """The printed numbers of a figure or a table, by value of its column ``row``."""
-    given = params.get("published") or {}
-    for numbers in given.values() if part.extra.get("by_algorithm") == "published" else ():
-        nested = any(isinstance(value, dict) for value in numbers.values())
-        yield from numbers.values() if nested else [numbers]
-
-
-def _plain(text: str) -> int | float | str:
-    """What a key of YAML, which is read as text, says."""
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    return text
-
-
-def refuse_base(
-    params: dict,
-    choice: Choice,
-    algorithms: list[AlgorithmSpec],
-    keys: Keys,
-    doc: Document,
-    mistakes: Mistakes,
-) -> None:
-    """Note a ``base`` that is no column of a table: an algorithm of many, or none at all."""
-    base, row = params.get("base"), params.get("row")
-    if not isinstance(base, str):
-        return
-    columns = {
-        entry_of(spec.label, choice.setting.algorithms)
-        if spec.swept and set(spec.swept) <= {row}
-        else spec.label
-        for spec in algorithms
-    }
-    if base not in columns:
-        mistakes.add(
-            doc.place((*keys, "base")),
-            f"`base` names '{base}', which has no column of its own.",
-            did_you_mean(base, columns),
-        )
-
-
-def refuse_strangers(
-    part: Part,
-    params: dict,
-    known: set[str],
-    keys: Keys,
-    doc: Document,
-    mistakes: Mistakes,
-    *,
-    changed: bool,
-) -> None:
-    """Note every algorithm that a figure has something about and the experiment lacks.
-
-    Parameters
-    ----------
-    known : set of str
-        Labels and names of the algorithms.
-    changed : bool
-        Whether profile or command line replaced the algorithms of the file: what is said about
-        those no longer there is left out then.
-    """
-    name = part.extra.get("by_algorithm")
-    given = params.get(name) or ()
-    labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
-    strangers = {key: label for key, label in labels if label not in known}
-    # The last first, as what stands behind an item taken out of a list moves up.
-    for key in reversed(strangers if changed else ()):
-        del given[key]
-        doc.remove((*keys, name, key))
-    for key, label in () if changed else strangers.items():
-        mistakes.add(
-            doc.place((*keys, name, key)),
-            f"`{name}` names an algorithm '{label}', which the experiment does not have.",
-            did_you_mean(label, known),
-        )
 
 
 def refuse_columns(

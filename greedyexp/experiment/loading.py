@@ -12,17 +12,17 @@ from greedyexp.datasets.own import relative_to, search_folders
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.algorithms import Algorithms, read_algorithms
 from greedyexp.experiment.claims import read_claims, read_readings, texts_of
-from greedyexp.experiment.compatibility import (
-    refuse_base,
-    refuse_choice,
-    refuse_columns,
-    refuse_figure,
-    refuse_measured,
-    refuse_part,
-    refuse_strangers,
-)
+from greedyexp.experiment.compatibility import refuse_columns, refuse_measured, refuse_part
 from greedyexp.experiment.data import COLUMN, Data, read_data
 from greedyexp.experiment.document import Document, from_mapping
+from greedyexp.experiment.drawn import (
+    refuse_averages,
+    refuse_base,
+    refuse_choice,
+    refuse_figure,
+    refuse_strangers,
+    settings_of,
+)
 from greedyexp.experiment.entries import read_entries
 from greedyexp.experiment.mistakes import Keys, Mistakes, Place
 from greedyexp.experiment.model import PROFILES, Experiment, FigureSpec, Settings
@@ -152,7 +152,9 @@ def _load(
     values = values_of(measured, algorithms.specs)
     elsewhere = partial(_elsewhere, source, profile, metric_parts)
     choice = Choice(data, words, measured, values, elsewhere)
+    settled = settings_of(data, algorithms.specs)
     for keys, part, spec in () if mistakes.found else (*figures, *tables):
+        refuse_averages(part, spec.params, settled, measured, keys, doc, mistakes)
         # What the command line changes may leave a figure nothing, as it may leave claims out.
         if not overrides:
             refuse_choice(part, spec.params, choice, keys, doc, mistakes)

@@ -50,12 +50,16 @@ Count = Annotated[Literal["steps", "features_needed"], Field(description="what i
 _EMPTY = {"ha": "center", "fontsize": 8, "color": "0.5"}
 
 
+def _apart(*, panel, row, **_) -> list[str]:
+    return apart(panel=panel, row=row, line=["algorithm"])
+
+
 def _columns(*, panel, row, count, where, **_) -> list[str]:
     told = ["record", "theorem", "reference", "epsilon", "steps", "features_needed", "steps_bound"]
-    return list(dict.fromkeys([*apart(panel=panel, row=row), *told, count, *where]))
+    return list(dict.fromkeys([*_apart(panel=panel, row=row), *told, count, *where]))
 
 
-@figure("accuracy_curve", title="Steps to reach an accuracy", columns=_columns, apart=apart)
+@figure("accuracy_curve", title="Steps to reach an accuracy", columns=_columns, apart=_apart)
 def accuracy_curve(
     frame: pd.DataFrame,
     context: Context,
@@ -116,8 +120,7 @@ def accuracy_curve(
     failed = f"{notes.failures_text(replicates(frame), 'left out')}, accuracy not reached:"
     failed += f" {unreached_share(rows, frame):.2%} of all pairs of replicate and accuracy."
     fitted = growth_text(fit_below) if any(said) else ""
-    pooled = notes.pooled_text(rows, [*keys, "epsilon", "theorem", "reference"])
-    panels.note([chosen_text(where), medians, half, failed, fitted, pooled])
+    panels.note([chosen_text(where), medians, half, failed, fitted])
     return panels.figure
 
 

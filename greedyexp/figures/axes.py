@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
 from greedyexp.errors import ConfigError
@@ -15,7 +15,7 @@ from greedyexp.errors import ConfigError
 _WIDEST = 5
 
 
-def make_logarithmic(axis: plt.Axes) -> None:
+def make_logarithmic(axis: Axes) -> None:
     """A logarithmic horizontal axis with ticks at 1, 2, 5, 10 and so on."""
     axis.set_xscale("log")
     axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -23,7 +23,7 @@ def make_logarithmic(axis: plt.Axes) -> None:
     axis.xaxis.set_minor_locator(NullLocator())
 
 
-def iteration_axis(axis: plt.Axes, last: float, scale: str) -> None:
+def iteration_axis(axis: Axes, last: float, scale: str) -> None:
     """A horizontal axis from iteration 0 to the last, which a logarithmic one shows too.
 
     Parameters
@@ -75,7 +75,7 @@ class LogAxis:
         """Where values stand on the axis."""
         return values.astype(float).replace(0.0, self.zero)
 
-    def apply(self, axis: plt.Axes) -> None:
+    def apply(self, axis: Axes) -> None:
         """Scale, limits and ticks, and the break between 0 and the rest."""
         axis.set_xscale("log")
         ticks = log_ticks(self.low, self.high)
@@ -89,7 +89,7 @@ class LogAxis:
         axis.set_xticks(ticks, labels)
         axis.xaxis.set_minor_locator(NullLocator())
 
-    def _mark_break(self, axis: plt.Axes) -> None:
+    def _mark_break(self, axis: Axes) -> None:
         """Two strokes across the spine: the axis does not go on to 0."""
         between = np.sqrt(self.zero * self.low)
         axis.plot(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from greedyexp.errors import ConfigError
@@ -17,9 +17,7 @@ NOTE = "Dash-dotted: probability that every nonzero value exceeds σ √(2 log(p
 _LOOK = {"linewidth": 1.1, "linestyle": (0, (6, 1.5, 1, 1.5)), "zorder": 1.5}
 
 
-def draw_ceilings(
-    axis: plt.Axes, rows: pd.DataFrame, x: str, line: list[str], looks: Looks
-) -> None:
+def draw_ceilings(axis: Axes, rows: pd.DataFrame, x: str, line: list[str], looks: Looks) -> None:
     """One curve for each line of a panel, grey when lines of one colour have different ones.
 
     Raises

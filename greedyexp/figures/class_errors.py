@@ -17,11 +17,15 @@ from greedyexp.frames.where import Where, rows_where, where_text
 from greedyexp.registry import figure
 
 
+def _apart(**_) -> list[str]:
+    return ["algorithm"]
+
+
 def _columns(*, where=(), **_) -> list[str]:
-    return ["class_error", *where]
+    return ["algorithm", "class_error", "class", "size", *where]
 
 
-@figure("class_errors", title="Errors of classes", columns=_columns, apart=lambda **_: [])
+@figure("class_errors", title="Errors of classes", columns=_columns, apart=_apart)
 def class_errors(
     frame: pd.DataFrame,
     context: Context,

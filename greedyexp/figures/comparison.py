@@ -29,7 +29,7 @@ _MOST_TICKS = 10
 
 
 def _columns(*, row, metrics, where=(), **_) -> list[str]:
-    return [row, *metrics, *where]
+    return [*apart_of(row=row), *metrics, *where]
 
 
 @figure(

@@ -72,7 +72,7 @@ def constants(
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
     panels.legend([*looks.handles(context), *mark_handle(mark, x)])
-    panels.note(_note(frame, table, context, keys))
+    panels.note(_note(frame, table, context))
     return panels.figure
 
 
@@ -109,7 +109,7 @@ def _draw_lines(
             draw_interval(axis, where, point.low, point.high, look["color"])
 
 
-def _note(frame: pd.DataFrame, table: pd.DataFrame, context: Context, keys: list[str]) -> list[str]:
+def _note(frame: pd.DataFrame, table: pd.DataFrame, context: Context) -> list[str]:
     count = notes.count_text(table["replicates"].min(), table["replicates"].max())
     hidden = int((table["value"] <= 0).sum())
     empty = int(table["value"].isna().sum())
@@ -117,7 +117,6 @@ def _note(frame: pd.DataFrame, table: pd.DataFrame, context: Context, keys: list
         f"{notes.origin(context)}: means over {count} replicates with 95% t intervals",
         notes.failures_text(frame, "not in the means"),
         enclosure_text(frame, context),
-        notes.pooled_text(frame, keys),
     ]
     if hidden:
         lines.append(f"Means of 0, not drawn: {hidden}.")

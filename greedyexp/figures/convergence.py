@@ -94,7 +94,7 @@ def convergence(
     kinds = [_handle(kind) for kind in curves]
     panels.legend([*strands.handles(context), *kinds])
     cut = measured["low"].le(floor).any()
-    said = _note(frame, rows, measured, context, keys)
+    said = _note(frame, measured, context)
     likewise = "Bounds and predictions are medians too." if curves else ""
     panels.note([*said, likewise, _floor_text(floor, cut)])
     return panels.figure
@@ -156,17 +156,10 @@ def _handle(kind: str) -> Line2D:
     return Line2D([], [], color="0.3", linewidth=1.0, linestyle=dash, label=label)
 
 
-def _note(
-    frame: pd.DataFrame,
-    rows: pd.DataFrame,
-    measured: pd.DataFrame,
-    context: Context,
-    keys: list[str],
-) -> list[str]:
+def _note(frame: pd.DataFrame, measured: pd.DataFrame, context: Context) -> list[str]:
     return [
         f"{notes.origin(context)}: {spread_text(measured)}",
         notes.failures_text(replicates(frame), "left out"),
-        notes.pooled_text(rows, [*keys, "iteration"]),
     ]
 
 

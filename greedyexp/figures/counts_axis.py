@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
@@ -57,7 +57,7 @@ class CountsAxis:
         """Where numbers stand; nan for those that are not reached."""
         return values.where(np.isfinite(values)).clip(lower=self.zero or self.least)
 
-    def draw(self, axis: plt.Axes, points: pd.DataFrame, look: Mapping) -> None:
+    def draw(self, axis: Axes, points: pd.DataFrame, look: Mapping) -> None:
         """One line with its band, as far as accuracies are reached, and marks for the others.
 
         Parameters
@@ -84,7 +84,7 @@ class CountsAxis:
         axis.plot(shown["epsilon"], self.heights(shown["median"]), **look, gid="measured")
         self._mark_unreached(axis, points, look["color"])
 
-    def apply(self, axis: plt.Axes) -> None:
+    def apply(self, axis: Axes) -> None:
         """Scale, ticks, limits and the strip."""
         axis.set_yscale("log")
         ticks = log_ticks(self._first, self.most)
@@ -100,14 +100,14 @@ class CountsAxis:
             if line.get_gid() != "unreached":
                 line.set_clip_path(Rectangle((0, 0), 1, self._edge, transform=axis.transAxes))
 
-    def write(self, axis: plt.Axes, texts: list[tuple[str, str]]) -> None:
+    def write(self, axis: Axes, texts: list[tuple[str, str]]) -> None:
         """Texts with their colours, one below the other at the top of a panel."""
         for place, (text, colour) in enumerate(texts):
             height = 1.0 - _GAP / 2 - place * _TEXT
             look = {"va": "top", "fontsize": 7, "color": colour, "gid": "said"}
             axis.text(0.02, height, text, transform=axis.transAxes, **look)
 
-    def write_beyond(self, axis: plt.Axes, bounds: Mapping[str, pd.Series]) -> None:
+    def write_beyond(self, axis: Axes, bounds: Mapping[str, pd.Series]) -> None:
         """Small words below the strip for bounds of which nothing is on the axis.
 
         Parameters
@@ -133,7 +133,7 @@ class CountsAxis:
         """
         return mark_handles(self.kinds, budget)
 
-    def _mark_unreached(self, axis: plt.Axes, points: pd.DataFrame, colour) -> None:
+    def _mark_unreached(self, axis: Axes, points: pd.DataFrame, colour) -> None:
         """A line of marks for each algorithm."""
         lost = points[points["reached"] < points["replicates"]]
         for (label, part), cells in lost.groupby([lost["algorithm"], lost["reached"] > 0]):

@@ -80,7 +80,7 @@ def epsilon_curve(
     panels.label(axis_label(x), axis_label("iterations"))
     panels.scale(colours, axis_label("epsilon"), number_texts(list(colours)))
     panels.legend([*_handles(table), *strip.handles(), *mark_handle(mark, x)])
-    panels.note(_note(frame, rows, table, context, [*keys, "epsilon"]))
+    panels.note(_note(frame, table, context))
     return panels.figure
 
 
@@ -113,13 +113,10 @@ def _handles(table: pd.DataFrame) -> list:
     return [line, Patch(color="0.3", alpha=0.2, linewidth=0, label="band of replicates")]
 
 
-def _note(
-    frame: pd.DataFrame, rows: pd.DataFrame, table: pd.DataFrame, context: Context, keys: list[str]
-) -> list[str]:
+def _note(frame: pd.DataFrame, table: pd.DataFrame, context: Context) -> list[str]:
     lost = 1 - table["reached"].sum() / table["replicates"].sum()
     return [
         f"{notes.origin(context)}: {spread_text(table)}",
         f"{notes.failures_text(replicates(frame), 'left out')},"
         f" accuracy not reached: {lost:.2%} of all pairs of replicate and accuracy",
-        notes.pooled_text(rows, keys),
     ]

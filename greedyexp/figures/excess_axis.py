@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
@@ -51,7 +51,7 @@ class ExcessAxis:
         """Where values stand: in the middle of the strip where they are zero or below."""
         return values.clip(lower=float(np.sqrt(self.low * self.bottom)))
 
-    def apply(self, axis: plt.Axes) -> None:
+    def apply(self, axis: Axes) -> None:
         """Scale, ticks, limits and the strip."""
         axis.set_yscale("log")
         ticks = log_ticks(self.low, self.high)

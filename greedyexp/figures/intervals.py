@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 
@@ -32,7 +32,7 @@ def limits(inner, ends, tested: tuple[float, float] | None = None) -> tuple[floa
     return low - margin, high + margin
 
 
-def draw_interval(axis: plt.Axes, x: float, low: float, high: float, colour) -> None:
+def draw_interval(axis: Axes, x: float, low: float, high: float, colour) -> None:
     """A bar from low to high; an end outside the limits of the panel becomes an arrow."""
     floor, ceiling = axis.get_ylim()
     bar = np.clip([low, high], floor, ceiling)
@@ -43,7 +43,7 @@ def draw_interval(axis: plt.Axes, x: float, low: float, high: float, colour) -> 
             axis.plot(x, edge, **look, gid="beyond")
 
 
-def draw_thresholds(axis: plt.Axes, at, points: pd.DataFrame, colour) -> None:
+def draw_thresholds(axis: Axes, at, points: pd.DataFrame, colour) -> None:
     """The interval of each threshold, and an open arrow for each that was not reached.
 
     Parameters
@@ -66,7 +66,7 @@ def least_gap(x) -> float:
     return float(np.diff(levels).min()) if len(levels) > 1 else 0.1
 
 
-def _draw_unreached(axis: plt.Axes, x: float, estimate: float, colour) -> None:
+def _draw_unreached(axis: Axes, x: float, estimate: float, colour) -> None:
     """An open arrow at the edge that an infinite estimate lies beyond."""
     edge = axis.get_ylim()[int(estimate > 0)]
     axis.plot(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from pydantic import Field
 
@@ -20,7 +20,7 @@ Mark = Annotated[
 _LOOK = {"color": "0.45", "linewidth": 1.0, "linestyle": (0, (2, 2)), "zorder": 0.95}
 
 
-def draw_mark(axis: plt.Axes, rows: pd.DataFrame, mark: float | str | None) -> None:
+def draw_mark(axis: Axes, rows: pd.DataFrame, mark: float | str | None) -> None:
     """The line of one panel; none where the column is empty.
 
     Parameters

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.figure import Figure
 
 from greedyexp.frames.context import Context
 from greedyexp.frames.notes import group_text
@@ -54,24 +57,22 @@ class Panels:
     ):
         columns = len(grid[0])
         width = max(min(width, _WIDEST / columns), width if narrowest is None else narrowest)
-        self.figure, self.axes = plt.subplots(
-            len(grid),
-            columns,
-            figsize=(max(6.5, 1.2 + width * columns), 1.9 + height * len(grid)),
-            sharex=sharex,
-            sharey=sharey,
-            squeeze=False,
-            layout="constrained",
+        size = (max(6.5, 1.2 + width * columns), 1.9 + height * len(grid))
+        # Not by pyplot, which needs a backend and keeps figures open.
+        self.figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(self.figure)
+        self.axes = self.figure.subplots(
+            len(grid), columns, sharex=sharex, sharey=sharey, squeeze=False
         )
         self._shown = list(zip(self.axes.flat, chain.from_iterable(grid), strict=True))
         for axis, shown in self._shown:
             axis.set_visible(shown is not None)
 
-    def __iter__(self) -> Iterator[tuple[plt.Axes, dict]]:
+    def __iter__(self) -> Iterator[tuple[Axes, dict]]:
         """Each panel with what it shows."""
         return ((axis, shown) for axis, shown in self._shown if shown is not None)
 
-    def title(self, axis: plt.Axes, values: dict, context: Context, pad: float = 4) -> None:
+    def title(self, axis: Axes, values: dict, context: Context, pad: float = 4) -> None:
         """Say which values a panel shows: once for its row and its column where it has both."""
         if len(values) < 2:
             axis.set_title(group_text(values, context), pad=pad)
@@ -89,7 +90,7 @@ class Panels:
                 ha="right",
                 va="center",
                 rotation="vertical",
-                fontsize=plt.rcParams["axes.titlesize"],
+                fontsize=rcParams["axes.titlesize"],
             )
 
     def label(self, x: str, y: str) -> None:

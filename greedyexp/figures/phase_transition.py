@@ -18,7 +18,13 @@ from greedyexp.figures.options import Line, Panel, Row, Success, apart
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import count_successes, require_columns, require_numeric, succeeded
+from greedyexp.frames.counts import (
+    count_successes,
+    require_columns,
+    require_numeric,
+    succeeded,
+    trials_of,
+)
 from greedyexp.frames.labels import axis_label, letter
 from greedyexp.registry import figure
 from greedyexp.stats.sequential import proportion_interval
@@ -63,6 +69,7 @@ def phase_transition(
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, keys)
+    frame = trials_of(frame, success, context, keys)
     require_numeric(frame, x)
     table = count_successes(succeeded(frame, success, context), frame, keys)
     looks = Looks(table, line)
@@ -89,7 +96,7 @@ def phase_transition(
     limit = [ceilings.handle()] if ceiling else []
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn), *limit])
     judged = notes.judged_text(frame, context, success, line)
-    said = [*_note(frame, context, table, keys), judged, predictions.note(drawn)]
+    said = [*_note(frame, context, table), judged, predictions.note(drawn)]
     panels.note([*said, ceilings.NOTE if ceiling else ""])
     return panels.figure
 
@@ -156,12 +163,11 @@ def _draw_second_axis(axis, frame: pd.DataFrame, x: str, name: str, line: list[s
     return len(groups)
 
 
-def _note(frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: list[str]) -> list[str]:
+def _note(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
     trials = table["trials"]
     per_point = notes.trials_text(trials.min(), trials.max(), trials.sum())
     bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
     return [
         f"{notes.origin(context)}: {per_point}, {bands}",
         notes.failures_text(frame, "counted as no success"),
-        notes.pooled_text(frame, keys),
     ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from greedyexp.figures.style import DASHES, assign
@@ -33,7 +33,7 @@ def point_look(dash) -> dict:
     return {"marker": _MARKERS[dash], "markersize": size, "markeredgewidth": 1.3}
 
 
-def draw_promise(axis: plt.Axes, at: pd.Series, heights: pd.Series, colour, dash) -> bool:
+def draw_promise(axis: Axes, at: pd.Series, heights: pd.Series, colour, dash) -> bool:
     """One bound, below all that is measured; whether some of it is marks rather than a line."""
     look = {"color": colour, "linestyle": dash, "linewidth": _WIDTH, "zorder": 1.8}
     points = alone(heights)

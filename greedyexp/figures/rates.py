@@ -75,7 +75,7 @@ def rates(
     dots = Line2D([], [], color="0.3", label="asymptotic prediction, not a bound", **_DOTS)
     predicted = [dots] if rows["predicted"].notna().any() else []
     panels.legend([*strands.handles(context), *predicted, *mark_handle(mark, x)])
-    panels.note(_note(frame, rows, table, context, keys))
+    panels.note(_note(frame, rows, table, context))
     return panels.figure
 
 
@@ -120,13 +120,12 @@ def _heights(table: pd.DataFrame) -> tuple[float, float]:
 
 
 def _note(
-    frame: pd.DataFrame, rows: pd.DataFrame, table: pd.DataFrame, context: Context, keys: list[str]
+    frame: pd.DataFrame, rows: pd.DataFrame, table: pd.DataFrame, context: Context
 ) -> list[str]:
     unknown, still = int(rows["rate"].isna().sum()), int((rows["rate"] >= 1).sum())
     lines = [
         f"{notes.origin(context)}: {spread_text(table)}",
         notes.failures_text(replicates(frame), "left out"),
-        notes.pooled_text(rows, keys),
     ]
     if unknown:
         lines.append(f"Replicates whose rate could not be measured, left out: {unknown}.")

@@ -34,9 +34,9 @@ SETTINGS = {
 
 
 def use_style() -> None:
-    """Apply the settings, and draw without a display."""
-    matplotlib.use("agg")
-    matplotlib.rcParams.update(matplotlib.rcParamsDefault | SETTINGS | {"backend": "agg"})
+    """Apply the settings to matplotlib's defaults, whatever was set before."""
+    matplotlib.rcdefaults()
+    matplotlib.rcParams.update(SETTINGS)
 
 
 def assign(names: Sequence, looks: Sequence) -> dict:

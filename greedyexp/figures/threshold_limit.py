@@ -19,7 +19,7 @@ from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.counts import require_columns, require_numbers, trials_of
 from greedyexp.frames.labels import letter, number
 from greedyexp.frames.limits import Limit, limit_at_zero
 from greedyexp.frames.thresholds import thresholds
@@ -71,6 +71,7 @@ def threshold_limit(
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, [*keys, of])
+    frame = trials_of(frame, success, context, [*keys, of])
     require_numbers(frame, x)
     least = 1 if transform == "1/log(x)" else 0
     if frame[x].min() <= least:
@@ -100,7 +101,7 @@ def threshold_limit(
     drawn = [prediction for _, prediction in stated.values()]
     diamond = Line2D([], [], color="0.3", label="limit if linear", **_DIAMOND)
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn), diamond])
-    said = threshold_note(frame, context, table.drop(columns="place"), [*keys, of])
+    said = threshold_note(frame, context, table.drop(columns="place"))
     judged = notes.judged_text(frame, context, success, line)
     panels.note([*said, judged, _fits_text(groups, context, transform.replace("x", letter(x)))])
     return panels.figure

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -21,17 +19,13 @@ def threshold_label(of: str, level: float) -> str:
     return f"{quantity} at {100 * level:.4g}% success"
 
 
-def threshold_note(
-    frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: Sequence[str]
-) -> list[str]:
+def threshold_note(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
     """Origin, trials, kind of interval, failures, and what was not reached.
 
     Parameters
     ----------
     table : DataFrame
         As ``frames.thresholds`` gives it.
-    keys : sequence of str
-        Columns that tell the points of all fits apart.
     """
     trials = notes.trials_text(table["fewest"].min(), table["most"].max(), table["trials"].sum())
     intervals = "95% intervals of a logistic fit"
@@ -40,7 +34,6 @@ def threshold_note(
     return [
         f"{notes.origin(context)}: {trials}, {intervals}",
         notes.failures_text(frame, "counted as no success"),
-        notes.pooled_text(frame, keys),
         _unreached_text(table, context),
     ]
 

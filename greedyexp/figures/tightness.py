@@ -34,12 +34,16 @@ _LINE = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
 _SHADE = {"color": "0.88", "linewidth": 0}
 
 
+def _apart(*, panel, row, **_) -> list[str]:
+    return apart(panel=panel, row=row, line=["algorithm"])
+
+
 def _columns(*, panel, row, where, **_) -> list[str]:
-    told = ["record", "error", "epsilon", "needed", *KNOWN]
-    return list(dict.fromkeys([*apart(panel=panel, row=row), *told, *where]))
+    told = ["record", "epsilon", "needed", *KNOWN]
+    return list(dict.fromkeys([*_apart(panel=panel, row=row), *told, *where]))
 
 
-@figure("tightness", title="Features that an accuracy needs", columns=_columns, apart=apart)
+@figure("tightness", title="Features that an accuracy needs", columns=_columns, apart=_apart)
 def tightness(
     frame: pd.DataFrame,
     context: Context,
@@ -89,7 +93,6 @@ def tightness(
             f"{notes.origin(context)}: {spread_text(table)}.",
             f"{notes.failures_text(replicates(frame), 'left out')},"
             f" error not reached: {lost:.2%} of all pairs of replicate and error.",
-            notes.pooled_text(rows, [*keys, "error", "epsilon"]),
         ]
     )
     return panels.figure

@@ -63,7 +63,7 @@ _BOUNDS = (DASHES[1], DASHES[3], DASHES[4])
 
 def _apart(*, panel, row, **_) -> list[str]:
     # What is along the horizontal axis is a result, and tells nothing apart.
-    return apart(panel=panel, row=row)
+    return apart(panel=panel, row=row, line=["algorithm"])
 
 
 def _columns(*, panel, row, measured, where, **_) -> list[str]:
@@ -71,7 +71,7 @@ def _columns(*, panel, row, measured, where, **_) -> list[str]:
     # come along whatever is chosen among the others.
     told = ["record", "theorem", "reference", "step", "excess", "excess_bound"]
     told += [name for name in measured if name != "risk"]
-    return list(dict.fromkeys([*apart(panel=panel, row=row), *told, *where]))
+    return list(dict.fromkeys([*_apart(panel=panel, row=row), *told, *where]))
 
 
 @figure("tradeoff", title="Accuracy against sparsity", columns=_columns, apart=_apart)
@@ -133,8 +133,7 @@ def tradeoff(
     said = f"{notes.origin(context)}: {spread_text(lines[measured[0]])}.{likewise}"
     about = [_excess_text(rows, excess), random_text(looks_of, "a bound of the mean over runs")]
     failed = notes.failures_text(replicates(frame), "left out")
-    pooled = notes.pooled_text(rows, [*keys, "step", "theorem", "reference"])
-    panels.note([chosen_text(where), said, *about, failed, pooled])
+    panels.note([chosen_text(where), said, *about, failed])
     return panels.figure
 
 

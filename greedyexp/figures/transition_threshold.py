@@ -17,7 +17,7 @@ from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
 from greedyexp.frames import notes
 from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns, require_numbers
+from greedyexp.frames.counts import require_columns, require_numbers, trials_of
 from greedyexp.frames.labels import axis_label, number
 from greedyexp.frames.thresholds import thresholds
 from greedyexp.registry import figure
@@ -53,6 +53,7 @@ def transition_threshold(
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, [*keys, of])
+    frame = trials_of(frame, success, context, [*keys, of])
     require_numbers(frame, x)
     table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
     looks = Looks(table, line)
@@ -76,7 +77,7 @@ def transition_threshold(
     panels.label(axis_label(x), threshold_label(of, level))
     panels.legend([*looks.handles(context, success), *predictions.handles(drawn)])
     judged = notes.judged_text(frame, context, success, line)
-    said = threshold_note(frame, context, table, [*keys, of])
+    said = threshold_note(frame, context, table)
     panels.note([*said, judged, predictions.note(drawn)])
     return panels.figure
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
@@ -58,7 +58,7 @@ class Strip:
         """The height of an accuracy's marks."""
         return self.budget * 10 ** (self._line * (self.levels.index(epsilon) + 0.75))
 
-    def draw(self, axis: plt.Axes, points: pd.DataFrame, colours: Mapping) -> None:
+    def draw(self, axis: Axes, points: pd.DataFrame, colours: Mapping) -> None:
         """Scale, ticks and limits of the vertical axis, and the marks of one panel.
 
         Parameters
@@ -84,7 +84,7 @@ class Strip:
         within = f" within {self.budget:.0f} iterations" if self.stated else ""
         return mark_handles(self.kinds, within)
 
-    def _apply(self, axis: plt.Axes) -> None:
+    def _apply(self, axis: Axes) -> None:
         top = self.budget * 10 ** (self._line * (len(self.levels) + 0.5) if self.levels else 0.05)
         if self._least < 1:
             # An accuracy that the start has takes 0 iterations, which no logarithm shows.

@@ -49,8 +49,8 @@ Published = Annotated[
 
 
 def apart_of(*, row: str, **_) -> list[str]:
-    """The column that tells rows apart, which must be known before the run."""
-    return [row]
+    """The columns that tell means apart, which must be known before the run."""
+    return [row, "algorithm"]
 
 
 def styles(metrics: Metrics) -> dict[str, MetricStyle]:
@@ -109,6 +109,9 @@ def compare(
         for metric, style in metrics.items():
             for label in labels:
                 rows = frame[(frame[row] == level) & (frame["algorithm"] == label)]
+                if metric == FIT_SECONDS.name:
+                    # All rows of a replicate have its seconds.
+                    rows = replicates(rows)
                 failed = rows["status"].isin(FAILED)
                 values = rows.loc[~failed, metric].dropna() * style.scale
                 printed = _published(published, context, label, metric, level)
@@ -124,7 +127,6 @@ def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[
     frame = _of_one_kind(frame, list(table["metric"].unique()))
     frame, _ = told_apart(frame, context, row)
     lines = [f"{notes.origin(context)}: {averages_text(table['replicates'], context)}."]
-    pooled = notes.pooled_text(frame[frame[row].notna()], [row, "algorithm"])
     frame = replicates(frame)
     failed = frame["status"].isin(FAILED)
     if failed.any():
@@ -137,7 +139,7 @@ def remarks(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[
     unproved = (frame["status"] == UNPROVED).mean()
     if unproved:
         lines.append(f"Without certificate: {unproved:.2%}.")
-    return [line for line in [*lines, pooled] if line]
+    return lines
 
 
 def single(context: Context) -> bool:

@@ -1,4 +1,4 @@
-"""What a figure or a table must say about the run behind it."""
+"""What figures and tables are told of the run that the tidy table comes from."""
 
 from __future__ import annotations
 
@@ -8,27 +8,35 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Context:
-    """The run that a tidy table comes from.
+    """What the tidy table does not say of the run that it comes from.
+
+    Every figure and table gets it as its second argument, after the table.
 
     Parameters
     ----------
-    name, profile : str
-        Experiment and profile.
+    name : str
+        Name of the experiment, such as ``phase_transition``.
+    profile : str
+        ``smoke``, ``quick``, ``paper`` or ``deep``.
     trials : int
-        Replicates asked for at each point, at most if their number was chosen as results came in.
+        Replicates of each point of the sweep; the largest number allowed if ``adaptive``. The
+        table may have fewer: count its rows rather than use this number.
     source : str
-        Paper and figure reproduced; empty when there is none.
+        Paper and figure that the experiment reproduces, such as ``jalali2012, Figure 1``; empty if
+        none is given.
     algorithms : dict of str to str
-        Algorithm label, as in the CSV, to the registered name behind it, in the order of the file.
+        Maps each label in the column ``algorithm`` to the registered name of the algorithm, in the
+        order of the experiment file. An entry with a ``sweep`` has a label for itself, ``rmp``, and
+        one for each value, ``rmp (lam=0.1)``.
     titles : dict of str to str
-        Algorithm label to how the figure calls it.
+        Maps each of these labels to the text for legends and headings.
     adaptive : bool
-        Whether results decided how many replicates a point got: intervals must then hold at any
-        stopping time.
+        True if ``trials`` is a rule, so that the results decided how many replicates each point
+        has. Confidence intervals must then be valid at any stopping time.
     words : dict of str to list of str
-        Column to the words that the file sweeps it over, in the order given there.
+        Maps each swept column whose values are words to these words, in the order of the file.
     part : str
-        How much of the run the table has, in words; empty for all that is known of.
+        How much of the run is in the table, such as ``3 of 12 replicates``; empty if all of it.
     """
 
     name: str
@@ -42,13 +50,13 @@ class Context:
     part: str = ""
 
     def titled(self, labels: Sequence[str]) -> dict[str, str]:
-        """What to call algorithms: their titles, or their labels where two have one title."""
+        """Map labels to their titles, or to themselves if two labels have the same title."""
         titles = {label: self.titles.get(label, label) for label in labels}
         apart = len(set(titles.values())) == len(titles)
         return titles if apart else {label: label for label in labels}
 
     def in_order(self, column: str, levels: list[str]) -> list[str]:
-        """Words of a column as the file lists them, then others as they come."""
+        """Sort the values of a column as the experiment file lists them; others come last."""
         listed = list(self.algorithms) if column == "algorithm" else self.words.get(column, [])
         places = {word: place for place, word in reversed([*enumerate(listed)])}
         return sorted(levels, key=lambda level: places.get(level, len(listed)))

@@ -66,6 +66,37 @@ def succeeded(frame: pd.DataFrame, success: Mapping[str, str], context: Context)
     return values
 
 
+def trials_of(
+    frame: pd.DataFrame, success: Mapping[str, str], context: Context, keys: Sequence[str]
+) -> pd.DataFrame:
+    """One row for each trial, where a protocol writes rows of several kinds for a replicate.
+
+    Rows of kinds without the metric are left out. A replicate that failed has one row without a
+    value of a key such as ``size``: it is a trial at each value.
+
+    Parameters
+    ----------
+    success : mapping of str to str
+        See ``succeeded``.
+    keys : sequence of str
+        Columns that tell points apart.
+    """
+    if "record" not in frame.columns:
+        return frame
+    columns = {success_column(success, label, context) for label in frame["algorithm"].unique()}
+    require_columns(frame, sorted(columns))
+    failed = frame["status"].isin(FAILED)
+    kinds = frame.loc[frame[sorted(columns)].notna().any(axis=1), "record"].unique()
+    rows = frame[frame["record"].isin(kinds) | failed]
+    for key in keys:
+        lost = rows[key].isna() & rows["status"].isin(FAILED)
+        if lost.any():
+            levels = rows[key].dropna().unique()
+            at_each = [rows[lost].assign(**{key: level}) for level in levels]
+            rows = pd.concat([rows[~lost], *at_each], ignore_index=True)
+    return rows
+
+
 def count_successes(values: pd.Series, frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Successes and trials for every combination of the keys.
 

@@ -42,13 +42,6 @@ def failures_text(frame: pd.DataFrame, how: str) -> str:
     return f"failed ({how}): {failed:.2%}, without certificate: {unconverged:.2%}"
 
 
-def pooled_text(frame: pd.DataFrame, keys: Sequence[str]) -> str:
-    """A warning when a point holds more than one setting of the data; empty otherwise."""
-    if "replicate" in frame.columns and frame.duplicated([*keys, "replicate"]).any():
-        return "Points hold several settings that are not told apart here."
-    return ""
-
-
 def judged_text(
     frame: pd.DataFrame, context: Context, success: Mapping[str, str], line: Sequence[str]
 ) -> str:

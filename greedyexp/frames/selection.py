@@ -105,8 +105,7 @@ def remarks(frame: pd.DataFrame, context: Context, numbers: str) -> list[str]:
         lines.append(f"Failed replicates, left out: {status.isin(FAILED).sum()} of {len(status)}.")
     if (status == UNPROVED).any():
         lines.append(f"Without certificate: {(status == UNPROVED).mean():.2%}.")
-    lines.append(notes.pooled_text(replicates(frame), ["algorithm"]))
-    return [line for line in lines if line]
+    return lines
 
 
 def _at(rows: pd.DataFrame, sizes: Sequence[int]) -> pd.DataFrame:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
+import sys
+import traceback
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import pandas as pd
+
 from greedyexp import registry
-from greedyexp.errors import ConfigError, StorageError, UserError
+from greedyexp.errors import ConfigError, PluginError, StorageError, UserError
 from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.protocol import measured_of
+from greedyexp.frames.averaging import settings_of, with_panels
+from greedyexp.frames.counts import require_columns
 from greedyexp.frames.entries import entries
 from greedyexp.frames.results import refuse_told_by_results
+from greedyexp.frames.sizes import with_sizes
+from greedyexp.part import Part, place
+from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
 from greedyexp.runner.state import Replaced, retried, unchanged
@@ -45,6 +55,8 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
         When a figure or a table does not exist, has a wrong parameter, or names a column that the
         CSV does not have; it names the entry of ``config.yaml``. An error that names no file names
         the folder. Of several errors it is the first, raised when all else is drawn.
+    PluginError
+        When a figure or a table of a plugin fails or returns something else; it names the line.
     """
     try:
         return retried(lambda: _drawn(folder, out))
@@ -55,29 +67,30 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
 
 
 def _drawn(folder: Path, out: Path | None) -> list[Path]:
-    from greedyexp.figures.style import use_style
-
     source = read_source(folder)
     if source.frame.empty:
         return []
-    use_style()
     note = _fingerprint(source)
     written: list[Path] = []
     errors: list[Exception] = []
-    keys = _keys_of(source.config)
+    measured = _measured(source.config)
+    keys = [one.name for one in measured if one.apart]
+    settings, sized = settings_of(source.frame), with_sizes(source.frame)
     for kind in ("figure", "table"):
         for index, (name, given, stem) in enumerate(_listed(source.config, kind)):
             try:
                 part = registry.find(kind, name)
                 params = Parameters(part).read_all(given)
                 refuse_told_by_results(part, params, source.frame, keys)
-                made = part.function(source.frame, source.context, **params)
+                require_columns(sized, _apart(part, params))
+                params = with_panels(part, params, [settings], measured)
                 target = (out or folder) / f"{kind}s" / stem
-                with nullcontext() if out else unchanged(source.state):
+                writing = nullcontext() if out else unchanged(source.state)
+                with _plugin_guarded(part):
                     if kind == "figure":
-                        written += _save(made, target, note)
+                        written += _draw(part, params, source, target, note, writing)
                     else:
-                        written += write_table(made, made.attrs.get("title", part.title), target)
+                        written += _tabulate(part, params, source, target, writing)
             except Replaced:
                 raise
             except Exception as error:  # The others can still be drawn; it is raised below.
@@ -90,11 +103,17 @@ def _drawn(folder: Path, out: Path | None) -> list[Path]:
     return written
 
 
-def _keys_of(config: dict) -> list[str]:
-    """Columns of the protocol by which figures may tell lines and panels apart."""
+def _apart(part: Part, params: dict) -> list[str]:
+    """The columns that a figure or a table tells its points apart by, where it says so."""
+    apart = part.extra.get("apart")
+    return list(apart(**params)) if apart else []
+
+
+def _measured(config: dict) -> list[Measured]:
+    """The columns of the protocol."""
     # A protocol that is no more, or a setting of it that was edited, leaves all the others.
     with contextlib.suppress(ConfigError):
-        return [one.name for one in measured_of(config) if one.apart]
+        return measured_of(config)
     return []
 
 
@@ -115,9 +134,91 @@ def _fingerprint(source: Source) -> str:
     return f"greedyexp config {digest} commit {commit}"
 
 
-def _save(picture, stem: Path, note: str) -> list[Path]:
-    import matplotlib.pyplot as plt
+def _draw(
+    part: Part,
+    params: dict,
+    source: Source,
+    stem: Path,
+    note: str,
+    writing: AbstractContextManager,
+) -> list[Path]:
+    """Draw one figure in the package's style; settings that it changes are restored."""
+    import matplotlib
+    from matplotlib.figure import Figure
 
+    from greedyexp.figures.style import use_style
+
+    # A plugin may draw by pyplot, which keeps figures open.
+    before = _open_figures()
+    with matplotlib.rc_context():
+        use_style()
+        try:
+            # A copy, as a plugin may change it.
+            picture = part.function(source.frame.copy(), source.context, **params)
+            _refuse_other(part, picture, Figure, "a matplotlib Figure")
+            with writing:
+                return _save(picture, stem, note)
+        finally:
+            for number in _open_figures() - before:
+                sys.modules["matplotlib.pyplot"].close(number)
+
+
+def _open_figures() -> set[int]:
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return set(pyplot.get_fignums()) if pyplot else set()
+
+
+def _tabulate(
+    part: Part, params: dict, source: Source, stem: Path, writing: AbstractContextManager
+) -> list[Path]:
+    made = part.function(source.frame.copy(), source.context, **params)
+    _refuse_other(part, made, pd.DataFrame, "a pandas DataFrame")
+    with writing:
+        return write_table(made, made.attrs.get("title", part.title), stem)
+
+
+def _refuse_other(part: Part, made, wanted: type, words: str) -> None:
+    if not isinstance(made, wanted):
+        raise PluginError(
+            f"{part.kind} '{part.name}' must return {words} but returned {type(made).__name__}.",
+            place=part.place,
+            remedy="Fix the plugin.",
+        )
+
+
+@contextlib.contextmanager
+def _plugin_guarded(part: Part) -> Iterator[None]:
+    """Report what a figure or a table of a plugin raises as a mistake of its author.
+
+    Raises
+    ------
+    PluginError
+        Instead of any exception but one that a user can mend.
+    """
+    if part.shipped:
+        yield
+        return
+    try:
+        yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise PluginError(
+            f"{part.kind} '{part.name}' raised {type(error).__name__}: {said}.",
+            place=_line(part, error) or part.place,
+            remedy="Fix the plugin; --traceback shows where it failed.",
+        ) from error
+
+
+def _line(part: Part, error: BaseException) -> str | None:
+    """``file:line`` of the last line of the part's file that led to the error."""
+    file = inspect.getsourcefile(part.function)
+    calls = [call for call in traceback.extract_tb(error.__traceback__) if call.filename == file]
+    return place(file, calls[-1].lineno) if calls else None
+
+
+def _save(picture, stem: Path, note: str) -> list[Path]:
     files = [stem.with_suffix(".png"), stem.with_suffix(".pdf")]
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)
@@ -128,6 +229,4 @@ def _save(picture, stem: Path, note: str) -> list[Path]:
         raise StorageError(
             f"the figure cannot be written ({error.strerror or error}).", place=str(stem.parent)
         ) from None
-    finally:
-        plt.close(picture)
     return files

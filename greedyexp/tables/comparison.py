@@ -25,7 +25,7 @@ from greedyexp.tables.titles import Title, titled
 
 
 def _columns(*, row, metrics, where=(), **_) -> list[str]:
-    return [row, *metrics, *where]
+    return [*apart_of(row=row), *metrics, *where]
 
 
 @table("comparison", title="Comparison", columns=_columns, apart=apart_of, by_algorithm="published")

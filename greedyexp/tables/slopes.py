@@ -32,7 +32,7 @@ Row = Annotated[str | None, Field(description="column with one group of rows per
 
 
 def _apart(*, row, **_) -> list[str]:
-    return [] if row is None else [row]
+    return [*([] if row is None else [row]), "algorithm"]
 
 
 def _columns(*, row, where, **_) -> list[str]:
@@ -87,7 +87,6 @@ def slopes(
         *_law_texts(found["law"]),
         _RATIO,
         f"{notes.failures_text(replicates(frame), 'left out')}.",
-        notes.pooled_text(rows, [*keys, "epsilon"]),
     ]
     result.attrs |= {
         "notes": [one for one in said if one],

@@ -31,7 +31,7 @@ Seconds = Annotated[
 
 
 def _columns(*, row, where=(), **_) -> list[str]:
-    return [row, _SECONDS, *where]
+    return [*apart_of(row=row), _SECONDS, *where]
 
 
 @table("timing", title="Seconds", columns=_columns, apart=apart_of, by_algorithm="published")

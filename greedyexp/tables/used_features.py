@@ -17,11 +17,15 @@ from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
 
 
+def _apart(**_) -> list[str]:
+    return ["algorithm"]
+
+
 def _columns(*, where=(), **_) -> list[str]:
-    return ["used", *where]
+    return ["algorithm", "used", "feature", "size", *where]
 
 
-@table("used_features", title="Features in use", columns=_columns, apart=lambda **_: [])
+@table("used_features", title="Features in use", columns=_columns, apart=_apart)
 def used_features(
     frame: pd.DataFrame,
     context: Context,

@@ -1,0 +1,207 @@
+"""What keeps figures and tables from being drawn, found before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import pandas as pd
+from pandas.api.types import is_object_dtype
+
+from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.experiment.data import Data
+from greedyexp.experiment.document import Document
+from greedyexp.experiment.mistakes import Keys, Mistakes
+from greedyexp.experiment.model import AlgorithmSpec
+from greedyexp.experiment.where import Choice, untold, wrong_choices
+from greedyexp.frames.averaging import chosen, with_panels
+from greedyexp.frames.entries import entry_of
+from greedyexp.frames.records import remedy_for
+from greedyexp.frames.results import ENDINGS, told_by_results
+from greedyexp.protocols.measured import Measured
+from greedyexp.registry import Part
+
+
+def refuse_figure(
+    part: Part,
+    params: dict,
+    known: set[str],
+    measured: list[str],
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+) -> None:
+    """Note every column that a figure reads and the CSV will not have, or cannot be told apart by.
+
+    Parameters
+    ----------
+    known : set of str
+        All columns.
+    measured : list of str
+        Those of the protocol by which nothing may be told apart.
+    """
+    wanted = part.extra.get("columns")
+    for name in wanted(**params) if wanted else ():
+        if name not in known:
+            mistakes.add(
+                doc.place(keys),
+                f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
+                remedy_for(name) or did_you_mean(name, known),
+            )
+    for message, remedy in told_by_results(part, params, (*measured, *ENDINGS)):
+        mistakes.add(doc.place(keys), message, remedy)
+
+
+def refuse_averages(
+    part: Part,
+    params: dict,
+    settings: tuple[pd.DataFrame, pd.DataFrame],
+    measured: Sequence[Measured],
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+) -> None:
+    """Note the columns that a figure would average over as nothing tells their values apart.
+
+    Parameters
+    ----------
+    settings : tuple of DataFrame
+        As ``settings_of`` gives them.
+    measured : sequence of Measured
+        The columns of the protocol.
+    """
+    apart = part.extra.get("apart")
+    if apart is None:
+        return
+    points, algorithms = settings
+    known = {*algorithms.columns, "replicate", *(one.name for one in measured)}
+    named = [name for name in apart(**params) if name not in known]
+    # Facts are known when the data are drawn, and so are sizes that another parameter gives.
+    told = set(named) <= set(points.columns)
+    if told and chosen(points, params)[named].notna().all(axis=None):
+        frames = [points, algorithms]
+    else:
+        frames = [algorithms]
+    try:
+        with_panels(part, params, frames, measured)
+    except ConfigError as error:
+        mistakes.add(doc.place(keys), error.message, error.remedy or "")
+
+
+def settings_of(
+    data: Data, algorithms: Sequence[AlgorithmSpec]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The points of the data and the algorithms, a row each, with the columns of the CSV."""
+    swept = [{"algorithm": spec.label, **spec.swept} for spec in algorithms]
+    frames = (pd.DataFrame([point.cells for point in data.points]), pd.DataFrame(swept))
+    for frame in frames:
+        for name in filter(lambda name: is_object_dtype(frame[name]), frame.columns):
+            # pandas cannot compare lists; the CSV has them as text, too.
+            frame[name] = frame[name].map(lambda v: str(v) if isinstance(v, (list, dict)) else v)
+    return frames
+
+
+def refuse_choice(
+    part: Part, params: dict, choice: Choice, keys: Keys, doc: Document, mistakes: Mistakes
+) -> None:
+    """Note what keeps a figure or a table that chooses rows by ``where`` from finding them.
+
+    Values that no row has, in ``where`` and among published numbers, and columns to be shown that
+    are in none of the rows chosen, or not in those that have the column ``row``.
+    """
+    where = params.get("where")
+    if where is None:
+        return
+    row = params.get("row")
+    # Columns that are no axis of anything hold results, of which only the run tells the values.
+    axes = {*choice.data.columns, *choice.setting.columns, *choice.setting.keys} - {"algorithm"}
+    known = {name: value for name, value in where.items() if name in axes or value == []}
+    wrong = [(("where", name), *said) for name, *said in wrong_choices(known, choice)]
+    shown = [name for name in part.extra["columns"](**params) if name not in (row, *where)]
+    for name in () if wrong else shown:
+        for at, *said in untold(known, {name} if row is None else {name, row}, choice):
+            wrong.append((("where", at) if at in where else ("row",), *said))
+    levels = {level for numbers in _published(params, part) for level in numbers}
+    if row in choice.values and row not in choice.data.columns:
+        asked = {row: sorted(map(_plain, levels), key=str)} if levels else {}
+        wrong += [(("published",), *said) for _, *said in wrong_choices(asked, choice)]
+    for inner, message, remedy in wrong:
+        mistakes.add(doc.place((*keys, *inner)), message, remedy)
+
+
+def _published(params: dict, part: Part) -> Iterator[dict]:
+    """The printed numbers of a figure or a table, by value of its column ``row``."""
+    given = params.get("published") or {}
+    for numbers in given.values() if part.extra.get("by_algorithm") == "published" else ():
+        nested = any(isinstance(value, dict) for value in numbers.values())
+        yield from numbers.values() if nested else [numbers]
+
+
+def _plain(text: str) -> int | float | str:
+    """What a key of YAML, which is read as text, says."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def refuse_base(
+    params: dict,
+    choice: Choice,
+    algorithms: list[AlgorithmSpec],
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+) -> None:
+    """Note a ``base`` that is no column of a table: an algorithm of many, or none at all."""
+    base, row = params.get("base"), params.get("row")
+    if not isinstance(base, str):
+        return
+    columns = {
+        entry_of(spec.label, choice.setting.algorithms)
+        if spec.swept and set(spec.swept) <= {row}
+        else spec.label
+        for spec in algorithms
+    }
+    if base not in columns:
+        mistakes.add(
+            doc.place((*keys, "base")),
+            f"`base` names '{base}', which has no column of its own.",
+            did_you_mean(base, columns),
+        )
+
+
+def refuse_strangers(
+    part: Part,
+    params: dict,
+    known: set[str],
+    keys: Keys,
+    doc: Document,
+    mistakes: Mistakes,
+    *,
+    changed: bool,
+) -> None:
+    """Note every algorithm that a figure has something about and the experiment lacks.
+
+    Parameters
+    ----------
+    known : set of str
+        Labels and names of the algorithms.
+    changed : bool
+        Whether profile or command line replaced the algorithms of the file: what is said about
+        those no longer there is left out then.
+    """
+    name = part.extra.get("by_algorithm")
+    given = params.get(name) or ()
+    labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
+    strangers = {key: label for key, label in labels if label not in known}
+    # The last first, as what stands behind an item taken out of a list moves up.
+    for key in reversed(strangers if changed else ()):
+        del given[key]
+        doc.remove((*keys, name, key))
+    for key, label in () if changed else strangers.items():
+        mistakes.add(
+            doc.place((*keys, name, key)),
+            f"`{name}` names an algorithm '{label}', which the experiment does not have.",
+            did_you_mean(label, known),
+        )
