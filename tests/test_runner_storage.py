@@ -15,7 +15,6 @@ import sys
 
 import numpy as np
 import pytest
-import yaml
 from runner_lab import Laboratory, rows_of
 
 from greedyexp.errors import StorageError
