@@ -299,6 +299,6 @@ def test_a_part_that_is_written_wrongly_is_refused_with_its_line(tmp_path, text,
 
 
 def test_arguments_that_callers_give_need_no_star(tmp_path):
-    text = "from greedyexp import algorithm\n\n@algorithm('f')\ndef f(problem, grid=None, rng=None): 0"
+    text = "from greedyexp import algorithm as a\n@a('f')\ndef f(problem, grid=None, rng=None): 0"
     plugins.load_plugins([write(tmp_path / "f.py", text)])
     assert registry.find("algorithm", "f").takes_rng
