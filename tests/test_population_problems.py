@@ -157,7 +157,7 @@ def test_only_a_population_may_have_no_rows():
 
 
 def test_data_drawn_without_rows_must_be_told_of():
-    counts, told = [0], [()]
+    counts, told = [0], [("multi_task",)]
 
     @registry.generator("t_sometimes", provides=lambda **_: told[0])
     def t_sometimes(rng):
@@ -168,7 +168,7 @@ def test_data_drawn_without_rows_must_be_told_of():
     bench = Bench(Work(1, ("t_sometimes",), "recovery", {}, ("support_size",), (), ()))
     for found in ([0], [3, 0]):
         counts[:] = found
-        with pytest.raises(ValueError, match="have no rows, but provide no trait 'population'"):
+        with pytest.raises(PluginError, match="without rows, but provides no trait 'population'"):
             bench.problem("t_sometimes", {}, 0)
     counts[:] = [3, 2]
     assert bench.problem("t_sometimes", {}, 0).n_samples.tolist() == [3, 2]

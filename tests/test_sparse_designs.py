@@ -9,7 +9,7 @@ from scipy import sparse
 
 import greedyexp
 from greedyexp import registry
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.errors import ConfigError, DataError, PluginError
 from greedyexp.experiment import load
 from greedyexp.metrics.classification import one_vs_rest_error
 from greedyexp.problem import Problem, as_problem
@@ -210,9 +210,9 @@ def test_an_experiment_names_the_point_of_a_sweep():
 
 
 def test_a_sparse_design_must_be_told_of():
-    with pytest.raises(ValueError, match="provide no trait 'sparse'"):
+    with pytest.raises(PluginError, match="trait 'sparse', but does not provide it"):
         bench("t_secret").problem("t_secret", {}, 0)
-    with pytest.raises(ValueError, match="must be a CSR array, but is CSC"):
+    with pytest.raises(PluginError, match="a sparse CSC array, not as a CSR array"):
         bench("t_columns").problem("t_columns", {}, 0)
 
 
@@ -246,14 +246,15 @@ def test_what_is_out_of_order_is_put_in_order_before_it_is_closed():
 
 
 def test_chains_and_rows_held_out_are_read_only():
-    @registry.generator("t_chained", provides=("sparse", "test_rows", "chains"))
+    traits = ("sparse", "test_rows", "chains", "multi_task")
+
+    @registry.generator("t_chained", provides=traits)
     def t_chained(rng):
         """Chains of words."""
         X, lengths = sparse.csr_array(table()), np.array([5, 7])
-        y = np.ones(12)
-        return Problem(
-            (X,), (y,), X_test=(X.copy(),), y_test=(y.copy(),), chains=lengths, chains_test=lengths
-        )
+        y = (np.ones(12), np.zeros(12))
+        held_out = {"X_test": 2 * (X.copy(),), "y_test": tuple(one.copy() for one in y)}
+        return Problem((X, X), y, **held_out, chains=lengths, chains_test=lengths)
 
     problem = bench("t_chained").problem("t_chained", {}, 0)
     held = problem.X_test[0]
