@@ -31,12 +31,12 @@ def test_new_algorithm_and_generator_run_in_a_new_config(call, tmp_path):
     result = call(
         *("run", "study.yaml", "--profile", "smoke", "--engine", "serial"),
         *("--set", "plugins=[mine.py, mine_too.py]", "--set", "algorithms=[mine]"),
-        *("--set", "data.generator=mine_too"),
+        *("--set", "data.generator=mine_too", "--tag", "own"),
         cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr
     assert ".png" in result.stdout
-    with (tmp_path / "results/study/smoke/study.csv").open(newline="") as stream:
+    with (tmp_path / "results/study/smoke+own/study.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert {(row["algorithm"], row["status"]) for row in rows} == {("mine", "ok")}
     # Sixty uniform samples without much noise: screening by correlation finds the support.
