@@ -12,7 +12,9 @@ import pytest
 import yaml
 from kept_registry import kept_registry
 
+from greedyexp import registry
 from greedyexp.errors import PluginError
+from greedyexp.experiment import load
 from greedyexp.report import draw
 
 BUILT_IN = {"comparison": {"row": "p", "metrics": ["error"]}}
@@ -137,6 +139,24 @@ def test_a_mistake_of_the_package_stays_one(folder, monkeypatch):
     configure(folder, figures=[BUILT_IN])
     with pytest.raises(RuntimeError, match="a bug"):
         draw(folder)
+
+
+@pytest.mark.parametrize("given", ["columns", "apart"])
+def test_what_a_plugin_says_of_its_figure_is_guarded_before_any_work(given):
+    @registry.figure("odd", **{given: lambda **params: params["no_such"]})
+    def odd(frame, context):
+        """A figure."""
+
+    source = {
+        "name": "made",
+        "data": {"generator": "gaussian", "p": 20, "n_samples": 10},
+        "algorithms": ["omp"],
+        "metrics": ["support_size"],
+        "figures": ["odd"],
+    }
+    with pytest.raises(PluginError, match=rf"the {given} of figure 'odd' raised KeyError") as seen:
+        load(source)
+    assert seen.value.place == "figures[0]"
 
 
 def contents(written):

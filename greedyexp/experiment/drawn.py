@@ -9,6 +9,7 @@ import pandas as pd
 from pandas.api.types import is_object_dtype
 
 from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.experiment.asking import guarded
 from greedyexp.experiment.data import Data
 from greedyexp.experiment.document import Document
 from greedyexp.experiment.mistakes import Keys, Mistakes
@@ -41,14 +42,18 @@ def refuse_figure(
         Those of the protocol by which nothing may be told apart.
     """
     wanted = part.extra.get("columns")
-    for name in wanted(**params) if wanted else ():
+    with guarded("columns", part, doc.place(keys)):
+        names = list(wanted(**params)) if wanted else []
+    for name in names:
         if name not in known:
             mistakes.add(
                 doc.place(keys),
                 f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
                 remedy_for(name) or did_you_mean(name, known),
             )
-    for message, remedy in told_by_results(part, params, (*measured, *ENDINGS)):
+    with guarded("apart", part, doc.place(keys)):
+        told = told_by_results(part, params, (*measured, *ENDINGS))
+    for message, remedy in told:
         mistakes.add(doc.place(keys), message, remedy)
 
 
