@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import signal
 from collections.abc import Iterable
 
 MOST_NAMES = 16
@@ -49,6 +50,22 @@ class PluginError(UserError):
 
 class StorageError(UserError):
     """The results folder or its journal cannot be read or written."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked this process to stop.
+
+    A part that raises ``KeyboardInterrupt`` of its own does not raise this.
+
+    Parameters
+    ----------
+    signum : int
+        Number of the signal.
+    """
+
+    def __init__(self, signum: int):
+        super().__init__(f"stopped by {signal.Signals(signum).name}")
+        self.signum = signum
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

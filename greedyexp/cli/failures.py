@@ -8,22 +8,19 @@ from typing import TypeVar
 
 import click
 
+from greedyexp.cli import streams
 from greedyexp.errors import UserError
 
 Item = TypeVar("Item")
 
 DONE = 0
 SOME_FAILED = 1
-USER_ERROR = 2
+USER_ERROR = streams.USER_ERROR
 CLAIM_REFUTED = 4
 # With --strict only.
 CLAIM_INCONCLUSIVE = 5
 # EX_SOFTWARE of sysexits.h: 1 must keep meaning that replicates failed.
 INTERNAL_ERROR = 70
-# 128 + SIGINT, as shells report it.
-INTERRUPTED = 130
-# 128 + SIGPIPE: who read the output, such as `head`, has left.
-READER_GONE = 141
 
 
 def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=False) -> int:
@@ -45,10 +42,10 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
 
     Raises
     ------
-    BrokenPipeError
-        When the error is that one: there is nobody to tell.
+    OSError
+        When the output cannot be written, which is then all there is to say.
     """
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, OSError) and streams.is_output_error(error):
         raise error
     shown = with_traceback or bool(ctx and ctx.obj and ctx.obj.get("traceback"))
     if shown:
@@ -65,8 +62,16 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     return INTERNAL_ERROR
 
 
+def tell_last(error: Exception, ctx: click.Context | None = None, **how) -> int:
+    """As ``tell``, and where the output cannot be written, say that."""
+    try:
+        return tell(error, ctx, **how)
+    except OSError as trouble:
+        return streams.lost(trouble)
+
+
 def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], object]) -> int:
-    """Do something with every item; an error is told, and the others go on.
+    """Do something with every item; an error is printed, and the next item follows.
 
     Returns
     -------

@@ -1,9 +1,10 @@
 """What a worker and its pool say to each other.
 
 A batch goes down; up comes ``READY`` or ``FAILED`` once, then for each item one ``DATA`` and one
-``RESULT`` per algorithm, in order, as they finish. ``COMPILING`` brackets the compilation of
-kernels, which the time limit does not count. ``COMPILED`` comes instead of a result that the
-process must not give, after which it leaves.
+``RESULT`` per algorithm, in order, as they finish. ``HELD_UP`` brackets the time in which
+numba compiles kernels or loads them from its cache, which the time limit does not count;
+``COMPILING`` comes within it when they are compiled. ``COMPILED`` comes instead of a result that
+the process must not give, after which it leaves.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Kind(IntEnum):
     RESULT = 3
     COMPILING = 4
     COMPILED = 5
+    HELD_UP = 6
 
 
 def pair() -> tuple[connection.Connection, connection.Connection]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from greedyexp.errors import Interrupted
 from greedyexp.protocols.outcome import Outcome
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.engines.base import Item
@@ -27,8 +28,8 @@ def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
     ------
     ConfigError, PluginError
         When a part or a plugin cannot be used.
-    KeyboardInterrupt
-        After Ctrl-C.
+    Interrupted
+        After Ctrl-C, SIGTERM or SIGHUP.
     """
     work = describe(experiment, columns_of(experiment).not_for_facts)
     everything = tuple(range(len(work.algorithms)))
@@ -49,7 +50,7 @@ def rehearse(experiment) -> list[tuple[str, Outcome, float]]:
         ):
             found |= {(result.point, result.algorithm): result for result in results}
         if halt.soon:
-            raise KeyboardInterrupt
+            raise Interrupted(halt.signum)
     tried = []
     for label, item in first.items():
         where = "" if label is None else f" on {label}"

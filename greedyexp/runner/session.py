@@ -11,6 +11,7 @@ from pathlib import Path
 
 from greedyexp import experiment as experiments
 from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.protocols.outcome import Status
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.engines.base import Engine, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine, usable_cores
@@ -47,7 +48,9 @@ class Report:
     csv : Path
         The tidy table.
     interrupted : bool
-        Whether Ctrl-C ended it early.
+        Whether a signal ended it early.
+    signum : int, optional
+        The signal.
     """
 
     total: int
@@ -57,6 +60,7 @@ class Report:
     wall_seconds: float
     csv: Path
     interrupted: bool
+    signum: int | None = None
 
 
 def run(
@@ -108,7 +112,8 @@ def run(
     # is made.
     plan.key(0, 0, 0)
     make_folder(folder)
-    with FolderLock(folder), Journal(folder) as journal, Interruption() as halt:
+    interruption = Interruption(announce=progress is not False)
+    with interruption as halt, FolderLock(folder), Journal(folder) as journal:
         record = Record(whole.experiment, folder, chosen)
         write_text(folder / "config.yaml", experiment.as_yaml())
         computed = _compute(
@@ -121,7 +126,7 @@ def run(
         record.close(everything, computed, interrupted=halt.soon)
     failed = sum(after.failed.values())
     seconds = time.monotonic() - start
-    return Report(after.total, after.done, failed, computed, seconds, table, halt.soon)
+    return Report(after.total, after.done, failed, computed, seconds, table, halt.soon, halt.signum)
 
 
 def _engine(name: str, jobs: int | None, time_limit: float | None) -> Engine:
@@ -190,7 +195,7 @@ def _compute(
         time_limit=plan.experiment.time_limit,
         halt=halt,
     )
-    return _gather(arriving, batches, keeper, shown, engine)
+    return _gather(arriving, batches, keeper, shown, engine, halt)
 
 
 def _gather(
@@ -199,9 +204,13 @@ def _gather(
     keeper: Keeper,
     shown: Silent,
     engine: Engine,
+    halt: Interruption,
 ) -> int:
     with closing(shown), closing(arriving), keeper:
         for results in arriving:
+            if halt.soon:
+                # The signal may have ended a program that a part had started.
+                results = [one for one in results if one.outcome.status is not Status.ERROR]
             keeper.take(results)
             for result in results:
                 batches.learn(result)

@@ -14,7 +14,7 @@ from pathlib import Path
 from scipy import sparse
 
 from greedyexp import registry
-from greedyexp.errors import PluginError
+from greedyexp.errors import Interrupted, PluginError
 from greedyexp.plugins import load_plugins
 from greedyexp.problem import Problem
 from greedyexp.protocols.outcome import Outcome, Status
@@ -26,6 +26,11 @@ from greedyexp.runner.watch import Watch
 # Addresses in messages would differ from run to run.
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _LONGEST_MESSAGE = 500
+
+# What a part may raise and still cost no more than its replicate. KeyboardInterrupt is among them:
+# workers ignore Ctrl-C, and in the process of the command it raises Interrupted.
+PART_ERRORS = (Exception, SystemExit, GeneratorExit, KeyboardInterrupt)
+
 # Seconds of a fit that loading libraries within it would falsify.
 _BRIEF = 1.0
 
@@ -156,8 +161,9 @@ class Bench:
                 **work.protocol_params,
             )
             return self._tidy(found)
-        except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt) as error:
-            # Workers are deaf to Ctrl-C: what arrives here was raised by the part itself.
+        except Interrupted:
+            raise
+        except PART_ERRORS as error:
             return tidy_message(Outcome.of_exception(error))
 
     def _tidy(self, outcome: Outcome) -> Outcome:
@@ -206,7 +212,7 @@ def facts(problem: Problem) -> dict:
     return {key: plain(value) for key, value in problem.facts.items()}
 
 
-def data_failure(error: Exception) -> Outcome:
+def data_failure(error: BaseException) -> Outcome:
     """The outcome of every algorithm on a data set that could not be made."""
     failed = Outcome.of_exception(error)
     return tidy_message(Outcome(Status.ERROR, f"no data: {failed.message}"))

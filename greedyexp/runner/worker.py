@@ -15,9 +15,10 @@ from numba.core.caching import NullCache
 from greedyexp.errors import UserError
 from greedyexp.runner.compiling import EVENT, CompilationListener
 from greedyexp.runner.engines.base import Item
+from greedyexp.runner.interrupt import SIGNALS
 from greedyexp.runner.messages import Kind, attach
 from greedyexp.runner.watch import Watch
-from greedyexp.runner.work import Bench, data_failure, facts
+from greedyexp.runner.work import PART_ERRORS, Bench, data_failure, facts
 
 _PR_SET_PDEATHSIG = 1
 
@@ -32,8 +33,7 @@ def main(handle: int, parent: int) -> None:
     parent : int
         Process that started this one.
     """
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _leave_signals_to_the_parent()
     die_with(parent)
     # Overflow and the like show in a replicate's status; printed they would garble the progress.
     warnings.simplefilter("ignore", RuntimeWarning)
@@ -44,6 +44,25 @@ def main(handle: int, parent: int) -> None:
         # The pool has closed the channel, or is gone: nobody reads what would come.
         sys.stdout.flush()
         os._exit(0)
+
+
+def _leave_signals_to_the_parent() -> None:
+    """Do nothing on Ctrl-C, SIGTERM and SIGHUP, which reach every process of a terminal or a job.
+
+    The parent decides what they mean. It starts this process with them blocked.
+    """
+    before = {signum: signal.signal(signum, lambda *_: None) for signum in SIGNALS}
+    if hasattr(os, "register_at_fork"):
+        # SIG_IGN would pass to programs that a part starts, and this handler to its forks; neither
+        # could then be ended by terminate().
+        os.register_at_fork(after_in_child=lambda: _handle(before))
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
+def _handle(handlers: dict) -> None:
+    for signum, handler in handlers.items():
+        signal.signal(signum, handler)
 
 
 def die_with(parent: int) -> None:
@@ -96,7 +115,7 @@ def run_item(
     try:
         problem = bench.problem(item.generator, item.params, item.replicate)
         known = facts(problem)
-    except Exception as error:
+    except PART_ERRORS as error:
         failure = data_failure(error)
         for _ in item.algorithms:
             channel.send((Kind.RESULT, failure, 0.0))
@@ -112,18 +131,19 @@ def run_item(
 
 
 class FreshCode(event.Listener):
-    """Notes when numba compiles a function that the next process will find in the cache.
+    """Tells the pool when numba compiles, and notes whether the next process will find the code.
 
     Attributes
     ----------
     found : bool
     """
 
-    def __init__(self):
+    def __init__(self, channel: Connection):
         self.found = False
+        self._channel = channel
 
     def on_start(self, event: event.Event) -> None:
-        pass
+        self._channel.send((Kind.COMPILING,))
 
     def on_end(self, event: event.Event) -> None:
         # A function that is not cached is compiled in every process, and so alike in all.
@@ -131,21 +151,21 @@ class FreshCode(event.Listener):
 
 
 class Announcer(CompilationListener):
-    """Tells the pool when numba compiles.
+    """Tells the pool when numba compiles, or loads compiled code.
 
     Attributes
     ----------
     fresh : FreshCode
-        Whether anything was compiled rather than loaded.
+        What was compiled rather than loaded.
     """
 
     def __init__(self, watch: Watch, channel: Connection):
         super().__init__(watch)
         self._channel = channel
-        self.fresh = FreshCode()
+        self.fresh = FreshCode(channel)
 
     def began(self) -> None:
-        self._channel.send((Kind.COMPILING, True))
+        self._channel.send((Kind.HELD_UP, True))
 
     def ended(self) -> None:
-        self._channel.send((Kind.COMPILING, False))
+        self._channel.send((Kind.HELD_UP, False))

@@ -18,9 +18,11 @@ def command(ctx: click.Context, path: Path, quiet: bool) -> None:
     """Redraw every figure and table of the runs at or below PATH (default: results)."""
     from greedyexp import report
 
-    def draw(folder: Path) -> None:
-        drawn = report.draw(folder)
-        for file in () if quiet else drawn:
-            click.echo(file)
-
-    ctx.exit(failures.each(ctx, report.run_folders(path), draw))
+    drawn: list[Path] = []
+    # All are drawn before anything is printed: output that is closed early costs no file.
+    code = failures.each(
+        ctx, report.run_folders(path), lambda folder: drawn.extend(report.draw(folder))
+    )
+    for file in () if quiet else drawn:
+        click.echo(file)
+    ctx.exit(code)
