@@ -8,6 +8,11 @@ from collections.abc import Iterable
 
 MOST_NAMES = 16
 
+# Signals that ask a process to stop: Ctrl-C, SIGTERM of batch systems, SIGHUP of a closed terminal.
+INTERRUPTS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
 
 class UserError(Exception):
     """Bad input, reported in one line and never as a traceback.

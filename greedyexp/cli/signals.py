@@ -8,11 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from greedyexp.errors import Interrupted
-
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
+from greedyexp.errors import INTERRUPTS, Interrupted
 
 
 @contextmanager
@@ -26,7 +22,7 @@ def raising(*, for_good: bool) -> Iterator[None]:
     """
     before = {}
     if threading.current_thread() is threading.main_thread():
-        for signum in SIGNALS:
+        for signum in INTERRUPTS:
             if signal.getsignal(signum) not in (signal.SIG_IGN, None):
                 before[signum] = signal.signal(signum, _raise)
     try:
@@ -41,7 +37,7 @@ def answer(error: KeyboardInterrupt, sentence: str = "Interrupted.") -> int:
     """Print a sentence, ignore further signals, and return the exit code."""
     signum = error.signum if isinstance(error, Interrupted) else signal.SIGINT
     if threading.current_thread() is threading.main_thread():
-        for other in SIGNALS:
+        for other in INTERRUPTS:
             if signal.getsignal(other) is _raise:
                 signal.signal(other, signal.SIG_IGN)
     # The terminal may be what has gone.
@@ -53,7 +49,7 @@ def answer(error: KeyboardInterrupt, sentence: str = "Interrupted.") -> int:
 
 def ended(code: int) -> bool:
     """Whether an exit code says that a signal ended the command."""
-    return code - 128 in SIGNALS
+    return code - 128 in INTERRUPTS
 
 
 def _raise(signum: int, _frame) -> None:

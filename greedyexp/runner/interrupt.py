@@ -9,13 +9,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from greedyexp.errors import Interrupted
+from greedyexp.errors import INTERRUPTS, Interrupted
 from greedyexp.runner.engines.base import Halt
-
-# Batch systems send SIGTERM before they kill a job, and a terminal that closes sends SIGHUP.
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
 
 _WAITING = (
     "Interrupting: waiting for the replicates in progress; press Ctrl-C again to stop at once."
@@ -66,7 +61,7 @@ class Interruption(Halt):
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            for signum in SIGNALS:
+            for signum in INTERRUPTS:
                 # None stands for a handler that was not set by Python and cannot be given back.
                 if signal.getsignal(signum) not in (signal.SIG_IGN, None):
                     self._before[signum] = signal.signal(signum, self._heard)

@@ -12,10 +12,9 @@ from multiprocessing.connection import Connection
 from numba.core import event
 from numba.core.caching import NullCache
 
-from greedyexp.errors import UserError
+from greedyexp.errors import INTERRUPTS, UserError
 from greedyexp.runner.compiling import EVENT, CompilationListener
 from greedyexp.runner.engines.base import Item
-from greedyexp.runner.interrupt import SIGNALS
 from greedyexp.runner.messages import Kind, attach
 from greedyexp.runner.watch import Watch
 from greedyexp.runner.work import PART_ERRORS, Bench, data_failure, facts
@@ -51,13 +50,13 @@ def _leave_signals_to_the_parent() -> None:
 
     The parent decides what they mean. It starts this process with them blocked.
     """
-    before = {signum: signal.signal(signum, lambda *_: None) for signum in SIGNALS}
+    before = {signum: signal.signal(signum, lambda *_: None) for signum in INTERRUPTS}
     if hasattr(os, "register_at_fork"):
         # SIG_IGN would pass to programs that a part starts, and this handler to its forks; neither
         # could then be ended by terminate().
         os.register_at_fork(after_in_child=lambda: _handle(before))
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
 
 
 def _handle(handlers: dict) -> None:

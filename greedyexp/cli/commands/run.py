@@ -72,7 +72,7 @@ def command(
         except Exception as error:
             one = failures.tell(error, ctx)
         except KeyboardInterrupt as error:
-            one = signals.answer(error, _INTERRUPTED)
+            one = signals.answer(error, "Interrupted." if dry_run else _INTERRUPTED)
         code = max(code, one)
         if signals.ended(one) or (one and not keep_going):
             left = [later.name for later in experiments[index + 1 :]]

@@ -10,10 +10,9 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from greedyexp.errors import PluginError, UserError
+from greedyexp.errors import INTERRUPTS, PluginError, UserError
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.runner.engines.base import Batch, Result
-from greedyexp.runner.interrupt import SIGNALS
 from greedyexp.runner.messages import Kind, inherited, pair
 from greedyexp.runner.work import Work
 
@@ -240,7 +239,7 @@ def _signals_blocked():
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
     try:
         yield
     finally:
