@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from cli_process import environment, refused, write_toy
 from kept_registry import kept_registry
+from matplotlib.figure import Figure
 
 import greedyexp
 from greedyexp import plugins, report
@@ -249,6 +251,25 @@ def test_a_signal_while_figures_are_drawn_starts_no_other_config(call, tmp_path,
         "Not run: second.",
     ]
     assert (tmp_path / "results/first/quick/first.csv").is_file()
+
+
+def test_a_figure_is_written_whole_or_not_at_all(call, tmp_path, monkeypatch):
+    config = write_toy(tmp_path)
+    figure = "figures: [{phase_transition: {x: n_samples, success: {default: support}}}]"
+    config.write_text(config.read_text().replace("figures: []", figure))
+    command = ("run", "toy.yaml", "--engine", "serial")
+    assert call(*command, cwd=tmp_path).returncode == 0
+    folder = tmp_path / "results/toy/quick/figures"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def pressed(picture, stream, **how):
+        with open(stream, "wb") if isinstance(stream, Path) else nullcontext(stream) as target:
+            target.write(b"half of it")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Figure, "savefig", pressed)
+    assert call(*command, cwd=tmp_path).returncode == 143
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])

@@ -35,10 +35,11 @@ def main(args: Sequence[str] | None = None) -> int:
             code = answer(args)
         except KeyboardInterrupt as error:
             code = signals.answer(error)
-        streams.drop_unread()
-    if own and signals.ended(code):
-        # Everything is written. A further signal while Python shuts down would print a traceback.
-        os._exit(code)
+        if own and signals.ended(code):
+            # The sentence is written. While Python shut down, it would wait for a reader that does
+            # not read, and a further signal would print a traceback.
+            os._exit(code)
+    streams.drop_unread()
     return code
 
 

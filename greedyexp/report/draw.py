@@ -17,6 +17,7 @@ from greedyexp.frames.entries import entries
 from greedyexp.frames.results import refuse_told_by_results
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
+from greedyexp.runner.files import replacing
 
 
 def draw(folder: Path) -> list[Path]:
@@ -116,12 +117,18 @@ def _save(picture, stem: Path, note: str) -> list[Path]:
     files = [stem.with_suffix(".png"), stem.with_suffix(".pdf")]
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)
-        picture.savefig(files[0], metadata={"Description": note, "Software": "greedyexp"})
+        with replacing(files[0]) as stream:
+            about = {"Description": note, "Software": "greedyexp"}
+            picture.savefig(stream, format="png", metadata=about)
         # Without the creation date, the same table gives the same file.
-        picture.savefig(files[1], metadata={"Subject": note, "CreationDate": None})
-    except OSError as error:
+        with replacing(files[1]) as stream:
+            about = {"Subject": note, "CreationDate": None}
+            picture.savefig(stream, format="pdf", metadata=about)
+    except (OSError, StorageError) as error:
+        system = error if isinstance(error, OSError) else error.__cause__
         raise StorageError(
-            f"the figure cannot be written ({error.strerror or error}).", place=str(stem.parent)
+            f"the figure cannot be written ({getattr(system, 'strerror', None) or error}).",
+            place=str(stem.parent),
         ) from None
     finally:
         plt.close(picture)

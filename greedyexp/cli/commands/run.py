@@ -50,8 +50,8 @@ def command(
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
-    Results go to OUT/<name>/<profile>/. What is there already is not computed anew: the same
-    command goes on where an interrupted one stopped.
+    Results go to OUT/<name>/<profile>/. What is there already is not computed again: the same
+    command continues where an interrupted one stopped.
     """
     experiments, code = load_all(ctx, configs, keep_going=keep_going, choices=choices)
     for index, experiment in enumerate(experiments):
@@ -76,8 +76,10 @@ def command(
         code = max(code, one)
         if signals.ended(one) or (one and not keep_going):
             left = [later.name for later in experiments[index + 1 :]]
-            if left:
-                click.echo(f"Not run: {', '.join(left)}.", err=True)
+            # A terminal that has gone must not change the exit code.
+            with suppress(OSError):
+                if left:
+                    click.echo(f"Not run: {', '.join(left)}.", err=True)
             break
     ctx.exit(code)
 
