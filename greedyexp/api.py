@@ -334,12 +334,14 @@ def run(
     Raises
     ------
     KeyboardInterrupt
-        When Ctrl-C ended the run. Everything finished is kept, in the CSV too; the same call goes
-        on.
+        When Ctrl-C ended the run. What is finished is kept, in the CSV too, and the same call
+        continues. SIGTERM and SIGHUP end a run in the same way and are then delivered again, to
+        the handler that was there before the call.
     ConfigError, DataError, PluginError, StorageError
         When the experiment, its data, a plugin or the folder cannot be used.
     """
     from greedyexp import experiment, report, runner
+    from greedyexp.runner.interrupt import deliver
 
     if not isinstance(source, dict):
         source = shipped.locate(str(source))
@@ -349,5 +351,5 @@ def run(
     folder = FilePath(out) / plan.subfolder
     done = runner.run(plan, folder, engine=engine, jobs=jobs, force=force)
     if done.interrupted:
-        raise KeyboardInterrupt("the run was interrupted; the same call goes on")
+        deliver(done.signum)
     return report.read_frame(done.csv)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import signal
 from collections.abc import Iterable
 
 MOST_NAMES = 16
+
+# Signals that ask a process to stop: Ctrl-C, SIGTERM of batch systems, SIGHUP of a closed terminal.
+INTERRUPTS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 class UserError(Exception):
@@ -49,6 +55,22 @@ class PluginError(UserError):
 
 class StorageError(UserError):
     """The results folder or its journal cannot be read or written."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked this process to stop.
+
+    A part that raises ``KeyboardInterrupt`` of its own does not raise this.
+
+    Parameters
+    ----------
+    signum : int
+        Number of the signal.
+    """
+
+    def __init__(self, signum: int):
+        super().__init__(f"stopped by {signal.Signals(signum).name}")
+        self.signum = signum
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

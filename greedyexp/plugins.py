@@ -71,7 +71,7 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
     for entry in entry_points(group="greedyexp.plugins"):
         named[entry] = _of_entry_point(entry, limit)
     for path in paths:
-        identity, plugin = _of_file(Path(path).resolve(), limit)
+        identity, plugin = _of_file(Path(os.path.realpath(path)), limit)
         named[identity] = plugin
     _make_current(list(named.values()))
 

@@ -56,7 +56,7 @@ def test_version_and_list_of_commands(tmp_path):
     assert greedyexp("--version", cwd=tmp_path).stdout == f"greedyexp, version {__version__}\n"
     text = greedyexp("--help", cwd=tmp_path).stdout
     assert [word for word in COMMANDS if f"\n  {word} " in text] == list(COMMANDS)
-    assert "130  interrupted" in text
+    assert "130  interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP" in text
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,15 @@ def test_failed_replicates_are_rows_and_exit_code_1(call, tmp_path):
     again = call("run", "toy.yaml", "--engine", "serial", cwd=tmp_path)
     assert again.returncode == 1
     assert "; 0 computed" in again.stdout
+    hint = "--retry-failed computes the failed replicates again."
+    assert again.stderr.splitlines()[-1] == f"  {hint}"
+    assert hint not in result.stderr
     state = call("status", "results", cwd=tmp_path).stdout.splitlines()[1]
     assert re.search(r"error 6$", state)
     retried = call("run", "toy.yaml", "--engine", "serial", "--retry-failed", cwd=tmp_path)
     assert retried.returncode == 1
     assert "; 6 computed" in retried.stdout
+    assert hint not in retried.stderr
 
 
 def test_a_figure_that_cannot_be_drawn_costs_no_verdict(call, tmp_path):

@@ -12,7 +12,7 @@ from runner_lab import Laboratory
 from greedyexp import experiment as experiments
 from greedyexp import runner
 from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.runner import session
+from greedyexp.runner import progress, session
 from greedyexp.runner.engines.base import Engine, Halt, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine
 from greedyexp.runner.engines.serial import SerialEngine
@@ -298,6 +298,25 @@ def test_what_a_process_computed_after_compiling_is_computed_again_by_another(la
     others.remove(first)
     assert len(others) == 7
     assert set(others) == {others[0]} != {first}
+
+
+def test_compiling_is_shown_only_when_kernels_are_compiled(lab, tmp_path, monkeypatch):
+    shown = []
+
+    class Watched(progress.Silent):
+        def advance(self, done, failed, compiling):
+            shown.append(compiling)
+
+    monkeypatch.setattr(session, "progress_of", lambda _, *given, **how: Watched(*given, **how))
+    plugin = tmp_path / "compiled.py"
+    plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
+    entry = {"plugins": [str(lab.plugin), str(plugin)], "algorithms": [f"{lab.tag}_compiled"]}
+    lab.run(**entry)
+    assert any(shown)
+    shown.clear()
+    lab.run(**entry, how={"force": True})
+    assert shown
+    assert not any(shown)
 
 
 @pytest.mark.deep

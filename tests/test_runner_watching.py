@@ -149,7 +149,7 @@ def test_time_spent_compiling_is_told_and_left_out_of_the_estimate(capsys, monke
         clock[0] = float(second)
         lines.advance(1 if second <= 95 else 0, 0, compiling=False)
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "lab: 0/10 (0%), compiling kernels (once)"
+    assert said[0] == "lab: 0/10 (0%), compiling kernels"
     assert said[-1] == "lab: 2/10 (20%), about 00:08 left"
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 
 import click
 
 from greedyexp import __version__
-from greedyexp.cli import failures
+from greedyexp.cli import failures, streams
 from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
 
@@ -34,8 +33,9 @@ Exit codes:
   4    a claim was refuted (verify)
   5    a claim is inconclusive (verify --strict)
   70   internal error
-  130  interrupted (everything finished is kept; the same command goes on)
-  141  the reader of the output has left
+  130  interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (what is finished is
+       kept; the same command continues)
+  141  output was closed early, as by `| head`
 """
 
 
@@ -52,54 +52,20 @@ def greedyexp() -> None:
     tidy CSV and draws the figure."""
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    args : sequence of str, optional
-        Arguments without the program name; ``sys.argv`` when not given.
-
-    Returns
-    -------
-    int
-        0 done, 1 some replicates failed, 2 user error, 4 a claim refuted, 5 inconclusive, 70
-        internal error, 130 interrupted, 141 the reader of the output has left.
-    """
-    try:
-        code = _answer(args)
-    except BrokenPipeError:
-        code = failures.READER_GONE
-    if code == failures.READER_GONE:
-        _drop_unread()
-    return code
-
-
-def _answer(args: Sequence[str] | None) -> int:
+def answer(args: Sequence[str] | None = None) -> int:
+    """Parse the command line, run the command, and return its exit code."""
     settings = {"traceback": False}
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal without some character shows its code; that is no reason to stop.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    streams.escape_unknown_characters()
     # No command shows a window, so that a display or backend that is missing must not matter.
     os.environ["MPLBACKEND"] = "agg"
     try:
         code = greedyexp.main(args, prog_name="greedyexp", standalone_mode=False, obj=settings)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
-        return failures.INTERRUPTED
-    except Exception as error:
-        return failures.tell(error, with_traceback=settings["traceback"])
-    return code or 0
-
-
-def _drop_unread() -> None:
-    """Send what nobody reads nowhere, or Python would try once more at its exit and complain."""
-    for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            error.show()
+        except OSError as trouble:
+            return streams.lost(trouble)
+        return error.exit_code
+    except Exception as error:
+        return failures.tell_last(error, with_traceback=settings["traceback"])
+    return code or 0

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import click
 
+from greedyexp.cli import streams
 from greedyexp.errors import UserError
 
 Item = TypeVar("Item")
 
 DONE = 0
 SOME_FAILED = 1
-USER_ERROR = 2
+USER_ERROR = streams.USER_ERROR
 CLAIM_REFUTED = 4
 # With --strict only.
 CLAIM_INCONCLUSIVE = 5
 # EX_SOFTWARE of sysexits.h: 1 must keep meaning that replicates failed.
 INTERNAL_ERROR = 70
-# 128 + SIGINT, as shells report it.
-INTERRUPTED = 130
-# 128 + SIGPIPE: who read the output, such as `head`, has left.
-READER_GONE = 141
 
 
 def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=False) -> int:
@@ -45,10 +44,10 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
 
     Raises
     ------
-    BrokenPipeError
-        When the error is that one: there is nobody to tell.
+    OSError
+        When the output cannot be written, which is then all there is to say.
     """
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, OSError) and streams.is_output_error(error):
         raise error
     shown = with_traceback or bool(ctx and ctx.obj and ctx.obj.get("traceback"))
     if shown:
@@ -59,14 +58,28 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     if isinstance(error, OSError) and error.filename is not None:
         click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
         return USER_ERROR
+    if isinstance(error, FileNotFoundError) and not _in_a_folder():
+        click.echo("Error: the current folder no longer exists. Change to another one.", err=True)
+        return USER_ERROR
+    if isinstance(error, UnicodeEncodeError) and (told := _unencodable(error)):
+        click.echo(f"Error: {told}", err=True)
+        return USER_ERROR
     what = _one_line(f"{type(error).__name__}: {error}").rstrip(".: ")
     remedy = "please report it" if shown else "run again with --traceback and report it"
     click.echo(f"Internal error: {what}; {remedy}.", err=True)
     return INTERNAL_ERROR
 
 
+def tell_last(error: Exception, ctx: click.Context | None = None, **how) -> int:
+    """As ``tell``, and where the output cannot be written, say that."""
+    try:
+        return tell(error, ctx, **how)
+    except OSError as trouble:
+        return streams.lost(trouble)
+
+
 def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], object]) -> int:
-    """Do something with every item; an error is told, and the others go on.
+    """Do something with every item; an error is printed, and the next item follows.
 
     Returns
     -------
@@ -80,6 +93,29 @@ def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], obj
         except Exception as error:
             code = max(code, tell(error, ctx))
     return code
+
+
+def _in_a_folder() -> bool:
+    """Whether the current folder exists."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _unencodable(error: UnicodeEncodeError) -> str:
+    """What to say of an argument or a file name that is not text in this locale; else nothing."""
+    bad = error.object[error.start : error.end]
+    # Python reads such bytes of arguments and file names as surrogates.
+    undecoded = all("\udc80" <= character <= "\udcff" for character in bad)
+    if not undecoded and error.encoding == "utf-8":
+        return ""
+    near = _one_line(error.object[max(0, error.start - 60) : error.end + 20])
+    return (
+        f"'{near}' is not valid text in the encoding {sys.getfilesystemencoding()} of this system."
+        " Rename the file or change the argument, or set the locale LC_ALL=C.UTF-8."
+    )
 
 
 def _one_line(message: object) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
-from greedyexp.cli.failures import READER_GONE
+from greedyexp.cli import failures, signals
 from greedyexp.errors import did_you_mean
 
 
@@ -25,17 +27,12 @@ class LazyGroup(click.Group):
         self.modules = modules or {}
 
     def make_context(self, *args, **kwargs) -> click.Context:
-        try:
+        with _exit_code_of_its_own():
             return super().make_context(*args, **kwargs)
-        except BrokenPipeError:
-            raise click.exceptions.Exit(READER_GONE) from None
 
     def invoke(self, ctx: click.Context):
-        # Click itself would answer with 1, which means here that replicates failed.
-        try:
+        with _exit_code_of_its_own(ctx):
             return super().invoke(ctx)
-        except BrokenPipeError:
-            raise click.exceptions.Exit(READER_GONE) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.modules)
@@ -50,3 +47,17 @@ class LazyGroup(click.Group):
         if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command '{name}'. {did_you_mean(name, self.modules)}")
         return super().resolve_command(ctx, args)
+
+
+@contextmanager
+def _exit_code_of_its_own(ctx: click.Context | None = None) -> Iterator[None]:
+    """Give an exit code to the errors that click takes for Ctrl-C or ends with 1."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        code = signals.answer(error)
+    except (OSError, EOFError) as error:
+        code = failures.tell_last(error, ctx)
+    else:
+        return
+    raise click.exceptions.Exit(code)

@@ -2,20 +2,98 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 
+# A column of words narrower than this is hard to read.
+_NARROWEST = 24
 
-def table(rows: Sequence[Sequence[str]], *, indent: str = "", right: Sequence[int] = ()) -> str:
-    """Rows as aligned columns, two spaces apart; columns listed in ``right`` are right-aligned."""
+
+def table(
+    rows: Sequence[Sequence[str]],
+    *,
+    indent: str = "",
+    right: Sequence[int] = (),
+    width: int | None = None,
+) -> str:
+    """Rows as aligned columns, two spaces apart.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+    indent : str
+        Before every line.
+    right : sequence of int
+        Columns that are right-aligned.
+    width : int, optional
+        The last column is wrapped to lines of this length; where little room is left for it, it
+        goes below the others. A word is never broken.
+    """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    start = len(indent) + sum(widths[:-1]) + 2 * (len(widths) - 1)
+    below = width is not None and width - start < _NARROWEST
+    margin = f"{indent}    " if below else " " * start
     lines = []
     for row in rows:
         cells = [
             cell.rjust(width) if index in right else cell.ljust(width)
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append((indent + "  ".join(cells)).rstrip())
+        line = (indent + "  ".join(cells)).rstrip()
+        if width is None or len(line) <= width:
+            lines.append(line)
+            continue
+        head = indent + "  ".join(cells[:-1])
+        tail = _wrapped(row[-1], width, margin)
+        lines += [head.rstrip(), *tail] if below else [head + tail[0][len(head) :], *tail[1:]]
     return "\n".join(lines)
+
+
+def terminal_width() -> int | None:
+    """Length of a line of the terminal, or as COLUMNS says; otherwise None.
+
+    Output that goes to a file or a pipe keeps one line for each entry, for `grep` and the like.
+    """
+    if os.environ.get("COLUMNS") or (sys.stdout is not None and sys.stdout.isatty()):
+        return shutil.get_terminal_size().columns
+    return None
+
+
+def fitted(prose: str, width: int | None) -> str:
+    """Wrap the paragraphs that have a line longer than ``width``."""
+    paragraphs = []
+    for paragraph in prose.split("\n\n"):
+        lines = paragraph.split("\n")
+        if width is not None and max(map(len, lines)) > width:
+            # A heading is underlined and stays on a line of its own.
+            top = 2 if len(lines) > 2 and set(lines[1]) == {"-"} else 0
+            margins = [line[: len(line) - len(line.lstrip())] for line in lines]
+            plain = len(set(margins)) == 1 and not any(
+                line.startswith(("- ", "* ", ">>>", "|")) for line in lines[top:]
+            )
+            # What is indented by steps, as lists and code are, keeps its lines.
+            parts = [" ".join(lines[top:])] if plain else lines[top:]
+            wrapped = [
+                _wrapped(one.strip(), width, margins[top + i]) for i, one in enumerate(parts)
+            ]
+            lines = [*lines[:top], *(line for part in wrapped for line in part)]
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
+
+
+def _wrapped(words: str, width: int, margin: str) -> list[str]:
+    """Words as lines that begin with a margin; at least one line."""
+    return textwrap.wrap(
+        words,
+        max(width, len(margin) + _NARROWEST),
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [margin]
 
 
 def duration(seconds: float) -> str:

@@ -27,6 +27,7 @@ from greedyexp.part import Part, place
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
+from greedyexp.runner.files import replacing
 from greedyexp.runner.state import Replaced, retried, unchanged
 
 
@@ -222,11 +223,17 @@ def _save(picture, stem: Path, note: str) -> list[Path]:
     files = [stem.with_suffix(".png"), stem.with_suffix(".pdf")]
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)
-        picture.savefig(files[0], metadata={"Description": note, "Software": "greedyexp"})
+        with replacing(files[0]) as stream:
+            about = {"Description": note, "Software": "greedyexp"}
+            picture.savefig(stream, format="png", metadata=about)
         # Without the creation date, the same table gives the same file.
-        picture.savefig(files[1], metadata={"Subject": note, "CreationDate": None})
-    except OSError as error:
+        with replacing(files[1]) as stream:
+            about = {"Subject": note, "CreationDate": None}
+            picture.savefig(stream, format="pdf", metadata=about)
+    except (OSError, StorageError) as error:
+        system = error if isinstance(error, OSError) else error.__cause__
         raise StorageError(
-            f"the figure cannot be written ({error.strerror or error}).", place=str(stem.parent)
+            f"the figure cannot be written ({getattr(system, 'strerror', None) or error}).",
+            place=str(stem.parent),
         ) from None
     return files

@@ -1,9 +1,10 @@
 """What a worker and its pool say to each other.
 
 A batch goes down; up comes ``READY`` once, then for each item one ``DATA`` and one ``RESULT`` per
-algorithm, in order, as they finish. ``COMPILING`` brackets what the time limit does not count, the
-compilation of kernels above all. ``COMPILED`` comes instead of a result that the process must not
-give, ``FAILED`` instead of any message when the run cannot go on; after both it leaves.
+algorithm, in order, as they finish. ``HELD_UP`` brackets what the time limit does not count: numba
+compiles kernels or loads them from its cache, or a data set is drawn a second time; ``COMPILING``
+comes within it when kernels are compiled. ``COMPILED`` comes instead of a result that the process
+must not give, ``FAILED`` instead of any message when the run cannot go on; after both it leaves.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Kind(IntEnum):
     RESULT = 3
     COMPILING = 4
     COMPILED = 5
+    HELD_UP = 6
 
 
 def pair() -> tuple[connection.Connection, connection.Connection]:

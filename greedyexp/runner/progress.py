@@ -14,7 +14,7 @@ _EVERY = 10.0
 
 _OPEN = "{desc}: {n_fmt}/{total_fmt} as far as decided [{elapsed}, {rate_fmt}{postfix}]"
 
-_COMPILING = "compiling kernels (once)"
+_COMPILING = "compiling kernels"
 
 
 class Silent:
@@ -52,7 +52,13 @@ class Bar(Silent):
         # Where the total may grow, a time left would be a guess.
         shown = {"bar_format": _OPEN} if open_ended else {}
         self._bar = tqdm(
-            desc=title, total=total, initial=done, unit="fit", dynamic_ncols=True, **shown
+            desc=title,
+            total=total,
+            initial=done,
+            unit="fit",
+            dynamic_ncols=True,
+            file=_Unbroken(sys.stderr),
+            **shown,
         )
 
     def advance(self, done: int, failed: int, compiling: bool) -> None:
@@ -71,6 +77,24 @@ class Bar(Silent):
         self._bar.close()
 
 
+class _Unbroken:
+    """A stream that drops what cannot be written: a closed terminal must not end a run."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+
 class Lines(Silent):
     """One line now and then, for logs and pipes."""
 
@@ -87,7 +111,7 @@ class Lines(Silent):
         self._failed += failed
         now = time.monotonic()
         if compiling:
-            # Nothing is compiled twice, so this time says nothing about what is left.
+            # Kernels are compiled once, so this time says nothing about what is left.
             self._start += now - self._last
         self._last = now
         if now >= self._next:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from greedyexp import registry
+from greedyexp.errors import Interrupted
 from greedyexp.plugins import load_plugins
 from greedyexp.protocols.border import broken
 from greedyexp.protocols.outcome import Outcome, Status
@@ -44,8 +45,8 @@ def rehearse(
     ------
     ConfigError, PluginError
         When a part or a plugin cannot be used, or an algorithm gives other rows the second time.
-    KeyboardInterrupt
-        After Ctrl-C.
+    Interrupted
+        After Ctrl-C, SIGTERM or SIGHUP.
     """
     load_plugins(experiment.plugins)
     reserved = columns_of(experiment).not_for_facts
@@ -74,7 +75,7 @@ def rehearse(
                 known = found.setdefault((result.point, result.algorithm), result)
                 _refuse_difference(work, known, result)
         if halt.soon:
-            raise KeyboardInterrupt
+            raise Interrupted(halt.signum)
     tried = []
     for label, item in first.items():
         where = "" if label is None else f" on {label}"

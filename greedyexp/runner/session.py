@@ -18,6 +18,7 @@ from greedyexp.datasets.own import relative_to
 from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.variant import changes
 from greedyexp.plugins import load_plugins
+from greedyexp.protocols.outcome import Status
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.engines.base import Engine, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine, usable_cores
@@ -63,7 +64,9 @@ class Report:
     csv : Path
         The tidy table.
     interrupted : bool
-        Whether Ctrl-C ended it early.
+        Whether a signal ended it early.
+    signum : int, optional
+        The signal.
     replaced : tuple of str
         Settings that differ from those of the table that was in the folder before, such as
         ``data.noise_std: 0.1 -> 0.5``.
@@ -76,6 +79,7 @@ class Report:
     wall_seconds: float
     csv: Path
     interrupted: bool
+    signum: int | None = None
     replaced: tuple[str, ...] = ()
 
 
@@ -151,7 +155,8 @@ def _run(experiment, folder: Path, engine: Engine, **how) -> Report:
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
-    with FolderLock(folder), Journal(folder) as journal, Interruption() as halt:
+    interruption = Interruption(announce=how["progress"] is not False)
+    with interruption as halt, FolderLock(folder), Journal(folder) as journal:
         record = Record(whole.experiment, folder, engine)
         journal.remember_origin(experiment.folder)
         state = NextState(folder)
@@ -180,6 +185,7 @@ def _run(experiment, folder: Path, engine: Engine, **how) -> Report:
         seconds,
         folder / table.name,
         halt.soon,
+        halt.signum,
         replaced,
     )
 
@@ -274,7 +280,7 @@ def _compute(
         time_limit=plan.experiment.time_limit,
         halt=halt,
     )
-    return _gather(arriving, batches, keeper, shown, engine)
+    return _gather(arriving, batches, keeper, shown, engine, halt)
 
 
 def _gather(
@@ -283,10 +289,14 @@ def _gather(
     keeper: Keeper,
     shown: Silent,
     engine: Engine,
+    halt: Interruption,
 ) -> int:
     seen: set[tuple[str, ...]] = set()
     with closing(shown), closing(arriving), keeper:
         for results in arriving:
+            if halt.soon:
+                # The signal may have ended a program that a part had started.
+                results = [one for one in results if one.outcome.status is not Status.ERROR]
             keeper.take(results)
             for result in results:
                 batches.learn(result)

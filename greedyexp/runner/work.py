@@ -15,7 +15,7 @@ from scipy import sparse
 
 from greedyexp import registry
 from greedyexp.datasets.own import relative_to
-from greedyexp.errors import PluginError
+from greedyexp.errors import Interrupted, PluginError
 from greedyexp.part import Part
 from greedyexp.plugins import load_plugins
 from greedyexp.problem import Problem
@@ -31,6 +31,11 @@ from greedyexp.runner.watch import Watch
 # Addresses in messages would differ from run to run.
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _LONGEST_MESSAGE = 500
+
+# What a part may raise and still cost no more than its replicate. KeyboardInterrupt is among them:
+# workers ignore Ctrl-C, and in the process of the command it raises Interrupted.
+PART_ERRORS = (Exception, SystemExit, GeneratorExit, KeyboardInterrupt)
+
 # Seconds of a fit that loading libraries within it would falsify.
 _BRIEF = 1.0
 
@@ -216,10 +221,9 @@ class Bench:
                     **work.protocol_params,
                 )
             return self._tidy(found)
-        except PluginError:
+        except (Interrupted, PluginError):
             raise
-        except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt) as error:
-            # Workers are deaf to Ctrl-C: what arrives here was raised by the part itself.
+        except PART_ERRORS as error:
             if work.pdb:
                 self._blame.debug(error)
             return self._failed(error)

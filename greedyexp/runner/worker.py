@@ -13,12 +13,12 @@ from multiprocessing.connection import Connection
 from numba.core import event
 from numba.core.caching import NullCache
 
-from greedyexp.errors import PluginError, UserError
+from greedyexp.errors import INTERRUPTS, PluginError, UserError
 from greedyexp.runner.compiling import EVENT, CompilationListener
 from greedyexp.runner.engines.base import Item
 from greedyexp.runner.messages import Kind, attach
 from greedyexp.runner.watch import Watch
-from greedyexp.runner.work import Bench, facts
+from greedyexp.runner.work import PART_ERRORS, Bench, facts
 
 _PR_SET_PDEATHSIG = 1
 
@@ -33,8 +33,7 @@ def main(handle: int, parent: int) -> None:
     parent : int
         Process that started this one.
     """
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _leave_signals_to_the_parent()
     die_with(parent)
     # Overflow and the like show in a replicate's status; printed they would garble the progress.
     warnings.simplefilter("ignore", RuntimeWarning)
@@ -45,6 +44,25 @@ def main(handle: int, parent: int) -> None:
         # The pool has closed the channel, or is gone: nobody reads what would come.
         sys.stdout.flush()
         os._exit(0)
+
+
+def _leave_signals_to_the_parent() -> None:
+    """Do nothing on Ctrl-C, SIGTERM and SIGHUP, which reach every process of a terminal or a job.
+
+    The parent decides what they mean. It starts this process with them blocked.
+    """
+    before = {signum: signal.signal(signum, lambda *_: None) for signum in INTERRUPTS}
+    if hasattr(os, "register_at_fork"):
+        # SIG_IGN would pass to programs that a part starts, and this handler to its forks; neither
+        # could then be ended by terminate().
+        os.register_at_fork(after_in_child=lambda: _handle(before))
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
+
+
+def _handle(handlers: dict) -> None:
+    for signum, handler in handlers.items():
+        signal.signal(signum, handler)
 
 
 def die_with(parent: int) -> None:
@@ -58,7 +76,8 @@ def die_with(parent: int) -> None:
 def serve(channel: Connection) -> None:
     """Receive the work, say ready, then run batches."""
     work, may_start_over = channel.recv()
-    watch, fresh = Watch(lambda going: channel.send((Kind.COMPILING, not going))), FreshCode()
+    watch = Watch(lambda going: channel.send((Kind.HELD_UP, not going)))
+    fresh = FreshCode(channel)
     try:
         bench = Bench(work, watch)
         _prepare(channel, watch, fresh)
@@ -108,7 +127,7 @@ def run_item(
         known = facts(problem)
     except PluginError:
         raise
-    except Exception as error:
+    except PART_ERRORS as error:
         failure = bench.no_data(error)
         for _ in item.algorithms:
             channel.send((Kind.RESULT, failure, 0.0))
@@ -124,18 +143,19 @@ def run_item(
 
 
 class FreshCode(event.Listener):
-    """Notes when numba compiles a function that the next process will find in the cache.
+    """Tells the pool when numba compiles, and notes whether the next process will find the code.
 
     Attributes
     ----------
     found : bool
     """
 
-    def __init__(self):
+    def __init__(self, channel: Connection):
         self.found = False
+        self._channel = channel
 
     def on_start(self, event: event.Event) -> None:
-        pass
+        self._channel.send((Kind.COMPILING,))
 
     def on_end(self, event: event.Event) -> None:
         # A function that is not cached is compiled in every process, and so alike in all.

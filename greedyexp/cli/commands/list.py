@@ -56,4 +56,4 @@ def _rows(kind: str) -> list[tuple[str, ...]]:
 
 def _echo(rows: list[tuple[str, ...]], *, indent: str = "") -> None:
     if rows:
-        click.echo(text.table(rows, indent=indent))
+        click.echo(text.table(rows, indent=indent, width=text.terminal_width()))

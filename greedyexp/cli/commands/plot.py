@@ -23,10 +23,14 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool) -> No
     """Redraw every figure and table of the runs at or below PATH (default: results)."""
     from greedyexp import report
 
+    drawn: list[Path] = []
+
     def draw(folder: Path) -> None:
         place = folder.resolve()
-        drawn = report.draw(folder, out and out / place.parent.name / place.name)
-        for file in () if quiet else drawn:
-            click.echo(file)
+        drawn.extend(report.draw(folder, out and out / place.parent.name / place.name))
 
-    ctx.exit(failures.each(ctx, report.run_folders(path), draw))
+    # All are drawn before anything is printed: output that is closed early costs no file.
+    code = failures.each(ctx, report.run_folders(path), draw)
+    for file in () if quiet else drawn:
+        click.echo(file)
+    ctx.exit(code)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from greedyexp import shipped
-from greedyexp.cli import failures, options, outcomes, plan, text, verdicts
-from greedyexp.errors import ConfigError, UserError
+from greedyexp.cli import failures, options, outcomes, plan, signals, text, verdicts
+from greedyexp.errors import ConfigError, Interrupted, UserError
 
 if TYPE_CHECKING:
     from greedyexp.experiment import Experiment
+    from greedyexp.runner import Report
+
+_INTERRUPTED = "Interrupted: what is finished is kept; the same command continues."
 
 
 @click.command("run", short_help="Run experiments: CSV and figures.")
@@ -47,7 +52,8 @@ def command(
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
     Results go to OUT/<name>/<profile>/, with --set to OUT/<name>/<profile>+<key>=<value>/. What is
-    there already is not computed anew: the same command goes on where an interrupted one stopped.
+    there already is not computed again: the same command continues where an interrupted one
+    stopped.
     """
     debugging = {"tracebacks": ctx.obj["traceback"], "pdb": pdb}
     experiments, code = load_all(ctx, configs, keep_going=keep_going, choices=choices)
@@ -68,14 +74,16 @@ def command(
                     **debugging,
                 )
         except Exception as error:
-            if not keep_going:
-                raise
             one = failures.tell(error, ctx)
+        except KeyboardInterrupt as error:
+            one = signals.answer(error, "Interrupted." if dry_run else _INTERRUPTED)
         code = max(code, one)
-        if one == failures.INTERRUPTED or (one and not keep_going):
+        if signals.ended(one) or (one and not keep_going):
             left = [later.name for later in experiments[index + 1 :]]
-            if left:
-                click.echo(f"Not run: {', '.join(left)}.", err=True)
+            # A terminal that has gone must not change the exit code.
+            with suppress(OSError):
+                if left:
+                    click.echo(f"Not run: {', '.join(left)}.", err=True)
             break
     ctx.exit(code)
 
@@ -138,12 +146,47 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
 
     say = (lambda *_: None) if quiet else click.echo
     if verbose:
-        say(plan.words(experiment))
+        # Output that cannot be written must not cost the run; it raises again at the end.
+        with suppress(OSError):
+            say(plan.words(experiment))
     done = runner.run(experiment, folder, progress=not quiet, **how)
-    title = f"{experiment.name} ({experiment.profile})"
+    if done.interrupted:
+        # In a pipeline Ctrl-C ends the reader too.
+        with suppress(OSError):
+            _summarise(experiment, done, say, retry=False)
+        raise Interrupted(done.signum)
+    # Everything is on disk before anything is printed, whoever closes the output.
+    # A figure that cannot be drawn must not cost the verdicts.
+    drawn, trouble = _attempted(report.draw, folder)
+    verified, unjudged = _attempted(report.verify, folder) if experiment.claims else (None, None)
+    _summarise(experiment, done, say, retry=not (quiet or how.get("retry_failed")))
+    for line in (done.csv, *(drawn or ()), *(verdicts.lines(verified) if verified else ())):
+        say(line)
+    if unjudged is not None:
+        raise unjudged
+    if trouble is not None:
+        # Where nothing but failures is there, these and not the figure are what went wrong.
+        if not (isinstance(trouble, UserError) and done.failed == done.done):
+            raise trouble
+        click.echo(f"Not drawn: {trouble}", err=True)
+    return failures.SOME_FAILED if done.failed else failures.DONE
+
+
+def _attempted(action: Callable[[Path], object], folder: Path) -> tuple:
+    """What an action gives, and the error it raises."""
+    try:
+        return action(folder), None
+    except Exception as error:
+        return None, error
+
+
+def _summarise(
+    experiment: Experiment, done: Report, say: Callable[[object], None], *, retry: bool
+) -> None:
+    """Print how many replicates there are, which claims were left out, and what failed."""
     say(
-        f"{title}: {done.done} of {done.total} done, {done.failed} failed;"
-        f" {done.computed} computed in {text.duration(done.wall_seconds)}"
+        f"{experiment.name} ({experiment.profile}): {done.done} of {done.total} done,"
+        f" {done.failed} failed; {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
     if done.replaced:
         kept = "The replicates of the earlier settings stay in the journal."
@@ -153,24 +196,5 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
     labels = {spec.label for spec in experiment.algorithms}
     for line in outcomes.problems(done.csv, labels):
         click.echo(f"  {line}", err=True)
-    if done.interrupted:
-        click.echo("Interrupted: everything finished is kept; the same command goes on.", err=True)
-        return failures.INTERRUPTED
-    # Drawn before anything is printed: a reader that closes the pipe must not cost a figure.
-    drawn, trouble = [], None
-    try:
-        drawn = report.draw(folder)
-    except Exception as error:  # A figure that cannot be drawn must not cost the verdicts.
-        trouble = error
-    judged = verdicts.lines(report.verify(folder)) if experiment.claims else []
-    say(done.csv)
-    for figure in drawn:
-        say(figure)
-    for line in judged:
-        say(line)
-    if trouble is not None:
-        # Where nothing but failures is there, these and not the figure are what went wrong.
-        if not (isinstance(trouble, UserError) and done.failed == done.done):
-            raise trouble
-        click.echo(f"Not drawn: {trouble}", err=True)
-    return failures.SOME_FAILED if done.failed else failures.DONE
+    if done.failed and retry:
+        click.echo("  --retry-failed computes the failed replicates again.", err=True)

@@ -59,14 +59,15 @@ def part_words(part) -> str:
         facts.append(("better", part.extra.get("better") or "neither"))
     facts.append(("file", inspect.getsourcefile(part.function) or ""))
     shown = [(name, words) for name, words in facts if words]
-    blocks = [f"{part.kind} {part.name}: {part.title}", text.table(shown)]
+    width = text.terminal_width()
+    blocks = [f"{part.kind} {part.name}: {part.title}", text.table(shown, width=width)]
     docstring = inspect.getdoc(part.function)
     if docstring:
-        blocks.insert(1, docstrings.for_users(docstring))
+        blocks.insert(1, text.fitted(docstrings.for_users(docstring), width))
     rows = parameters.rows(part)
     if rows:
         heading = ("parameter", "type", "default", "range", "description")
-        blocks.append(text.table([heading, *rows]))
+        blocks.append(text.table([heading, *rows], width=width))
     else:
         blocks.append("no parameters")
     return "\n\n".join(blocks)
@@ -80,11 +81,15 @@ def dataset_words(dataset) -> str:
         ("cite", dataset.citation),
         ("files", ", ".join(member.name for member in dataset.members)),
     ]
-    blocks = [f"data set {dataset.name}: {dataset.title}", text.table(facts)]
+    blocks = [
+        f"data set {dataset.name}: {dataset.title}",
+        text.table(facts, width=text.terminal_width()),
+    ]
     return "\n\n".join([*blocks, f"Get it with: greedyexp data fetch {dataset.name}"])
 
 
 def config_words(name: str, path: Path) -> str:
     """A shipped config as text: where it is, what it does, how to run it."""
-    blocks = [f"config {name}: {path}", shipped.description(path) or "no description"]
+    said = shipped.description(path) or "no description"
+    blocks = [f"config {name}: {path}", text.fitted(said, text.terminal_width())]
     return "\n\n".join([*blocks, f"Run it with: greedyexp run {name}"])

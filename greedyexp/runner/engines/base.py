@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from greedyexp.protocols.outcome import Outcome, Status
@@ -71,12 +72,21 @@ class Halt(ABC):
     def now(self) -> bool:
         """Wait for nothing."""
 
+    def abandonable(self) -> AbstractContextManager:
+        """A context that a signal may end with ``Interrupted``, once nothing is waited for.
+
+        For an engine that computes in this process and cannot look at ``now`` meanwhile. The part
+        that is computing may catch the exception, so what it gives is valid only while ``now`` is
+        false.
+        """
+        return nullcontext()
+
 
 class Engine(ABC):
     """Runs batches; the runner knows nothing else of it.
 
-    ``name`` and ``jobs`` go to the manifest; ``compiling`` tells whether a worker is held up by
-    kernels being compiled, which happens once for each version of them.
+    ``name`` and ``jobs`` go to the manifest; ``compiling`` tells whether a worker compiles kernels,
+    rather than load them from the cache.
     """
 
     name: str

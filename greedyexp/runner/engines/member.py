@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from greedyexp.errors import PluginError, UserError
+from greedyexp.errors import INTERRUPTS, PluginError, UserError
 from greedyexp.part import place
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.runner.engines.base import Batch, Result
@@ -48,8 +47,10 @@ class Member:
     ----------
     ready : bool
         Whether it has loaded its parts.
+    held_up : bool
+        Whether numba is compiling or loading compiled code, time that counts against no limit.
     compiling : bool
-        Whether numba is compiling, time that counts against no limit.
+        Whether it is compiling.
     spent : bool
         Whether it has filled the cache of compiled code and leaves its work to another.
     since : float
@@ -61,6 +62,7 @@ class Member:
         with end:
             self.process = _spawn(end)
         self.ready = False
+        self.held_up = False
         self.compiling = False
         self.spent = False
         self.since = time.monotonic()
@@ -106,8 +108,11 @@ class Member:
             return [self._result(*content)]
         if kind == Kind.DATA:
             self._data = tuple(content)
+        elif kind == Kind.HELD_UP:
+            (self.held_up,) = content
+            self.compiling = False
         elif kind == Kind.COMPILING:
-            (self.compiling,) = content
+            self.compiling = True
         elif kind == Kind.READY:
             self.ready = True
         elif kind == Kind.COMPILED:
@@ -222,7 +227,7 @@ def _spawn(end) -> subprocess.Popen:
     # Sets of strings are walked in the same order in every worker.
     environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0"}
     try:
-        with _deaf_to_interrupts():
+        with _signals_blocked():
             return subprocess.Popen(
                 [sys.executable, "-c", program],
                 stdin=subprocess.DEVNULL,
@@ -239,13 +244,16 @@ def _spawn(end) -> subprocess.Popen:
 
 
 @contextmanager
-def _deaf_to_interrupts():
-    """Let a child be born ignoring Ctrl-C, which would otherwise end it while it imports."""
-    if threading.current_thread() is not threading.main_thread():
+def _signals_blocked():
+    """Let a child start with signals blocked, which would otherwise end it while it imports.
+
+    Those that arrive here meanwhile are delivered afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

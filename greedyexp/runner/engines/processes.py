@@ -183,7 +183,7 @@ class _Pool:
         return results
 
     def _past_limit(self, member: Member, late: float) -> bool:
-        limited = self._time_limit is not None and member.busy and not member.compiling
+        limited = self._time_limit is not None and member.busy and not member.held_up
         return limited and late > self._time_limit
 
     def _replace(self, member: Member, rest: Batch) -> None:

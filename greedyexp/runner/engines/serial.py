@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from threadpoolctl import threadpool_limits
 
-from greedyexp.errors import PluginError
+from greedyexp.errors import Interrupted, PluginError
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Item, Result
 from greedyexp.runner.watch import Watch
-from greedyexp.runner.work import Bench, Work, facts
+from greedyexp.runner.work import PART_ERRORS, Bench, Work, facts
 
 
 class SerialEngine(Engine):
@@ -45,25 +46,42 @@ class SerialEngine(Engine):
                 for item in batch:
                     if halt.soon:
                         break
-                    yield list(run_item(bench, item, watch.clock))
+                    results: list[Result] = []
+                    with suppress(Interrupted):
+                        for result in run_item(bench, item, watch.clock, halt):
+                            results.append(result)
+                    yield results
 
 
-def run_item(bench: Bench, item: Item, clock: Callable[[], float]) -> Iterator[Result]:
-    """Make a data set and run its algorithms, timed by the clock."""
+def run_item(bench: Bench, item: Item, clock: Callable[[], float], halt: Halt) -> Iterator[Result]:
+    """Make a data set and run its algorithms, timed by the clock, until the halt.
+
+    Raises
+    ------
+    Interrupted
+        When the replicate in progress is abandoned.
+    """
     start = clock()
     try:
-        problem = bench.problem(item.generator, item.params, item.replicate)
-        known = facts(problem)
-    except PluginError:
+        with halt.abandonable():
+            problem = bench.problem(item.generator, item.params, item.replicate)
+            known = facts(problem)
+    except (Interrupted, PluginError):
         raise
-    except Exception as error:
+    except PART_ERRORS as error:
         failure = bench.no_data(error)
-        for algorithm in item.algorithms:
+        for algorithm in () if halt.soon else item.algorithms:
             yield Result(item.point, item.replicate, algorithm, failure)
         return
     data_seconds = (clock() - start) / len(item.algorithms)
     for algorithm in item.algorithms:
+        if halt.soon:
+            return
         start = clock()
-        outcome = bench.outcome(problem, item.generator, item.params, item.replicate, algorithm)
+        with halt.abandonable():
+            outcome = bench.outcome(problem, item.generator, item.params, item.replicate, algorithm)
+        if halt.now:
+            # The part may have caught the exception that was to end it.
+            return
         seconds = clock() - start
         yield Result(item.point, item.replicate, algorithm, outcome, known, seconds, data_seconds)
