@@ -78,6 +78,8 @@ def generator(
     shape: Callable[..., dict] | None = None,
     reads: Callable[..., Iterable[str]] | None = None,
     facts: Iterable[str] = (),
+    describe: Callable[..., Iterable[str]] | None = None,
+    unseeded: Iterable[str] = (),
 ):
     """Register ``function(rng, *, parameters) -> Problem`` as a data generator.
 
@@ -97,6 +99,12 @@ def generator(
         Files the data come from; their contents count among what determines a result.
     facts : iterable of str
         Keys of ``Problem.facts``, each a column of the CSV that figures may name.
+    describe : callable of the parameters, optional
+        Lines about the data that ``check`` and ``run`` print, such as which columns of a file are
+        features.
+    unseeded : iterable of str
+        Parameters that do not enter the random streams, since they say nothing but how a file is
+        read. They count among what determines a result all the same.
     """
 
     def decorate(function):
@@ -106,6 +114,8 @@ def generator(
             "shape": shape,
             "reads": reads,
             "facts": tuple(facts),
+            "describe": describe,
+            "unseeded": frozenset(unseeded),
         }
         _register(Part("generator", name, function, title or name, paper, (), extra))
         return function
@@ -128,6 +138,7 @@ def algorithm(
     takes_sparse: bool = False,
     takes_population: bool = False,
     theorems: Callable | None = None,
+    stops: Iterable[str] = (),
 ):
     """Register ``function(problem, *, parameters)`` as an algorithm.
 
@@ -170,6 +181,9 @@ def algorithm(
     theorems : callable, optional
         ``theorems(path, reference, **parameters) -> list of Promise``, what is proved of the path
         against a reference predictor (``theory.promise``).
+    stops : iterable of str
+        Parameters that say where its path ends. ``solve`` says that nothing was tuned when it
+        returns the end of a path and none of them is given.
     """
     if yields not in YIELDS:
         raise PluginError(f"algorithm '{name}': yields must be one of {', '.join(YIELDS)}.")
@@ -185,6 +199,7 @@ def algorithm(
             "takes_sparse": takes_sparse,
             "takes_population": takes_population,
             "theorems": theorems,
+            "stops": tuple(stops),
         }
         traits: tuple[str, ...] = ()
         if callable(requires):
@@ -267,6 +282,7 @@ def metric(
     title: str | None = None,
     requires: Iterable[str] = (),
     of: str = "coef",
+    text: bool = False,
 ):
     """Register ``function(problem, coef) -> array (...)`` as a metric.
 
@@ -285,11 +301,15 @@ def metric(
         Whether it is a success: its values are 0 and 1.
     of : {"coef", "path"}
         What it is computed from.
+    text : bool
+        Whether its values are texts, which no direction and no success can have.
     """
     if of not in ("coef", "path"):
         raise PluginError(f"metric '{name}': of must be 'coef' or 'path'.")
     if better not in ("higher", "lower", None):
         raise PluginError(f"metric '{name}': better must be 'higher', 'lower' or None.")
+    if text and (binary or better is not None):
+        raise PluginError(f"metric '{name}': a text is no success and has no direction.")
 
     def decorate(function):
         for argument in inspect.signature(function).parameters.values():
@@ -300,7 +320,7 @@ def metric(
                     place=inspect.getsourcefile(function),
                     remedy="Give it a default.",
                 )
-        extra = {"better": better, "binary": binary, "of": of}
+        extra = {"better": better, "binary": binary, "of": of, "text": text}
         _register(Part("metric", name, function, title or name, "", tuple(requires), extra))
         return function
 

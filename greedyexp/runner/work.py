@@ -16,7 +16,7 @@ from scipy import sparse
 from greedyexp import registry
 from greedyexp.errors import PluginError
 from greedyexp.plugins import load_plugins
-from greedyexp.problem import Problem
+from greedyexp.problem import Problem, refuse_sizes
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.runner import code_version, seeds
@@ -116,8 +116,8 @@ class Bench:
     def problem(self, generator: str, params: dict, replicate: int) -> Problem:
         """One data set."""
         work = self._work
-        rng = seeds.data_stream(work.seed, generator, params, replicate)
         part = self._generators[generator]
+        rng = seeds.data_stream(work.seed, generator, part.seeding(params), replicate)
         problem = part.function(rng, **params)
         for name, value in problem.facts.items():
             if name in work.reserved or (name in params and params[name] != value):
@@ -127,6 +127,7 @@ class Bench:
         empty = not problem.n_samples.all()
         if empty and "population" not in part.provides(params):
             raise ValueError("the data have no rows, but provide no trait 'population'")
+        refuse_sizes(problem)
         _freeze(problem)
         return problem
 
@@ -146,7 +147,8 @@ class Bench:
         self, problem: Problem, generator: str, params: dict, replicate: int, algorithm: int
     ) -> Outcome:
         work, task = self._work, self._work.algorithms[algorithm]
-        rng = seeds.algorithm_stream(work.seed, generator, params, replicate, task.name)
+        seeding = self._generators[generator].seeding(params)
+        rng = seeds.algorithm_stream(work.seed, generator, seeding, replicate, task.name)
         try:
             found = self._protocol.function(
                 problem,
