@@ -21,7 +21,7 @@ from greedyexp.frames.entries import entry_of
 from greedyexp.frames.records import remedy_for
 from greedyexp.frames.results import ENDINGS, told_by_results
 from greedyexp.protocols.tuning import check_folds
-from greedyexp.registry import RESERVED_COLUMNS, Part
+from greedyexp.registry import RESERVED_COLUMNS, Part, parts
 
 _NEEDS = {
     "truth": ("the true coefficients", "does not know them"),
@@ -251,8 +251,29 @@ def refuse_figure(
                 f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
                 remedy_for(name) or did_you_mean(name, known),
             )
+    written = {key: value for key, value in params.items() if key != "where"}
+    for name in _texts() & set(_words(written)):
+        mistakes.add(
+            doc.place(keys), f"{part.kind} '{part.name}' cannot show '{name}', which is a text."
+        )
     for message, remedy in told_by_results(part, params, (*measured, *ENDINGS)):
         mistakes.add(doc.place(keys), message, remedy)
+
+
+def _texts() -> set[str]:
+    """The metrics whose values are texts."""
+    return {name for name, metric in parts("metric").items() if metric.extra["text"]}
+
+
+def _words(value) -> Iterator[str]:
+    """Every text in plain data, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value:
+            yield from _words(item)
+        if isinstance(value, dict):
+            yield from _words(list(value.values()))
 
 
 def refuse_choice(

@@ -95,7 +95,8 @@ def load_all(
     code = failures.DONE
     for source in configs:
         try:
-            experiment = load(shipped.locate(source), **choices)
+            found = shipped.locate(source)
+            experiment = load(found, **choices)
             if experiment.name in loaded:
                 raise ConfigError(
                     f"another config is named '{experiment.name}' too.",
@@ -108,6 +109,8 @@ def load_all(
             code = failures.tell(error, ctx)
             continue
         loaded[experiment.name] = experiment
+        for line in () if ctx.params.get("quiet") else plan.unused_profile(ctx, found):
+            click.echo(line, err=True)
     return list(loaded.values()), code
 
 
@@ -134,6 +137,9 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
     say = (lambda *_: None) if quiet else click.echo
     if verbose:
         say(plan.words(experiment))
+    else:
+        for line in () if quiet else plan.described(experiment):
+            say(line)
     done = runner.run(experiment, folder, progress=not quiet, **how)
     title = f"{experiment.name} ({experiment.profile})"
     say(
