@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Literal
 
@@ -17,6 +19,7 @@ from greedyexp.problem import Problem, as_chains, as_problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.border import check_iteration
 from greedyexp.protocols.settling import settle
+from greedyexp.scales import far_from_centred
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def solve(
     tol : float > 0, optional
         Where an iterative method ends, looked at after 1, 2, 4, ... iterations: at a duality gap of
         this part of the objective at zero, or, without a penalty, where no |x_i^T (y - X b)| is
-        more than this part of max ||x_i|| ||y||; 1e-10 by default. ``iterations`` and ``tol`` of
+        more than this part of ||x_i|| ||y||; 1e-10 by default. ``iterations`` and ``tol`` of
         other algorithms are parameters like any other.
     **params
         The algorithm's own parameters: ``greedyexp show NAME``.
@@ -125,10 +128,18 @@ def solve(
     Raises
     ------
     ConfigError
-        Unknown algorithm, parameter or tuning, a value out of range, an algorithm that needs to be
-        told more than arrays and their noise level, or one that computes a constant.
+        Unknown algorithm, parameter or tuning, a value out of range, an algorithm that needs more
+        than arrays and their noise level, or one that computes a constant.
     DataError
-        Arrays that do not fit together or that the algorithm cannot take.
+        Arrays that do not fit together, that the algorithm cannot take, whose squares overflow or
+        vanish, or for which the memory does not suffice.
+
+    Warns
+    -----
+    UserWarning
+        When no intercept is fitted to a numeric response and the data are far from centred: the
+        mean of a response exceeds its standard deviation, or that of a feature three times its
+        own. Constant columns other than zero stand for an intercept. ``message`` says it too.
     """
     from greedyexp.experiment.parameters import Parameters
 
@@ -152,18 +163,68 @@ def solve(
     else:
         problem = as_problem(X, y, noise_std=noise_std)
     _refuse_missing_traits(part, values, traits, problem, tuning)
+    off_centre = _off_centre(values, problem)
+    if off_centre:
+        warnings.warn(off_centre, UserWarning, stacklevel=2)
     if iterates:
-        return _settled(part, problem, values, iterations, tol)
-    rng = np.random.default_rng(seed)
-    if tuning == "cv":
-        path, chosen = tunings.cross_validated(part, problem, values, folds=folds, rng=rng)
-    elif tuning == "theory":
-        grid = tunings.prescribed(part, problem, values)
-        path, chosen = tunings.fit(part, problem, values, grid=grid, rng=rng), 0
-    else:
+        found = _settled(part, problem, values, iterations, tol)
+        return _saying(found, off_centre)
+    path, chosen = _fitted(part, problem, values, tuning, folds, np.random.default_rng(seed))
+    found = _solution(path, chosen, problem)
+    untuned = _untuned(part, path, problem, params) if tuning == "end" else ""
+    return _saying(found, untuned, off_centre)
+
+
+def _fitted(
+    part: registry.Part, problem: Problem, values: dict, tuning: str, folds: int, rng
+) -> tuple[Path, int]:
+    """A path and the point of it that the tuning chooses."""
+    try:
+        if tuning == "cv":
+            return tunings.cross_validated(part, problem, values, folds=folds, rng=rng)
+        if tuning == "theory":
+            grid = tunings.prescribed(part, problem, values)
+            return tunings.fit(part, problem, values, grid=grid, rng=rng), 0
         path = tunings.fit(part, problem, values, rng=rng)
-        chosen = len(path) - 1
-    return _solution(path, chosen, problem)
+    except MemoryError as error:
+        raise DataError(
+            f"the memory does not suffice ({error}).", remedy="Use fewer features, tasks or points."
+        ) from None
+    return path, len(path) - 1
+
+
+def _off_centre(values: dict, problem: Problem) -> str:
+    """What to say of data far from centred to which no intercept is fitted; empty for others."""
+    numeric = values.get("loss", "squared") in ("squared", "absolute")
+    if problem.chains is not None or values.get("intercept") or not numeric:
+        return ""
+    what = far_from_centred(problem.X, problem.y)
+    other = " or give intercept=True" if "intercept" in values else ""
+    return what and (
+        f"No intercept is fitted, but {what}. Centre the response and the features{other}."
+    )
+
+
+def _untuned(part: registry.Part, path: Path, problem: Problem, given: dict) -> str:
+    """What to say of the end of a path that the caller did not name; empty when they did."""
+    stops = part.extra["stops"]
+    if not stops or len(path) < 2:
+        return ""
+    names = " or ".join(stops)
+    if not any(given.get(name) is not None for name in stops):
+        cv = "" if problem.chains is not None else "use tuning='cv' or "
+        remedy = f"{cv}give {names}."
+        return "The path was not tuned: this is its last point. " + remedy[0].upper() + remedy[1:]
+    for name, values in path.grid.items():
+        count = len(np.unique(values))
+        if name not in stops and given.get(name) is None and count > 1:
+            return f"{name} was not tuned: this is the last of {count} values."
+    return ""
+
+
+def _saying(found: Solution, *more: str) -> Solution:
+    """The solution with more to say in its message."""
+    return replace(found, message=" ".join(text for text in (found.message, *more) if text))
 
 
 def _refuse_settings(part: registry.Part, tuning, folds, seed, noise_std) -> None:
@@ -219,8 +280,8 @@ def _refuse_missing_traits(
         )
     if tuning == "theory" and "truth" in part.extra["theory_requires"]:
         raise ConfigError(
-            f"tuning 'theory' of algorithm '{part.name}' needs the true coefficients, which solve"
-            " cannot be told of.",
+            f"tuning 'theory' of algorithm '{part.name}' needs the true coefficients, which"
+            " solve() does not accept.",
             remedy="Give its stopping parameters and use tuning='end'.",
         )
     for trait in traits:
@@ -228,7 +289,7 @@ def _refuse_missing_traits(
             remedy = radius_instead(part, values, trait)
             what = "the true coefficients" if remedy else f"data with the trait '{trait}'"
             raise ConfigError(
-                f"algorithm '{part.name}' needs {what}, which solve cannot be told of.",
+                f"algorithm '{part.name}' needs {what}, which solve() does not accept.",
                 remedy=remedy or "Run an experiment on generated data.",
             )
 
@@ -297,8 +358,8 @@ def run(
     out: str | FilePath = "results",
     jobs: int | None = None,
     engine: str = "processes",
-    overrides: tuple[str, ...] = (),
-    only: tuple[str, ...] = (),
+    overrides: str | Sequence[str] = (),
+    only: str | Sequence[str] = (),
     trials: int | None = None,
     seed: int | None = None,
     tag: str | None = None,
@@ -317,8 +378,8 @@ def run(
     jobs : int, optional
         Worker processes; all usable cores by default.
     engine : {"processes", "serial"}
-    overrides, only : tuples of str
-        As ``--set`` and ``--only`` on the command line.
+    overrides, only : str or sequence of str
+        As ``--set`` and ``--only`` on the command line: one text, or one for each option.
     trials, seed : int, optional
         Replace the experiment's own.
     tag : str, optional
@@ -346,7 +407,13 @@ def run(
     if not isinstance(source, dict):
         source = shipped.locate(str(source))
     plan = experiment.load(
-        source, profile=profile, overrides=overrides, only=only, trials=trials, seed=seed, tag=tag
+        source,
+        profile=profile,
+        overrides=[overrides] if isinstance(overrides, str) else overrides,
+        only=[only] if isinstance(only, str) else only,
+        trials=_plain(trials),
+        seed=_plain(seed),
+        tag=tag,
     )
     folder = FilePath(out) / plan.subfolder
     done = runner.run(plan, folder, engine=engine, jobs=jobs, force=force)

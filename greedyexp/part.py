@@ -37,12 +37,12 @@ class Part:
         ``multi_task``. ``sparse`` and ``population`` are provided but never required: see
         ``takes_sparse``, ``takes_population``.
     extra : dict
-        What only this kind has: ``provides``, ``check``, ``shape``, ``reads`` and ``facts``
-        (generators), ``yields``, ``check``, ``theory``, ``theory_requires``, ``guarantee``,
-        ``prediction``, ``needs``, ``takes_sparse``, ``takes_population`` and ``theorems``
-        (algorithms), ``takes``, ``metrics``, ``columns``, ``tunes``, ``check``, ``needs`` and
-        ``needs_for`` (protocols), ``better``, ``binary`` and ``of`` (metrics), ``columns``
-        (figures, tables).
+        What only this kind has: ``provides``, ``check``, ``shape``, ``reads``, ``facts``,
+        ``describe`` and ``unseeded`` (generators), ``yields``, ``check``, ``theory``,
+        ``theory_requires``, ``guarantee``, ``prediction``, ``needs``, ``takes_sparse``,
+        ``takes_population``, ``theorems`` and ``stops`` (algorithms), ``takes``, ``metrics``,
+        ``columns``, ``tunes``, ``check``, ``needs`` and ``needs_for`` (protocols), ``better``,
+        ``binary``, ``of`` and ``text`` (metrics), ``columns`` (figures, tables).
     """
 
     kind: str
@@ -100,6 +100,11 @@ class Part:
         """Traits a problem must have for these parameters, beside ``requires``."""
         needs = self.extra.get("needs")
         return tuple(needs(**params)) if needs else ()
+
+    def seeding(self, params: dict) -> dict:
+        """The parameters of a generator that enter random streams."""
+        left_out = self.extra.get("unseeded", ())
+        return {name: value for name, value in params.items() if name not in left_out}
 
     def provides(self, params: dict) -> frozenset[str]:
         """Traits of the problems a generator makes with these parameters."""

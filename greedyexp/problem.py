@@ -11,7 +11,12 @@ from scipy import sparse
 
 from greedyexp.chains import check_lengths
 from greedyexp.errors import DataError
+from greedyexp.memory import require_memory
 from greedyexp.moments import Moments
+from greedyexp.scales import refuse_feature_sizes, refuse_response_size
+
+# Beyond so many features a Gram matrix is computed in blocks of columns.
+_ONE_PRODUCT, _BLOCK = 8192, 1024
 
 
 @dataclass(frozen=True)
@@ -100,11 +105,27 @@ class Problem:
         """G_j = X_j^T X_j / n_j, shape (r, p, p); a shared design is stored once and broadcast.
 
         The broadcast axis has stride zero, so kernels must not write to it.
+
+        Raises
+        ------
+        DataError
+            When the memory does not suffice.
         """
+        count = 1 if self.shared_design else self.n_tasks
+        require_memory(
+            8.0 * count * self.n_features**2,
+            f"the Gram matrix of {self.n_features} features"
+            + (f" for each of {count} tasks" if count > 1 else ""),
+            "Use fewer features, or an algorithm that forms no Gram matrix, such as foba_gdt or"
+            " forward_gdt.",
+        )
         if self.shared_design:
             one = _gram(self.X[0])
             return np.broadcast_to(one, (self.n_tasks, *one.shape))
-        return np.stack([_gram(X) for X in self.X])
+        stacked = np.empty((self.n_tasks, self.n_features, self.n_features))
+        for j, X in enumerate(self.X):
+            stacked[j] = _gram(X)
+        return stacked
 
     @cached_property
     def correlation(self) -> np.ndarray:
@@ -148,7 +169,7 @@ class Problem:
         )
 
 
-def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
+def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem:
     """Check arrays, or lists of arrays for several tasks, and make a Problem of them.
 
     Parameters
@@ -162,11 +183,14 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
         The true coefficients.
     noise_std : float, optional
         Standard deviation of the noise.
+    feature_names : sequence of p str, optional
+        What the columns of X stand for.
 
     Raises
     ------
     DataError
-        When shapes disagree, a value is not finite, or there are fewer than two rows.
+        When shapes disagree, a value is not finite, squares of a feature or a response overflow or
+        vanish, or there are fewer than two rows.
     """
     responses = _responses(y)
     if _lists_designs(X):
@@ -192,7 +216,24 @@ def as_problem(X, y, *, truth=None, noise_std=None) -> Problem:
         if truth.shape != expected:
             raise DataError(f"truth has shape {truth.shape}; the data need {expected}.")
         sparsity = int(np.count_nonzero(truth, axis=0).max())
-    return Problem(designs, responses, truth, noise_std, sparsity)
+    names = tuple(feature_names)
+    problem = Problem(designs, responses, truth, noise_std, sparsity, feature_names=names)
+    refuse_sizes(problem)
+    return problem
+
+
+def refuse_sizes(problem: Problem) -> None:
+    """Refuse features and responses whose squares overflow or vanish.
+
+    Raises
+    ------
+    DataError
+        With the first of them.
+    """
+    for X in problem.X[:1] if problem.shared_design else problem.X:
+        refuse_feature_sizes(X, problem.feature_names)
+    for y in problem.y:
+        refuse_response_size(y)
 
 
 def as_chains(X, labels, chains) -> Problem:
@@ -227,6 +268,7 @@ def as_chains(X, labels, chains) -> Problem:
         )
     y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
     names = tuple(map(str, classes))
+    refuse_feature_sizes(design)
     return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
 
 
@@ -312,8 +354,22 @@ def _matrix(value, name: str) -> np.ndarray | sparse.csr_array:
 
 
 def _gram(X: np.ndarray | sparse.csr_array) -> np.ndarray:
-    product = X.T @ X / X.shape[0]
-    return product.toarray() if sparse.issparse(product) else product
+    if sparse.issparse(X):
+        return (X.T @ X / X.shape[0]).toarray()
+    n, p = X.shape
+    if p <= _ONE_PRODUCT:
+        return X.T @ X / n
+    # NumPy computes X.T @ X by a routine of BLAS (syrk) that has crashed with several threads on
+    # matrices of many gigabytes; products of different blocks do not use it.
+    gram = np.empty((p, p))
+    for start in range(0, p, _BLOCK):
+        stop = min(start + _BLOCK, p)
+        rows = np.matmul(X[:, start:stop].T, X[:, start:]) / n
+        own = np.triu(rows[:, : stop - start])
+        gram[start:stop, start:stop] = own + np.triu(own, 1).T
+        gram[start:stop, stop:] = rows[:, stop - start :]
+        gram[stop:, start:stop] = rows[:, stop - start :].T
+    return gram
 
 
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:

@@ -184,6 +184,8 @@ def generator(
     shape: Callable[..., dict] | None = None,
     reads: Callable[..., Iterable[str]] | None = None,
     facts: Iterable[str] = (),
+    describe: Callable[..., Iterable[str]] | None = None,
+    unseeded: Iterable[str] = (),
 ):
     """Register ``function(rng, *, parameters) -> Problem`` as a data generator.
 
@@ -203,6 +205,12 @@ def generator(
         Files the data come from; their contents count among what determines a result.
     facts : iterable of str
         Keys of ``Problem.facts``, each a column of the CSV that figures may name.
+    describe : callable of the parameters, optional
+        Lines about the data that ``check`` and ``run`` print, such as which columns of a file are
+        features.
+    unseeded : iterable of str
+        Parameters that do not enter the random streams, since they say nothing but how a file is
+        read. They count among what determines a result all the same.
     """
     _refuse_bare("generator", name)
 
@@ -213,6 +221,8 @@ def generator(
             "shape": shape,
             "reads": reads,
             "facts": tuple(facts),
+            "describe": describe,
+            "unseeded": frozenset(unseeded),
         }
         _register(Part("generator", name, function, title or name, paper, (), extra))
         return function
@@ -235,6 +245,7 @@ def algorithm(
     takes_sparse: bool = False,
     takes_population: bool = False,
     theorems: Callable | None = None,
+    stops: Iterable[str] = (),
 ):
     """Register ``function(problem, *, parameters)`` as an algorithm.
 
@@ -277,6 +288,9 @@ def algorithm(
     theorems : callable, optional
         ``theorems(path, reference, **parameters) -> list of Promise``, what is proved of the path
         against a reference predictor (``theory.promise``).
+    stops : iterable of str
+        Parameters that say where its path ends. ``solve`` says that nothing was tuned when it
+        returns the end of a path and none of them is given.
     """
     _refuse_bare("algorithm", name)
     if yields not in YIELDS:
@@ -293,6 +307,7 @@ def algorithm(
             "takes_sparse": takes_sparse,
             "takes_population": takes_population,
             "theorems": theorems,
+            "stops": tuple(stops),
         }
         traits: tuple[str, ...] = ()
         if callable(requires):
@@ -379,6 +394,7 @@ def metric(
     title: str | None = None,
     requires: Iterable[str] = (),
     of: str = "coef",
+    text: bool = False,
 ):
     """Register ``function(problem, coef) -> array (...)`` as a metric.
 
@@ -397,12 +413,16 @@ def metric(
         Whether it is a success: its values are 0 and 1.
     of : {"coef", "path"}
         What it is computed from.
+    text : bool
+        Whether its values are texts, which no direction and no success can have.
     """
     _refuse_bare("metric", name)
     if of not in ("coef", "path"):
         raise PluginError(f"metric '{name}': of must be 'coef' or 'path'.")
     if better not in ("higher", "lower", None):
         raise PluginError(f"metric '{name}': better must be 'higher', 'lower' or None.")
+    if text and (binary or better is not None):
+        raise PluginError(f"metric '{name}': a text is no success and has no direction.")
 
     def decorate(function):
         for argument in inspect.signature(function).parameters.values():
@@ -413,7 +433,7 @@ def metric(
                     place=place_of(function),
                     remedy="Give it a default.",
                 )
-        extra = {"better": better, "binary": binary, "of": of}
+        extra = {"better": better, "binary": binary, "of": of, "text": text}
         _register(Part("metric", name, function, title or name, "", tuple(requires), extra))
         return function
 

@@ -245,3 +245,28 @@ def test_no_algorithm_can_touch_the_data_of_another_or_end_the_run(tmp_path):
     assert "read-only" in told["message"].iloc[0]
     assert "cannot use caf" in told["message"].iloc[1]
     assert both[both["algorithm"] == "lasso"].reset_index(drop=True).equals(alone)
+
+
+def test_numbers_of_numpy_and_single_texts_are_taken_as_on_the_command_line(tmp_path):
+    experiment = {
+        "name": "numpy",
+        "data": {
+            "generator": "gaussian",
+            "n_samples": np.int64(30),
+            "p": np.float64(12.0),
+            "sparsity": np.array(2),
+            "sweep": {"noise_std": np.array([0.1, 0.2])},
+        },
+        "trials": np.int32(1),
+        "seed": np.uint8(3),
+        "algorithms": [{"omp": {"n_atoms": np.int64(2)}}],
+        "metrics": np.array(["support"]),
+    }
+
+    def rows(out="one", **given):
+        return len(greedyexp.run(experiment, out=tmp_path / out, engine="serial", **given))
+
+    assert rows() == 2
+    assert rows(trials=np.int64(2), seed=np.int64(5)) == 4
+    assert rows(overrides="trials=3") == 6
+    assert rows(out="other", overrides=["trials=3"], only="noise_std=0.1") == 3

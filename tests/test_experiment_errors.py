@@ -130,14 +130,27 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path, old, new, line, words
     assert not re.search(r"pydantic|type=|input_value|Traceback", told)
 
 
-def test_the_first_mistake_by_line_is_told_and_the_others_counted(tmp_path):
+def test_mistakes_are_told_by_line_and_those_past_the_fourth_counted(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text(BASE.replace("- t_lasso", "- t_laso").replace(NOISE, "noise_std: -1"))
     told = message(file)
     assert told.startswith(f"{file}:6: noise_std must be at least 0")
-    assert told.endswith("(one more mistake.)")
+    assert f"Also: {file}:" in told
+    assert told.endswith("there is no algorithm named 't_laso'.")
     file.write_text(file.read_text().replace("[0.8, 0.3]", "[3, 4]"))
-    assert message(file).endswith("(3 more mistakes.)")
+    assert message(file).count(f"{file}:") == 4
+    file.write_text(file.read_text().replace("[3, 4]", "[3, 4, 5]"))
+    assert message(file).endswith(" There is one more.")
+
+
+@pytest.mark.parametrize("character", ["\0", "\a", "\x7f"])
+def test_a_character_that_yaml_does_not_allow_is_named(tmp_path, character):
+    file = tmp_path / "a.yaml"
+    file.write_text(BASE.replace(NOISE, f"noise_std: {character}1"))
+    told = message(file)
+    line = file.read_text().split(character)[0].count("\n") + 1
+    code = f"U+{ord(character):04X}"
+    assert told.startswith(f"{file}:{line}: the text holds the character {code}, which YAML does")
 
 
 def test_mistakes_in_a_mapping_name_the_key():

@@ -73,7 +73,7 @@ def test_impossible_data_are_refused():
     with pytest.raises(ConfigError, match="takes one task; the data have 2"):
         gs_coordinate_descent(as_problem(X, np.ones((4, 2))))
     with pytest.raises(DataError, match="too large to be squared"):
-        gs_coordinate_descent(as_problem(1e200 * X, np.ones(4)))
+        gs_coordinate_descent(Problem((1e200 * X,), (np.ones(4),)))
     with pytest.raises(DataError, match="not finite"):
         gs_coordinate_descent(Problem((X,), (np.array([1.0, np.nan, 0.0, 0.0]),)))
     with pytest.raises(DataError, match="the start has 3 coefficients; the data need 2"):

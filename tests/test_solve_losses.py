@@ -183,7 +183,11 @@ def test_bad_chains_get_a_sentence(words, change, error, words_said):
         ({"y": np.ones(120)}, DataError, "all responses are 1"),
         ({"y": ["a", "b"] * 60}, DataError, "does not hold numbers only"),
         ({"max_features": 13}, (ConfigError, DataError), "13 is more than the 12 features"),
-        ({"tuning": "theory"}, ConfigError, "needs the true coefficients, which solve cannot"),
+        (
+            {"tuning": "theory"},
+            ConfigError,
+            "needs the true coefficients, which solve\\(\\) does not",
+        ),
     ],
 )
 def test_bad_classes_get_a_sentence(classes, change, error, words_said):

@@ -68,6 +68,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     requires=("multi_task",),
     check=check,
     theory=theory_grid,
+    stops=("lam", "max_support"),
 )
 def dirty_lasso(
     problem: Problem,

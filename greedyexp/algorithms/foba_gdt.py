@@ -32,6 +32,7 @@ from greedyexp.registry import algorithm
     theory=gradient_theory,
     theory_requires=("truth",),
     takes_sparse=True,
+    stops=("epsilon", "max_features", "max_groups"),
 )
 def foba_gdt(
     problem: Problem,

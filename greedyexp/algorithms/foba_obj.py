@@ -33,6 +33,7 @@ from greedyexp.registry import algorithm
     theory=gain_theory,
     theory_requires=("truth",),
     takes_sparse=True,
+    stops=("delta", "max_features", "max_groups"),
 )
 def foba_obj(
     problem: Problem,

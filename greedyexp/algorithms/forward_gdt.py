@@ -30,6 +30,7 @@ from greedyexp.registry import algorithm
     theory=gradient_theory,
     theory_requires=("truth",),
     takes_sparse=True,
+    stops=("epsilon", "max_features", "max_groups"),
 )
 def forward_gdt(
     problem: Problem,

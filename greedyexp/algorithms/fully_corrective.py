@@ -34,6 +34,7 @@ from greedyexp.registry import algorithm
     takes_sparse=True,
     takes_population=True,
     theorems=selection_promises,
+    stops=("steps",),
 )
 def fully_corrective(
     problem: Problem,

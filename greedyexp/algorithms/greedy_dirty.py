@@ -68,6 +68,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     requires=("multi_task",),
     check=check,
     theory=theory_grid,
+    stops=("epsilon", "max_support"),
 )
 def greedy_dirty(
     problem: Problem,

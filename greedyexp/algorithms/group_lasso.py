@@ -36,6 +36,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     paper="Turlach, Venables & Wright (2005); Negahban & Wainwright (2008)",
     check=check_max_support,
     theory=theory_grid,
+    stops=("lam", "max_support"),
 )
 def group_lasso(
     problem: Problem,

@@ -36,6 +36,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     paper="Yuan & Lin (2006); Obozinski, Wainwright & Jordan (2011)",
     check=check_max_support,
     theory=theory_grid,
+    stops=("lam", "max_support"),
 )
 def group_lasso_l2(
     problem: Problem,

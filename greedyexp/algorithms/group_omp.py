@@ -32,6 +32,7 @@ def check(shape: dict, *, n_rows: int | None, **_) -> None:
     paper="Tropp, Gilbert & Strauss (2006), Algorithm 3.1",
     requires=("multi_task",),
     check=check,
+    stops=("n_rows",),
 )
 def group_omp(
     problem: Problem,

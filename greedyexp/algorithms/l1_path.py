@@ -38,6 +38,7 @@ MaxSteps = Annotated[int, Field(ge=1, description="most steps for one point")]
     requires=needs,
     check=check_loss,
     takes_sparse=True,
+    stops=("lam", "max_features", "max_groups"),
 )
 def l1_path(
     problem: Problem,

@@ -36,6 +36,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     paper="Wainwright (2009); baseline of Jalali & Sanghavi (2012)",
     check=check_max_support,
     theory=theory_grid,
+    stops=("lam", "max_support"),
 )
 def lasso(
     problem: Problem,

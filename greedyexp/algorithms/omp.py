@@ -13,6 +13,7 @@ from greedyexp.algorithms.refit import certify
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import omp as kernel
+from greedyexp.memory import require_memory
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
@@ -54,6 +55,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     paper="Pati, Rezaiifar & Krishnaprasad (1993); Tropp & Gilbert (2007), Algorithm 3",
     check=check,
     theory=theory_grid,
+    stops=("n_atoms",),
 )
 def omp(
     problem: Problem,
@@ -167,6 +169,11 @@ def pursuit_path(
     else:
         asked = np.arange(1 + (max(1, int(rows.min()) // 2) if most is None else most))
     counts, place = np.unique(asked, return_inverse=True)
+    require_memory(
+        8.0 * len(counts) * problem.n_features * problem.n_tasks,
+        f"a path of {len(counts)} estimates",
+        f"Give a smaller {name}.",
+    )
     coef, loss, reached, skipped, smallest = kernel.pursuits(
         gram_fit.stored(problem.gram),
         problem.correlation,

@@ -12,6 +12,7 @@ from pydantic import Field
 from greedyexp.errors import ConfigError, DataError
 from greedyexp.kernels.gram_fit import stored
 from greedyexp.kernels.row_path import row_path
+from greedyexp.memory import require_memory
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 
@@ -186,6 +187,11 @@ def follow_with(
     if max_support is not None:
         limit[asked] = max_support
     accuracy = 0.5 * tol * float(data.power.sum())
+    require_memory(
+        8.0 * len(steps) * data.correlation.size,
+        f"a path of {len(steps)} estimates",
+        "Give fewer values of lam.",
+    )
     coef, objective, gap, done = solve(steps, accuracy, max_sweeps, limit)
     order = order[asked < done]
     at = asked[asked < done][np.argsort(order)]

@@ -132,7 +132,7 @@ def named_metric(node: ast.expr, name: str, setting: Setting) -> str:
     metric = _word(node, f"the metric of {name}")
     if metric not in setting.measured:
         raise mistake(
-            f"there is no metric '{metric}' in the experiment.",
+            f"there is no metric '{metric}' in the experiment whose values are numbers.",
             did_you_mean(metric, setting.measured),
         )
     return metric

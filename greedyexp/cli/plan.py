@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from greedyexp.cli.text import count
 
 if TYPE_CHECKING:
@@ -34,6 +36,47 @@ def data_words(experiment: Experiment) -> list[str]:
     return lines
 
 
+def described(experiment: Experiment) -> list[str]:
+    """What generators say of their data, such as which columns of a file are features.
+
+    Raises
+    ------
+    PluginError
+        When the function of a generator that says it raises.
+    """
+    from greedyexp.experiment.asking import guarded
+    from greedyexp.experiment.mistakes import Place
+    from greedyexp.registry import find
+
+    lines: list[str] = []
+    for point in experiment.points:
+        part = find("generator", point.generator)
+        if part.extra["describe"] is not None:
+            with guarded("describe", part, Place("data")):
+                lines += part.extra["describe"](**point.params)
+    return [f"  {line}" for line in dict.fromkeys(lines)]
+
+
+def unused_profile(ctx: click.Context, source: str) -> list[str]:
+    """A line when ``--profile`` names a profile that the file does not define; none otherwise.
+
+    Parameters
+    ----------
+    ctx : click.Context
+        Of a command with ``--profile``. Its default, quick, may be left undefined.
+    source : str
+        A file that has been loaded without an error.
+    """
+    from greedyexp.experiment.yaml_source import read_file
+
+    profile = ctx.params["profile"]
+    chosen = ctx.get_parameter_source("profile") is click.core.ParameterSource.COMMANDLINE
+    defined = read_file(source).data.get("profiles") or {}
+    if not chosen or profile == "quick" or profile in defined:
+        return []
+    return [f"note: {source} defines no profile '{profile}', so it runs in full."]
+
+
 def words(experiment: Experiment) -> str:
     """The plan, one line each: size, data, algorithms, what is measured, drawn and claimed."""
     from greedyexp.experiment.sentences import show
@@ -45,6 +88,7 @@ def words(experiment: Experiment) -> str:
     lines = [
         f"{experiment.name} ({experiment.profile}): {size_words(experiment)}",
         *data_words(experiment),
+        *described(experiment),
         f"  algorithms: {', '.join(tuned)}",
     ]
     protocol = experiment.protocol

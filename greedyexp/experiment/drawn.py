@@ -20,7 +20,7 @@ from greedyexp.frames.entries import entry_of
 from greedyexp.frames.records import remedy_for
 from greedyexp.frames.results import ENDINGS, told_by_results
 from greedyexp.protocols.measured import Measured
-from greedyexp.registry import Part
+from greedyexp.registry import Part, parts
 
 
 def refuse_figure(
@@ -51,10 +51,32 @@ def refuse_figure(
                 f"{part.kind} '{part.name}' reads a column '{name}', which the CSV will not have.",
                 remedy_for(name) or did_you_mean(name, known),
             )
+    written = {key: value for key, value in params.items() if key != "where"}
+    for name in _texts() & set(_words(written)):
+        mistakes.add(
+            doc.place(keys),
+            f"{part.kind} '{part.name}' cannot show '{name}', whose values are texts.",
+        )
     with guarded("apart", part, doc.place(keys)):
         told = told_by_results(part, params, (*measured, *ENDINGS))
     for message, remedy in told:
         mistakes.add(doc.place(keys), message, remedy)
+
+
+def _texts() -> set[str]:
+    """The metrics whose values are texts."""
+    return {name for name, metric in parts("metric").items() if metric.extra["text"]}
+
+
+def _words(value) -> Iterator[str]:
+    """Every text in plain data, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value:
+            yield from _words(item)
+        if isinstance(value, dict):
+            yield from _words(list(value.values()))
 
 
 def refuse_averages(

@@ -1,4 +1,4 @@
-"""Mistakes of an experiment file: gathered, then reported as one, the first by line."""
+"""Mistakes of an experiment file: gathered, then reported as one, in the order of lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import NamedTuple
 from greedyexp.errors import ConfigError
 
 Keys = tuple[str | int, ...]
+
+# Mistakes that are told in full beside the first.
+_SHOWN = 3
 
 
 class Place(NamedTuple):
@@ -54,13 +57,16 @@ class Mistakes:
         Raises
         ------
         ConfigError
-            With the mistake of the lowest line, and how many more there are.
+            With the mistake of the lowest line, the next ones, and how many more there are.
         """
         if not self.found:
             return
-        place, message, remedy = min(self.found, key=lambda mistake: mistake[0].line or 0)
-        others = len(self.found) - 1
+        ordered = sorted(self.found, key=lambda mistake: mistake[0].line or 0)
+        place, message, remedy = ordered[0]
+        others = ordered[1 : 1 + _SHOWN]
         if others:
-            count = "one more mistake" if others == 1 else f"{others} more mistakes"
-            remedy = f"{remedy} ({count}.)".strip()
+            said = " ".join(f"{where}: {what}" for where, what, _ in others)
+            more = len(ordered) - 1 - len(others)
+            rest = f" There are {more} more." if more > 1 else " There is one more." if more else ""
+            remedy = f"{remedy} Also: {said}{rest}".strip()
         raise ConfigError(message, place=str(place), remedy=remedy or None)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-import os
 from dataclasses import dataclass
 
 from greedyexp.errors import PluginError
 from greedyexp.experiment.asking import guarded
 from greedyexp.experiment.mistakes import Place
+from greedyexp.memory import physical_memory
 from greedyexp.registry import Part
 
 COUNTS = ("n_tasks", "n_samples", "n_features")
@@ -120,11 +120,3 @@ def check_memory(shape: Shape) -> None:
             f"the designs would take {needed / 1e9:.3g} GB, and this machine has"
             f" {present / 1e9:.3g} GB of memory."
         )
-
-
-def physical_memory() -> int | None:
-    """Bytes of memory of this machine; None where the system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -18,6 +18,7 @@ from greedyexp.experiment.mistakes import Keys, Place
 MAX_NODES = 100_000
 MAX_DIGITS = 300
 _TAG = "tag:yaml.org,2002:"
+_TAB = "a tab where spaces should be"
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -87,11 +88,16 @@ def read_text(text: str, source: str, *, lines: bool = True) -> Document:
     ConfigError
         When the text is not YAML, repeats a key, or refers to itself.
     """
-    try:
-        loader = _Loader(text)
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise _not_yaml(error.reason, source, line if lines else None) from None
+    forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if forbidden:
+        line = text.count("\n", 0, forbidden.start()) + 1
+        raise ConfigError(
+            f"the text holds the character U+{ord(forbidden.group()):04X}, which YAML does not"
+            " allow.",
+            place=str(Place(source, line if lines else None)),
+            remedy="Remove it.",
+        )
+    loader = _Loader(text)
     try:
         root = loader.get_single_node()
         builder = _Builder(loader, source, lines)
@@ -100,7 +106,7 @@ def read_text(text: str, source: str, *, lines: bool = True) -> Document:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context
         if mark and _tab_before(text, mark):
-            problem = "a tab where spaces should be"
+            problem = _TAB
         raise _not_yaml(problem, source, mark.line + 1 if mark and lines else None) from None
     except yaml.YAMLError as error:
         raise _not_yaml(str(error).partition("\n")[0], source, None) from None
@@ -212,7 +218,7 @@ class _Builder:
 
 
 def _not_yaml(problem: str | None, source: str, line: int | None) -> ConfigError:
-    hint = "Indent with spaces." if problem and "tab" in problem else None
+    hint = "Indent with spaces." if problem == _TAB else None
     if problem and "expected a single document" in problem:
         problem, hint = "but found another document", "Keep one experiment in each file."
     return ConfigError(

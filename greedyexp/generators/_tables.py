@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
 import zipfile
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +15,34 @@ import numpy as np
 
 from greedyexp.errors import DataError, did_you_mean
 from greedyexp.problem import Problem, as_problem
-from greedyexp.theory.spectrum import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
-def read_problem(
-    path: Path, *, response: list[str] | None, truth: Path | None, scaled: bool
-) -> tuple[Problem, list[str]]:
-    """A checked problem from a file, and what to call each of its features.
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a ``.csv`` are what.
+
+    Parameters
+    ----------
+    response : tuple of str, optional
+        By default ``y``, or every column that starts with ``y_``.
+    ignore : tuple of str
+        Columns that are left out.
+    delimiter : str, optional
+        One character between cells, a comma by default.
+    """
+
+    response: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    delimiter: str | None = None
+
+
+def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bool) -> Problem:
+    """A checked problem from a file; of a ``.csv`` with the names of its features and responses.
 
     Parameters
     ----------
@@ -29,10 +50,10 @@ def read_problem(
         ``.npz`` with ``X`` and ``y`` (one design: X (n, p), y (n,) or (n, r); several:
         X (r, n, p), y (r, n); of unequal length: X_0, y_0, X_1, y_1, ...) and optionally ``truth``
         (p,) or (p, r); or ``.csv`` with a header, one row per observation.
-    response : list of str, optional
-        Response columns of a ``.csv``; by default ``y`` and every column that starts with ``y_``.
+    columns : Columns
+        Of a ``.csv``.
     truth : Path, optional
-        A ``.csv`` with a header, p rows and one column per task.
+        A ``.csv`` with a header, p rows and one column per task, beside a ``.csv``.
     scaled : bool
         Whether features will be scaled, which constant ones cannot be.
 
@@ -45,21 +66,41 @@ def read_problem(
         raise DataError("there is no such data file.", place=str(path))
     try:
         if path.suffix == ".npz":
+            _refuse_of_a_csv(columns, truth)
             problem = _from_npz(path)
-            names = [f"feature {i}" for i in range(problem.n_features)]
         elif path.suffix == ".csv":
-            problem, names = _from_csv(path, response, truth)
+            problem = _from_csv(path, columns, truth)
         else:
             raise DataError("a data file must end in .npz or .csv.")
-        _refuse_squares_out_of_range(problem, names)
         if scaled:
-            _refuse_constant_columns(problem, names)
+            _refuse_constant_columns(problem)
         _refuse_constant_responses(problem)
     except DataError as error:
         raise DataError(
             error.message, place=error.place or str(path), remedy=error.remedy
         ) from None
-    return problem, names
+    return problem
+
+
+def feature_name(problem: Problem, feature: int) -> str:
+    """What to call a feature in a message."""
+    names = problem.feature_names
+    return f"column '{names[feature]}'" if names else f"feature {feature}"
+
+
+def _refuse_of_a_csv(columns: Columns, truth: Path | None) -> None:
+    """Refuse settings of a .csv that would be ignored."""
+    given = {
+        "response": columns.response,
+        "ignore": columns.ignore,
+        "delimiter": columns.delimiter,
+        "truth": truth,
+    }
+    for name in [name for name, value in given.items() if value]:
+        own = ", which holds its own as an array 'truth'" if name == "truth" else ""
+        raise DataError(
+            f"`{name}` is for .csv files, but this is a .npz file{own}.", remedy=f"Remove `{name}`."
+        )
 
 
 def _from_npz(path: Path) -> Problem:
@@ -97,11 +138,35 @@ def _require(arrays: dict, names: list[str]) -> None:
             )
 
 
-def _from_csv(
-    path: Path, response: list[str] | None, truth: Path | None
-) -> tuple[Problem, list[str]]:
-    table = _read_csv(path)
-    names = response or [c for c in table.columns if c == "y" or c.startswith("y_")]
+def _from_csv(path: Path, columns: Columns, truth: Path | None) -> Problem:
+    table = _read_csv(path, columns.delimiter, columns.ignore)
+    names = _responses(list(table.columns), columns)
+    features = [column for column in table.columns if column not in names]
+    if not features:
+        raise DataError("every column is a response; there is no feature left.")
+    values = None if truth is None else _read_csv(truth, columns.delimiter).to_numpy()
+    y = table[names].to_numpy()
+    X, y = table[features].to_numpy(), y[:, 0] if len(names) == 1 else y
+    problem = as_problem(X, y, truth=values, feature_names=features)
+    return replace(problem, class_names=tuple(names))
+
+
+def _responses(header: list[str], columns: Columns) -> list[str]:
+    """The response columns, named by the user or by their names."""
+    both = set(columns.response or ()) & set(columns.ignore)
+    if both:
+        raise DataError(f"`response` and `ignore` both name '{min(both)}'.")
+    names = list(columns.response or ())
+    if not names:
+        plain, marked = "y" in header, [c for c in header if c.startswith("y_")]
+        if plain and marked:
+            raise DataError(
+                f"'y' is a response, but it is not clear what '{marked[0]}' is.",
+                remedy="Name the responses with `response: [y]` or"
+                f" `response: [y, {marked[0]}]`, or leave columns out with"
+                f" `ignore: [{marked[0]}]`.",
+            )
+        names = ["y"] if plain else marked
     if not names:
         raise DataError(
             "no response column: none is named 'y' or starts with 'y_'.",
@@ -110,74 +175,110 @@ def _from_csv(
     for name in names:
         if names.count(name) > 1:
             raise DataError(f"the response column '{name}' is named twice.")
-        if name not in table.columns:
-            raise DataError(
-                f"there is no column '{name}'.", remedy=did_you_mean(name, table.columns)
-            )
-    features = [column for column in table.columns if column not in names]
-    if not features:
-        raise DataError("every column is a response; there is no feature left.")
-    values = None if truth is None else _read_csv(truth).to_numpy()
-    y = table[names].to_numpy()
-    X, y = table[features].to_numpy(), y[:, 0] if len(names) == 1 else y
-    return as_problem(X, y, truth=values), [f"column '{feature}'" for feature in features]
+        if name not in header:
+            raise DataError(f"there is no column '{name}'.", remedy=did_you_mean(name, header))
+    return names
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
+def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> pd.DataFrame:
+    """The columns that are not ignored, all of them numbers."""
     # Every worker imports this module; only those that read a table should pay for pandas.
     import pandas as pd
 
     if not path.is_file():
         raise DataError("there is no such data file.", place=str(path))
     try:
+        header = _header(path, delimiter)
         with warnings.catch_warnings():
             # pandas only warns when rows have more fields than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(path, index_col=False)
+            table = pd.read_csv(path, index_col=False, sep=delimiter or ",", low_memory=False)
     except pd.errors.ParserWarning:
         raise DataError("the rows have more fields than the header.", place=str(path)) from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, csv.Error) as error:
         reason = str(error).strip().rstrip(".").lower()
         raise DataError(f"not a readable table ({reason}).", place=str(path)) from None
     if table.empty:
         raise DataError("the table has no rows.", place=str(path))
-    for column in table.columns:
-        numbers = pd.to_numeric(table[column], errors="coerce")
+    # pandas renames columns of one name and those without a name.
+    kept = _kept(header, ignore, f"{path}:1")
+    table = table.iloc[:, kept]
+    table.columns = [header[i] for i in kept]
+    return _numbers(table, path)
+
+
+def _header(path: Path, delimiter: str | None) -> list[str]:
+    """The names of the columns as they are written; of those without one what pandas calls them."""
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        header = next((row for row in csv.reader(lines, delimiter=delimiter or ",") if row), [])
+    if delimiter is None and len(header) == 1:
+        for other, name in _DELIMITERS.items():
+            if other in header[0]:
+                shown = '"\\t"' if other == "\t" else f"'{other}'"
+                raise DataError(
+                    f"the columns are separated by {name}, not by commas.",
+                    place=f"{path}:1",
+                    remedy=f"Give `delimiter: {shown}`.",
+                )
+    return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(header)]
+
+
+def _kept(header: list[str], ignore: Sequence[str], place: str) -> list[int]:
+    """Places of the columns that are not ignored."""
+    for name in ignore:
+        if name not in header:
+            raise DataError(
+                f"`ignore` names a column '{name}', which does not exist.",
+                place=place,
+                remedy=did_you_mean(name, header),
+            )
+    kept = [i for i, name in enumerate(header) if name not in ignore]
+    for i in kept:
+        name = header[i]
+        if name.startswith("Unnamed: "):
+            raise DataError(
+                f"column {i + 1} has no name; pandas writes its index like this.",
+                place=place,
+                remedy=f"Leave it out with `ignore: ['{name}']`, or give it a name.",
+            )
+        if header.count(name) > 1:
+            raise DataError(
+                f"{header.count(name)} columns are named '{name}'.",
+                place=place,
+                remedy=f"Rename them, or leave them out with `ignore: [{name}]`.",
+            )
+    return kept
+
+
+def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {}
+    for name in table.columns:
+        numbers = pd.to_numeric(table[name], errors="coerce")
         bad = ~np.isfinite(numbers)
         if bad.any():
             row = int(np.argmax(bad))
-            held = table[column].iloc[row]
+            held = table[name].iloc[row]
             what = "nothing" if pd.isna(held) else f"'{held}'"
             raise DataError(
-                f"column '{column}' holds {what}, which is not a finite number.",
+                f"column '{name}' holds {what}, which is not a finite number.",
                 place=f"{path}:{row + 2}",
-                remedy="Remove or impute it.",
+                remedy=f"Remove or impute it, or leave the column out with `ignore: [{name}]`.",
             )
-        table[column] = numbers.astype(float)
-    return table
+        columns[name] = numbers.astype(float)
+    return pd.DataFrame(columns)
 
 
-def _refuse_squares_out_of_range(problem: Problem, names: list[str]) -> None:
-    """Refuse features and responses on which least squares would overflow or see nothing."""
-    for X, y in zip(problem.X, problem.y, strict=True):
-        for name, largest in zip(
-            [*names, "the response"], [*np.abs(X).max(axis=0), np.abs(y).max()], strict=True
-        ):
-            if largest and not SMALLEST < largest < LARGEST:
-                raise DataError(
-                    f"the largest value of {name} is {largest:.1e}, whose square is out of range.",
-                    remedy="Give it in another unit.",
-                )
-
-
-def _refuse_constant_columns(problem: Problem, names: list[str]) -> None:
+def _refuse_constant_columns(problem: Problem) -> None:
     for j, X in enumerate(problem.X[:1] if problem.shared_design else problem.X):
         constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
         if constant.size:
             where = "" if problem.shared_design else f" of task {j}"
+            name = feature_name(problem, int(constant[0]))
             raise DataError(
-                f"{names[constant[0]]}{where} is constant ({constant.size} such in all), so it"
-                " cannot be centred and scaled.",
+                f"{name}{where} is constant ({constant.size} such in all), so it cannot be centred"
+                " and scaled.",
                 remedy="Remove constant columns, or give `standardize: false`.",
             )
 

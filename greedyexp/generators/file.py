@@ -11,28 +11,27 @@ from pydantic import Field
 
 from greedyexp.datasets.own import locate
 from greedyexp.errors import DataError
-from greedyexp.generators._tables import read_problem
+from greedyexp.generators._tables import Columns, feature_name, read_problem
 from greedyexp.problem import Problem
 from greedyexp.registry import generator
+from greedyexp.scales import far_from_centred
+
+# Names that a list of more than twice as many begins with.
+_LISTED = 10
 
 
 @lru_cache(maxsize=1)
-def _cached(
-    path: str, response: tuple[str, ...] | None, truth: str | None, scaled: bool, _stamp
-) -> tuple[Problem, list[str]]:
+def _cached(path: str, columns: Columns, truth: str | None, scaled: bool, _stamp) -> Problem:
     return read_problem(
-        Path(path),
-        response=list(response) if response else None,
-        truth=Path(truth) if truth else None,
-        scaled=scaled,
+        Path(path), columns=columns, truth=Path(truth) if truth else None, scaled=scaled
     )
 
 
-def _read(path, response, truth, scaled) -> tuple[Problem, list[str]]:
+def _read(*, path, response, truth, standardize, ignore, delimiter, **_) -> Problem:
     found = [str(locate(name)) if name else None for name in (path, truth)]
     stamps = tuple(Path(one).stat().st_mtime_ns for one in found if one)
-    named = tuple(response) if response else None
-    return _cached(found[0], named, found[1], scaled, stamps)
+    columns = Columns(tuple(response) if response else None, tuple(ignore or ()), delimiter)
+    return _cached(found[0], columns, found[1], standardize, stamps)
 
 
 def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
@@ -40,27 +39,59 @@ def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
     return [int(n) - round(test_fraction * n) for n in problem.n_samples]
 
 
-def _check(*, path, response, truth, standardize, test_fraction, **_):
-    problem, _ = _read(path, response, truth, standardize)
+def _check(*, test_fraction, **reading):
+    problem = _read(**reading)
     for j, fitted in enumerate(_fitted_rows(problem, test_fraction)):
         if fitted < 2:
             n = problem.n_samples[j]
             raise ValueError(f"task {j} has {n} rows: test_fraction leaves fewer than 2 to fit.")
 
 
-def _shape(*, path, response, truth, standardize, test_fraction, **_):
-    problem, _ = _read(path, response, truth, standardize)
+def _shape(*, test_fraction, **reading):
+    problem = _read(**reading)
     return {**problem.shape, "n_samples": min(_fitted_rows(problem, test_fraction))}
 
 
-def _provides(*, path, response, truth, standardize, test_fraction, **_):
-    problem, _ = _read(path, response, truth, standardize)
+def _provides(*, test_fraction, **reading):
+    problem = _read(**reading)
     traits = {
         "multi_task": problem.n_tasks > 1,
         "truth": problem.truth is not None,
         "test_rows": test_fraction > 0,
     }
     return [name for name, present in traits.items() if present]
+
+
+def _describe(*, path, standardize, ignore, **reading):
+    """What the columns of the file are, and whether its data are far from centred."""
+    problem = _read(path=path, standardize=standardize, ignore=ignore, **reading)
+    if problem.feature_names:
+        told = {
+            "responses": problem.class_names,
+            "features": problem.feature_names,
+            "ignored": ignore or (),
+        }
+        lines = [f"{what} ({len(names)}): {_listed(names)}" for what, names in told.items()]
+    else:
+        lines = [f"responses: {problem.n_tasks}", f"features: {problem.n_features}"]
+    if not standardize:
+        two_values = all(len(np.unique(y)) == 2 for y in problem.y)
+        # Labels are not centred.
+        responses = [np.zeros(len(y)) for y in problem.y] if two_values else problem.y
+        what = far_from_centred(problem.X, responses, problem.feature_names)
+        if what:
+            lines.append(
+                f"note: {what}. Algorithms that fit no intercept need `standardize: true`."
+            )
+    return [f"{path}: {line}" for line in lines]
+
+
+def _listed(names) -> str:
+    """The names, those in the middle left out when there are many."""
+    shown = list(names)
+    if len(shown) > 2 * _LISTED:
+        shown = [*shown[:_LISTED], "...", shown[-1]]
+    return ", ".join(shown) or "none"
 
 
 @generator(
@@ -71,6 +102,8 @@ def _provides(*, path, response, truth, standardize, test_fraction, **_):
     shape=_shape,
     facts=("n_samples", "n_features"),
     reads=lambda path, truth, **_: [name for name in (path, truth) if name],
+    describe=_describe,
+    unseeded=("ignore", "delimiter"),
 )
 def file(
     rng: np.random.Generator,
@@ -80,7 +113,7 @@ def file(
         Field(description=".npz or .csv file; a relative path starts from the experiment file"),
     ],
     response: Annotated[
-        list[str] | None, Field(description="response columns of a .csv; y and y_* by default")
+        list[str] | None, Field(description="response columns of a .csv; y or y_* by default")
     ] = None,
     truth: Annotated[
         str | None, Field(description=".csv with the true coefficients, one column per task")
@@ -92,19 +125,41 @@ def file(
     test_fraction: Annotated[
         float, Field(ge=0, lt=1, description="rows held out at random, anew in each replicate")
     ] = 0.0,
+    ignore: Annotated[
+        list[str] | None, Field(description="columns of a .csv that are left out")
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=1,
+            description="character between the cells of a .csv; a comma by default",
+        ),
+    ] = None,
 ) -> Problem:
     """Arrays X and y, and optionally the truth, from a .npz or .csv file.
+
+    Columns of a .csv that are neither responses nor ignored are features. ``check`` and ``run``
+    print which columns are which, and the metric ``selected_features`` says which of them have a
+    nonzero coefficient.
 
     Standardised features have mean 0 and mean square 1 on the rows that are fitted to; the
     coefficients, and the truth given with the file, are then those of the standardised features.
     """
-    whole, names = _read(path, response, truth, standardize)
+    whole = _read(
+        path=path,
+        response=response,
+        truth=truth,
+        standardize=standardize,
+        ignore=ignore,
+        delimiter=delimiter,
+    )
     train, test = _split(rng, whole, test_fraction)
     fitted, held = whole.rows(train), whole.rows(test)
     X, y, truth_values = fitted.X, fitted.y, whole.truth
     X_test, y_test = (held.X, held.y) if test_fraction else ((), ())
     if standardize:
-        centres, scales, shifts = _moments(fitted, names)
+        centres, scales, shifts = _moments(fitted)
         X = _scaled(fitted, centres, scales)
         y = tuple(yj - shift for yj, shift in zip(y, shifts, strict=True))
         if test_fraction:
@@ -113,7 +168,18 @@ def file(
         if truth_values is not None:
             truth_values = truth_values * np.stack(scales, axis=1)
     facts = {"n_samples": int(min(len(yj) for yj in y)), "n_features": whole.n_features}
-    return Problem(X, y, truth_values, None, whole.sparsity, facts, X_test, y_test)
+    return Problem(
+        X,
+        y,
+        truth_values,
+        None,
+        whole.sparsity,
+        facts,
+        X_test,
+        y_test,
+        feature_names=whole.feature_names,
+        class_names=whole.class_names,
+    )
 
 
 def _split(rng, problem: Problem, fraction: float):
@@ -133,7 +199,7 @@ def _split(rng, problem: Problem, fraction: float):
     return train, test
 
 
-def _moments(problem: Problem, names: list[str]):
+def _moments(problem: Problem):
     centres, scales = [], []
     for j, X in enumerate(problem.X):
         if j and problem.shared_design:
@@ -143,8 +209,9 @@ def _moments(problem: Problem, names: list[str]):
         centre = X.mean(axis=0)
         scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
         if not scale.all():
+            name = feature_name(problem, int(np.argmin(scale)))
             raise DataError(
-                f"{names[np.argmin(scale)]} is constant on the rows that are fitted to.",
+                f"{name} is constant on the rows that are fitted to.",
                 remedy="Remove features with few distinct values or hold out fewer rows.",
             )
         centres.append(centre)

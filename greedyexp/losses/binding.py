@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from greedyexp.chains import classes_of
 from greedyexp.errors import ConfigError, DataError, UserError
@@ -18,10 +17,8 @@ from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problem import Problem
+from greedyexp.scales import refuse_feature_sizes, refuse_response_size
 
-# What the largest size of a column or of the response may be: its square, and that of a response
-# over a feature, are numbers with all their digits.
-SMALLEST, LARGEST = 1e-75, 1e75
 MOST_RIDGE = 1e150
 LEAST_BETA, MOST_BETA = 1e-100, 1e100
 
@@ -96,7 +93,7 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
     if refusal is not None:
         raise refusal
-    _refuse_sizes(problem)
+    refuse_feature_sizes(problem.X[0], problem.feature_names)
     return kind.build(problem, ridge=ridge, intercept=intercept)
 
 
@@ -108,38 +105,8 @@ def _refuse_ridge(ridge: float) -> None:
         )
 
 
-def _refuse_sizes(problem: Problem) -> None:
-    """Refuse features that are so large or so small that sums over them overflow or underflow."""
-    X = problem.X[0]
-    if sparse.issparse(X):
-        sizes = abs(X).max(axis=0).toarray().ravel()
-    else:
-        sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
-    for feature in np.flatnonzero(_unfit(sizes))[:1]:
-        name = problem.feature_names[feature] if problem.feature_names else feature
-        raise _size_error(f"feature {name}", sizes[feature])
-
-
-def _unfit(sizes: np.ndarray | float) -> np.ndarray:
-    return (sizes > LARGEST) | ((sizes != 0.0) & (sizes < SMALLEST))
-
-
-def _size_error(what: str, size: float) -> DataError:
-    trouble = "large" if size > LARGEST else "small"
-    return DataError(
-        f"the largest size in {what} is {size:.3g}, too {trouble} to be computed with.",
-        remedy=f"Use units in which it is between {SMALLEST:g} and {LARGEST:g}.",
-    )
-
-
-def _refuse_response(problem: Problem) -> None:
-    size = np.abs(problem.y[0]).max()
-    if _unfit(size):
-        raise _size_error("the responses", size)
-
-
 def _squared(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
-    _refuse_response(problem)
+    refuse_response_size(problem.y[0])
     return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
 
 
@@ -155,7 +122,7 @@ def _crf(problem: Problem, *, ridge: float, intercept: bool) -> Loss:
 
 
 def _absolute(problem: Problem, *, ridge: float, beta: float) -> Loss:
-    _refuse_response(problem)
+    refuse_response_size(problem.y[0])
     return AbsoluteLoss(problem.X[0], problem.y[0], beta=beta, ridge=ridge)
 
 
@@ -273,7 +240,7 @@ def bind_risk(
     _refuse_ridge(ridge)
     if population:
         return _population(problem, ridge)
-    _refuse_sizes(problem)
+    refuse_feature_sizes(problem.X[0], problem.feature_names)
     if kind.smoothed:
         return kind.build(problem, ridge=ridge, beta=beta)
     return kind.build(problem, ridge=ridge, intercept=False)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from greedyexp.registry import Part
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -37,6 +39,12 @@ class Measured:
     only: Mapping[str, tuple] = field(default_factory=dict)
     apart: bool = False
     open_ended: bool = False
+
+
+def of_metric(metric: Part, only: Mapping[str, tuple] | None = None) -> Measured:
+    """The column of a metric."""
+    kind = "text" if metric.extra["text"] else "success" if metric.extra["binary"] else "number"
+    return Measured(metric.name, kind, only=only or {})
 
 
 # What a protocol that times the fit (``Outcome.fit_seconds``) lists among its columns.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from greedyexp.path import Path
@@ -22,3 +24,8 @@ def measure(metric: Part, problem: Problem, path: Path) -> np.ndarray:
     with own_randomness_only(metric):
         made = metric.function(problem, known)
     return check_metric(metric, made, len(path))
+
+
+def all_finite(row: dict) -> bool:
+    """Whether the numbers of a row are finite; texts and None are ignored."""
+    return all(math.isfinite(x) for x in row.values() if x is not None and not isinstance(x, str))

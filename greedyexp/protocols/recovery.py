@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,8 +12,8 @@ from greedyexp.metrics.untold import NotTold
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols import tuning as tunings
-from greedyexp.protocols.measured import FIT_SECONDS, Measured
-from greedyexp.protocols.measuring import measure
+from greedyexp.protocols.measured import FIT_SECONDS, Measured, of_metric
+from greedyexp.protocols.measuring import all_finite, measure
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.registry import Part, protocol
@@ -22,11 +21,7 @@ from greedyexp.registry import Part, protocol
 
 def columns(metrics: Sequence[Part]) -> list[Measured]:
     """The tuning that chose, one column for each metric, and the seconds of the fit."""
-    measured = [
-        Measured(metric.name, "success" if metric.extra["binary"] else "number")
-        for metric in metrics
-    ]
-    return [Measured("tuning", "text"), *measured, FIT_SECONDS]
+    return [Measured("tuning", "text"), *map(of_metric, metrics), FIT_SECONDS]
 
 
 @protocol("recovery", title="Recovery", takes="estimates", columns=columns, metrics=True)
@@ -68,7 +63,7 @@ def _judged(problem: Problem, path: Path, setup: Setup) -> Outcome:
     if not np.isfinite(path.coef).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite", [])
     row = {"tuning": setup.tuning, **_best(problem, path, setup.metrics)}
-    if not all(math.isfinite(v) for k, v in row.items() if k != "tuning" and v is not None):
+    if not all_finite(row):
         return Outcome(Status.NONFINITE, "a metric is not finite", [])
     short = int((~path.converged).sum())
     if short:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -16,8 +15,8 @@ from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.classes import class_errors, class_labels, feature_labels
-from greedyexp.protocols.measured import FIT_SECONDS, Measured
-from greedyexp.protocols.measuring import measure
+from greedyexp.protocols.measured import FIT_SECONDS, Measured, of_metric
+from greedyexp.protocols.measuring import all_finite, measure
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.registry import Part, protocol
@@ -63,10 +62,7 @@ def columns(
     found += [Measured(kind, "key", None, {"record": (kind,)}) for kind in kinds[1:]]
     found.append(Measured("reached", "number"))
     own = {"record": ("size",)}
-    found += [
-        Measured(one.name, "success" if one.extra["binary"] else "number", None, own)
-        for one in metrics
-    ]
+    found += [of_metric(one, own) for one in metrics]
     if classes_at:
         own = {"record": ("class",)}
         found += [Measured(name, "number", None, own) for name in ("class_error", "class_share")]
@@ -177,7 +173,7 @@ def _judged(
     if not np.isfinite(path.coef).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite", [])
     rows = _measured(problem, path, metrics, place, asked["size"])
-    if not all(math.isfinite(value) for row in rows for value in row.values() if value is not None):
+    if not all(map(all_finite, rows)):
         return Outcome(Status.NONFINITE, "a metric is not finite", [])
     rows = [{"record": "size", **row} for row in rows]
     rows += _classes(problem, path, place, asked["class"])

@@ -62,12 +62,13 @@ def distance(problem: Problem, lam: float, coef: np.ndarray) -> float:
     """How far coefficients are from optimal, without units.
 
     With lam > 0 the duality gap, relative to the objective at zero. For least squares, which has no
-    such gap, max_i |x_i^T (y - X b)| relative to max_i ||x_i|| ||y||.
+    such gap, the largest |x_i^T (y - X b)| / (||x_i|| ||y||).
     """
     X, y = problem.X[0], problem.y[0]
     if lam > 0:
         left, scale = duality_gap(X, y, lam, coef).gap, y @ y / (2 * len(y))
-    else:
-        left = np.abs(X.T @ (y - X @ coef)).max()
-        scale = np.sqrt((X**2).sum(axis=0).max() * (y @ y))
-    return float(left / scale) if left else 0.0
+        return float(left / scale) if left else 0.0
+    # Each by its own norm: a small feature counts as much as one in units that make it large.
+    left = np.abs(X.T @ (y - X @ coef))
+    scale = np.sqrt((X**2).sum(axis=0) * (y @ y))
+    return float(np.divide(left, scale, out=np.zeros_like(left), where=left > 0).max())

@@ -6,9 +6,10 @@ algorithms, of the workers and the batches do not enter, so adding a value to a 
 algorithm changes no row that was there, and all algorithms see the same data.
 
 The parameters are the complete ones, defaults included: a value written out and the same value
-left to its default give the same stream. When a generator gains a parameter, its complete
-parameters change and with them every stream; that is intended, since its code changed as well and
-the journal would compute the rows anew in any case.
+left to its default give the same stream. Parameters that a generator registers as ``unseeded``,
+which say nothing but how a file is read, are left out. When a generator gains another parameter,
+its complete parameters change and with them every stream; that is intended, since its code changed
+as well and the journal would compute the rows anew in any case.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def data_stream(seed: int, generator: str, params: dict, replicate: int) -> np.r
     generator : str
         Name of the generator.
     params : dict
-        Its complete parameters.
+        Its complete parameters, less those that are unseeded.
     replicate : int, at least 0
         Which of the data sets with these parameters.
     """

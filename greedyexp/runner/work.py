@@ -18,7 +18,7 @@ from greedyexp.datasets.own import relative_to
 from greedyexp.errors import Interrupted, PluginError
 from greedyexp.part import Part
 from greedyexp.plugins import load_plugins
-from greedyexp.problem import Problem
+from greedyexp.problem import Problem, refuse_sizes
 from greedyexp.protocols.border import broken, own_randomness_only
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.problem_border import check_problem, same_problem
@@ -169,7 +169,7 @@ class Bench:
 
     def _draw(self, generator: str, params: dict, replicate: int) -> Problem:
         work, part = self._work, self._generators[generator]
-        rng = seeds.data_stream(work.seed, generator, params, replicate)
+        rng = seeds.data_stream(work.seed, generator, part.seeding(params), replicate)
         try:
             with own_randomness_only(part), relative_to(work.folder):
                 made = part.function(rng, **params)
@@ -178,6 +178,7 @@ class Bench:
                 self._blame.debug(error)
             raise
         problem = check_problem(part, params, made, work.reserved)
+        refuse_sizes(problem)
         _freeze(problem)
         return problem
 
@@ -209,7 +210,8 @@ class Bench:
         self, problem: Problem, generator: str, params: dict, replicate: int, algorithm: int
     ) -> Outcome:
         work, task = self._work, self._work.algorithms[algorithm]
-        rng = seeds.algorithm_stream(work.seed, generator, params, replicate, task.name)
+        seeding = self._generators[generator].seeding(params)
+        rng = seeds.algorithm_stream(work.seed, generator, seeding, replicate, task.name)
         part = self._algorithms[algorithm]
         try:
             with own_randomness_only(part if self._protocol.shipped else self._protocol):

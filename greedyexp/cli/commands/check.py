@@ -20,11 +20,14 @@ def command(ctx: click.Context, configs: tuple[str, ...], resolved: bool, **choi
 
     def validate(numbered: tuple[int, str]) -> None:
         index, source = numbered
-        loaded = experiment.load(shipped.locate(source), **choices)
+        found = shipped.locate(source)
+        loaded = experiment.load(found, **choices)
         if resolved:
             click.echo("---\n" * bool(index) + loaded.as_yaml(), nl=False)
         else:
             place = f"{source}: " if len(configs) > 1 else ""
             click.echo(f"{place}ok: {plan.size_words(loaded)}")
+            for line in (*plan.described(loaded), *plan.unused_profile(ctx, found)):
+                click.echo(line)
 
     ctx.exit(failures.each(ctx, enumerate(configs), validate))

@@ -106,7 +106,8 @@ def load_all(
     code = failures.DONE
     for source in configs:
         try:
-            experiment = load(shipped.locate(source), **choices)
+            found = shipped.locate(source)
+            experiment = load(found, **choices)
             if experiment.name in loaded:
                 raise ConfigError(
                     f"another config is named '{experiment.name}' too.",
@@ -119,6 +120,8 @@ def load_all(
             code = failures.tell(error, ctx)
             continue
         loaded[experiment.name] = experiment
+        for line in () if ctx.params.get("quiet") else plan.unused_profile(ctx, found):
+            click.echo(line, err=True)
     return list(loaded.values()), code
 
 
@@ -149,6 +152,10 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         # Output that cannot be written must not cost the run; it raises again at the end.
         with suppress(OSError):
             say(plan.words(experiment))
+    else:
+        with suppress(OSError):
+            for line in () if quiet else plan.described(experiment):
+                say(line)
     done = runner.run(experiment, folder, progress=not quiet, **how)
     if done.interrupted:
         # In a pipeline Ctrl-C ends the reader too.

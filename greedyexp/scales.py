@@ -1,0 +1,128 @@
+"""Sizes and means of data: what cannot be computed with, and what needs an intercept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from greedyexp.errors import DataError
+
+# The largest absolute value of a feature or a response lies between these. Fourth powers of it, and
+# of its ratio to another, are numbers, most of them with all their digits.
+SMALLEST, LARGEST = 1e-75, 1e75
+
+# A response is far from centred when its mean carries more than this part of its mean square, that
+# is when |mean| exceeds the standard deviation; a feature when |mean| exceeds three of them.
+_RESPONSE_SHARE, _FEATURE_SHARE = 0.5, 0.9
+
+
+def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
+    """Refuse features whose squares overflow or vanish.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, p)
+    names : sequence of p str
+        What to call them; empty for their numbers.
+
+    Raises
+    ------
+    DataError
+        With the first such feature.
+    """
+    if X.shape[0] == 0:
+        return
+    if sparse.issparse(X):
+        sizes = abs(X).max(axis=0).toarray().ravel()
+    else:
+        sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
+    for feature in np.flatnonzero(_unfit(sizes))[:1]:
+        name = f"feature '{names[feature]}'" if len(names) else f"feature {feature}"
+        raise _size_error(name, sizes[feature])
+
+
+def refuse_response_size(y: np.ndarray) -> None:
+    """Refuse a response whose square overflows or vanishes.
+
+    Raises
+    ------
+    DataError
+        With its largest absolute value.
+    """
+    size = max(y.max(), -y.min()) if len(y) else 0.0
+    if _unfit(size):
+        raise _size_error("the responses", size)
+
+
+def _unfit(sizes: np.ndarray | float) -> np.ndarray:
+    return (sizes > LARGEST) | ((sizes != 0.0) & (sizes < SMALLEST))
+
+
+def _size_error(what: str, size: float) -> DataError:
+    trouble = "large" if size > LARGEST else "small"
+    return DataError(
+        f"the largest absolute value of {what} is {size:.3g}, too {trouble} to be computed with.",
+        remedy=f"Use units in which it is between {SMALLEST:g} and {LARGEST:g}.",
+    )
+
+
+def far_from_centred(
+    designs: Sequence, responses: Sequence[np.ndarray], names: Sequence[str] = ()
+) -> str:
+    """What in the data a model without an intercept is likely to get wrong.
+
+    A response whose |mean| exceeds its standard deviation, or else a feature whose |mean| exceeds
+    three standard deviations. Nothing where every design has a constant column other than zero,
+    which stands for an intercept, and nothing for a constant response.
+
+    Parameters
+    ----------
+    designs : sequence of r arrays or sparse arrays (n_j, p)
+    responses : sequence of r arrays (n_j,)
+    names : sequence of p str
+        What to call features; empty for their numbers.
+
+    Returns
+    -------
+    str
+        Part of a sentence; empty when there is no such response and no such feature.
+    """
+    said = _response_off_centre(responses)
+    looked_at = None
+    for X in designs:
+        if X is looked_at:
+            continue
+        looked_at = X
+        means, squares = _feature_means(X)
+        share = np.divide(means**2, squares, out=np.zeros_like(means), where=squares > 0)
+        most = int(np.argmax(share))
+        if share[most] > _FEATURE_SHARE:
+            column = X[:, [most]].toarray()[:, 0] if sparse.issparse(X) else X[:, most]
+            if np.ptp(column) == 0:
+                return ""
+            name = f"'{names[most]}'" if len(names) else most
+            said = said or f"feature {name} has mean {means[most]:.3g} and {_deviation(column)}"
+    return said
+
+
+def _response_off_centre(responses: Sequence[np.ndarray]) -> str:
+    for j, y in enumerate(responses):
+        mean = y.sum() / len(y)
+        if mean**2 > _RESPONSE_SHARE * (y @ y) / len(y) and np.ptp(y) > 0:
+            task = f" of task {j}" if len(responses) > 1 else ""
+            return f"the response{task} has mean {mean:.3g} and {_deviation(y)}"
+    return ""
+
+
+def _deviation(values: np.ndarray) -> str:
+    return f"standard deviation {values.std():.3g}"
+
+
+def _feature_means(X) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and mean square of each feature."""
+    n = X.shape[0]
+    if sparse.issparse(X):
+        return np.asarray(X.mean(axis=0)).ravel(), np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return np.full(n, 1.0 / n) @ X, np.einsum("ij,ij->j", X, X) / n

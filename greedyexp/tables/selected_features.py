@@ -1,0 +1,81 @@
+"""How often each feature is selected, counted in the metric of that name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import pandas as pd
+from pydantic import Field
+
+from greedyexp.frames.context import Context
+from greedyexp.frames.labels import letter
+from greedyexp.frames.where import Where, rows_where
+from greedyexp.metrics.size import selected_of
+from greedyexp.registry import table
+from greedyexp.tables.cells import Cell
+from greedyexp.tables.titles import Title, titled
+
+
+def _columns(*, where=(), **_) -> list[str]:
+    return ["selected_features", *where]
+
+
+@table("selected_features", title="Selected features", columns=_columns, apart=lambda **_: [])
+def selected_features(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    most: Annotated[int, Field(ge=1, description="features listed at most")] = 40,
+    where: Where = {},  # noqa: B006 - a default that pydantic copies
+    title: Title = "",
+) -> pd.DataFrame:
+    """One row for each feature that is ever selected, the most selected first.
+
+    In one column for each algorithm the share of fits in which the feature has a nonzero
+    coefficient, in any task. Where data points differ, each has rows of its own, with what it
+    differs in. Fits that failed are left out, and counted below the table.
+    """
+    frame = rows_where(frame, where)
+    labels = context.in_order("algorithm", sorted(frame["algorithm"].unique()))
+    names = context.titled(labels)
+    before = frame.columns[: frame.columns.get_loc("replicate")]
+    points = [name for name in before if frame[name].nunique(dropna=False) > 1]
+    groups = frame.groupby(points, sort=False, dropna=False) if points else [((), frame)]
+    rows, left = [], 0
+    for values, group in groups:
+        point = dict(zip(map(letter, points), map(str, values), strict=True))
+        shares = _shares(group, labels)
+        rows += [{**point, **_row(one, names)} for one in shares[:most]]
+        left += len(shares[most:])
+    result = pd.DataFrame(rows)
+    known = frame.dropna(subset=["selected_features"])
+    counts = known["algorithm"].value_counts()
+    told = ", ".join(f"{names[label]} {counts.get(label, 0)}" for label in labels)
+    notes = [f"Each number is the share of fits that select the feature. Fits: {told}."]
+    if len(known) < len(frame):
+        notes.append(f"Left out: {len(frame) - len(known)} fits that failed.")
+    if left:
+        notes.append(f"Left out: {left} features that are selected less.")
+    result.attrs |= {"notes": notes, "title": titled("Selected features", title, where)}
+    return result
+
+
+def _shares(group: pd.DataFrame, labels: list[str]) -> list[dict]:
+    """Each feature and the share of fits of each algorithm that select it."""
+    shares: dict[str, dict[str, float]] = {}
+    for label in labels:
+        texts = group.loc[group["algorithm"] == label, "selected_features"].dropna()
+        counts = Counter(name for text in texts for name in set(selected_of(text)))
+        for name, count in counts.items():
+            shares.setdefault(name, dict.fromkeys(labels, 0.0))[label] = count / len(texts)
+    order = sorted(shares, key=lambda name: (-sum(shares[name].values()), name))
+    return [{"feature": name, **shares[name]} for name in order]
+
+
+def _row(shares: dict, names: dict[str, str]) -> dict:
+    cells = {
+        title: Cell(shares[label], float("nan"), float("nan"), digits=2)
+        for label, title in names.items()
+    }
+    return {"feature": shares["feature"], **cells}
