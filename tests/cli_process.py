@@ -69,7 +69,9 @@ profiles:
 def environment() -> dict[str, str]:
     """This environment with the checkout importable from any folder and output buffered."""
     paths = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    # pytest-xdist sets the width of the terminal for its workers.
+    left_out = ("PYTHONUNBUFFERED", "COLUMNS")
+    kept = {name: value for name, value in os.environ.items() if name not in left_out}
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": "Agg"}
 
 

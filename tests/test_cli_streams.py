@@ -86,7 +86,7 @@ def test_titles_and_paths_are_shown_in_any_encoding(tmp_path):
     [
         ["check", "toy.yaml", "--set", "name=\udcff"],
         ["check", "toy.yaml", "--only", "n_samples=\udcff"],
-        ["check", "b\udcff/toy.yaml"],
+        ["run", "b\udcff/toy.yaml", "--engine", "serial"],
     ],
     ids=["set", "only", "file"],
 )

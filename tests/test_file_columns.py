@@ -124,6 +124,7 @@ def test_other_delimiters_are_named_and_can_be_given(own, table, mark, name, wri
 def test_settings_of_a_csv_are_refused_for_arrays(own, tmp_path):
     np.savez(tmp_path / "d.npz", X=np.eye(6), y=np.arange(6.0))
     for given in ({"ignore": ["a"]}, {"delimiter": ";"}, {"response": ["y"]}, {"truth": "t.csv"}):
+        (tmp_path / "t.csv").write_text("b\n1\n")
         told = refused(
             {**own("a,y\n1,2\n"), "data": {"generator": "file", "path": "d.npz", **given}}
         )

@@ -89,6 +89,8 @@ def read_text(text: str, source: str, *, lines: bool = True) -> Document:
         When the text is not YAML, repeats a key, or refers to itself.
     """
     forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    # Surrogates stand for bytes that are not text, which the command line explains.
+    text.encode("utf-8")
     if forbidden:
         line = text.count("\n", 0, forbidden.start()) + 1
         raise ConfigError(

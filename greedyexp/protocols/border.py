@@ -224,7 +224,7 @@ def check_metric(part: Part, made: object, size: int) -> np.ndarray:
             f"returned an array of shape {made.shape}, not {needed}",
             "Sum over the last two axes of coef: axis=(-2, -1).",
         )
-    if part.extra["text"]:
+    if part.extra.get("text"):
         if not all(isinstance(text, str) for text in made.tolist()):
             raise broken(part, "is declared text=True but returned values that are not texts")
         return made

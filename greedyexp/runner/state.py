@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import shutil
 import time
@@ -20,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import yaml
 
@@ -175,13 +176,26 @@ def digests_of(folder: Path) -> dict[str, str]:
     digests = {"settings": settings_digest((folder / CONFIG).read_text(encoding="utf-8"))}
     for path in folder.glob("*.csv*"):
         key = "timings" if path.name.startswith(TIMINGS) else "table"
-        digests[key] = content_digest(_content(path))
+        digests[key] = _file_digest(path)
     return digests
 
 
 def content_digest(content: bytes) -> str:
     """SHA-256 of a decompressed table; line ends may be those of any system."""
-    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
+    return _digest(io.BytesIO(content))
+
+
+def _digest(stream: BinaryIO) -> str:
+    found = hashlib.sha256()
+    for line in stream:
+        found.update(line[:-2] + b"\n" if line.endswith(b"\r\n") else line)
+    return found.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    """As ``content_digest``, without holding the table in memory."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        return _digest(stream)
 
 
 class PluginSources(NamedTuple):
@@ -301,7 +315,7 @@ class NextState:
             return True
         same_text = config.read_bytes() == (self.home / CONFIG).read_bytes()
         try:
-            return not same_text or _content(old) != _content(new)
+            return not same_text or _file_digest(old) != _file_digest(new)
         except (OSError, EOFError, zlib.error):
             # The old table is damaged: nothing made from it belongs to the new one.
             return True

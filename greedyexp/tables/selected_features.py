@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from greedyexp.frames.context import Context
+from greedyexp.frames.counts import FAILED
 from greedyexp.frames.labels import letter
 from greedyexp.frames.where import Where, rows_where
 from greedyexp.metrics.size import selected_of
@@ -21,7 +22,8 @@ def _columns(*, where=(), **_) -> list[str]:
     return ["selected_features", *where]
 
 
-@table("selected_features", title="Selected features", columns=_columns, apart=lambda **_: [])
+# Without `apart`: every data point and every size has rows of its own.
+@table("selected_features", title="Selected features", columns=_columns)
 def selected_features(
     frame: pd.DataFrame,
     context: Context,
@@ -33,15 +35,20 @@ def selected_features(
     """One row for each feature that is ever selected, the most selected first.
 
     In one column for each algorithm the share of fits in which the feature has a nonzero
-    coefficient, in any task. Where data points differ, each has rows of its own, with what it
-    differs in. Fits that failed are left out, and counted below the table.
+    coefficient, in any task. Each data point, and with protocol ``selection`` each size, has rows
+    of its own. Fits that failed are left out, and counted below the table.
     """
     frame = rows_where(frame, where)
+    failed = frame["status"].isin(FAILED)
+    # Protocol `selection` has further rows, which are not of estimates.
+    frame = frame[failed | frame["selected_features"].notna()]
     labels = context.in_order("algorithm", sorted(frame["algorithm"].unique()))
     names = context.titled(labels)
-    before = frame.columns[: frame.columns.get_loc("replicate")]
-    points = [name for name in before if frame[name].nunique(dropna=False) > 1]
-    groups = frame.groupby(points, sort=False, dropna=False) if points else [((), frame)]
+    before = [*frame.columns[: frame.columns.get_loc("replicate")]]
+    before += ["size"] if "size" in frame.columns else []
+    ended = frame[~failed]
+    points = [name for name in before if ended[name].nunique(dropna=False) > 1]
+    groups = ended.groupby(points, sort=False, dropna=False) if points else [((), ended)]
     rows, left = [], 0
     for values, group in groups:
         point = dict(zip(map(letter, points), map(str, values), strict=True))
@@ -49,12 +56,11 @@ def selected_features(
         rows += [{**point, **_row(one, names)} for one in shares[:most]]
         left += len(shares[most:])
     result = pd.DataFrame(rows)
-    known = frame.dropna(subset=["selected_features"])
-    counts = known["algorithm"].value_counts()
+    counts = ended["algorithm"].value_counts()
     told = ", ".join(f"{names[label]} {counts.get(label, 0)}" for label in labels)
     notes = [f"Each number is the share of fits that select the feature. Fits: {told}."]
-    if len(known) < len(frame):
-        notes.append(f"Left out: {len(frame) - len(known)} fits that failed.")
+    if failed.any():
+        notes.append(f"Left out: {int(failed.sum())} fits that failed.")
     if left:
         notes.append(f"Left out: {left} features that are selected less.")
     result.attrs |= {"notes": notes, "title": titled("Selected features", title, where)}
