@@ -195,7 +195,10 @@ def test_what_a_part_raises_of_its_own_is_a_row(call, tmp_path, engine):
     command = ("run", "toy.yaml", "--engine", engine, "--jobs", "1")
     result = call(*command, cwd=tmp_path)
     assert result.returncode == 1, result.stderr
-    assert "error: 6 rows, first: toy_raises: toy_plugin.py:43: KeyboardInterrupt: of its own" in result.stderr
+    assert (
+        "error: 6 rows, first: toy_raises: toy_plugin.py:43: KeyboardInterrupt: of its own"
+        in result.stderr
+    )
     result = call(*command, "--set", "data.generator=toy_raising", cwd=tmp_path)
     assert result.returncode == 1, result.stderr
     said = "error: 6 rows, first: toy_raises: no data: toy_plugin.py:48: SystemExit: of its own"

@@ -69,13 +69,13 @@ def test_new_metric_and_figure_run_in_a_new_config(call, tmp_path):
     result = call(
         *("run", "study.yaml", "--profile", "smoke", "--engine", "serial"),
         *("--set", "plugins=[worst.py, means.py]", "--set", "algorithms=[omp]"),
-        *("--set", "metrics=[worst]", "--set", "claims=[]"),
+        *("--set", "metrics=[worst]", "--set", "claims=[]", "--tag", "own"),
         *("--set", "figures=[{means: {x: n_samples, y: worst}}]"),
         cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr
-    assert (tmp_path / "results/study/smoke/figures/means.png").is_file()
-    with (tmp_path / "results/study/smoke/study.csv").open(newline="") as stream:
+    assert (tmp_path / "results/study/smoke+own/figures/means.png").is_file()
+    with (tmp_path / "results/study/smoke+own/study.csv").open(newline="") as stream:
         errors = [float(row["worst"]) for row in csv.DictReader(stream)]
     assert len(errors) == 6
     # Few samples fail by about a whole coefficient, many by no more than noise does.

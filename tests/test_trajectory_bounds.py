@@ -49,7 +49,9 @@ def test_the_rate_is_of_the_second_half_and_above_the_floor():
     assert hit == np.ceil(np.log(2e-17 / 1e-6) / np.log(0.99**2))
     begun = follow(shrinking_problem(), lambda _: Shrinking(3, 0.0), points=0, rate=True)
     assert begun.rows[0]["rate"] == 0
-    there = follow(shrinking_problem(), lambda _: Shrinking(0, 0.5), points=0, rate=True)
+    there = follow(
+        shrinking_problem(), lambda _: Shrinking(3, 0.5, found=True), points=0, rate=True
+    )
     assert there.rows[0]["rate"] is None
     still = follow(shrinking_problem(), lambda _: Shrinking(3, 1.0), points=0, rate=True)
     assert still.rows[0]["rate"] == 1

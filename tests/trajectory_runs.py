@@ -18,17 +18,18 @@ class Shrinking(Iteration):
     """a_k = 1 - c^k in every coordinate, on the design I sqrt(n) and y = sqrt(n): gap c^(2k) p / 2.
 
     Counts its steps. From ``spoiled`` on every step makes the estimate infinite, or, with
-    ``stuck``, there are no further steps.
+    ``stuck``, there are no further steps. With ``found`` it begins at the optimum.
     """
 
-    def __init__(self, p, c, spoiled=np.inf, stuck=np.inf, trouble=""):
+    def __init__(self, p, c, spoiled=np.inf, stuck=np.inf, trouble="", found=False):
         self.p, self.c, self.spoiled, self.stuck, self.said = p, c, spoiled, stuck, trouble
+        self.found = found
 
     @property
     def coef(self):
         if self.iteration >= self.spoiled:
             return np.full(self.p, np.inf)
-        return np.full(self.p, 1 - self.c**self.iteration)
+        return np.full(self.p, 1 - (0.0 if self.found else self.c**self.iteration))
 
     @property
     def objective(self):

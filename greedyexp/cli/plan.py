@@ -44,6 +44,7 @@ def described(experiment: Experiment) -> list[str]:
     PluginError
         When the function of a generator that says it raises.
     """
+    from greedyexp.datasets.own import relative_to
     from greedyexp.experiment.asking import guarded
     from greedyexp.experiment.mistakes import Place
     from greedyexp.registry import find
@@ -52,7 +53,7 @@ def described(experiment: Experiment) -> list[str]:
     for point in experiment.points:
         part = find("generator", point.generator)
         if part.extra["describe"] is not None:
-            with guarded("describe", part, Place("data")):
+            with guarded("describe", part, Place("data")), relative_to(experiment.folder):
                 lines += part.extra["describe"](**point.params)
     return [f"  {line}" for line in dict.fromkeys(lines)]
 

@@ -99,6 +99,8 @@ def load(
     """
     if not isinstance(source, dict):
         beside = Path(source).resolve().parent
+        # A folder whose name is not text cannot be stored; the command line explains the error.
+        str(beside).encode("utf-8")
     with relative_to(beside):
         return _load(source, profile, overrides, only, trials, seed, tag, beside or Path.cwd())
 
@@ -185,11 +187,11 @@ def _load(
     return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
 
 
-def reload(resolved: dict, *, profile: str, beside: Path) -> Experiment:
+def reload(resolved: dict, *, profile: str, beside: Path | None = None) -> Experiment:
     """The experiment that resolved settings describe, without its claims, figures and tables.
 
     These were checked when the file was loaded, which has the profiles that they may mean.
-    Relative paths start from the folder ``beside``.
+    Relative paths start from the folder ``beside``, by default the working directory.
     """
     if isinstance(resolved, dict):
         left_out = ("claims", "figures", "tables")

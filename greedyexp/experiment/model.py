@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -218,8 +218,8 @@ class Experiment:
     claims: list[Claim]
     dropped: dict[str, str]
     plugins: list[str]
-    folder: Path
-    variant: str
+    folder: Path = field(compare=False)
+    variant: str = field(compare=False)
     resolved: dict
 
     @property
