@@ -194,7 +194,7 @@ def _fitted(
 
 
 def _off_centre(values: dict, problem: Problem) -> str:
-    """What to say of data far from centred to which no intercept is fitted; empty for others."""
+    """A warning about data far from centred without an intercept; empty for other data."""
     numeric = values.get("loss", "squared") in ("squared", "absolute")
     if problem.chains is not None or values.get("intercept") or not numeric:
         return ""
@@ -206,7 +206,7 @@ def _off_centre(values: dict, problem: Problem) -> str:
 
 
 def _untuned(part: registry.Part, path: Path, problem: Problem, given: dict) -> str:
-    """What to say of the end of a path that the caller did not name; empty when they did."""
+    """A remark if the caller did not say where the path ends; otherwise empty."""
     stops = part.extra["stops"]
     if not stops or len(path) < 2:
         return ""
@@ -223,7 +223,7 @@ def _untuned(part: registry.Part, path: Path, problem: Problem, given: dict) -> 
 
 
 def _saying(found: Solution, *more: str) -> Solution:
-    """The solution with more to say in its message."""
+    """The solution with texts added to its message."""
     return replace(found, message=" ".join(text for text in (found.message, *more) if text))
 
 

@@ -1,4 +1,4 @@
-"""How much memory there is, and refusing what does not fit before it is allocated."""
+"""How much memory is free, and refusing allocations that do not fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from greedyexp.errors import DataError
 
-# Below this nothing is asked of the system, which would cost more than most fits.
+# Bytes below which the system is not asked, which would take longer than most fits.
 _SMALL = 100e6
 
 

@@ -1,8 +1,8 @@
 """Plugins: a user's own Python files and installed packages, which register parts on import.
 
-A plugin file is known by its contents and those of the files beside it that it imports, wherever it
-lies. Its contents are compiled as they were read, not taken from Python's cache of bytecode, which
-does not notice an edit within one second.
+A plugin file is identified by its contents and those of the files in its folder that it imports,
+not by its path. The contents are compiled as they were read, without Python's bytecode cache, which
+misses edits within one second.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ IMPORT_LIMIT = 60.0
 
 @dataclass(frozen=True)
 class _Plugin:
-    """What was imported once: from which file, None for an entry point, and what it registered."""
+    """A plugin that has been imported: its file, None for an entry point, and its parts."""
 
     file: Path | None
     parts: tuple[Part, ...]
@@ -42,7 +42,7 @@ class _Plugin:
 
 # By the identity of a file, or by an entry point.
 _loaded: dict[object, _Plugin] = {}
-# Files beside plugins that were imported, with their contents at that time.
+# Files that plugins imported from their own folders, with their contents at that time.
 _beside: dict[Path, bytes] = {}
 
 
@@ -58,7 +58,7 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
     ----------
     paths : iterable of path
     limit : float, optional
-        Seconds that the import of one file may take; None for no limit. Kept only in the main
+        Seconds that the import of one file may take; None for no limit. Enforced only in the main
         thread and where the system has ``setitimer``.
 
     Raises
@@ -116,7 +116,7 @@ def _still(path: Path, identity: str) -> bool:
 
 
 def _read(path: Path) -> dict[Path, bytes]:
-    """A plugin file and, transitively, the files beside it that it imports, with their contents."""
+    """Contents of a plugin file and, transitively, of the files in its folder that it imports."""
     found: dict[Path, bytes] = {}
     waiting = [path]
     while waiting:
@@ -250,7 +250,7 @@ def _named(annotation: object) -> str:
 
 
 class _Stopped(BaseException):
-    """Ends an import; the plugin's own ``except Exception`` does not stop it."""
+    """Ends an import. A plugin's ``except Exception`` does not catch it."""
 
 
 @contextmanager
@@ -266,7 +266,7 @@ def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]
         raise PluginError(
             f"{error}.",
             place=_line(error, files) or where,
-            remedy="Fix the plugin: what takes long or ends the process belongs into a function.",
+            remedy="Fix the plugin: move code that takes long or ends the process into a function.",
         ) from error
     except (Exception, SystemExit) as error:
         said, found = str(error), _line(error, files)
@@ -306,7 +306,7 @@ def _exit_refused() -> Iterator[None]:
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """Stop what takes longer; an alarm that is set already rings at its time, or right after."""
+    """Stop what takes longer. An alarm set before still goes off at its time, or right after."""
     main = threading.current_thread() is threading.main_thread()
     if seconds is None or not main or not hasattr(signal, "setitimer"):
         yield

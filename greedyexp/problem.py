@@ -184,7 +184,7 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
     noise_std : float, optional
         Standard deviation of the noise.
     feature_names : sequence of p str, optional
-        What the columns of X stand for.
+        Names of the columns of X.
 
     Raises
     ------

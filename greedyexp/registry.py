@@ -103,7 +103,7 @@ def _register(part: Part) -> None:
     if part.shipped:
         make_current([part])
         return
-    # Shipped parts are imported first: whoever comes later is refused.
+    # Shipped parts are imported first, so a plugin cannot take their names.
     known = parts(part.kind).get(part.name)
     if known is not None and known.shipped:
         raise already_registered(part, known)
@@ -209,8 +209,8 @@ def generator(
         Lines about the data that ``check`` and ``run`` print, such as which columns of a file are
         features.
     unseeded : iterable of str
-        Parameters that do not enter the random streams, since they say nothing but how a file is
-        read. They count among what determines a result all the same.
+        Parameters that do not enter the random streams, since they only say how a file is
+        read. They are part of what determines a result all the same.
     """
     _refuse_bare("generator", name)
 
@@ -364,7 +364,7 @@ def protocol(
         besides, for an algorithm with these parameters.
     """
     _refuse_bare("protocol", name)
-    # The defaults are no values to use: without parentheses a decorator is given only a function.
+    # The defaults are refused: they only serve a decorator written without parentheses.
     if takes not in YIELDS:
         raise PluginError(f"protocol '{name}': takes must be one of {', '.join(YIELDS)}.")
     if columns is None:
@@ -414,7 +414,7 @@ def metric(
     of : {"coef", "path"}
         What it is computed from.
     text : bool
-        Whether its values are texts, which no direction and no success can have.
+        Whether its values are texts. They have no direction and cannot be successes.
     """
     _refuse_bare("metric", name)
     if of not in ("coef", "path"):
@@ -422,7 +422,7 @@ def metric(
     if better not in ("higher", "lower", None):
         raise PluginError(f"metric '{name}': better must be 'higher', 'lower' or None.")
     if text and (binary or better is not None):
-        raise PluginError(f"metric '{name}': a text is no success and has no direction.")
+        raise PluginError(f"metric '{name}': a text cannot be a success and has no direction.")
 
     def decorate(function):
         for argument in inspect.signature(function).parameters.values():
@@ -462,7 +462,7 @@ def figure(
         before any work starts.
     apart : callable of the parameters, optional
         All columns that tell points, lines and panels apart, ``algorithm`` among them if lines or
-        panels do. A result of the run among them is refused likewise. The figure may average over
+        panels do. A result of the run is refused here too. The figure may average over
         replicates only: another column that varies becomes ``panel``, ``row`` or the second of
         ``line`` if the function has these parameters and they are not in use; otherwise the figure
         is refused. Without ``apart`` nothing is checked.

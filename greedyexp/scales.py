@@ -71,11 +71,11 @@ def _size_error(what: str, size: float) -> DataError:
 def far_from_centred(
     designs: Sequence, responses: Sequence[np.ndarray], names: Sequence[str] = ()
 ) -> str:
-    """What in the data a model without an intercept is likely to get wrong.
+    """Say which response or feature is too far from centred for a model without an intercept.
 
     A response whose |mean| exceeds its standard deviation, or else a feature whose |mean| exceeds
     three standard deviations. Nothing where every design has a constant column other than zero,
-    which stands for an intercept, and nothing for a constant response.
+    which acts as an intercept, and nothing for a constant response.
 
     Parameters
     ----------

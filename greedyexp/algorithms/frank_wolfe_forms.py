@@ -75,7 +75,7 @@ def _quadratic(loss: Loss, problem: Problem) -> tuple | None:
     if isinstance(loss, PopulationSquaredLoss):
         return _moments(loss.moments, loss.ridge)
     if isinstance(loss, SquaredLoss) and loss.size <= MOST_KEPT:
-        # Copies, since those of the problem may be read-only, which is another type to kernels.
+        # Copies: the arrays of the problem may be read-only, for which kernels would compile again.
         rows, cross = np.array(problem.gram[0]), np.array(problem.correlation[0])
         return _matrix(rows, cross, loss.ridge, _copies(problem.X[0].T))
     return None

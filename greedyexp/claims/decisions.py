@@ -34,7 +34,7 @@ class Verdict(str, Enum):
 
 
 def shortened(value: float | None, size: float | None = None) -> float | None:
-    """A number to 8 digits of a size, by default its own; one that is not finite stays."""
+    """Round a number to 8 significant digits of ``size``, by default of itself."""
     size = value if size is None else size
     if value is None or not math.isfinite(value) or size == 0.0:
         return value

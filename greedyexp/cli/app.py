@@ -56,7 +56,7 @@ def answer(args: Sequence[str] | None = None) -> int:
     """Parse the command line, run the command, and return its exit code."""
     settings = {"traceback": False}
     streams.escape_unknown_characters()
-    # No command shows a window, so that a display or backend that is missing must not matter.
+    # No command opens a window, so a missing display or backend does not matter.
     os.environ["MPLBACKEND"] = "agg"
     try:
         code = greedyexp.main(args, prog_name="greedyexp", standalone_mode=False, obj=settings)

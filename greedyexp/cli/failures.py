@@ -45,7 +45,7 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     Raises
     ------
     OSError
-        When the output cannot be written, which is then all there is to say.
+        When the output cannot be written.
     """
     if isinstance(error, OSError) and streams.is_output_error(error):
         raise error
@@ -71,7 +71,7 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
 
 
 def tell_last(error: Exception, ctx: click.Context | None = None, **how) -> int:
-    """As ``tell``, and where the output cannot be written, say that."""
+    """As ``tell``; if the output cannot be written, say so."""
     try:
         return tell(error, ctx, **how)
     except OSError as trouble:

@@ -42,7 +42,7 @@ def described(experiment: Experiment) -> list[str]:
     Raises
     ------
     PluginError
-        When the function of a generator that says it raises.
+        When the ``describe`` function of a generator raises.
     """
     from greedyexp.datasets.own import relative_to
     from greedyexp.experiment.asking import guarded

@@ -1,4 +1,4 @@
-"""What keeps figures and tables from being drawn, found before any work."""
+"""Checks of figures and tables before a run: columns, averages, choices of rows."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def refuse_figure(
     doc: Document,
     mistakes: Mistakes,
 ) -> None:
-    """Note every column that a figure reads and the CSV will not have, or cannot be told apart by.
+    """Note the columns of a figure that the CSV will not have or that cannot separate points.
 
     Parameters
     ----------
     known : set of str
         All columns.
     measured : list of str
-        Those of the protocol by which nothing may be told apart.
+        Columns of the protocol that cannot separate points.
     """
     wanted = part.extra.get("columns")
     with guarded("columns", part, doc.place(keys)):
@@ -88,7 +88,7 @@ def refuse_averages(
     doc: Document,
     mistakes: Mistakes,
 ) -> None:
-    """Note the columns that a figure would average over as nothing tells their values apart.
+    """Note the columns that a figure would average over without saying so.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def refuse_choice(
     if where is None:
         return
     row = params.get("row")
-    # Columns that are no axis of anything hold results, of which only the run tells the values.
+    # Other columns hold results, whose values are known only after the run.
     axes = {*choice.data.columns, *choice.setting.columns, *choice.setting.keys} - {"algorithm"}
     known = {name: value for name, value in where.items() if name in axes or value == []}
     wrong = [(("where", name), *said) for name, *said in wrong_choices(known, choice)]
@@ -180,7 +180,7 @@ def refuse_base(
     doc: Document,
     mistakes: Mistakes,
 ) -> None:
-    """Note a ``base`` that is no column of a table: an algorithm of many, or none at all."""
+    """Note a ``base`` that is not a column of the table, or is several."""
     base, row = params.get("base"), params.get("row")
     if not isinstance(base, str):
         return

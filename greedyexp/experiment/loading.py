@@ -83,8 +83,8 @@ def load(
         Names the results folder, as ``<profile>+<tag>``. Overrides that change rows name it
         otherwise.
     beside : Path, optional
-        Where relative paths start when ``source`` is a dict; the working directory by default. A
-        file's own folder serves a file.
+        Where relative paths start when ``source`` is a dict; the working directory by default. For
+        a file it is always the folder of the file.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def _override(doc: Document, folder: Path, overrides: list[Override]) -> list[st
     for override in overrides:
         if override.key == "plugins":
             apply_override(doc, override)
-            # Who types a path means the working directory first.
+            # A path on the command line starts from the working directory first.
             folders = [Path.cwd(), folder]
     plugins = _plugins(doc, folders)
     load_plugins(plugins)

@@ -9,7 +9,7 @@ from greedyexp.errors import ConfigError
 
 Keys = tuple[str | int, ...]
 
-# Mistakes that are told in full beside the first.
+# Most mistakes that are printed after the first.
 _SHOWN = 3
 
 

@@ -11,7 +11,7 @@ from greedyexp.errors import ConfigError
 from greedyexp.experiment.overrides import Override
 from greedyexp.experiment.sentences import show
 
-# An override of these changes no row: another number of trials, a drawing, a test.
+# Overrides of these change no row: they are about trials, figures, claims and texts.
 _KEEP_ROWS = (
     *("trials", "time_limit", "name", "description", "paper"),
     *("figures", "tables", "claims", "readings"),
@@ -26,7 +26,7 @@ def variant_of(overrides: Sequence[Override], seed: int | None) -> str:
     """What follows the profile in the name of the results folder, such as ``+noise_std=0.5``.
 
     Overrides that change rows get a folder of their own, so they never replace the results of the
-    file as it is. Equal overrides in another order give the same name, different ones another.
+    unchanged file. The order of overrides does not matter.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _short(key: str) -> str:
 
 
 def _word(value) -> str:
-    """Numbers, plain words and lists of them as they are; a digest stands for anything else."""
+    """Numbers, plain words and lists of them as text; a digest of anything else."""
     items = value if isinstance(value, list) else [value]
     words = [json.dumps(item) if not isinstance(item, str) else item for item in items]
     if items and all(_PLAIN.fullmatch(word) for word in words):

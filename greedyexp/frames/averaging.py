@@ -1,4 +1,4 @@
-"""Columns that a figure or a table would average over, because nothing tells their values apart.
+"""Columns that a figure or a table would average over without saying so.
 
 Figures average over replicates. Whatever else varies (data, algorithms and their swept parameters,
 keys of the protocol) must be told apart by an axis, a line, a panel or a row, unless ``where``
@@ -22,7 +22,7 @@ from greedyexp.frames.where import matches
 from greedyexp.part import Part
 from greedyexp.protocols.measured import Measured
 
-# A figure gets no more panels than this for columns that it does not name, and no more lines of one
+# Most panels of a figure for columns that it does not name, and most lines of one
 # colour.
 MOST_PANELS = 12
 MOST_LINES = 4
@@ -40,7 +40,7 @@ def with_panels(
     params : mapping
         All its parameters.
     frames : sequence of DataFrame
-        What replicates are of, as ``settings_of`` gives it. The columns of several frames are
+        The settings of the replicates, from ``settings_of``. The columns of several frames are
         crossed: each row of one occurs with each row of the others.
     keys : sequence of Measured
         All columns of the protocol.
@@ -63,7 +63,7 @@ def with_panels(
     averaged = _averaged(part, params, frames, keys)
     if not averaged:
         return params
-    # Other keys of the protocol are axes of its rows, by which no panel can be told.
+    # Other keys of the protocol are axes of its rows and cannot be panels.
     told = {one.name: one.apart for one in keys}
     free = _places(part, params)
     fits = len(averaged) <= len(free)
@@ -80,12 +80,12 @@ def with_panels(
 
 
 def settings_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """What the replicates of a tidy table are of: the columns before ``status``."""
+    """The settings of the replicates of a tidy table: the columns before ``status``."""
     return replicates(frame)[identity(frame)]
 
 
 def chosen(frame: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows that ``where`` leaves, as far as it is about columns of the frame."""
+    """The rows that ``where`` chooses; its entries for other columns are ignored."""
     for name, wanted in (params.get("where") or {}).items():
         if name in frame.columns:
             frame = frame[matches(frame[name], wanted if isinstance(wanted, list) else [wanted])]
@@ -95,7 +95,7 @@ def chosen(frame: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
 def _averaged(
     part: Part, params: dict, frames: Sequence[pd.DataFrame], keys: Sequence[Measured]
 ) -> dict[str, list]:
-    """Column -> its values, for as few columns as tell all settings apart; empty if unknown."""
+    """Columns that the part would average over, with their values; none if unknown."""
     named = list(part.extra["apart"](**params))
     found: dict[str, list] = {}
     for frame in frames:
@@ -125,7 +125,7 @@ def _averaged_keys(part: Part, params: dict, keys: Sequence[Measured]) -> dict[s
     columns = part.extra.get("columns")
     if columns is None:
         return {}
-    # What ``where`` names is read, too, but it tells nothing apart unless it is one value.
+    # Columns in ``where`` are read too, but only one value of them separates points.
     read = set(columns(**params | ({"where": {}} if "where" in params else {})))
     told = read.union(part.extra["apart"](**params))
     where = {

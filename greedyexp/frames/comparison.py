@@ -49,7 +49,7 @@ Published = Annotated[
 
 
 def apart_of(*, row: str, **_) -> list[str]:
-    """The columns that tell means apart, which must be known before the run."""
+    """The columns that separate means, which must be known before the run."""
     return [row, "algorithm"]
 
 

@@ -1,4 +1,4 @@
-"""What figures and tables are told of the run that the tidy table comes from."""
+"""Facts about a run that its figures and tables need and the tidy table lacks."""
 
 from __future__ import annotations
 

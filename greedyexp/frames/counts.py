@@ -69,7 +69,7 @@ def succeeded(frame: pd.DataFrame, success: Mapping[str, str], context: Context)
 def trials_of(
     frame: pd.DataFrame, success: Mapping[str, str], context: Context, keys: Sequence[str]
 ) -> pd.DataFrame:
-    """One row for each trial, where a protocol writes rows of several kinds for a replicate.
+    """One row for each trial of a protocol that writes several kinds of rows per replicate.
 
     Rows of kinds without the metric are left out. A replicate that failed has one row without a
     value of a key such as ``size``: it is a trial at each value.

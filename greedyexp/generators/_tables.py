@@ -42,7 +42,7 @@ class Columns:
 
 
 def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bool) -> Problem:
-    """A checked problem from a file; of a ``.csv`` with the names of its features and responses.
+    """Read a problem from a file; from a ``.csv``, with the names of its features and responses.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
     columns : Columns
         Of a ``.csv``.
     truth : Path, optional
-        A ``.csv`` with a header, p rows and one column per task, beside a ``.csv``.
+        A ``.csv`` with a header, p rows and one column per task. Only if ``path`` is a ``.csv``.
     scaled : bool
         Whether features will be scaled, which constant ones cannot be.
 

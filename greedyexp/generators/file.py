@@ -16,7 +16,7 @@ from greedyexp.problem import Problem
 from greedyexp.registry import generator
 from greedyexp.scales import far_from_centred
 
-# Names that a list of more than twice as many begins with.
+# A list of more than twice as many names is shortened to this many and the last.
 _LISTED = 10
 
 

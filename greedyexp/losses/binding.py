@@ -136,7 +136,7 @@ def _two_values(y: np.ndarray, name: str) -> tuple[float, float]:
     """The lower and the higher of two values.
 
     One value is refused, although a ridge or an l1 ball would make a minimum exist: whether it
-    stands for -1 or for 1 is unknown, and the estimate for the one is minus that for the other.
+    means -1 or 1 is unknown, and the two estimates differ in sign.
     """
     values = np.unique(y)
     if len(values) == 1:

@@ -51,7 +51,7 @@ def _quoted(name: str) -> str:
 
 
 def selected_of(text: str) -> list[str]:
-    """The features that a value of ``selected_features`` names, those of several tasks together."""
+    """Parse a value of ``selected_features``: the features of all its tasks."""
     found: list[str] = []
     for part in _split(text, "|"):
         # Without tasks there is no colon outside quotation marks.

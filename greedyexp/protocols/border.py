@@ -2,8 +2,8 @@
 
 What breaks the contract of a part - a wrong type, shape, dtype or trait - is a mistake in its code
 that other replicates would repeat. It raises ``PluginError``, which ends the run at once: what is
-finished is kept, and the corrected code has a new fingerprint, so that no row would be of use to
-it. What depends on the data, an exception or a value that is not finite, is a row of the table.
+finished is kept. Rows made from then on would be useless, as the corrected code has a new
+fingerprint. An exception or a value that is not finite depends on the data and becomes a row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from greedyexp.part import Part
 from greedyexp.path import Path
 from greedyexp.theory.constant import Constant
 
-# Where randomness that a seed of the experiment determines comes from.
+# How each kind of part gets random numbers that the seed determines.
 _STREAMS = {
     "generator": "Draw from the `rng` argument",
     "algorithm": "Declare a keyword argument rng=None and draw from it",
@@ -31,7 +31,7 @@ _STREAMS = {
 
 
 def broken(part: Part, what: str, remedy: str | None = None) -> PluginError:
-    """The error of a part that ``what`` is true of, such as ``returned None``."""
+    """The error that a part ``what``, such as ``returned None``."""
     return PluginError(f"{part.kind} '{part.name}' {what}.", place=part.place, remedy=remedy)
 
 
@@ -42,7 +42,7 @@ def own_randomness_only(part: Part) -> Iterator[None]:
     Raises
     ------
     PluginError
-        When the state of ``numpy.random`` or ``random`` is another one afterwards.
+        When the state of ``numpy.random`` or ``random`` has changed.
     """
     if part.shipped:
         yield
@@ -58,7 +58,7 @@ def own_randomness_only(part: Part) -> Iterator[None]:
 
 
 def _global_states() -> tuple:
-    # The legacy state is what is watched here, not drawn from.
+    # The legacy state is only compared; nothing is drawn from it.
     state = np.random.get_state(legacy=False)  # noqa: NPY002
     values = [value for one in (state, state["state"]) for value in one.values()]
     known = [one.tobytes() if isinstance(one, np.ndarray) else one for one in values]
@@ -71,7 +71,7 @@ def check_estimates(
     expected: tuple[int, int],
     grid: Mapping[str, np.ndarray] | None = None,
 ) -> Path:
-    """What an algorithm returned, once it is known to be sound, as a path of estimates.
+    """Check what an algorithm returned, and convert it to a path of estimates.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def check_estimates(
     Raises
     ------
     PluginError
-        When it is no path, no array of real numbers, has another shape or other points.
+        When it is neither a path nor an array of real numbers, or has the wrong shape or points.
     """
     if isinstance(made, Path):
         _check_path(part, made, expected)
@@ -138,7 +138,7 @@ def _check_path(part: Part, path: Path, expected: tuple[int, int]) -> None:
 
 
 def _check_grid(part: Part, path: Path, grid: Mapping[str, np.ndarray]) -> None:
-    """A path that was asked for must have exactly those points: others would be compared."""
+    """Refuse a path with other points than those of the grid."""
     for name, values in grid.items():
         if name not in path.grid or not np.array_equal(path.grid[name], values):
             raise broken(
@@ -158,12 +158,12 @@ def _check_numbers(part: Part, name: str, value: object, kinds: str = "iuf") -> 
 
 
 def check_iteration(part: Part, made: object, n_features: int) -> Iteration:
-    """What an algorithm returned, once it is known to be an iteration at its start.
+    """Check that an algorithm returned an iteration at its start.
 
     Raises
     ------
     PluginError
-        When it is no iteration, has begun already, or its estimate is no array (p,).
+        When it is not an iteration, has already begun, or its estimate does not have shape (p,).
     """
     if not isinstance(made, Iteration):
         raise broken(
@@ -180,19 +180,19 @@ def check_iteration(part: Part, made: object, n_features: int) -> Iteration:
             f" ({n_features},)",
         )
     if made.iteration != 0:
-        raise broken(part, f"returned an iteration that stands at step {made.iteration}, not at 0")
+        raise broken(part, f"returned an iteration at step {made.iteration}, not at step 0")
     if not (is_real(made.lam) and 0 <= made.lam < math.inf):
         raise broken(part, f"returned an iteration with lam = {made.lam!r}, not a number >= 0")
     return made
 
 
 def check_constant(part: Part, made: object) -> Constant:
-    """What an algorithm returned, once it is known to be a constant.
+    """Check that an algorithm returned a constant.
 
     Raises
     ------
     PluginError
-        When it is anything else, or its entries are no numbers.
+        When it is anything else, or an entry is not a number.
     """
     remedy = "Return greedyexp.theory.constant.Constant(value, lower, upper)."
     if not isinstance(made, Constant):
@@ -208,12 +208,12 @@ def check_constant(part: Part, made: object) -> Constant:
 
 
 def check_metric(part: Part, made: object, size: int) -> np.ndarray:
-    """What a metric returned, once it is known to be one real number for each estimate.
+    """Check that a metric returned one real number for each estimate.
 
     Raises
     ------
     PluginError
-        When it is no array (m,) of real numbers, or a success that is neither 0 nor 1.
+        When it is not an array (m,) of real numbers, or a success is neither 0 nor 1.
     """
     needed = f"one number for each of the {size} estimates, an array of shape ({size},)"
     if not isinstance(made, np.ndarray) or isinstance(made, np.ma.MaskedArray):
@@ -242,7 +242,7 @@ def check_metric(part: Part, made: object, size: int) -> np.ndarray:
 
 
 def is_real(value: object) -> bool:
-    """Whether a value is a real number; truth values are none."""
+    """Whether a value is a real number; booleans are not."""
     real = (int, float, np.integer, np.floating)
     return isinstance(value, real) and not isinstance(value, (bool, np.bool_))
 

@@ -20,7 +20,7 @@ from greedyexp.protocols.border import broken, is_real, kind_of
 def check_problem(
     part: Part, params: dict, made: object, reserved: Collection[str] = ()
 ) -> Problem:
-    """What a generator returned, once it is known to be a sound ``Problem``.
+    """Check that a generator returned a valid ``Problem``.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def check_problem(
     ------
     PluginError
         When a type, shape or dtype is wrong, a trait or the shape is not what was promised, or a
-        fact is no plain value or names another column.
+        fact is not a number, a string or None, or has the name of another column.
     DataError
         When a value is not finite.
     """
@@ -132,7 +132,7 @@ def _expect(part: Part, name: str, what: str, found: int, expected: int) -> None
 
 
 def _check_known(part: Part, made: Problem) -> None:
-    """What is known beside the data: coefficients, noise, names, moments."""
+    """Check the other fields: coefficients, noise, names, moments."""
     shape = (made.n_features, made.n_tasks)
     for name in ("truth", "start"):
         if getattr(made, name) is not None:
@@ -195,7 +195,7 @@ def _check_facts(part: Part, params: dict, made: Problem, reserved: Collection[s
 
 
 def _check_traits(part: Part, made: Problem, traits: frozenset[str]) -> None:
-    """Traits that were promised must be there, and those that change what is allowed, promised."""
+    """Refuse promised traits that are missing, and some traits that were not promised."""
     present = {
         "truth": made.truth is not None,
         "noise_std": made.noise_std is not None,

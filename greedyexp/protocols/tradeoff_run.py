@@ -97,7 +97,7 @@ class Runner:
         """Why estimates cannot be taken at their word; empty when they can.
 
         An algorithm that takes an accuracy gives its certificate, ``Seen.gap``, with every
-        estimate. There is no doubt about an estimate after fewer steps than the accuracy takes.
+        estimate, so an estimate after too few steps for the accuracy is no reason for doubt.
 
         Parameters
         ----------

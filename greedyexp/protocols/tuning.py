@@ -110,7 +110,7 @@ def _without_fold(problem: Problem, train: Problem, fold: str, error: DataError)
     if problem.n_tasks == 1 and len(classes) == 2 and len(np.unique(train.y[0])) == 1:
         lacking = classes[classes != train.y[0][0]][0]
         return DataError(
-            f"cross-validation: all rows with response {lacking:g} are in {fold}, so that the other"
+            f"cross-validation: all rows with response {lacking:g} are in {fold}, so the other"
             " folds have one class.",
             remedy="Use more rows of that class, more folds, or another seed.",
         )

@@ -105,14 +105,14 @@ def _drawn(folder: Path, out: Path | None) -> list[Path]:
 
 
 def _apart(part: Part, params: dict) -> list[str]:
-    """The columns that a figure or a table tells its points apart by, where it says so."""
+    """The columns that separate the points of a figure or a table; none if it does not say."""
     apart = part.extra.get("apart")
     return list(apart(**params)) if apart else []
 
 
 def _measured(config: dict) -> list[Measured]:
     """The columns of the protocol."""
-    # A protocol that is no more, or a setting of it that was edited, leaves all the others.
+    # If the protocol no longer exists or was edited, figures that do not need it are still drawn.
     with contextlib.suppress(ConfigError):
         return measured_of(config)
     return []

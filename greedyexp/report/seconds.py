@@ -1,4 +1,4 @@
-"""The seconds of fits, which stand beside the table and not in it, joined to its rows."""
+"""Joining the seconds of fits, which are in a file of their own, to the rows of the table."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from greedyexp.part import Part
 
 
 class Blame:
-    """The code of plugins, told by the folders of their files.
+    """Finds the code of plugins in a traceback, by the folders of their files.
 
     Parameters
     ----------
@@ -75,5 +75,5 @@ def _frames(error: BaseException) -> Iterator[TracebackType]:
 
 
 def _folder(file: str) -> str:
-    """What tells the code of a plugin from that of others; code without a file is its own."""
+    """The folder of a source file; the name itself of code without a file, such as ``<stdin>``."""
     return file if file.startswith("<") else os.path.dirname(file)

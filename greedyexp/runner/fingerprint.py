@@ -50,7 +50,7 @@ class Disk:
             When there is no such file, or it cannot be read.
         """
         path = locate(name)
-        # The name of a file in the user's own cache says nothing elsewhere.
+        # An absolute path means nothing on another machine.
         self.names[path] = path.name if Path(name).is_absolute() else name
         if path not in self.data:
             self.data[path] = _file_hash(path)

@@ -88,7 +88,7 @@ def status(folder: Path) -> FolderStatus:
         except StorageError:
             raise
         except UserError:
-            # Plugins or data may be missing from a copy; what the run noted at its end is there.
+            # A copy may lack plugins or data; the manifest that the run wrote at its end is there.
             if made_with is None or (folder / UNFINISHED).exists():
                 raise
     if made_with is None:
@@ -177,7 +177,7 @@ def _experiment(folder: Path, home: Path, origin: Path | None):
     if isinstance(content, dict) and isinstance(content.get("plugins"), list):
         content["plugins"] = [str((home / str(name)).resolve()) for name in content["plugins"]]
     beside = origin if origin is not None and origin.is_dir() else folder.resolve()
-    # Resolved settings are those of their profile already: any name will do.
+    # The profile has been applied to resolved settings already, so any name will do.
     return experiments.reload(content, profile=experiments.PROFILES[0], beside=beside)
 
 

@@ -18,17 +18,17 @@ _WAITING = (
 
 
 class Interruption(Halt):
-    """Takes note of signals while it is entered, so that a run can end in good order.
+    """Records signals inside a ``with`` block, so that a run can finish cleanly.
 
     The first Ctrl-C asks the run to stop. A second one stops it at once, and so does SIGTERM or
-    SIGHUP: who sends these does not wait. Signals that were ignored before, as SIGHUP is under
+    SIGHUP, whose senders do not wait. Signals that were ignored before, such as SIGHUP under
     ``nohup``, stay ignored. Outside the main thread, where Python delivers no signals, nothing
     changes.
 
     Parameters
     ----------
     announce : bool
-        Whether the first Ctrl-C is answered on stderr.
+        Whether to print a line on stderr at the first Ctrl-C.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Interruption(Halt):
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
             for signum in INTERRUPTS:
-                # None stands for a handler that was not set by Python and cannot be given back.
+                # None is a handler that was not set from Python and cannot be restored.
                 if signal.getsignal(signum) not in (signal.SIG_IGN, None):
                     self._before[signum] = signal.signal(signum, self._heard)
         return self
@@ -83,7 +83,7 @@ class Interruption(Halt):
 
 
 def deliver(signum: int) -> None:
-    """Give a signal that ended a run to whoever handles it in this process.
+    """Deliver the signal that ended a run to the handlers of this process.
 
     Raises
     ------

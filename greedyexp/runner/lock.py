@@ -36,7 +36,7 @@ class FolderLock:
     name : str
         File of the lock.
     wait : bool
-        Wait for another process that holds it, which must be brief.
+        Wait until another process releases it. For locks that are held briefly.
 
     Raises
     ------

@@ -25,7 +25,7 @@ def rehearse(
 
     Nothing is written. The numbers are those of the real run, and so is the time: nothing is made
     smaller. It all happens in this process, or under a time limit in another that can be ended.
-    An algorithm of a plugin is run a second time: random numbers that no seed determines show.
+    An algorithm of a plugin runs twice, to detect random numbers that do not come from the seed.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def rehearse(
     tracebacks : bool
         Whether outcomes of exceptions hold the traceback.
     pdb : bool
-        Stop in the debugger where a part raises, in this process whatever the time limit.
+        Stop in the debugger where a part raises. The time limit is then not enforced.
 
     Returns
     -------

@@ -7,7 +7,7 @@ algorithm changes no row that was there, and all algorithms see the same data.
 
 The parameters are the complete ones, defaults included: a value written out and the same value
 left to its default give the same stream. Parameters that a generator registers as ``unseeded``,
-which say nothing but how a file is read, are left out. When a generator gains another parameter,
+which only say how a file is read, are left out. When a generator gains another parameter,
 its complete parameters change and with them every stream; that is intended, since its code changed
 as well and the journal would compute the rows anew in any case.
 """

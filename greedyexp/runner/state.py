@@ -44,10 +44,10 @@ DERIVED = ("claims.json", "figures", "tables")
 # The settings that determine rows. The others only say what is drawn, tested and described.
 ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
 
-AGAIN = "Run the experiment again; finished replicates are not computed anew."
+AGAIN = "Run the experiment again; finished replicates are not recomputed."
 
-# A reader that meets files of two states looks again for so many seconds: a run may be replacing
-# one state by the other at this moment.
+# Seconds for which a reader that finds files of two states tries again: a run may be replacing
+# one state with the other.
 _PATIENCE = 1.0
 _PAUSE = 0.05
 _ATTEMPTS = 3
@@ -77,7 +77,7 @@ class State:
     config_text : str
         ``config.yaml``.
     table : Path
-        Where the table is, for messages.
+        Path of the table, for messages.
     table_content : bytes
         The table, decompressed.
     timings : bytes or None
@@ -104,7 +104,7 @@ class State:
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """Digests of the settings and the table, by which two states can be told apart."""
+        """Digests of the settings and the table, which identify the state."""
         return {
             "settings": settings_digest(self.config_text),
             "table": content_digest(self.table_content),
@@ -157,8 +157,8 @@ def folders(path: Path) -> list[Path]:
 def settings_digest(config_text: str) -> str:
     """SHA-256 of the settings that determine rows, whatever else the file says.
 
-    Figures, tables and claims may be edited in the ``config.yaml`` of a run folder. The digest of
-    what is not a mapping in YAML is empty.
+    Figures, tables and claims may be edited in the ``config.yaml`` of a run folder. The digest is
+    empty if the text is not a YAML mapping.
     """
     try:
         config = yaml.safe_load(config_text)
@@ -206,7 +206,7 @@ class PluginSources(NamedTuple):
     entries : list of str
         The plugin files, in the order of the settings.
     files : dict of str to bytes
-        These and the files beside them that they import.
+        These files and those in the same folder that they import.
     """
 
     entries: list[str]
@@ -322,12 +322,12 @@ class NextState:
 
 
 def retried(action: Callable[[], Result]) -> Result:
-    """Do it again while a run replaces the state of the folder that it reads and writes.
+    """Call ``action``, and call it again if a run replaces the state of the folder meanwhile.
 
     Raises
     ------
     Replaced
-        When that happens time and again.
+        When the state is replaced during each attempt.
     """
     for _ in range(_ATTEMPTS - 1):
         try:
@@ -344,7 +344,7 @@ def unchanged(state: State) -> Iterator[None]:
     Raises
     ------
     Replaced
-        When a run has given the folder another state meanwhile.
+        When a run has replaced the state since it was read.
     """
     with FolderLock(state.folder, name=_SWITCH, wait=True):
         if _bytes_of(find(state.folder, MANIFEST)) != state.manifest_content:

@@ -32,7 +32,7 @@ from greedyexp.runner.watch import Watch
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _LONGEST_MESSAGE = 500
 
-# What a part may raise and still cost no more than its replicate. KeyboardInterrupt is among them:
+# Exceptions of a part that cost only its replicate. KeyboardInterrupt is one of them:
 # workers ignore Ctrl-C, and in the process of the command it raises Interrupted.
 PART_ERRORS = (Exception, SystemExit, GeneratorExit, KeyboardInterrupt)
 
@@ -129,7 +129,7 @@ class Bench:
     """
 
     def __init__(self, work: Work, watch: Watch | None = None):
-        # How long a worker may take to start is for its pool to say.
+        # The pool limits how long a worker may take to start.
         load_plugins(work.plugins, limit=None)
         self._work, self._watch = work, watch or Watch()
         self._generators = {name: registry.find("generator", name) for name in work.generators}
@@ -251,7 +251,7 @@ def _require_unchanged(code: Iterable[tuple[Path, Source]], parts: Iterable[Part
     known = dict(code)
     texts = {source.text for source in known.values()}
     edited = [path for path, source in known.items() if code_version.edited(path, source)]
-    # A copy of a plugin, whose parts this session imported from elsewhere, must still be a copy.
+    # If the parts were imported from another copy of the plugin, the copies must still be equal.
     files = {code_version.source_of(part.function) for part in parts if not part.shipped}
     for path in files - known.keys() - {None}:
         if texts and code_version.text_of(path) not in texts:

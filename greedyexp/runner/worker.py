@@ -143,7 +143,7 @@ def run_item(
 
 
 class FreshCode(event.Listener):
-    """Tells the pool when numba compiles, and notes whether the next process will find the code.
+    """Reports compilation by numba to the pool, and notes whether its cache keeps the code.
 
     Attributes
     ----------

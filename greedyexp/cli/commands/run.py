@@ -162,7 +162,7 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
         with suppress(OSError):
             _summarise(experiment, done, say, retry=False)
         raise Interrupted(done.signum)
-    # Everything is on disk before anything is printed, whoever closes the output.
+    # Everything is written to disk before anything is printed: the output may be closed early.
     # A figure that cannot be drawn must not cost the verdicts.
     drawn, trouble = _attempted(report.draw, folder)
     verified, unjudged = _attempted(report.verify, folder) if experiment.claims else (None, None)

@@ -37,8 +37,8 @@ def command(ctx: click.Context, path: Path) -> None:
     click.echo(text.table(rows, right=range(1, 7)))
     for name in unfinished:
         click.echo(
-            f"{name}: a run is going on or was killed; table, figures and verdicts are those of"
-            " the run before, if any."
+            f"{name}: a run is going on or did not finish; table, figures and verdicts are those of"
+            " the previous run, if any."
         )
     ctx.exit(code)
 

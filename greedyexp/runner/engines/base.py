@@ -85,7 +85,7 @@ class Halt(ABC):
 class Engine(ABC):
     """Runs batches; the runner knows nothing else of it.
 
-    ``name`` and ``jobs`` go to the manifest; ``compiling`` tells whether a worker compiles kernels,
+    ``name`` and ``jobs`` go to the manifest; ``compiling`` says whether a worker compiles kernels
     rather than load them from the cache.
     """
 

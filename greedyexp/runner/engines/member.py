@@ -247,7 +247,7 @@ def _spawn(end) -> subprocess.Popen:
 def _signals_blocked():
     """Let a child start with signals blocked, which would otherwise end it while it imports.
 
-    Those that arrive here meanwhile are delivered afterwards.
+    Signals that arrive meanwhile are delivered to this process afterwards.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

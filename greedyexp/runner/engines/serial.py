@@ -16,7 +16,7 @@ from greedyexp.runner.work import PART_ERRORS, Bench, Work, facts
 class SerialEngine(Engine):
     """No workers: a debugger sees everything, and a crash of an algorithm is a crash of the run.
 
-    It cannot end an algorithm that runs too long, so that no time limit holds, and it cannot leave
+    It cannot end an algorithm that runs too long, so time limits are not enforced. Nor can it leave
     its work to a new process after kernels were compiled: those of the run that compiles them may
     round a last digit differently from those that later runs load.
     """
@@ -54,7 +54,7 @@ class SerialEngine(Engine):
 
 
 def run_item(bench: Bench, item: Item, clock: Callable[[], float], halt: Halt) -> Iterator[Result]:
-    """Make a data set and run its algorithms, timed by the clock, until the halt.
+    """Make a data set and run its algorithms, timed by ``clock``, until the run is to stop.
 
     Raises
     ------
