@@ -97,13 +97,15 @@ def far_from_centred(
         looked_at = X
         means, squares = _feature_means(X)
         share = np.divide(means**2, squares, out=np.zeros_like(means), where=squares > 0)
-        most = int(np.argmax(share))
-        if share[most] > _FEATURE_SHARE:
-            column = X[:, [most]].toarray()[:, 0] if sparse.issparse(X) else X[:, most]
-            if np.ptp(column) == 0:
-                return ""
-            name = f"'{names[most]}'" if len(names) else most
-            said = said or f"feature {name} has mean {means[most]:.3g} and {_deviation(column)}"
+        far = np.flatnonzero(share > _FEATURE_SHARE)
+        columns = X[:, far].toarray() if sparse.issparse(X) else X[:, far]
+        if len(far) and (np.ptp(columns, axis=0) == 0).any():
+            return ""
+        if len(far) and not said:
+            most = int(np.argmax(share[far]))
+            name = f"'{names[far[most]]}'" if len(names) else far[most]
+            deviation = _deviation(columns[:, most])
+            said = f"feature {name} has mean {means[far[most]]:.3g} and {deviation}"
     return said
 
 

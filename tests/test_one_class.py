@@ -21,7 +21,7 @@ def rows(rare, n=20):
 def test_a_fold_that_holds_all_rows_of_a_class_is_named():
     X, y = rows([7])
     message = (
-        r"^cross-validation: all rows with response 1 are in fold (\d) of 5, so that the other"
+        r"^cross-validation: all rows with response 1 are in fold (\d) of 5, so the other"
         r" folds have one class\. Use more rows of that class, more folds, or another seed\.$"
     )
     with pytest.raises(DataError, match=message) as raised:

@@ -239,7 +239,7 @@ def test_iterations_and_constants_are_checked():
     begun.advance(2)
     for made, words in (
         (COEF, "returned a ndarray, not an Iteration"),
-        (begun, "returned an iteration that stands at step 2, not at 0"),
+        (begun, "returned an iteration at step 2, not at step 0"),
         (Still(X, Y, start=np.zeros(4)), "with coef of shape (4,); the problem needs (3,)"),
         (Still(X, Y, lam=-1.0), "with lam = -1.0"),
     ):

@@ -19,8 +19,9 @@ from runner_lab import Laboratory
 
 from greedyexp import experiment as experiments
 from greedyexp import report, runner
-from greedyexp.errors import StorageError
+from greedyexp.errors import StorageError, UserError
 from greedyexp.report.source import read_source
+from greedyexp.runner import output
 from greedyexp.runner import state as states
 from greedyexp.runner.journal import Journal
 
@@ -184,10 +185,43 @@ def test_who_reads_during_a_run_sees_one_state(runs):
         os._exit(0)
     seen = []
     while os.waitpid(child, os.WNOHANG) == (0, 0):
+        assert report.run_folders(runs.lab.folder) == [runs.results]
+        assert runner.status(runs.results).name == "lab"
         seen.append(report.verify(runs.results).contents)
     assert all(contents in known.values() for contents in seen)
     assert len(seen) > 5
     assert runs.noise() == 5.0
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_tables_that_change_their_form_are_replaced_whole(runs, monkeypatch, before):
+    """A table is compressed from some size on, and a run may be killed while it replaces one."""
+    limits = (0, output.LARGE) if before else (output.LARGE, 0)
+    monkeypatch.setattr(output, "LARGE", limits[0])
+    runs.complete(0.1)
+    clean = runs.lab.folder / "clean"
+    shutil.copytree(runs.results, clean)
+    monkeypatch.setattr(output, "LARGE", limits[1])
+    seen, step = [], 14
+    while _killed_at(step, runs, lambda: runs.complete(5.0)):
+        seen.append(runs.noise())
+        shutil.rmtree(runs.results)
+        shutil.copytree(clean, runs.results)
+        step += 1
+    assert set(seen) == {0.1, 5.0}
+
+
+@pytest.mark.parametrize(
+    "text", ["readings: 2024-13-45", "data: {1: 2, a: 3}", "data: &a [*a]", "[", "5"]
+)
+def test_settings_that_nothing_can_be_read_from_are_a_sentence(runs, text):
+    runs.complete(0.1)
+    config = runs.results / "config.yaml"
+    config.write_text(config.read_text() + text if ":" in text else text)
+    for read in (report.verify, runner.status):
+        with pytest.raises(UserError) as refused:
+            read(runs.results)
+        assert str(runs.results) in str(refused.value)
 
 
 def test_verdicts_of_a_state_that_was_replaced_are_not_written(runs, monkeypatch):

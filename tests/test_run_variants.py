@@ -107,3 +107,14 @@ def test_python_names_the_folder_alike(tmp_path, monkeypatch):
     run("toy.yaml", engine="serial", overrides=("p=5",), tag="named")
     folders = sorted(path.name for path in (tmp_path / "results/toy").iterdir())
     assert folders == ["quick+named", "quick+p=5"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("data.x='1'",), ("data.x=1",)),
+        (("data.p=64",), ("data.p=64", "algorithms.p=64")),
+    ],
+)
+def test_names_that_would_be_alike_are_told_apart(one, other):
+    assert named(*one) != named(*other)

@@ -7,6 +7,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+import yaml
+
 from greedyexp.errors import ConfigError
 from greedyexp.experiment.overrides import Override
 from greedyexp.experiment.sentences import show
@@ -40,7 +42,8 @@ def variant_of(overrides: Sequence[Override], seed: int | None) -> str:
     kept = {key: value for key, value in values.items() if key.split(".")[0] not in _KEEP_ROWS}
     parts = [f"+{_short(key)}={_word(value)}" for key, value in sorted(kept.items())]
     name = "".join(parts)
-    return name if len(name) <= _LONGEST else f"+changed={_digest(kept)}"
+    alike = len({_short(key) for key in kept}) < len(kept)
+    return f"+changed={_digest(kept)}" if alike or len(name) > _LONGEST else name
 
 
 def require_tag(tag: str) -> str:
@@ -94,8 +97,10 @@ def _short(key: str) -> str:
 def _word(value) -> str:
     """Numbers, plain words and lists of them as text; a digest of anything else."""
     items = value if isinstance(value, list) else [value]
-    words = [json.dumps(item) if not isinstance(item, str) else item for item in items]
-    if items and all(_PLAIN.fullmatch(word) for word in words):
+    words = [item if isinstance(item, str) else json.dumps(item) for item in items]
+    # A text such as '1' must not look like the number.
+    plain = all(yaml.safe_load(item) == item for item in items if isinstance(item, str))
+    if items and plain and all(map(_PLAIN.fullmatch, words)):
         return ",".join(words)
     return _digest(value)
 

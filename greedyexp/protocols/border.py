@@ -231,7 +231,7 @@ def check_metric(part: Part, made: object, size: int) -> np.ndarray:
     if made.dtype.kind not in "biuf":
         raise broken(part, f"returned an array of dtype {made.dtype}, not of real numbers")
     if part.extra.get("binary"):
-        wrong = made[np.isfinite(made) & (made != 0) & (made != 1)]
+        wrong = made[~np.isnan(made) & (made != 0) & (made != 1)]
         if len(wrong):
             raise broken(
                 part,

@@ -95,8 +95,8 @@ def cross_validated(
         train = problem.rows(_complement(problem, fold))
         try:
             fitted = fit(part, train, params, grid=path.grid, rng=rng)
-        except DataError as error:
-            raise _without_fold(problem, train, f"fold {number} of {folds}", error) from error
+        except DataError as refused:
+            raise _without_fold(problem, train, f"fold {number} of {folds}", refused) from refused
         certified &= fitted.converged
         left = problem.rows(fold)
         for loss in held_out_errors(fitted, left):

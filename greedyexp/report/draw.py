@@ -81,13 +81,13 @@ def _drawn(folder: Path, out: Path | None) -> list[Path]:
         for index, (name, given, stem) in enumerate(_listed(source.config, kind)):
             try:
                 part = registry.find(kind, name)
-                params = Parameters(part).read_all(given)
-                refuse_told_by_results(part, params, source.frame, keys)
-                require_columns(sized, _apart(part, params))
-                params = with_panels(part, params, [settings], measured)
                 target = (out or folder) / f"{kind}s" / stem
                 writing = nullcontext() if out else unchanged(source.state)
                 with _plugin_guarded(part):
+                    params = Parameters(part).read_all(given)
+                    refuse_told_by_results(part, params, source.frame, keys)
+                    require_columns(sized, _apart(part, params))
+                    params = with_panels(part, params, [settings], measured)
                     if kind == "figure":
                         written += _draw(part, params, source, target, note, writing)
                     else:

@@ -65,6 +65,8 @@ def read_source(folder: Path) -> Source:
     table = state.table
     plugins = [find(folder, name) for name in config.get("plugins", [])]
     load_plugins([path for path in plugins if path.is_file()])
+    # The plugins must be of the same state.
+    state.require_current()
     frame = read_frame(table, state.table_content)
     _refuse_damaged_table(frame, table)
     part = _part_of_run(state.manifest, frame)
@@ -87,7 +89,7 @@ def _part_of_run(manifest: dict, frame: pd.DataFrame) -> str:
 def _parsed(text: str, path: Path) -> dict:
     try:
         config = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
     if not isinstance(config, dict) or "name" not in config:
@@ -129,7 +131,7 @@ def _context(folder: Path, config: dict, frame: pd.DataFrame, part: str) -> Cont
     adaptive = isinstance(trials, dict)
     return Context(
         name=config["name"],
-        profile=folder.name,
+        profile=folder.resolve().name,
         trials=trials["max"] if adaptive else trials,
         source=", ".join(str(paper[k]) for k in ("key", "figure") if paper.get(k)),
         algorithms=algorithms,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import pdb
+import signal
 import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from types import TracebackType
 
+from greedyexp.errors import Interrupted
 from greedyexp.part import Part
 
 
@@ -47,7 +49,7 @@ class Blame:
 
         Raises
         ------
-        KeyboardInterrupt
+        Interrupted
             When the user quits the debugger.
         """
         own = list(self._own(error)) or list(_frames(error))
@@ -59,7 +61,7 @@ class Blame:
         debugger.reset()
         debugger.interaction(None, chain)
         if debugger.quitting:
-            raise KeyboardInterrupt
+            raise Interrupted(signal.SIGINT)
 
     def _own(self, error: BaseException) -> Iterator[TracebackType]:
         for one in _frames(error):

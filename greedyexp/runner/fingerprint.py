@@ -51,7 +51,9 @@ class Disk:
         """
         path = locate(name)
         # An absolute path means nothing on another machine.
-        self.names[path] = path.name if Path(name).is_absolute() else name
+        own = path.name if Path(name).is_absolute() else name
+        taken = [known for other, known in self.names.items() if other != path]
+        self.names[path] = own if own not in taken else f"{len(taken) + 1}/{own}"
         if path not in self.data:
             self.data[path] = _file_hash(path)
         return self.data[path]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from greedyexp import experiment as experiments
 from greedyexp.datasets.own import relative_to
@@ -15,7 +16,16 @@ from greedyexp.errors import StorageError, UserError
 from greedyexp.runner import journal as journals
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Plan, Slot
-from greedyexp.runner.state import CONFIG, MANIFEST, UNFINISHED, find, folders, read_state, table_of
+from greedyexp.runner.state import (
+    CONFIG,
+    MANIFEST,
+    UNFINISHED,
+    find,
+    folders,
+    parsed_settings,
+    read_state,
+    table_of,
+)
 
 
 @dataclass(frozen=True)
@@ -169,16 +179,18 @@ def _experiment(folder: Path, home: Path, origin: Path | None):
     """The experiment of the settings in ``home``, its data files looked for where the run did."""
     config = home / CONFIG
     try:
-        content = yaml.safe_load(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        settings = parsed_settings(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise StorageError(
             f"the config of this run cannot be read: {error}.", place=str(config)
         ) from error
-    if isinstance(content, dict) and isinstance(content.get("plugins"), list):
-        content["plugins"] = [str((home / str(name)).resolve()) for name in content["plugins"]]
+    if settings is None:
+        raise StorageError("this is not the configuration of a run.", place=str(config))
+    if isinstance(settings.get("plugins"), list):
+        settings["plugins"] = [str((home / str(name)).resolve()) for name in settings["plugins"]]
     beside = origin if origin is not None and origin.is_dir() else folder.resolve()
     # The profile has been applied to resolved settings already, so any name will do.
-    return experiments.reload(content, profile=experiments.PROFILES[0], beside=beside)
+    return experiments.reload(settings, profile=experiments.PROFILES[0], beside=beside)
 
 
 def _manifest(folder: Path) -> dict | None:
@@ -192,4 +204,10 @@ def _manifest(folder: Path) -> dict | None:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    total = 0
+    for place, _, files in os.walk(folder):
+        for name in files:
+            # A run may be moving its files.
+            with suppress(FileNotFoundError):
+                total += os.stat(os.path.join(place, name)).st_size
+    return total

@@ -79,6 +79,7 @@ class Interruption(Halt):
                 _tell(_WAITING)
         # Elsewhere an exception could come in the middle of writing a file.
         if self._now and self._abandonable:
+            self._abandonable = False
             raise Interrupted(self.signum)
 
 

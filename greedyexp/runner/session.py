@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import yaml
 from tqdm import tqdm
 
 from greedyexp import experiment as experiments
@@ -38,6 +37,7 @@ from greedyexp.runner.state import (
     ROW_SETTINGS,
     NextState,
     find,
+    parsed_settings,
     plugin_sources,
     table_of,
 )
@@ -195,11 +195,11 @@ def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     if table_of(folder) is None:
         return ()
     try:
-        old = yaml.safe_load(find(folder, CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        old = parsed_settings(find(folder, CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return ()
-    new = yaml.safe_load(settings)
-    if not isinstance(old, dict):
+    new = parsed_settings(settings)
+    if old is None:
         return ()
     before, now = old.get("trials"), new["trials"]
     extended = isinstance(before, int) and isinstance(now, int) and before <= now

@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import shutil
 import time
 import zlib
@@ -102,6 +103,20 @@ class State:
             return {}
         return content if isinstance(content, dict) else {}
 
+    def require_current(self) -> None:
+        """Refuse to go on when a run has replaced the state since it was read.
+
+        Raises
+        ------
+        Replaced
+        """
+        if _bytes_of(find(self.folder, MANIFEST)) != self.manifest_content:
+            raise Replaced(
+                "a run has replaced these results in the meantime.",
+                place=str(self.folder),
+                remedy="Run the command again.",
+            )
+
     @cached_property
     def digests(self) -> dict[str, str]:
         """Digests of the settings and the table, which identify the state."""
@@ -130,7 +145,9 @@ def read_state(folder: Path) -> State:
         except StorageError as error:
             moving = (folder / FINISHED).exists()
             changed = moving or _bytes_of(find(folder, MANIFEST)) != before
-            transient = changed or isinstance(error, Replaced | _Mixture)
+            # A file may be moved between the moment it is found and the moment it is read.
+            vanished = isinstance(error.__cause__, FileNotFoundError)
+            transient = changed or vanished or isinstance(error, Replaced | _Mixture)
             if not transient or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE)
@@ -149,9 +166,13 @@ def table_of(folder: Path) -> Path | None:
 
 def folders(path: Path) -> list[Path]:
     """Run folders at any level at or below a path, sorted; their runs may be unfinished."""
-    found = {config.parent for config in Path(path).rglob(CONFIG)}
-    hidden = (UNFINISHED, FINISHED)
-    return sorted({one.parent if one.name in hidden else one for one in found})
+    found = set()
+    # A run may remove a folder while this looks at it, which os.walk ignores.
+    for place, _, files in os.walk(path):
+        if CONFIG in files:
+            one = Path(place)
+            found.add(one.parent if one.name in (UNFINISHED, FINISHED) else one)
+    return sorted(found)
 
 
 def settings_digest(config_text: str) -> str:
@@ -160,15 +181,25 @@ def settings_digest(config_text: str) -> str:
     Figures, tables and claims may be edited in the ``config.yaml`` of a run folder. The digest is
     empty if the text is not a YAML mapping.
     """
-    try:
-        config = yaml.safe_load(config_text)
-    except yaml.YAMLError:
-        return ""
-    if not isinstance(config, dict):
+    config = parsed_settings(config_text)
+    if config is None:
         return ""
     kept = {key: config.get(key) for key in ROW_SETTINGS}
-    text = json.dumps(kept, sort_keys=True, default=str)
+    try:
+        text = json.dumps(kept, sort_keys=True, default=str)
+    except (TypeError, ValueError):
+        # Keys of several types, or a mapping that contains itself: no run writes such settings.
+        text = repr(kept)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parsed_settings(text: str) -> dict | None:
+    """The settings in a ``config.yaml``; None when it is not a mapping in YAML."""
+    try:
+        config = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return config if isinstance(config, dict) else None
 
 
 def digests_of(folder: Path) -> dict[str, str]:
@@ -347,12 +378,7 @@ def unchanged(state: State) -> Iterator[None]:
         When a run has replaced the state since it was read.
     """
     with FolderLock(state.folder, name=_SWITCH, wait=True):
-        if _bytes_of(find(state.folder, MANIFEST)) != state.manifest_content:
-            raise Replaced(
-                "a run has replaced these results in the meantime.",
-                place=str(state.folder),
-                remedy="Run the command again.",
-            )
+        state.require_current()
         yield
 
 
@@ -364,19 +390,16 @@ def _read(folder: Path) -> State:
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError(
             f"not a readable configuration ({_reason(error)}).", place=str(folder / CONFIG)
-        ) from None
+        ) from error
     table = table_of(folder)
     if table is None:
         raise StorageError("there is no table to read.", place=str(folder))
-    timings = [find(folder, name) for name in (TIMINGS, f"{TIMINGS}.gz")]
+    # Either form may be in either place: the one that is being moved in counts.
+    homes = (folder / FINISHED, folder)
+    timings = [home / name for home in homes for name in (TIMINGS, f"{TIMINGS}.gz")]
     seconds = next((_readable(path) for path in timings if path.is_file()), None)
     state = State(folder, config_text, table, _readable(table), seconds, manifest)
-    if _bytes_of(find(folder, MANIFEST)) != manifest:
-        raise Replaced(
-            "a run is replacing these results at this moment.",
-            place=str(folder),
-            remedy="Run the command again.",
-        )
+    state.require_current()
     return state
 
 
@@ -418,7 +441,7 @@ def _readable(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise StorageError(
             f"the table cannot be read ({_reason(error)}).", place=str(path), remedy=AGAIN
-        ) from None
+        ) from error
 
 
 def _reason(error: Exception) -> str:

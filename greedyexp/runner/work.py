@@ -157,8 +157,7 @@ class Bench:
         part = self._generators[generator]
         if not part.shipped and generator not in self._drawn_twice:
             self._drawn_twice.add(generator)
-            with self._watch.stopped():
-                again = self._draw(generator, params, replicate)
+            again = self._draw(generator, params, replicate)
             if not same_problem(problem, again):
                 raise broken(
                     part,
@@ -173,8 +172,10 @@ class Bench:
         try:
             with own_randomness_only(part), relative_to(work.folder):
                 made = part.function(rng, **params)
-        except Exception as error:
-            if work.pdb and not isinstance(error, PluginError):
+        except (Interrupted, PluginError):
+            raise
+        except PART_ERRORS as error:
+            if work.pdb:
                 self._blame.debug(error)
             raise
         problem = check_problem(part, params, made, work.reserved)

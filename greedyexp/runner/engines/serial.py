@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from threadpoolctl import threadpool_limits
 
@@ -47,9 +46,13 @@ class SerialEngine(Engine):
                     if halt.soon:
                         break
                     results: list[Result] = []
-                    with suppress(Interrupted):
+                    try:
                         for result in run_item(bench, item, watch.clock, halt):
                             results.append(result)
+                    except Interrupted:
+                        # Without a signal it comes from the debugger, which ends the run.
+                        if not halt.soon:
+                            raise
                     yield results
 
 
