@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -185,7 +185,7 @@ def _imported(
             for part in parts:
                 _refuse_parameters(part)
     except BaseException:
-        del sys.modules[name]
+        sys.modules.pop(name, None)
         raise
     return tuple(parts)
 
@@ -257,7 +257,7 @@ class _Stopped(BaseException):
 def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]:
     """Turn whatever ends an import into a ``PluginError`` with the file and the line."""
     try:
-        with _exit_refused(), _alarm(limit):
+        with exit_refused(_exit_on_import), _alarm(limit):
             yield
     except PluginError as error:
         error.place = error.place or _line(error, files) or where
@@ -268,8 +268,10 @@ def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]
             place=_line(error, files) or where,
             remedy="Fix the plugin: move code that takes long or ends the process into a function.",
         ) from error
-    except (Exception, SystemExit) as error:
-        said, found = str(error), _line(error, files)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        said, found = str(error).rstrip("."), _line(error, files)
         if isinstance(error, SyntaxError):
             said, found = error.msg, place(error.filename or where, error.lineno)
         raise PluginError(
@@ -285,15 +287,19 @@ def _line(error: BaseException, files: set[str]) -> str | None:
     return place(frames[-1].filename, frames[-1].lineno) if frames else None
 
 
+def _exit_on_import(status: int) -> BaseException:
+    return _Stopped(f"the plugin called os._exit({status}) on import")
+
+
 @contextmanager
-def _exit_refused() -> Iterator[None]:
-    """Let ``os._exit`` raise, unless it is called by a child process."""
+def exit_refused(error_of: Callable[[int], BaseException]) -> Iterator[None]:
+    """Let ``os._exit`` raise the error of its status, unless it is called by a child process."""
     real, owner = os._exit, os.getpid()
     guarded = True
 
     def leave(status: int):
         if guarded and os.getpid() == owner:
-            raise _Stopped(f"the plugin called os._exit({status}) on import")
+            raise error_of(status)
         real(status)
 
     os._exit = leave

@@ -378,6 +378,8 @@ def _finite(value, name: str, *, ndim: int) -> np.ndarray:
         if np.iscomplexobj(value):
             raise DataError(f"{name} holds complex numbers; real ones are needed.")
         array = np.ascontiguousarray(value, dtype=np.float64)
+    except OverflowError:
+        raise DataError(f"{name} holds a number too large to be computed with.") from None
     except (TypeError, ValueError):
         rows = ", or not equally many in each row" if isinstance(value, (list, tuple)) else ""
         raise DataError(f"{name} does not hold numbers only{rows}.") from None

@@ -215,6 +215,12 @@ def generator(
     _refuse_bare("generator", name)
 
     def decorate(function):
+        if isinstance(provides, str):
+            raise PluginError(
+                f"provides of generator '{name}' must be a tuple of traits.",
+                place=place_of(function),
+                remedy=f'Write provides=("{provides}",).',
+            )
         extra = {
             "provides": provides,
             "check": check,

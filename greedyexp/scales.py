@@ -74,8 +74,8 @@ def far_from_centred(
     """Say which response or feature is too far from centred for a model without an intercept.
 
     A response whose |mean| exceeds its standard deviation, or else a feature whose |mean| exceeds
-    three standard deviations. Nothing where every design has a constant column other than zero,
-    which acts as an intercept, and nothing for a constant response.
+    three standard deviations. Nothing of a task whose design has a constant column other than zero,
+    which acts as an intercept.
 
     Parameters
     ----------
@@ -89,32 +89,38 @@ def far_from_centred(
     str
         Part of a sentence; empty when there is no such response and no such feature.
     """
-    said = _response_off_centre(responses)
-    looked_at = None
-    for X in designs:
-        if X is looked_at:
-            continue
-        looked_at = X
-        means, squares = _feature_means(X)
-        share = np.divide(means**2, squares, out=np.zeros_like(means), where=squares > 0)
-        far = np.flatnonzero(share > _FEATURE_SHARE)
-        columns = X[:, far].toarray() if sparse.issparse(X) else X[:, far]
-        if len(far) and (np.ptp(columns, axis=0) == 0).any():
-            return ""
-        if len(far) and not said:
-            most = int(np.argmax(share[far]))
-            name = f"'{names[far[most]]}'" if len(names) else far[most]
-            deviation = _deviation(columns[:, most])
-            said = f"feature {name} has mean {means[far[most]]:.3g} and {deviation}"
-    return said
-
-
-def _response_off_centre(responses: Sequence[np.ndarray]) -> str:
-    for j, y in enumerate(responses):
-        mean = y.sum() / len(y)
-        if mean**2 > _RESPONSE_SHARE * (y @ y) / len(y) and np.ptp(y) > 0:
+    looked_at, of_features = None, None
+    in_responses, in_features = [], []
+    for j, (X, y) in enumerate(zip(designs, responses, strict=True)):
+        if X is not looked_at:
+            looked_at, of_features = X, _features_off_centre(X, names)
+        if of_features is not None:
             task = f" of task {j}" if len(responses) > 1 else ""
-            return f"the response{task} has mean {mean:.3g} and {_deviation(y)}"
+            in_responses.append(_response_off_centre(y, task))
+            in_features.append(of_features)
+    # A response first, as it is what an intercept is usually missing for.
+    return next(filter(None, [*in_responses, *in_features]), "")
+
+
+def _features_off_centre(X, names: Sequence[str]) -> str | None:
+    """What to say of the features of a design; None when it has a constant column."""
+    means, squares = _feature_means(X)
+    share = np.divide(means**2, squares, out=np.zeros_like(means), where=squares > 0)
+    far = np.flatnonzero(share > _FEATURE_SHARE)
+    if not len(far):
+        return ""
+    columns = X[:, far].toarray() if sparse.issparse(X) else X[:, far]
+    if (np.ptp(columns, axis=0) == 0).any():
+        return None
+    most = int(np.argmax(share[far]))
+    name = f"'{names[far[most]]}'" if len(names) else far[most]
+    return f"feature {name} has mean {means[far[most]]:.3g} and {_deviation(columns[:, most])}"
+
+
+def _response_off_centre(y: np.ndarray, task: str) -> str:
+    mean = y.sum() / len(y)
+    if mean**2 > _RESPONSE_SHARE * (y @ y) / len(y):
+        return f"the response{task} has mean {mean:.3g} and {_deviation(y)}"
     return ""
 
 

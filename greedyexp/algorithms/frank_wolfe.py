@@ -10,13 +10,14 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms.frank_wolfe_forms import Walk
-from greedyexp.algorithms.risk_settings import LARGEST_RADIUS
+from greedyexp.algorithms.risk_settings import LARGEST_RADIUS, SMALLEST_RADIUS
 from greedyexp.algorithms.step_grid import StepGrid
 from greedyexp.errors import ConfigError
 from greedyexp.losses.loss import Loss
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.theory.promise import Reference
+from greedyexp.theory.sparsity_constants import smoothness_of_risk
 
 StepLength = Annotated[
     Literal["paper", "line_search"],
@@ -113,11 +114,17 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
     Raises
     ------
     ConfigError
-        When the radius is too large to be computed with.
+        When the radius, or its square times the smoothness, cannot be computed with.
     """
-    if not 0.0 < radius <= LARGEST_RADIUS:
+    if not SMALLEST_RADIUS <= radius <= LARGEST_RADIUS:
         raise ConfigError(
-            f"radius must be a number > 0 and at most {LARGEST_RADIUS:g}, but is {radius:g}."
+            f"radius must be between {SMALLEST_RADIUS:g} and {LARGEST_RADIUS:g}, but is {radius:g}."
+        )
+    if not np.isfinite(4.0 * smoothness_of_risk(loss) * radius**2):
+        raise ConfigError(
+            "the smoothness of the risk times the square of the radius is too large to be computed"
+            " with.",
+            remedy="Use smaller units, a smaller beta or a smaller radius.",
         )
     walk = Walk(loss, problem, radius, step == "line_search")
     found: list[Point | None] = [None] * len(asked)

@@ -18,11 +18,15 @@ from greedyexp.algorithms.row_paths import (
     moments,
     remarks,
 )
+from greedyexp.errors import DataError
 from greedyexp.kernels.l2_path import l2_path
 from greedyexp.path import Path
 from greedyexp.problem import Problem
 from greedyexp.registry import algorithm
 from greedyexp.theory.noise import row_price_l2
+
+# Sizes of the largest correlation for which the powers in Newton's method are numbers.
+_SMALLEST, _LARGEST = 1e-80, 1e80
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
@@ -86,7 +90,7 @@ def group_lasso_l2(
     ConfigError
         When a value of lam is not positive and finite, or max_support is more than p r.
     DataError
-        When the data are not finite.
+        When the data are not finite, or too large or small for Newton steps.
 
     References
     ----------
@@ -98,6 +102,12 @@ def group_lasso_l2(
     data = moments(problem)
     power = float(data.power.sum())
     largest = float(np.linalg.norm(data.correlation, axis=0).max())
+    if largest and not _SMALLEST < largest < _LARGEST:
+        raise DataError(
+            f"the largest correlation of a feature with the responses is {largest:.1e}, out of the"
+            " range that Newton steps can be computed with.",
+            remedy=f"Use units in which it is between {_SMALLEST:g} and {_LARGEST:g}.",
+        )
     if grid is not None:
         lam = grid["lam"]
     if lam is None:

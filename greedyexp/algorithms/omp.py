@@ -186,7 +186,7 @@ def pursuit_path(
     )
     parts = []
     if grid is None and reached < counts[-1]:
-        parts.append(f"nothing left to gain after {reached} steps.")
+        parts.append(f"nothing left to gain after {reached} step{'' if reached == 1 else 's'}.")
         coef, loss, place, asked = (a[: reached + 1] for a in (coef, loss, place, asked))
     if skipped:
         parts.append(f"{skipped} entries in the span of their support were left out.")

@@ -14,7 +14,7 @@ from greedyexp.losses.loss import Loss
 from greedyexp.problem import Problem
 
 # A radius beyond this, times the largest features that are taken, is no number when squared.
-LARGEST_RADIUS = 1e75
+SMALLEST_RADIUS, LARGEST_RADIUS = 1e-75, 1e75
 
 RiskLoss = Annotated[
     Literal["squared", "logistic", "absolute", "hinge"],
@@ -34,7 +34,7 @@ Risk = Annotated[
 Radius = Annotated[
     float | None,
     Field(
-        gt=0,
+        ge=SMALLEST_RADIUS,
         le=LARGEST_RADIUS,
         description="B1, the l1 norm allowed; by default that of the true coefficients",
     ),

@@ -194,7 +194,15 @@ def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> 
             warnings.simplefilter("error", pd.errors.ParserWarning)
             table = pd.read_csv(path, index_col=False, sep=delimiter or ",", low_memory=False)
     except pd.errors.ParserWarning:
-        raise DataError("the rows have more fields than the header.", place=str(path)) from None
+        raise DataError(
+            "the rows have more fields than the header.",
+            place=str(path),
+            remedy="The first line must name the columns, and a row must not end with a comma.",
+        ) from None
+    except UnicodeDecodeError:
+        raise DataError(
+            "the text is not UTF-8.", place=str(path), remedy="Save it as UTF-8."
+        ) from None
     except (ValueError, OSError, csv.Error) as error:
         reason = str(error).strip().rstrip(".").lower()
         raise DataError(f"not a readable table ({reason}).", place=str(path)) from None
@@ -236,8 +244,13 @@ def _kept(header: list[str], ignore: Sequence[str], place: str) -> list[int]:
     for i in kept:
         name = header[i]
         if name.startswith("Unnamed: "):
+            why = (
+                "pandas writes its index like this"
+                if i == 0
+                else "the lines may end with a delimiter"
+            )
             raise DataError(
-                f"column {i + 1} has no name; pandas writes its index like this.",
+                f"column {i + 1} has no name; {why}.",
                 place=place,
                 remedy=f"Leave it out with `ignore: ['{name}']`, or give it a name.",
             )
@@ -277,8 +290,8 @@ def _refuse_constant_columns(problem: Problem) -> None:
             where = "" if problem.shared_design else f" of task {j}"
             name = feature_name(problem, int(constant[0]))
             raise DataError(
-                f"{name}{where} is constant ({constant.size} such in all), so it cannot be centred"
-                " and scaled.",
+                f"{name}{where} is constant, so it cannot be centred and scaled"
+                f" (constant in all: {constant.size}).",
                 remedy="Remove constant columns, or give `standardize: false`.",
             )
 

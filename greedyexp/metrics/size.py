@@ -46,7 +46,7 @@ def _selected(support: np.ndarray, names: np.ndarray, tasks: list[str]) -> str:
 
 
 def _quoted(name: str) -> str:
-    plain = name != "none" and not any(mark in name for mark in ';|:"')
+    plain = name == name.strip() != "none" and not any(mark in name for mark in ';|:"')
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 

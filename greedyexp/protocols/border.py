@@ -9,6 +9,7 @@ fingerprint. An exception or a value that is not finite depends on the data and 
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,8 +48,12 @@ def own_randomness_only(part: Part) -> Iterator[None]:
     if part.shipped:
         yield
         return
-    before = _global_states()
-    yield
+    before, folder = _global_states(), os.getcwd()
+    try:
+        yield
+    finally:
+        # Paths of the run may be relative.
+        os.chdir(folder)
     if _global_states() != before:
         raise broken(
             part,

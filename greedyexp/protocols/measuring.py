@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,7 +21,10 @@ def measure(metric: Part, problem: Problem, path: Path) -> np.ndarray:
     PluginError
         When it returns anything else, or draws from a global random state.
     """
-    known = path if metric.extra["of"] == "path" else path.coef
+    # One metric must not change what the next one sees.
+    coef = path.coef.view()
+    coef.flags.writeable = False
+    known = replace(path, coef=coef) if metric.extra["of"] == "path" else coef
     with own_randomness_only(metric):
         made = metric.function(problem, known)
     return check_metric(metric, made, len(path))

@@ -151,6 +151,8 @@ def _check_known(part: Part, made: Problem) -> None:
             raise broken(part, f"returned {name} that are not a tuple of strings")
         if names:
             _expect(part, name, "entries", len(names), size)
+            if len(set(names)) < size:
+                raise broken(part, f"returned {name} that are not all different")
     if made.moments is not None:
         if not isinstance(made.moments, Moments):
             raise broken(part, f"returned moments as {kind_of(made.moments)}, not as Moments")
@@ -207,6 +209,8 @@ def _check_traits(part: Part, made: Problem, traits: frozenset[str]) -> None:
         "sparse": made.sparse_design,
         "population": not made.n_samples.all(),
     }
+    for trait in sorted(traits - present.keys() - {"labels"}):
+        raise broken(part, f"provides a trait '{trait}', which does not exist")
     for trait in sorted(traits & present.keys()):
         if not present[trait]:
             raise broken(

@@ -70,5 +70,6 @@ def distance(problem: Problem, lam: float, coef: np.ndarray) -> float:
         return float(left / scale) if left else 0.0
     # Each by its own norm: a small feature counts as much as one in units that make it large.
     left = np.abs(X.T @ (y - X @ coef))
-    scale = np.sqrt((X**2).sum(axis=0) * (y @ y))
+    # Two roots, since the product of the squares may overflow.
+    scale = np.sqrt((X**2).sum(axis=0)) * np.sqrt(y @ y)
     return float(np.divide(left, scale, out=np.zeros_like(left), where=left > 0).max())

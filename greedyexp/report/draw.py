@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from greedyexp import registry
-from greedyexp.errors import ConfigError, PluginError, StorageError, UserError
+from greedyexp.errors import ConfigError, Interrupted, PluginError, StorageError, UserError
 from greedyexp.experiment.mistakes import dotted
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.protocol import measured_of
@@ -24,6 +25,7 @@ from greedyexp.frames.entries import entries
 from greedyexp.frames.results import refuse_told_by_results
 from greedyexp.frames.sizes import with_sizes
 from greedyexp.part import Part, place
+from greedyexp.plugins import exit_refused
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
@@ -154,8 +156,7 @@ def _draw(
     with matplotlib.rc_context():
         use_style()
         try:
-            # A copy, as a plugin may change it.
-            picture = part.function(source.frame.copy(), source.context, **params)
+            picture = _made(part, params, source)
             _refuse_other(part, picture, Figure, "a matplotlib Figure")
             with writing:
                 return _save(picture, stem, note)
@@ -172,10 +173,19 @@ def _open_figures() -> set[int]:
 def _tabulate(
     part: Part, params: dict, source: Source, stem: Path, writing: AbstractContextManager
 ) -> list[Path]:
-    made = part.function(source.frame.copy(), source.context, **params)
+    made = _made(part, params, source)
     _refuse_other(part, made, pd.DataFrame, "a pandas DataFrame")
     with writing:
         return write_table(made, made.attrs.get("title", part.title), stem)
+
+
+def _made(part: Part, params: dict, source: Source):
+    """What a figure or a table returns; a plugin may change the frame it is given and the folder."""
+    folder = os.getcwd()
+    try:
+        return part.function(source.frame.copy(), source.context, **params)
+    finally:
+        os.chdir(folder)
 
 
 def _refuse_other(part: Part, made, wanted: type, words: str) -> None:
@@ -200,10 +210,11 @@ def _plugin_guarded(part: Part) -> Iterator[None]:
         yield
         return
     try:
-        yield
-    except UserError:
+        with exit_refused(lambda status: RuntimeError(f"it called os._exit({status})")):
+            yield
+    except (UserError, Interrupted):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         said = " ".join(str(error).split()).rstrip(".")
         raise PluginError(
             f"{part.kind} '{part.name}' raised {type(error).__name__}: {said}.",

@@ -52,7 +52,7 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
             table if content is None else io.BytesIO(content),
             keep_default_na=False,
             na_values=[""],
-            dtype={"message": str, "status": str, "algorithm": str},
+            dtype=dict.fromkeys(("message", "status", "algorithm", "selected_features"), str),
             # A column read in pieces may be numbers in one block of data and words in the next.
             low_memory=False,
             **_EXACT,

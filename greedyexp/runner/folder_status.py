@@ -22,8 +22,11 @@ from greedyexp.runner.state import (
     UNFINISHED,
     find,
     folders,
+    moment_of,
     parsed_settings,
     read_state,
+    refuse_replaced,
+    retried,
     table_of,
 )
 
@@ -88,18 +91,22 @@ def status(folder: Path) -> FolderStatus:
     ConfigError, PluginError
         When there is a journal but the experiment can no longer be loaded.
     """
-    folder = Path(folder)
+    return retried(lambda: _status(Path(folder)))
+
+
+def _status(folder: Path) -> FolderStatus:
+    before = moment_of(folder)
     made_with = _manifest(folder)
     if table_of(folder) is not None:
         read_state(folder)
     if (folder / journals.NAME).is_file():
         try:
             return _from_journal(folder, made_with)
-        except StorageError:
-            raise
-        except UserError:
+        except UserError as error:
+            refuse_replaced(folder, before)
             # A copy may lack plugins or data; the manifest that the run wrote at its end is there.
-            if made_with is None or (folder / UNFINISHED).exists():
+            lost = isinstance(error, StorageError)
+            if lost or made_with is None or (folder / UNFINISHED).exists():
                 raise
     if made_with is None:
         raise StorageError(

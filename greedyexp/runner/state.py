@@ -51,7 +51,7 @@ AGAIN = "Run the experiment again; finished replicates are not recomputed."
 # one state with the other.
 _PATIENCE = 1.0
 _PAUSE = 0.05
-_ATTEMPTS = 3
+_ATTEMPTS = 5
 
 # Held for the moment in which a state is replaced or something derived from it is written.
 _SWITCH = ".switch"
@@ -111,11 +111,7 @@ class State:
         Replaced
         """
         if _bytes_of(find(self.folder, MANIFEST)) != self.manifest_content:
-            raise Replaced(
-                "a run has replaced these results in the meantime.",
-                place=str(self.folder),
-                remedy="Run the command again.",
-            )
+            raise _replaced(self.folder)
 
     @cached_property
     def digests(self) -> dict[str, str]:
@@ -151,6 +147,31 @@ def read_state(folder: Path) -> State:
             if not transient or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE)
+
+
+def moment_of(folder: Path) -> tuple:
+    """What differs while a run replaces the state of a folder, and afterwards."""
+    hidden = [(folder / name).exists() for name in (UNFINISHED, FINISHED)]
+    return _bytes_of(find(folder, MANIFEST)), *hidden
+
+
+def refuse_replaced(folder: Path, before: tuple) -> None:
+    """Refuse to go on when a run has replaced the state since the moment ``before``.
+
+    Raises
+    ------
+    Replaced
+    """
+    if moment_of(folder) != before:
+        raise _replaced(folder)
+
+
+def _replaced(folder: Path) -> Replaced:
+    return Replaced(
+        "a run has replaced these results in the meantime.",
+        place=str(folder),
+        remedy="Run the command again.",
+    )
 
 
 def find(folder: Path, name: str) -> Path:

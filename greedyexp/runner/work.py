@@ -34,7 +34,7 @@ _LONGEST_MESSAGE = 500
 
 # Exceptions of a part that cost only its replicate. KeyboardInterrupt is one of them:
 # workers ignore Ctrl-C, and in the process of the command it raises Interrupted.
-PART_ERRORS = (Exception, SystemExit, GeneratorExit, KeyboardInterrupt)
+PART_ERRORS = BaseException
 
 # Seconds of a fit that loading libraries within it would falsify.
 _BRIEF = 1.0

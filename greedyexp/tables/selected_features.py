@@ -42,6 +42,7 @@ def selected_features(
     failed = frame["status"].isin(FAILED)
     # Protocol `selection` has further rows, which are not of estimates.
     frame = frame[failed | frame["selected_features"].notna()]
+    failed = failed[frame.index]
     labels = context.in_order("algorithm", sorted(frame["algorithm"].unique()))
     names = context.titled(labels)
     before = [*frame.columns[: frame.columns.get_loc("replicate")]]
@@ -58,7 +59,7 @@ def selected_features(
     result = pd.DataFrame(rows)
     counts = ended["algorithm"].value_counts()
     told = ", ".join(f"{names[label]} {counts.get(label, 0)}" for label in labels)
-    notes = [f"Each number is the share of fits that select the feature. Fits: {told}."]
+    notes = [f"Each number is the share of estimates that select the feature. Estimates: {told}."]
     if failed.any():
         notes.append(f"Left out: {int(failed.sum())} fits that failed.")
     if left:

@@ -118,7 +118,7 @@ def row_price_l2(problem: Problem) -> float:
 def _sizes(problem: Problem) -> tuple[float, int, int, int, float]:
     if not problem.noise_std:
         raise DataError(
-            "the tuning that theory prescribes needs the noise level, and it above zero.",
+            "tuning by theory needs a noise level above zero.",
             remedy="Give noise_std, or tune by cross-validation.",
         )
     norm = float(np.sqrt(np.diagonal(problem.gram, axis1=1, axis2=2).max()))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from threadpoolctl import threadpool_limits
 
 from greedyexp.errors import Interrupted, PluginError
+from greedyexp.plugins import exit_refused
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Item, Result
 from greedyexp.runner.watch import Watch
 from greedyexp.runner.work import PART_ERRORS, Bench, Work, facts
@@ -39,7 +40,7 @@ class SerialEngine(Engine):
 
         watch = Watch()
         listener = event.install_listener(EVENT, CompilationListener(watch))
-        with threadpool_limits(limits=1), listener:
+        with threadpool_limits(limits=1), listener, exit_refused(_exit_called):
             bench = Bench(work, watch)
             while not halt.soon and (batch := next_batch()):
                 for item in batch:
@@ -54,6 +55,11 @@ class SerialEngine(Engine):
                         if not halt.soon:
                             raise
                     yield results
+
+
+def _exit_called(status: int) -> BaseException:
+    # In a worker process it ends the worker, which costs no more than the replicate either.
+    return RuntimeError(f"it called os._exit({status})")
 
 
 def run_item(bench: Bench, item: Item, clock: Callable[[], float], halt: Halt) -> Iterator[Result]:
