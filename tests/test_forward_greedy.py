@@ -337,7 +337,7 @@ def test_theorems_speak_of_references_in_the_ball():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"radius": -1.0}, "radius must be more than 0"),
+        ({"radius": -1.0}, "radius must be at least 1e-75"),
         ({"radius": np.inf}, "radius must be finite"),
         ({"epsilon": -0.1, "radius": 1.0}, "epsilon must be at least 0"),
         ({"steps": 0, "radius": 1.0}, "steps must be at least 1"),

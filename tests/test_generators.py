@@ -189,7 +189,7 @@ def test_constant_columns_are_refused_by_name_only_where_they_are_scaled(tmp_pat
     for name, column in (("d.npz", "feature 0"), ("d.csv", "column 'intercept'")):
         plain = load(tmp_path / name, standardize=False)
         assert np.array_equal(plain.X[0], X)
-        with pytest.raises(DataError, match=rf"{column} is constant \(2 such in all\)") as refused:
+        with pytest.raises(DataError, match=rf"{column} is constant.*in all: 2\)") as refused:
             load(tmp_path / name)
         assert refused.value.remedy.endswith("`standardize: false`.")
 

@@ -168,7 +168,7 @@ def test_theorems_are_those_of_the_reading(reading):
     [
         ({"epsilon": 0.0}, "epsilon must be more than 0"),
         ({"epsilon": -1.0}, "epsilon must be more than 0"),
-        ({"radius": 0.0}, "radius must be more than 0"),
+        ({"radius": 0.0}, "radius must be at least 1e-75"),
         ({"ridge": -1.0}, "ridge must be at least 0"),
         ({"loss": "squared"}, "loss"),
         ({"reading": "2010"}, "reading"),

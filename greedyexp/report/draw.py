@@ -180,7 +180,7 @@ def _tabulate(
 
 
 def _made(part: Part, params: dict, source: Source):
-    """What a figure or a table returns; a plugin may change the frame it is given and the folder."""
+    """What a figure or a table returns; a plugin may change its frame and the folder."""
     folder = os.getcwd()
     try:
         return part.function(source.frame.copy(), source.context, **params)

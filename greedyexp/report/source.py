@@ -11,7 +11,7 @@ import yaml
 from pandas.api.types import is_numeric_dtype
 
 from greedyexp import registry
-from greedyexp.errors import StorageError
+from greedyexp.errors import PluginError, StorageError
 from greedyexp.frames.context import Context
 from greedyexp.frames.entries import entries, entry_of
 from greedyexp.frames.records import replicates
@@ -20,7 +20,15 @@ from greedyexp.protocols.outcome import Status
 from greedyexp.report.folders import read_frame
 from greedyexp.report.outline import refuse_damaged
 from greedyexp.report.seconds import with_seconds
-from greedyexp.runner.state import AGAIN, CONFIG, State, find, read_state
+from greedyexp.runner.state import (
+    AGAIN,
+    CONFIG,
+    State,
+    find,
+    moment_of,
+    read_state,
+    refuse_replaced,
+)
 
 _ENDINGS = {status.value for status in Status}
 
@@ -60,11 +68,16 @@ def read_source(folder: Path) -> Source:
         When the table or the configuration is missing, unreadable or damaged, or when they belong
         to different runs.
     """
+    before = moment_of(folder)
     state = read_state(folder)
     config = _parsed(state.config_text, folder / CONFIG)
     table = state.table
     plugins = [find(folder, name) for name in config.get("plugins", [])]
-    load_plugins([path for path in plugins if path.is_file()])
+    try:
+        load_plugins([path for path in plugins if path.is_file()])
+    except PluginError:
+        refuse_replaced(folder, before)
+        raise
     # The plugins must be of the same state.
     state.require_current()
     frame = read_frame(table, state.table_content)

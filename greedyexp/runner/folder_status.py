@@ -194,7 +194,10 @@ def _experiment(folder: Path, home: Path, origin: Path | None):
     if settings is None:
         raise StorageError("this is not the configuration of a run.", place=str(config))
     if isinstance(settings.get("plugins"), list):
-        settings["plugins"] = [str((home / str(name)).resolve()) for name in settings["plugins"]]
+        # While a state is moved in, its files are in two places.
+        place = home if home.name == UNFINISHED else folder
+        found = [find(place, str(name)).resolve() for name in settings["plugins"]]
+        settings["plugins"] = [str(path) for path in found]
     beside = origin if origin is not None and origin.is_dir() else folder.resolve()
     # The profile has been applied to resolved settings already, so any name will do.
     return experiments.reload(settings, profile=experiments.PROFILES[0], beside=beside)

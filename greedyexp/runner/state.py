@@ -156,13 +156,13 @@ def moment_of(folder: Path) -> tuple:
 
 
 def refuse_replaced(folder: Path, before: tuple) -> None:
-    """Refuse to go on when a run has replaced the state since the moment ``before``.
+    """Refuse to go on when a run replaces the state, or has since the moment ``before``.
 
     Raises
     ------
     Replaced
     """
-    if moment_of(folder) != before:
+    if (folder / FINISHED).exists() or moment_of(folder) != before:
         raise _replaced(folder)
 
 
