@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
+import traceback
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -119,6 +120,12 @@ def place_of(function: Callable) -> str | None:
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     return None if code is None else place(code.co_filename, code.co_firstlineno)
+
+
+def last_line(error: BaseException, files: Container[str]) -> str | None:
+    """``file:line`` of the innermost of the files that an error passed through; None without."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
+    return place(frames[-1].filename, frames[-1].lineno) if frames else None
 
 
 def place(file: str | Path, line: int | None = None) -> str:

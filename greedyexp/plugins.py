@@ -16,7 +16,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from pathlib import Path
 
 from greedyexp import registry
 from greedyexp.errors import PluginError
-from greedyexp.part import Part, place
+from greedyexp.part import Part, last_line, place
 
 # Seconds that the import of a plugin may take.
 IMPORT_LIMIT = 60.0
@@ -260,18 +259,18 @@ def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]
         with exit_refused(_exit_on_import), _alarm(limit):
             yield
     except PluginError as error:
-        error.place = error.place or _line(error, files) or where
+        error.place = error.place or last_line(error, files) or where
         raise
     except _Stopped as error:
         raise PluginError(
             f"{error}.",
-            place=_line(error, files) or where,
+            place=last_line(error, files) or where,
             remedy="Fix the plugin: move code that takes long or ends the process into a function.",
         ) from error
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        said, found = str(error).rstrip("."), _line(error, files)
+        said, found = str(error).rstrip("."), last_line(error, files)
         if isinstance(error, SyntaxError):
             said, found = error.msg, place(error.filename or where, error.lineno)
         raise PluginError(
@@ -279,12 +278,6 @@ def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]
             place=found or where,
             remedy="Fix the plugin; --traceback shows where it failed.",
         ) from error
-
-
-def _line(error: BaseException, files: set[str]) -> str | None:
-    """``file:line`` of the innermost of the files that an error passed through."""
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
-    return place(frames[-1].filename, frames[-1].lineno) if frames else None
 
 
 def _exit_on_import(status: int) -> BaseException:

@@ -80,3 +80,10 @@ def test_new_metric_and_figure_run_in_a_new_config(call, tmp_path):
     assert len(errors) == 6
     # Few samples fail by about a whole coefficient, many by no more than noise does.
     assert min(errors) < 0.1 < max(errors)
+    result = call(
+        *("check", "study.yaml", "--set", "plugins=[means.py]", "--set", "claims=[]"),
+        *("--set", "figures=[{means: {x: n_samples, y: support}}]"),
+        *("--set", "data.noise_std=[0.1, 0.2]"),
+        cwd=tmp_path,
+    )
+    refused(result, "figure 'means' would average over the 2 values of 'noise_std'")

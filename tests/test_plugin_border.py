@@ -19,6 +19,7 @@ from greedyexp.iteration import SteppedIteration
 from greedyexp.part import Part
 from greedyexp.protocols import border
 from greedyexp.protocols.problem_border import _check_shape, check_problem, same_problem
+from greedyexp.runner.journal import Journal
 from greedyexp.theory.constant import Constant
 
 N, P = 6, 3
@@ -263,6 +264,7 @@ def test_iterations_and_constants_are_checked():
         (np.zeros(2) * 1j, "returned an array of dtype complex128"),
         (np.array([1.0, 0.5]), "is declared binary=True but returned 0.5; a success is 0 or 1"),
         (np.array([1, 2]), "is declared binary=True but returned 2"),
+        (np.array([1.0, np.inf]), "is declared binary=True but returned inf"),
     ],
 )
 def test_metrics_that_break_the_contract_are_refused(made, words):
@@ -442,6 +444,25 @@ def test_the_debugger_stops_in_the_plugin(call, tmp_path, monkeypatch, options):
     assert result.returncode == 130
     warnings = [line for line in result.stderr.splitlines() if line.startswith("Warning")]
     assert warnings == ["Warning: the serial engine does not enforce the time limit of 5 s."]
+
+
+def test_the_debugger_is_left_in_a_generator(call, tmp_path, monkeypatch):
+    write(tmp_path)
+    source = (tmp_path / "parts.py").read_text()
+    (tmp_path / "parts.py").write_text(
+        source.replace("    X, truth = rng", "    1 / 0\n    X, truth = rng")
+    )
+    monkeypatch.setattr("builtins.input", lambda prompt="": "q")
+    result = call("run", "study.yaml", "--pdb", cwd=tmp_path)
+    assert result.returncode == 130
+    with Journal(tmp_path / "results/study/quick") as journal:
+        assert len(journal) == 0
+
+
+def test_facts_that_are_not_numbers_are_the_same_twice():
+    made = replace(SOUND, facts={"signal": float("nan")})
+    assert same_problem(made, replace(SOUND, facts={"signal": float("nan")}))
+    assert not same_problem(made, SOUND)
 
 
 def test_the_debugger_goes_on_when_told_to(call, tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -24,7 +23,7 @@ from greedyexp.frames.counts import require_columns
 from greedyexp.frames.entries import entries
 from greedyexp.frames.results import refuse_told_by_results
 from greedyexp.frames.sizes import with_sizes
-from greedyexp.part import Part, place
+from greedyexp.part import Part, last_line
 from greedyexp.plugins import exit_refused
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
@@ -218,16 +217,9 @@ def _plugin_guarded(part: Part) -> Iterator[None]:
         said = " ".join(str(error).split()).rstrip(".")
         raise PluginError(
             f"{part.kind} '{part.name}' raised {type(error).__name__}: {said}.",
-            place=_line(part, error) or part.place,
+            place=last_line(error, {inspect.getsourcefile(part.function)}) or part.place,
             remedy="Fix the plugin; --traceback shows where it failed.",
         ) from error
-
-
-def _line(part: Part, error: BaseException) -> str | None:
-    """``file:line`` of the last line of the part's file that led to the error."""
-    file = inspect.getsourcefile(part.function)
-    calls = [call for call in traceback.extract_tb(error.__traceback__) if call.filename == file]
-    return place(file, calls[-1].lineno) if calls else None
 
 
 def _save(picture, stem: Path, note: str) -> list[Path]:

@@ -11,10 +11,11 @@ import hashlib
 import importlib.util
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import greedyexp
 from greedyexp.errors import PluginError
@@ -71,6 +72,50 @@ def own_files(path: Path) -> list[Path]:
     """A plugin and, transitively, the files beside it that it imports."""
     found = [one for one in sources(path) if not one.is_relative_to(ROOT)]
     return [one for one in found if one.is_relative_to(path.parent)]
+
+
+class PluginSources(NamedTuple):
+    """The sources of an experiment's plugins, as a run folder keeps them below ``plugins/``.
+
+    Parameters
+    ----------
+    entries : list of str
+        The plugin files, in the order of the settings.
+    files : dict of str to bytes
+        These files and those in the same folder that they import.
+    """
+
+    entries: list[str]
+    files: dict[str, bytes]
+
+
+def plugin_sources(plugins: Iterable[str]) -> PluginSources:
+    """Read the plugins of an experiment.
+
+    Parameters
+    ----------
+    plugins : iterable of str
+        Absolute paths.
+
+    Raises
+    ------
+    PluginError
+        When a source cannot be read.
+    """
+    entries: list[str] = []
+    files: dict[str, bytes] = {}
+    for number, plugin in enumerate(map(Path, plugins)):
+        try:
+            own = own_files(plugin)
+            read = {one.relative_to(plugin.parent).as_posix(): one.read_bytes() for one in own}
+        except (OSError, SyntaxError, ValueError) as error:
+            raise PluginError(f"the plugin cannot be read: {error}.", place=str(plugin)) from None
+        # Two plugins from different folders may have files of the same name.
+        clash = any(files.get(name, source) != source for name, source in read.items())
+        prefix = f"{number}/" if clash else ""
+        files |= {f"{prefix}{name}": source for name, source in read.items()}
+        entries.append(f"{prefix}{plugin.name}")
+    return PluginSources(entries, files)
 
 
 def source_of(function: Callable) -> Path | None:

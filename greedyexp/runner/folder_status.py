@@ -14,6 +14,7 @@ from greedyexp import experiment as experiments
 from greedyexp.datasets.own import relative_to
 from greedyexp.errors import StorageError, UserError
 from greedyexp.runner import journal as journals
+from greedyexp.runner.digests import parsed_settings
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Plan, Slot
 from greedyexp.runner.state import (
@@ -23,7 +24,6 @@ from greedyexp.runner.state import (
     find,
     folders,
     moment_of,
-    parsed_settings,
     read_state,
     refuse_replaced,
     retried,

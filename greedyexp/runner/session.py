@@ -18,7 +18,9 @@ from greedyexp.errors import ConfigError, did_you_mean
 from greedyexp.experiment.variant import changes
 from greedyexp.plugins import load_plugins
 from greedyexp.protocols.outcome import Status
+from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.columns import columns_of
+from greedyexp.runner.digests import ROW_SETTINGS, parsed_settings
 from greedyexp.runner.engines.base import Engine, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine, usable_cores
 from greedyexp.runner.engines.serial import SerialEngine
@@ -34,11 +36,8 @@ from greedyexp.runner.progress import Silent, progress_of
 from greedyexp.runner.state import (
     CONFIG,
     PLUGINS,
-    ROW_SETTINGS,
     NextState,
     find,
-    parsed_settings,
-    plugin_sources,
     table_of,
 )
 from greedyexp.runner.work import describe

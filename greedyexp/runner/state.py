@@ -10,24 +10,20 @@ put into one folder by hand.
 from __future__ import annotations
 
 import gzip
-import hashlib
-import io
 import json
 import os
 import shutil
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import TypeVar
 
-import yaml
-
-from greedyexp.errors import PluginError, StorageError
-from greedyexp.runner import code_version
+from greedyexp.errors import StorageError
+from greedyexp.runner.digests import content_digest, file_digest, settings_digest
 from greedyexp.runner.files import make_folder, replacing, unwritable, write_text
 from greedyexp.runner.lock import FolderLock
 
@@ -41,9 +37,6 @@ FINISHED = ".finished"
 
 # What is made from the table and the settings, and can be made again.
 DERIVED = ("claims.json", "figures", "tables")
-
-# The settings that determine rows. The others only say what is drawn, tested and described.
-ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
 
 AGAIN = "Run the experiment again; finished replicates are not recomputed."
 
@@ -196,102 +189,13 @@ def folders(path: Path) -> list[Path]:
     return sorted(found)
 
 
-def settings_digest(config_text: str) -> str:
-    """SHA-256 of the settings that determine rows, whatever else the file says.
-
-    Figures, tables and claims may be edited in the ``config.yaml`` of a run folder. The digest is
-    empty if the text is not a YAML mapping.
-    """
-    config = parsed_settings(config_text)
-    if config is None:
-        return ""
-    kept = {key: config.get(key) for key in ROW_SETTINGS}
-    try:
-        text = json.dumps(kept, sort_keys=True, default=str)
-    except (TypeError, ValueError):
-        # Keys of several types, or a mapping that contains itself: no run writes such settings.
-        text = repr(kept)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def parsed_settings(text: str) -> dict | None:
-    """The settings in a ``config.yaml``; None when it is not a mapping in YAML."""
-    try:
-        config = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    return config if isinstance(config, dict) else None
-
-
 def digests_of(folder: Path) -> dict[str, str]:
     """Digests of the settings and tables in a folder, for its manifest."""
     digests = {"settings": settings_digest((folder / CONFIG).read_text(encoding="utf-8"))}
     for path in folder.glob("*.csv*"):
         key = "timings" if path.name.startswith(TIMINGS) else "table"
-        digests[key] = _file_digest(path)
+        digests[key] = file_digest(path)
     return digests
-
-
-def content_digest(content: bytes) -> str:
-    """SHA-256 of a decompressed table; line ends may be those of any system."""
-    return _digest(io.BytesIO(content))
-
-
-def _digest(stream: BinaryIO) -> str:
-    found = hashlib.sha256()
-    for line in stream:
-        found.update(line[:-2] + b"\n" if line.endswith(b"\r\n") else line)
-    return found.hexdigest()
-
-
-def _file_digest(path: Path) -> str:
-    """As ``content_digest``, without holding the table in memory."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-        return _digest(stream)
-
-
-class PluginSources(NamedTuple):
-    """The sources of an experiment's plugins, as a run folder keeps them below ``plugins/``.
-
-    Parameters
-    ----------
-    entries : list of str
-        The plugin files, in the order of the settings.
-    files : dict of str to bytes
-        These files and those in the same folder that they import.
-    """
-
-    entries: list[str]
-    files: dict[str, bytes]
-
-
-def plugin_sources(plugins: Iterable[str]) -> PluginSources:
-    """Read the plugins of an experiment.
-
-    Parameters
-    ----------
-    plugins : iterable of str
-        Absolute paths.
-
-    Raises
-    ------
-    PluginError
-        When a source cannot be read.
-    """
-    entries: list[str] = []
-    files: dict[str, bytes] = {}
-    for number, plugin in enumerate(map(Path, plugins)):
-        try:
-            own = code_version.own_files(plugin)
-            read = {one.relative_to(plugin.parent).as_posix(): one.read_bytes() for one in own}
-        except (OSError, SyntaxError, ValueError) as error:
-            raise PluginError(f"the plugin cannot be read: {error}.", place=str(plugin)) from None
-        # Two plugins from different folders may have files of the same name.
-        clash = any(files.get(name, source) != source for name, source in read.items())
-        prefix = f"{number}/" if clash else ""
-        files |= {f"{prefix}{name}": source for name, source in read.items()}
-        entries.append(f"{prefix}{plugin.name}")
-    return PluginSources(entries, files)
 
 
 class NextState:
@@ -367,7 +271,7 @@ class NextState:
             return True
         same_text = config.read_bytes() == (self.home / CONFIG).read_bytes()
         try:
-            return not same_text or _file_digest(old) != _file_digest(new)
+            return not same_text or file_digest(old) != file_digest(new)
         except (OSError, EOFError, zlib.error):
             # The old table is damaged: nothing made from it belongs to the new one.
             return True
