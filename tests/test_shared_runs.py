@@ -163,6 +163,14 @@ def test_a_read_only_folder_is_judged_and_drawn_elsewhere(call, read_only, tmp_p
     assert {path: path.stat().st_mtime_ns for path in read_only.rglob("*")} == before
 
 
+def test_a_folder_without_a_manifest_is_read_with_a_note(call, copied, tmp_path):
+    (copied / "manifest.json").unlink()
+    for command in ("verify", "plot"):
+        done = call(command, "copy", cwd=tmp_path / "elsewhere")
+        assert done.returncode == 0
+        assert "has no manifest.json, so it cannot be checked" in done.stderr
+
+
 def test_json_writes_nothing(call, copied, tmp_path):
     (copied / "claims.json").unlink()
     done = call("verify", "copy", "--json", cwd=tmp_path / "elsewhere")

@@ -10,6 +10,16 @@ from pathlib import Path
 from greedyexp.cli.text import count
 
 
+def unchecked(folder: Path) -> list[str]:
+    """A line for a run folder without a manifest; otherwise none."""
+    if (folder / "manifest.json").is_file() or (folder / ".finished").is_dir():
+        return []
+    return [
+        f"Note: {folder} has no manifest.json, so it cannot be checked whether its files come from"
+        " one run."
+    ]
+
+
 def problems(table: Path, labels: Container[str]) -> list[str]:
     """One line for each status other than ``ok``: how many rows, and the first message.
 

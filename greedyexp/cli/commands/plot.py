@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import failures, options
+from greedyexp.cli import failures, options, outcomes
 
 
 @click.command("plot", short_help="Redraw figures and tables from CSV files.")
@@ -28,6 +28,8 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool) -> No
     def draw(folder: Path) -> None:
         place = folder.resolve()
         drawn.extend(report.draw(folder, out and out / place.parent.name / place.name))
+        for line in outcomes.unchecked(folder):
+            click.echo(line, err=True)
 
     # All are drawn before anything is printed: output that is closed early costs no file.
     code = failures.each(ctx, report.run_folders(path), draw)

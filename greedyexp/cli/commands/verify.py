@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, options, verdicts
+from greedyexp.cli import failures, options, outcomes, verdicts
 
 if TYPE_CHECKING:
     from greedyexp.report import Verified
@@ -43,6 +43,8 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
         click.echo(json.dumps([one.contents for one in verified], indent=2, allow_nan=False))
     for one in () if as_json else verified:
         _show(one, quiet=quiet)
+        for line in outcomes.unchecked(one.folder):
+            click.echo(line, err=True)
         if one.unwritten:
             click.echo(
                 f"Warning: {one.folder / 'claims.json'} was not written: {one.unwritten}.", err=True
