@@ -59,7 +59,8 @@ def test_plot_of_a_damaged_table_is_refused_and_the_others_are_drawn(call, finis
     for name, content in (("sound", (run / "toy.csv").read_bytes()), ("bad", b"")):
         copy = folder / "damaged" / name / "quick"
         copy.mkdir(parents=True)
-        (copy / "config.yaml").write_bytes((run / "config.yaml").read_bytes())
+        for file in ("config.yaml", "manifest.json"):
+            (copy / file).write_bytes((run / file).read_bytes())
         (copy / f"{name}.csv").write_bytes(content)
     result = call("plot", "damaged", cwd=folder)
     refused(result, "bad.csv")

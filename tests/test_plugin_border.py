@@ -459,6 +459,14 @@ def test_the_debugger_is_left_in_a_generator(call, tmp_path, monkeypatch):
         assert len(journal) == 0
 
 
+def test_a_class_may_be_absent_from_the_rows_fitted_to():
+    generator = part("generator", provides=("truth", "noise_std", "test_rows", "labels"))
+    absent = replace(SOUND, y=(np.zeros(N),), y_test=(CLASSES[1],))
+    assert check_problem(generator, {}, absent) is absent
+    third = replace(absent, y_test=(CLASSES[1] * 2 - np.eye(N)[0],))
+    assert "more than two different" in complaint(check_problem, generator, {}, third)
+
+
 def test_facts_that_are_not_numbers_are_the_same_twice():
     made = replace(SOUND, facts={"signal": float("nan")})
     assert same_problem(made, replace(SOUND, facts={"signal": float("nan")}))

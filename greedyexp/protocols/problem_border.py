@@ -226,9 +226,11 @@ def _check_traits(part: Part, made: Problem, traits: frozenset[str]) -> None:
                 f"Add '{trait}' to provides.",
             )
     for j, y in enumerate(made.y if "labels" in traits else ()):
-        low, high = y.min(initial=math.inf), y.max(initial=-math.inf)
-        held_out = made.y_test[j] if made.y_test else y[:0]
-        if not all(((one == low) | (one == high)).all() for one in (y, held_out)):
+        # A class may be absent from the rows fitted to.
+        both = (y, made.y_test[j]) if made.y_test else (y,)
+        low = min(one.min(initial=math.inf) for one in both)
+        high = max(one.max(initial=-math.inf) for one in both)
+        if not all(((one == low) | (one == high)).all() for one in both):
             raise broken(
                 part, f"provides the trait 'labels', but y[{j}] has more than two different values"
             )
