@@ -139,7 +139,7 @@ def solve(
     UserWarning
         When no intercept is fitted to a numeric response and the data are far from centred: the
         mean of a response exceeds its standard deviation, or that of a feature three times its
-        own. Constant columns other than zero stand for an intercept. ``message`` says it too.
+        own. A nonzero constant column acts as an intercept. ``message`` repeats the warning.
     """
     from greedyexp.experiment.parameters import Parameters
 

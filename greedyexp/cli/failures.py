@@ -61,8 +61,8 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     if isinstance(error, FileNotFoundError) and not _in_a_folder():
         click.echo("Error: the current folder no longer exists. Change to another one.", err=True)
         return USER_ERROR
-    if isinstance(error, UnicodeEncodeError) and (told := _unencodable(error)):
-        click.echo(f"Error: {told}", err=True)
+    if isinstance(error, UnicodeEncodeError) and (sentence := _unencodable(error)):
+        click.echo(f"Error: {sentence}", err=True)
         return USER_ERROR
     what = _one_line(f"{type(error).__name__}: {error}").rstrip(".: ")
     remedy = "please report it" if shown else "run again with --traceback and report it"

@@ -12,10 +12,12 @@ from greedyexp.cli.text import count
 
 def unchecked(folder: Path) -> list[str]:
     """A line for a run folder without a manifest; otherwise none."""
-    if (folder / "manifest.json").is_file() or (folder / ".finished").is_dir():
+    from greedyexp.runner.state import MANIFEST, find
+
+    if find(folder, MANIFEST).is_file():
         return []
     return [
-        f"Note: {folder} has no manifest.json, so it cannot be checked whether its files come from"
+        f"Note: {folder} has no {MANIFEST}, so it cannot be checked whether its files come from"
         " one run."
     ]
 

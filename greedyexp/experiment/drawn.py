@@ -58,8 +58,8 @@ def refuse_figure(
             f"{part.kind} '{part.name}' cannot show '{name}', whose values are texts.",
         )
     with guarded("apart", part, doc.place(keys)):
-        told = told_by_results(part, params, (*measured, *ENDINGS))
-    for message, remedy in told:
+        refusals = told_by_results(part, params, (*measured, *ENDINGS))
+    for message, remedy in refusals:
         mistakes.add(doc.place(keys), message, remedy)
 
 
