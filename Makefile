@@ -1,11 +1,12 @@
 # Every target sets up what it needs; the only requirements are Python >= 3.10, make and a C compiler.
 PYTHON ?= python3
 PROFILE ?= quick
+FROZEN ?= build/frozen
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: figure figures data test test-deep lint bench wheel clean
+.PHONY: figure figures data test test-deep lint freeze bench wheel clean
 
 figure: $(READY)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -28,6 +29,9 @@ lint: $(READY)  ## style, formatting and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+
+freeze: $(READY)  ## what the tool computes and prints, recorded in FROZEN to compare with a later record
+	$(BIN)/python scripts/freeze.py record $(FROZEN)
 
 bench: $(READY)  ## speed ratios against other libraries, single-threaded
 	$(BIN)/pip install --quiet --editable '.[peers]'

@@ -1,0 +1,156 @@
+"""Record what the tool computes and prints, and compare two records.
+
+A change that only moves or rewrites code leaves everything recorded here as it was:
+
+    make freeze FROZEN=build/before
+    ... change the code ...
+    make freeze FROZEN=build/after
+    python scripts/freeze.py compare build/before build/after
+
+A record is a folder: the CSV of the smoke profile of every shipped config, the figures, tables and
+verdicts of every committed result, and the output of ``schema``, ``list`` and ``show``. ``DIGESTS``
+in the folder has one line for each file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import math
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DIGESTS = "DIGESTS"
+
+# Compiled code may be linked in another order, which changes the last digits of sums.
+RELATIVE, ABSOLUTE = 1e-9, 1e-12
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def record(folder: Path, parts: tuple[str, ...]) -> None:
+    """Write a record to a folder, which is emptied first of the parts recorded anew."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in parts:
+        shutil.rmtree(folder / part, ignore_errors=True)
+        (folder / part).mkdir()
+        _PARTS[part](folder / part)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != DIGESTS)
+    lines = [f"{_digest(path)}  {path.relative_to(folder)}\n" for path in paths]
+    (folder / DIGESTS).write_text("".join(lines))
+    print(f"{len(lines)} files recorded in {folder}")
+
+
+def compare(before: Path, after: Path) -> int:
+    """Print every file that differs and return 1 if one does.
+
+    Numbers of text files may differ by rounding, which is printed but is no difference.
+    """
+    one, other = _read(before), _read(after)
+    different = 0
+    for name in sorted(one.keys() | other.keys()):
+        if one.get(name) == other.get(name):
+            continue
+        if name not in one or name not in other:
+            verdict = "only before" if name in one else "only after"
+        else:
+            verdict = _difference(before / name, after / name)
+        different += verdict != "rounding"
+        print(f"{verdict:12} {name}")
+    print(f"{len(one)} files before, {len(other)} after, {different} differ")
+    return int(different > 0)
+
+
+def _smoke(folder: Path) -> None:
+    runs = folder / "runs"
+    # One process, so that rows are computed in the same order each time.
+    options = ("--profile", "smoke", "--engine", "serial", "--out", str(runs), "--quiet")
+    _greedyexp("run", *sorted(map(str, ROOT.glob("configs/*.yaml"))), *options)
+    for table in sorted(runs.glob("*/smoke/*.csv*")):
+        content = table.read_bytes()
+        content = gzip.decompress(content) if table.suffix == ".gz" else content
+        if not table.name.startswith("timings"):
+            (folder / table.name.removesuffix(".gz")).write_bytes(content)
+    shutil.rmtree(runs)
+
+
+def _results(folder: Path) -> None:
+    results = str(ROOT / "results")
+    _greedyexp("plot", results, "--out", str(folder), "--quiet")
+    for path in folder.rglob("*.pdf"):
+        path.unlink()
+    (folder / "verify.json").write_text(_greedyexp("verify", results, "--json", codes=(0, 4)))
+
+
+def _interface(folder: Path) -> None:
+    (folder / "schema.json").write_text(_greedyexp("schema"))
+    listed = _greedyexp("list")
+    (folder / "list.txt").write_text(listed)
+    # One process for all parts: a hundred processes would each import them.
+    from click.testing import CliRunner
+
+    from greedyexp.cli.app import greedyexp
+
+    names = {line.split()[0] for line in listed.splitlines() if line.startswith("  ")}
+    for name in sorted(names):
+        shown = CliRunner().invoke(greedyexp, ["show", name], obj={"traceback": False})
+        (folder / f"show-{name}.txt").write_text(shown.output)
+
+
+_PARTS = {"smoke": _smoke, "results": _results, "interface": _interface}
+
+
+def _greedyexp(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
+    command = [sys.executable, "-m", "greedyexp", *arguments]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+    if done.returncode not in codes:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    return done.stdout
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _read(folder: Path) -> dict[str, str]:
+    lines = (folder / DIGESTS).read_text().splitlines()
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def _difference(before: Path, after: Path) -> str:
+    if before.suffix == ".png":
+        return "picture"
+    one, other = before.read_text(), after.read_text()
+    if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
+        return "different"
+    pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
+    close = all(
+        math.isclose(float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE) for a, b in pairs
+    )
+    return "rounding" if close else "numbers"
+
+
+def main() -> int:
+    """Run from the command line."""
+    sys.path.insert(0, str(ROOT))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    recording = commands.add_parser("record")
+    recording.add_argument("folder", type=Path)
+    recording.add_argument("--part", choices=list(_PARTS), action="append")
+    comparing = commands.add_parser("compare")
+    comparing.add_argument("before", type=Path)
+    comparing.add_argument("after", type=Path)
+    given = parser.parse_args()
+    if given.command == "compare":
+        return compare(given.before, given.after)
+    record(given.folder, tuple(given.part or _PARTS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
