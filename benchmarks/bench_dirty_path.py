@@ -11,9 +11,9 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.dirty_lasso import dirty_lasso
-from greedyexp.algorithms.group_lasso import group_lasso
-from greedyexp.algorithms.lasso import lasso
+from greedyexp.algorithms.dirty.dirty_lasso import dirty_lasso
+from greedyexp.algorithms.lasso.group_lasso import group_lasso
+from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.generators.multitask_overlap import multitask_overlap
 
 P, KAPPAS = 512, (0.3, 2 / 3, 0.8)

@@ -16,12 +16,12 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.foba_gdt import foba_gdt
-from greedyexp.algorithms.foba_obj import foba_obj
-from greedyexp.errors import UserError
+from greedyexp.algorithms.foba.foba_gdt import foba_gdt
+from greedyexp.algorithms.foba.foba_obj import foba_obj
+from greedyexp.core.errors import UserError
 from greedyexp.generators.libsvm_binary import libsvm_binary
 from greedyexp.generators.two_class_gaussian import two_class_gaussian
-from greedyexp.problem import Problem, as_problem
+from greedyexp.problems.problem import Problem, as_problem
 
 RULES = {"gdt": foba_gdt, "obj": foba_obj}
 SPARSITY, RIDGE, DATA_SETS = 14, 0.01, 5

@@ -13,10 +13,10 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.foba_obj import foba_obj
-from greedyexp.algorithms.omp import omp
+from greedyexp.algorithms.foba.foba_obj import foba_obj
+from greedyexp.algorithms.pursuit.omp import omp
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.problem import Problem, as_problem
+from greedyexp.problems.problem import Problem, as_problem
 
 SIZES = ((100, 500, 14), (1000, 5000, 30), (2000, 512, 100))  # rows, features, nonzeros
 REPEATS = 15

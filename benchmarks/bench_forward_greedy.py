@@ -16,12 +16,12 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms import frank_wolfe_forms
-from greedyexp.algorithms.forward_greedy import forward_greedy
+from greedyexp.algorithms.sparsity import _frank_wolfe_forms as frank_wolfe_forms
+from greedyexp.algorithms.sparsity.forward_greedy import forward_greedy
 from greedyexp.kernels.scalar_losses import slopes
 from greedyexp.losses.binding import bind_risk
-from greedyexp.moments import SpreadMoments
-from greedyexp.problem import Problem, as_problem
+from greedyexp.problems.moments import SpreadMoments
+from greedyexp.problems.problem import Problem, as_problem
 
 N_SAMPLES, N_FEATURES, RADIUS, BETA = 2000, 500, 2.0, 10.0
 STEPS, RATIO = 10_000, 1.5

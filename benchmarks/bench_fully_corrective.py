@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.linear_model import orthogonal_mp
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.fully_corrective import fully_corrective
+from greedyexp.algorithms.sparsity.fully_corrective import fully_corrective
 from greedyexp.losses.binding import bind_risk
-from greedyexp.moments import SpreadMoments
-from greedyexp.problem import Problem, as_problem
+from greedyexp.problems.moments import SpreadMoments
+from greedyexp.problems.problem import Problem, as_problem
 
 RULES = ("objective", "gradient", "residual")
 SIZES = ((500, 200, 30), (2000, 500, 100), (1000, 5000, 100))  # rows, features, taken

@@ -13,8 +13,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.greedy_dirty import greedy_dirty
-from greedyexp.problem import Problem
+from greedyexp.algorithms.dirty.greedy_dirty import greedy_dirty
+from greedyexp.problems.problem import Problem
 
 # p, kappa, theta, budget in milliseconds
 SIZES = (

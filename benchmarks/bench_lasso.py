@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.linear_model import lars_path, lasso_path
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.lasso import lasso
-from greedyexp.problem import as_problem
+from greedyexp.algorithms.lasso.lasso import lasso
+from greedyexp.problems.problem import as_problem
 
 N_SAMPLES, N_FEATURES, N_NONZERO = 400, 512, 50
 N_LAMS, LAM_MIN_RATIO = 100, 0.01

@@ -12,12 +12,16 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.gradient_descent import gradient_descent
-from greedyexp.algorithms.gs_coordinate_descent import gs_coordinate_descent
-from greedyexp.algorithms.proximal_gradient import proximal_gradient
-from greedyexp.algorithms.proximal_gs_coordinate_descent import proximal_gs_coordinate_descent
-from greedyexp.algorithms.rmp import rmp
-from greedyexp.problem import as_problem
+from greedyexp.algorithms.matching_pursuit.gradient_descent import gradient_descent
+from greedyexp.algorithms.matching_pursuit.gs_coordinate_descent import (
+    gs_coordinate_descent,
+)
+from greedyexp.algorithms.matching_pursuit.proximal_gradient import proximal_gradient
+from greedyexp.algorithms.matching_pursuit.proximal_gs_coordinate_descent import (
+    proximal_gs_coordinate_descent,
+)
+from greedyexp.algorithms.matching_pursuit.rmp import rmp
+from greedyexp.problems.problem import as_problem
 
 SHAPES = [(50, 1000), (500, 100), (50, 500), (50, 4000)]
 ITERATIONS = 10_000

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.linear_model import orthogonal_mp, orthogonal_mp_gram
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.omp import omp
-from greedyexp.problem import Problem
+from greedyexp.algorithms.pursuit.omp import omp
+from greedyexp.problems.problem import Problem
 
 N_SAMPLES, N_FEATURES, N_TARGETS, N_ATOMS = 400, 512, 100, 50
 REPEATS = 7

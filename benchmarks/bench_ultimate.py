@@ -15,10 +15,10 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.ultimate import ultimate
-from greedyexp.algorithms.ultimate_alternating import ultimate_alternating
-from greedyexp.algorithms.ultimate_ar_bcd import ultimate_ar_bcd
-from greedyexp.problem import as_problem
+from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
+from greedyexp.algorithms.matching_pursuit.ultimate_alternating import ultimate_alternating
+from greedyexp.algorithms.matching_pursuit.ultimate_ar_bcd import ultimate_ar_bcd
+from greedyexp.problems.problem import as_problem
 
 N_SAMPLES, N_FEATURES, N_NONZERO, NOISE, LAM = 50, 500, 8, 0.5, 0.2
 LEADING, STRIDE, STEPS = 3, 12, 16

@@ -8,16 +8,16 @@ __version__ = "0.1.0"
 
 # Resolved on first use: `greedyexp --help` must not pay for numpy.
 _LAZY = {
-    "Path": "greedyexp.path",
-    "Problem": "greedyexp.problem",
-    "algorithm": "greedyexp.registry",
-    "figure": "greedyexp.registry",
-    "generator": "greedyexp.registry",
-    "metric": "greedyexp.registry",
-    "protocol": "greedyexp.registry",
+    "Path": "greedyexp.estimates.path",
+    "Problem": "greedyexp.problems.problem",
+    "algorithm": "greedyexp.core.registry",
+    "figure": "greedyexp.core.registry",
+    "generator": "greedyexp.core.registry",
+    "metric": "greedyexp.core.registry",
+    "protocol": "greedyexp.core.registry",
     "run": "greedyexp.api",
     "solve": "greedyexp.api",
-    "table": "greedyexp.registry",
+    "table": "greedyexp.core.registry",
 }
 
 __all__ = sorted(_LAZY)

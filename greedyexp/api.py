@@ -11,15 +11,15 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from greedyexp import registry, shipped
-from greedyexp.chains import chain_weights
-from greedyexp.errors import ConfigError, DataError
-from greedyexp.path import Path
-from greedyexp.problem import Problem, as_chains, as_problem
+from greedyexp.core import registry, shipped
+from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.estimates.path import Path
+from greedyexp.problems.chains import chain_weights
+from greedyexp.problems.problem import Problem, as_chains, as_problem
+from greedyexp.problems.scales import far_from_centred
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.border import check_iteration
 from greedyexp.protocols.settling import settle
-from greedyexp.scales import far_from_centred
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def solve(
         mean of a response exceeds its standard deviation, or that of a feature three times its
         own. A nonzero constant column acts as an intercept. ``message`` repeats the warning.
     """
-    from greedyexp.experiment.parameters import Parameters
+    from greedyexp.config.parameters import Parameters
 
     part = registry.find("algorithm", name)
     if part.extra["yields"] == "constant":
@@ -263,7 +263,7 @@ def _chained(X, y, chains) -> Problem:
 def _refuse_missing_traits(
     part: registry.Part, values: dict, traits: tuple[str, ...], problem: Problem, tuning: str
 ) -> None:
-    from greedyexp.experiment.radius import radius_instead
+    from greedyexp.config.radius import radius_instead
 
     if problem.sparse_design and not part.extra["takes_sparse"]:
         raise DataError(
@@ -401,7 +401,8 @@ def run(
     ConfigError, DataError, PluginError, StorageError
         When the experiment, its data, a plugin or the folder cannot be used.
     """
-    from greedyexp import experiment, report, runner
+    from greedyexp import config as experiment
+    from greedyexp import report, runner
     from greedyexp.runner.interrupt import deliver
 
     if not isinstance(source, dict):

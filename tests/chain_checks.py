@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.problem import Problem
+from greedyexp.problems.problem import Problem
 
 
 def states_a_chain_problem(problem: Problem) -> None:

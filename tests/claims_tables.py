@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pandas as pd
 
-from greedyexp import registry
 from greedyexp.claims.evaluation import Judged, evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import Setting, setting_of
+from greedyexp.core import registry
 from greedyexp.protocols.recovery import columns
 
 METRICS = ("support", "frobenius_error")

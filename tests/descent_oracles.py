@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.problem import Problem
+from greedyexp.problems.problem import Problem
 
 
 def one_task(seed: int, n: int, p: int, *, start: bool = False, noise: float = 0.5) -> Problem:

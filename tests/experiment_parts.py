@@ -9,9 +9,9 @@ import yaml
 from kept_registry import kept_registry
 from pydantic import Field
 
-from greedyexp import registry
-from greedyexp.errors import UserError
-from greedyexp.experiment import load
+from greedyexp.config import load
+from greedyexp.core import registry
+from greedyexp.core.errors import UserError
 
 
 def _check(*, p, s, kappa, theta, values, noise_std):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.foba_gdt import foba_gdt
-from greedyexp.algorithms.foba_obj import foba_obj
-from greedyexp.algorithms.forward_gdt import forward_gdt
-from greedyexp.algorithms.forward_obj import forward_obj
-from greedyexp.problem import Problem
+from greedyexp.algorithms.foba.foba_gdt import foba_gdt
+from greedyexp.algorithms.foba.foba_obj import foba_obj
+from greedyexp.algorithms.foba.forward_gdt import forward_gdt
+from greedyexp.algorithms.foba.forward_obj import forward_obj
+from greedyexp.problems.problem import Problem
 
 RULES = {"obj": (foba_obj, forward_obj, "delta"), "gdt": (foba_gdt, forward_gdt, "epsilon")}
 

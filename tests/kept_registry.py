@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from greedyexp import plugins, registry
+from greedyexp.core import plugins, registry
 
 
 @contextmanager

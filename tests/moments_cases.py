@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from greedyexp.moments import DenseMoments, SpreadMoments
+from greedyexp.problems.moments import DenseMoments, SpreadMoments
 
 
 def all_signs(d, truth, noise):

@@ -89,7 +89,7 @@ def conic_optimum(problem, lam_s, lam_b):
 
 def awkward_problem(seed):
     """Tiny data made to hurt (whole numbers, low rank, mixed column scales) and a tuning for it."""
-    from greedyexp.problem import as_problem
+    from greedyexp.problems.problem import as_problem
 
     rng = np.random.default_rng(seed)
     r, p = int(rng.integers(2, 6)), int(rng.integers(1, 16))
@@ -117,7 +117,7 @@ def awkward_problem(seed):
 
 def random_problem(seed, n, p, r, *, support=4, noise=0.3, shared=False):
     """Gaussian data; ``n`` is an int or one for each task."""
-    from greedyexp.problem import as_problem
+    from greedyexp.problems.problem import as_problem
 
     rng = np.random.default_rng(seed)
     sizes = np.broadcast_to(n, r)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from greedyexp import experiment as experiments
+from greedyexp import config as experiments
 from greedyexp import runner
 
 _MADE: Counter[str] = Counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from greedyexp.frames.context import Context
+from greedyexp.results.context import Context
 
 TITLES = {"gdt": "FoBa-gdt", "obj": "FoBa-obj", "l1": "L1"}
 CLASSES = {"sleeping": 0.3, "cooking": 0.05, "leaving": 0.6}

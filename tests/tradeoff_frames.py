@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from greedyexp.frames.context import Context
+from greedyexp.results.context import Context
 
 CONTEXT = Context(
     "demo",

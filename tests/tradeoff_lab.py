@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import hadamard
 
-from greedyexp import registry
-from greedyexp.experiment.parameters import Parameters
+from greedyexp.config.parameters import Parameters
+from greedyexp.core import registry
+from greedyexp.core.registry import Part
+from greedyexp.estimates.path import Path
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.path import Path
-from greedyexp.problem import Problem
+from greedyexp.problems.problem import Problem
 from greedyexp.protocols.setup import Setup
-from greedyexp.protocols.tradeoff import tradeoff
-from greedyexp.registry import Part
+from greedyexp.protocols.tradeoff.tradeoff import tradeoff
 from greedyexp.theory.promise import Promise
 
 TRUTH = np.array([0.5, 0.0, -0.25, 0.0])

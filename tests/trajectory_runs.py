@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.iteration import Iteration, SteppedIteration
-from greedyexp.problem import as_problem
+from greedyexp.core.registry import Part
+from greedyexp.estimates.iteration import Iteration, SteppedIteration
+from greedyexp.problems.problem import as_problem
 from greedyexp.protocols.setup import Setup
-from greedyexp.protocols.trajectory import trajectory
-from greedyexp.registry import Part
+from greedyexp.protocols.trajectory.trajectory import trajectory
 from greedyexp.theory.guarantee import Guarantee
 
 SETUP = Setup("none", 2, (), np.random.default_rng(0))

@@ -13,10 +13,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms.descent import check_single_task, single_task
-from greedyexp.algorithms.limits import enforce
-from greedyexp.problem import Problem
-from greedyexp.registry import algorithm
+from greedyexp.algorithms._limits import enforce
+from greedyexp.algorithms.matching_pursuit._descent import check_single_task, single_task
+from greedyexp.core.registry import algorithm
+from greedyexp.problems.problem import Problem
 from greedyexp.theory import smoothness
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.curvature import curvature_l1_upper, lojasiewicz_l2

@@ -16,7 +16,7 @@ from greedyexp.claims.quantities import (
     algorithms_of,
 )
 from greedyexp.claims.setting import Setting
-from greedyexp.errors import ConfigError, did_you_mean
+from greedyexp.core.errors import ConfigError, did_you_mean
 
 OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
 

@@ -9,9 +9,9 @@ from greedyexp.claims.expressions import columns_of, evaluate
 from greedyexp.claims.peaks import places
 from greedyexp.claims.quantities import Mean, Peak, Proportion, Ratio, Threshold
 from greedyexp.claims.table import Group, Missing, Table
-from greedyexp.frames.counts import FAILED, NO_SECONDS
 from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.protocols.outcome import Status
+from greedyexp.results.counts import FAILED, NO_SECONDS
 from greedyexp.stats.crossing import influence
 from greedyexp.stats.means import fieller
 from greedyexp.stats.sequential import located_crossing

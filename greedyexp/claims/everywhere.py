@@ -14,8 +14,8 @@ from greedyexp.claims.estimating import Estimates
 from greedyexp.claims.expressions import Measurement, evaluate
 from greedyexp.claims.quantities import Always
 from greedyexp.claims.table import Missing, Table
-from greedyexp.frames.counts import FAILED
 from greedyexp.protocols.outcome import Status
+from greedyexp.results.counts import FAILED
 
 # Bounds are met up to rounding.
 ROUNDING = 1e-9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from greedyexp.claims.quantities import Form, Peak, Ratio, Threshold, Trend, algorithms_of
 from greedyexp.claims.setting import Setting
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
 
 
 def check_kinds(form: Form) -> None:

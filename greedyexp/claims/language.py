@@ -35,7 +35,7 @@ from greedyexp.claims.quantities import (
     Trend,
 )
 from greedyexp.claims.setting import Setting
-from greedyexp.errors import did_you_mean
+from greedyexp.core.errors import did_you_mean
 
 RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from greedyexp.claims.language import parse
 from greedyexp.claims.quantities import Comparison, Test
 from greedyexp.claims.setting import Setting
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
 
 
 @dataclass(frozen=True)

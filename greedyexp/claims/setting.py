@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from greedyexp.frames.entries import entries, success_metric
+from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.protocols.measured import Measured
-from greedyexp.registry import RESERVED_COLUMNS
+from greedyexp.results.entries import entries, success_metric
 
 Axes = tuple[tuple[str, ...], ...]
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from greedyexp.claims.kinds import Kinds, kinds_of
 from greedyexp.claims.setting import Setting
-from greedyexp.frames.entries import entry_of
-from greedyexp.frames.where import matches
+from greedyexp.results.entries import entry_of
+from greedyexp.results.where import matches
 
 # A value of each of some columns, by its code (see ``Table.value``).
 Group = tuple[tuple[str, int], ...]

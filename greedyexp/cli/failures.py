@@ -11,7 +11,7 @@ from typing import TypeVar
 import click
 
 from greedyexp.cli import streams
-from greedyexp.errors import UserError
+from greedyexp.core.errors import UserError
 
 Item = TypeVar("Item")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from greedyexp.cli import failures, signals
-from greedyexp.errors import did_you_mean
+from greedyexp.core.errors import did_you_mean
 
 
 class LazyGroup(click.Group):

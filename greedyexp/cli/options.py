@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from greedyexp.errors import did_you_mean
+from greedyexp.core.errors import did_you_mean
 
 PROFILES = ("smoke", "quick", "paper", "deep")
 ENGINES = ("processes", "serial")

@@ -9,7 +9,7 @@ import click
 from greedyexp.cli.text import count
 
 if TYPE_CHECKING:
-    from greedyexp.experiment import Experiment
+    from greedyexp.config import Experiment
 
 
 def size_words(experiment: Experiment) -> str:
@@ -44,10 +44,10 @@ def described(experiment: Experiment) -> list[str]:
     PluginError
         When the ``describe`` function of a generator raises.
     """
+    from greedyexp.config.asking import guarded
+    from greedyexp.config.mistakes import Place
+    from greedyexp.core.registry import find
     from greedyexp.datasets.own import relative_to
-    from greedyexp.experiment.asking import guarded
-    from greedyexp.experiment.mistakes import Place
-    from greedyexp.registry import find
 
     lines: list[str] = []
     for point in experiment.points:
@@ -68,7 +68,7 @@ def unused_profile(ctx: click.Context, source: str) -> list[str]:
     source : str
         A file that has been loaded without an error.
     """
-    from greedyexp.experiment.yaml_source import read_file
+    from greedyexp.config.yaml_source import read_file
 
     profile = ctx.params["profile"]
     chosen = ctx.get_parameter_source("profile") is click.core.ParameterSource.COMMANDLINE
@@ -80,7 +80,7 @@ def unused_profile(ctx: click.Context, source: str) -> list[str]:
 
 def words(experiment: Experiment) -> str:
     """The plan, one line each: size, data, algorithms, what is measured, drawn and claimed."""
-    from greedyexp.experiment.sentences import show
+    from greedyexp.config.sentences import show
 
     tuned = [
         spec.label if spec.tuning == "none" else f"{spec.label} (tuning: {spec.tuning})"

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from greedyexp.errors import INTERRUPTS, Interrupted
+from greedyexp.core.errors import INTERRUPTS, Interrupted
 
 
 @contextmanager

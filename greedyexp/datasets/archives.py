@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 

@@ -6,8 +6,8 @@ import importlib
 import pkgutil
 
 from greedyexp import datasets
+from greedyexp.core.errors import DataError, did_you_mean
 from greedyexp.datasets.record import Dataset
-from greedyexp.errors import DataError, did_you_mean
 
 
 def known() -> dict[str, Dataset]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from greedyexp.core.errors import DataError, StorageError
 from greedyexp.datasets import archives, pins, places
 from greedyexp.datasets.record import Dataset
-from greedyexp.errors import DataError, StorageError
 
 # Seconds without a byte from the server.
 TIMEOUT = 30

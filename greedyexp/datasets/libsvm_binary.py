@@ -15,9 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from greedyexp.core.errors import DataError
 from greedyexp.datasets import pins, places
 from greedyexp.datasets.record import Dataset, Member
-from greedyexp.errors import DataError
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 
 # The folder of the experiment file in use; None when the experiment is not a file.
 _BESIDE: ContextVar[Path | None] = ContextVar("folder of the experiment file", default=None)

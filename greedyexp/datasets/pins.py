@@ -13,9 +13,9 @@ import hashlib
 import zlib
 from pathlib import Path
 
+from greedyexp.core.errors import DataError
 from greedyexp.datasets import places
 from greedyexp.datasets.record import Dataset, Member
-from greedyexp.errors import DataError
 
 
 def canonical(text: bytes) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from greedyexp.core.errors import DataError
 from greedyexp.datasets.record import Dataset
-from greedyexp.errors import DataError
 
 VARIABLE = "GREEDYEXP_DATA"
 

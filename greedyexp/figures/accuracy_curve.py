@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import LogAxis, number_texts
 from greedyexp.figures.counts_axis import CountsAxis
 from greedyexp.figures.looks import Looks
@@ -18,8 +19,8 @@ from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.promises import draw_promise, promise_handle, random_text
 from greedyexp.figures.style import DASHES, assign
-from greedyexp.frames import notes
-from greedyexp.frames.accuracies import (
+from greedyexp.results import notes
+from greedyexp.results.accuracies import (
     FitBelow,
     Growth,
     Laws,
@@ -30,20 +31,19 @@ from greedyexp.frames.accuracies import (
     promised,
     unreached_share,
 )
-from greedyexp.frames.context import Context
-from greedyexp.frames.folding import folded
-from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import replicates
-from greedyexp.frames.spread import spread_text
-from greedyexp.frames.theorems import (
+from greedyexp.results.context import Context
+from greedyexp.results.folding import folded
+from greedyexp.results.labels import axis_label
+from greedyexp.results.records import replicates
+from greedyexp.results.spread import spread_text
+from greedyexp.results.theorems import (
     WhereTheorem,
     chosen_text,
     in_words,
     refuse_unknown,
     words,
 )
-from greedyexp.frames.where import rows_where
-from greedyexp.registry import figure
+from greedyexp.results.where import rows_where
 
 Count = Annotated[Literal["steps", "features_needed"], Field(description="what is counted")]
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
 
 # A label wider than this many characters is written as a power of ten.
 _WIDEST = 5

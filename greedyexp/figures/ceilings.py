@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
 from greedyexp.figures.looks import Looks
-from greedyexp.frames.counts import require_columns
+from greedyexp.results.counts import require_columns
 from greedyexp.theory.ceilings import visible
 
 # What the prediction depends on.

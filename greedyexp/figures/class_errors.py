@@ -7,14 +7,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from greedyexp.core.registry import figure
 from greedyexp.figures.panels import Panels, wrapped
 from greedyexp.figures.style import MARKERS, assign, shades
-from greedyexp.frames import selection
-from greedyexp.frames.comparison import averages_text
-from greedyexp.frames.context import Context
-from greedyexp.frames.selection import Sizes, class_names, remarks
-from greedyexp.frames.where import Where, rows_where, where_text
-from greedyexp.registry import figure
+from greedyexp.results import selection
+from greedyexp.results.comparison import averages_text
+from greedyexp.results.context import Context
+from greedyexp.results.selection import Sizes, class_names, remarks
+from greedyexp.results.where import Where, rows_where, where_text
 
 
 def _apart(**_) -> list[str]:

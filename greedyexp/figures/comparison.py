@@ -11,16 +11,23 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 from pydantic import Field
 
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import log_ticks, number_texts
 from greedyexp.figures.intervals import draw_interval, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.panels import Panels, wrapped
-from greedyexp.frames.comparison import Metrics, Published, apart_of, compare, remarks, styles
-from greedyexp.frames.context import Context
-from greedyexp.frames.labels import axis_label, number
-from greedyexp.frames.where import Where, rows_where, where_text
-from greedyexp.registry import figure
+from greedyexp.results.comparison import (
+    Metrics,
+    Published,
+    apart_of,
+    compare,
+    remarks,
+    styles,
+)
+from greedyexp.results.context import Context
+from greedyexp.results.labels import axis_label, number
+from greedyexp.results.where import Where, rows_where, where_text
 
 # Large rings, so that they show around a mean that equals them.
 _PUBLISHED = {"linestyle": "none", "markerfacecolor": "none", "markersize": 7, "zorder": 3}

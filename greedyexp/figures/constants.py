@@ -9,19 +9,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.intervals import draw_interval, least_gap
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
 from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
-from greedyexp.frames import notes
-from greedyexp.frames.constants import enclosure_text, means
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_numbers
-from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import told_apart
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.constants import enclosure_text, means
+from greedyexp.results.context import Context
+from greedyexp.results.counts import require_numbers
+from greedyexp.results.labels import axis_label
+from greedyexp.results.records import told_apart
 
 
 @figure(

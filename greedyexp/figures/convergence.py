@@ -10,18 +10,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import iteration_axis
 from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.promises import ABOVE
 from greedyexp.figures.strands import Strands
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.labels import axis_label, number
-from greedyexp.frames.records import replicates, told_apart
-from greedyexp.frames.spread import spread_text
-from greedyexp.frames.trajectories import TWICE, curve, trajectories
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.labels import axis_label, number
+from greedyexp.results.records import replicates, told_apart
+from greedyexp.results.spread import spread_text
+from greedyexp.results.trajectories import TWICE, curve, trajectories
 
 # Dashes and words of what is drawn beside the measured gap.
 _KINDS = {

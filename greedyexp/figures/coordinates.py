@@ -9,16 +9,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import iteration_axis
 from greedyexp.figures.options import Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import COLOURS, assign
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import replicates, told_apart
-from greedyexp.frames.trajectories import coordinates as coordinate_rows
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.labels import axis_label
+from greedyexp.results.records import replicates, told_apart
+from greedyexp.results.trajectories import coordinates as coordinate_rows
 
 # Coordinates that a note names one by one, in each panel.
 _NAMED = 12

@@ -11,20 +11,20 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures import unreached
 from greedyexp.figures.axes import LogAxis, number_texts
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
 from greedyexp.figures.options import Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.style import shades
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_numbers
-from greedyexp.frames.hits import hits
-from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import records, replicates, told_apart
-from greedyexp.frames.spread import spread_text
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.counts import require_numbers
+from greedyexp.results.hits import hits
+from greedyexp.results.labels import axis_label
+from greedyexp.results.records import records, replicates, told_apart
+from greedyexp.results.spread import spread_text
 
 
 @figure(

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from greedyexp.figures.style import COLOURS, DASHES, MARKERS, assign
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import success_column
-from greedyexp.frames.labels import levels_text
+from greedyexp.results.context import Context
+from greedyexp.results.counts import success_column
+from greedyexp.results.labels import levels_text
 
 
 class Looks:

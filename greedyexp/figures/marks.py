@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from greedyexp.errors import ConfigError
-from greedyexp.frames.counts import require_columns
-from greedyexp.frames.labels import letter, number
+from greedyexp.core.errors import ConfigError
+from greedyexp.results.counts import require_columns
+from greedyexp.results.labels import letter, number
 
 Mark = Annotated[
     float | str | None,

@@ -17,8 +17,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 
-from greedyexp.frames.context import Context
-from greedyexp.frames.notes import group_text
+from greedyexp.results.context import Context
+from greedyexp.results.notes import group_text
 
 # Characters of the note's type size that fit into one inch.
 _NOTE_DENSITY = 20

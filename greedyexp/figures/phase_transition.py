@@ -11,22 +11,22 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures import ceilings, predictions
 from greedyexp.figures.axes import make_logarithmic
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Line, Panel, Row, Success, apart
 from greedyexp.figures.panels import Panels, grid, inside
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import (
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.counts import (
     count_successes,
     require_columns,
     require_numeric,
     succeeded,
     trials_of,
 )
-from greedyexp.frames.labels import axis_label, letter
-from greedyexp.registry import figure
+from greedyexp.results.labels import axis_label, letter
 from greedyexp.stats.sequential import proportion_interval
 from greedyexp.theory.thresholds import Threshold
 

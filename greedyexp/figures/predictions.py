@@ -10,7 +10,7 @@ from math import log
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from greedyexp.frames.context import Context
+from greedyexp.results.context import Context
 from greedyexp.theory.thresholds import TWO_TASKS, Threshold
 
 # Above the grid, which some of them coincide with, and below the data.

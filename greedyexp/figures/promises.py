@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from greedyexp.figures.style import DASHES, assign
-from greedyexp.frames.theorems import at_random, words
+from greedyexp.results.theorems import at_random, words
 
 # The vertical axis goes on above what is measured by at most this factor to show a bound.
 ABOVE = 1e3

@@ -10,19 +10,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.marks import Mark, draw_mark, mark_handle
 from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.strands import Strands
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns, require_numbers, require_numeric
-from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import records, replicates, told_apart
-from greedyexp.frames.spread import spread, spread_text
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.counts import require_columns, require_numbers, require_numeric
+from greedyexp.results.labels import axis_label
+from greedyexp.results.records import records, replicates, told_apart
+from greedyexp.results.spread import spread, spread_text
 
 _DOTS = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
 

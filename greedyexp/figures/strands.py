@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from greedyexp.figures.style import COLOURS, MARKERS, assign, shades
-from greedyexp.frames.context import Context
-from greedyexp.frames.notes import group_text
+from greedyexp.results.context import Context
+from greedyexp.results.notes import group_text
 
 
 class Strands:

@@ -10,20 +10,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import figure
 from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_interval, draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success, apart, named_columns
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns, require_numbers, trials_of
-from greedyexp.frames.labels import letter, number
-from greedyexp.frames.limits import Limit, limit_at_zero
-from greedyexp.frames.thresholds import thresholds
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.counts import require_columns, require_numbers, trials_of
+from greedyexp.results.labels import letter, number
+from greedyexp.results.limits import Limit, limit_at_zero
+from greedyexp.results.thresholds import thresholds
 from greedyexp.stats.sequential import nominal_confidence
 from greedyexp.theory.thresholds import Threshold
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.labels import axis_label
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.labels import axis_label
 
 # Thresholds out of reach that a note names one by one.
 _NAMED = 4

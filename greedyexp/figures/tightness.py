@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import LogAxis
 from greedyexp.figures.counts_axis import CountsAxis
 from greedyexp.figures.looks import Looks
@@ -14,14 +15,13 @@ from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.promises import alone, point_look
 from greedyexp.figures.style import DASHES
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.records import replicates, told_apart
-from greedyexp.frames.spread import spread_text
-from greedyexp.frames.theorems import chosen_text
-from greedyexp.frames.tightness import KNOWN, known, needed, tight_rows
-from greedyexp.frames.where import Where, rows_where
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.records import replicates, told_apart
+from greedyexp.results.spread import spread_text
+from greedyexp.results.theorems import chosen_text
+from greedyexp.results.tightness import KNOWN, known, needed, tight_rows
+from greedyexp.results.where import Where, rows_where
 
 # Look and words of what no algorithm has to be run for.
 _KNOWN = {

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures.axes import iteration_axis
 from greedyexp.figures.excess_axis import ExcessAxis
 from greedyexp.figures.looks import Looks
@@ -17,14 +18,14 @@ from greedyexp.figures.options import Panel, Row, apart
 from greedyexp.figures.panels import Panels, inside, laid_out
 from greedyexp.figures.promises import draw_promise, promise_handle, random_text
 from greedyexp.figures.style import DASHES, assign
-from greedyexp.frames import notes
-from greedyexp.frames.asked import once_each
-from greedyexp.frames.context import Context
-from greedyexp.frames.folding import folded
-from greedyexp.frames.labels import axis_label
-from greedyexp.frames.records import replicates
-from greedyexp.frames.spread import spread_text
-from greedyexp.frames.theorems import (
+from greedyexp.results import notes
+from greedyexp.results.asked import once_each
+from greedyexp.results.context import Context
+from greedyexp.results.folding import folded
+from greedyexp.results.labels import axis_label
+from greedyexp.results.records import replicates
+from greedyexp.results.spread import spread_text
+from greedyexp.results.theorems import (
     WhereTheorem,
     chosen_text,
     in_words,
@@ -33,9 +34,8 @@ from greedyexp.frames.theorems import (
     split_where,
     words,
 )
-from greedyexp.frames.tradeoffs import bounds, curves, recorded
-from greedyexp.frames.where import rows_where
-from greedyexp.registry import figure
+from greedyexp.results.tradeoffs import bounds, curves, recorded
+from greedyexp.results.where import rows_where
 
 Along = Annotated[
     Literal["features", "step"], Field(description="what is along the horizontal axis")

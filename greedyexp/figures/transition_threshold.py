@@ -9,18 +9,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
+from greedyexp.core.registry import figure
 from greedyexp.figures import predictions
 from greedyexp.figures.intervals import draw_thresholds, least_gap, limits
 from greedyexp.figures.looks import Looks
 from greedyexp.figures.options import Level, Line, Of, Panel, Row, Success, apart, named_columns
 from greedyexp.figures.panels import Panels, grid, inside
 from greedyexp.figures.threshold_words import threshold_label, threshold_note
-from greedyexp.frames import notes
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import require_columns, require_numbers, trials_of
-from greedyexp.frames.labels import axis_label, number
-from greedyexp.frames.thresholds import thresholds
-from greedyexp.registry import figure
+from greedyexp.results import notes
+from greedyexp.results.context import Context
+from greedyexp.results.counts import require_columns, require_numbers, trials_of
+from greedyexp.results.labels import axis_label, number
+from greedyexp.results.thresholds import thresholds
 from greedyexp.theory.thresholds import Threshold
 
 # Distance of the outermost of lines set beside one another, as a part of the axis: a marker moved

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
 from greedyexp.figures.axes import log_ticks, number_texts
 
 # Heights in parts of the axis below the strip: of one line of marks, and of all at most.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 from greedyexp.generators._timeline import Spans
 
 # What sensors of motion, doors and things in place report; on and off for short.

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from greedyexp.errors import DataError
-from greedyexp.problem import Problem
+from greedyexp.core.errors import DataError
+from greedyexp.problems.problem import Problem
 
 TRAITS = ("multi_task", "labels", "chains", "test_rows")
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.errors import DataError
 from greedyexp.datasets import places
 from greedyexp.datasets.leukemia import DATASET, N_SAMPLES, load
-from greedyexp.errors import DataError
 
 Samples = Annotated[
     int,

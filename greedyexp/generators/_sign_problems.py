@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from greedyexp.moments import DenseMoments, Moments, SpreadMoments
-from greedyexp.problem import Problem
+from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
+from greedyexp.problems.problem import Problem
 
 
 def draw_signs(rng: np.random.Generator, *shape: int) -> np.ndarray:

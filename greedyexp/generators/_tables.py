@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedyexp.errors import DataError, did_you_mean
-from greedyexp.problem import Problem, as_problem
+from greedyexp.core.errors import DataError, did_you_mean
+from greedyexp.problems.problem import Problem, as_problem
 
 if TYPE_CHECKING:
     import pandas as pd

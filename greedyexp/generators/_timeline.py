@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 from greedyexp.generators._labelled_chains import LabelledChains
 
 NO_ACTIVITY = "No activity"

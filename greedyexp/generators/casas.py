@@ -9,8 +9,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import generator
 from greedyexp.datasets.own import locate
-from greedyexp.errors import DataError
 from greedyexp.generators._casas_lines import read
 from greedyexp.generators._labelled_chains import (
     TRAITS,
@@ -21,8 +22,7 @@ from greedyexp.generators._labelled_chains import (
     split_days,
 )
 from greedyexp.generators._timeline import sampled
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 @lru_cache(maxsize=1)

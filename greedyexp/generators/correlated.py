@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 from scipy.linalg import toeplitz
 
+from greedyexp.core.registry import generator
 from greedyexp.generators import _sign_parameters as signs
 from greedyexp.generators._sign_problems import (
     dense_moments,
@@ -17,9 +18,8 @@ from greedyexp.generators._sign_problems import (
     sign_problem,
     spread_moments,
 )
-from greedyexp.moments import Moments
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.moments import Moments
+from greedyexp.problems.problem import Problem
 
 Kind = Literal["equicorrelated", "toeplitz"]
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.digits_mfeat import DATASET, N_DIGITS, load
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 def _reads(**_) -> list[str]:

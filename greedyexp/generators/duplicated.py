@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.generators import _sign_parameters as signs
 from greedyexp.generators._sign_problems import (
     dense_moments,
@@ -15,8 +16,7 @@ from greedyexp.generators._sign_problems import (
     draw_truth,
     sign_problem,
 )
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 def _check(*, n_samples, p, copies, **others) -> None:

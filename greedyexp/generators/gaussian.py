@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.generators._aspect import AspectRatio, Features, check_features, n_features, shape
 from greedyexp.generators._signals import Values, draw_truth, respond
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 @generator(

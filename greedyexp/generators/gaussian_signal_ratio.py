@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.generators._stationary import stationary
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 def _check(*, n_samples, p, sparsity, **_) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.datasets.leukemia import N_GENES, N_SAMPLES
 from greedyexp.generators._leukemia import LabelNoise, Samples, draw, reads, shape
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 @generator(

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.libsvm_binary import load, of
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 Name = Literal["a1a", "a2a", "w1a"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.core.registry import generator
 from greedyexp.generators import _sign_parameters as signs
 from greedyexp.generators._sign_problems import (
     draw_signs,
@@ -11,8 +12,7 @@ from greedyexp.generators._sign_problems import (
     sign_problem,
     spread_moments,
 )
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 @generator(

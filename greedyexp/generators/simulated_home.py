@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.generators._home_life import ACTIVITIES, bouts, shares
 from greedyexp.generators._home_sensors import Layout, fired, last_fired, layout
 from greedyexp.generators._labelled_chains import (
@@ -16,8 +17,7 @@ from greedyexp.generators._labelled_chains import (
     pose,
 )
 from greedyexp.generators._timeline import DAY
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 def _shape(*, n_sensors, n_train, **_) -> dict:

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.generators import _sign_parameters as signs
 from greedyexp.generators._sign_problems import draw_flips, draw_signs
-from greedyexp.moments import SpreadMoments
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.moments import SpreadMoments
+from greedyexp.problems.problem import Problem
 from greedyexp.theory.spread_label import mean_absolute_error
 
 MOST_FEATURES = 1_000_000

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import generator
 from greedyexp.generators._labelled_chains import TRAITS, LabelledChains, pose
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 # Feature f takes the values 0 to LARGEST[f]; 0 says that it is absent.
 LARGEST = (2, 3, 4, 5)

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field
 from scipy.linalg import toeplitz
 
+from greedyexp.core.registry import generator
 from greedyexp.generators._stationary import stationary
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 
 def _check(*, n_samples, n_test, p, sparsity, **_) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.uci_adl_binary import DATASET, Home, Intervals, load
 from greedyexp.generators._labelled_chains import (
@@ -18,8 +19,7 @@ from greedyexp.generators._labelled_chains import (
     split_days,
 )
 from greedyexp.generators._timeline import Spans, sampled
-from greedyexp.problem import Problem
-from greedyexp.registry import generator
+from greedyexp.problems.problem import Problem
 
 # Sensors, and activities with "No activity".
 _SIZES = {"A": (12, 10), "B": (12, 11)}

@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 
 def _cache_folder() -> Path:
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
     folder = user_cache_path("greedyexp") / name

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.chains import classes_of
-from greedyexp.errors import ConfigError, DataError, UserError
+from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.losses.absolute import AbsoluteLoss
-from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.crf.loss import CrfLoss
 from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.problem import Problem
-from greedyexp.scales import refuse_feature_sizes, refuse_response_size
+from greedyexp.problems.chains import classes_of
+from greedyexp.problems.problem import Problem
+from greedyexp.problems.scales import refuse_feature_sizes, refuse_response_size
 
 MOST_RIDGE = 1e150
 LEAST_BETA, MOST_BETA = 1e-100, 1e100

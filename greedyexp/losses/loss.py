@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 
 # Largest |gradient| over the free coefficients that a restricted minimiser may leave, relative to
 # ``Loss.scale``.

@@ -8,7 +8,7 @@ import numpy as np
 
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, PlainFit, Restricted
 from greedyexp.losses.population_fit import DenseFit, SpreadFit
-from greedyexp.moments import DenseMoments, Moments, SpreadMoments
+from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
 
 
 class PopulationSquaredLoss(Loss):

@@ -11,7 +11,7 @@ import numpy as np
 from greedyexp.kernels import cholesky
 from greedyexp.kernels.row_gradient import subtract_rows
 from greedyexp.losses.loss import TOLERANCE, Fit
-from greedyexp.moments import SPAN
+from greedyexp.problems.moments import SPAN
 
 if TYPE_CHECKING:
     from greedyexp.losses.population import PopulationSquaredLoss

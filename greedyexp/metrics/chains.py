@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.chains import classes_of
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import ChainLoss
-from greedyexp.path import Path
-from greedyexp.problem import Problem
-from greedyexp.registry import metric
+from greedyexp.problems.chains import classes_of
+from greedyexp.problems.problem import Problem
 
 HELD_OUT = ("chains", "test_rows")
 

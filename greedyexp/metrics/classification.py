@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.errors import DataError
-from greedyexp.problem import Problem
-from greedyexp.registry import metric
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import metric
+from greedyexp.problems.problem import Problem
 
 NEEDS = ("test_rows", "labels")
 

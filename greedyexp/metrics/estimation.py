@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.path import Path
-from greedyexp.problem import Problem
-from greedyexp.registry import metric
+from greedyexp.problems.problem import Problem
 
 
 @metric("f_measure", better="higher", title="F-measure", requires=("truth",))

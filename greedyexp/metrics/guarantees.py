@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import Loss, Restricted
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.path import Path
-from greedyexp.problem import Problem
-from greedyexp.registry import metric
+from greedyexp.problems.problem import Problem
 from greedyexp.theory.forward_backward import Bounds, bounds, bounds_of_any, gradient_threshold
 
 # What a fit leaves of derivatives, and rounding of differences of the loss.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.problem import Problem
-from greedyexp.registry import metric
+from greedyexp.core.registry import metric
+from greedyexp.problems.problem import Problem
 
 
 @metric("support_size", better=None, title="support size")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
 from greedyexp.metrics.untold import NotTold
-from greedyexp.path import Path
-from greedyexp.problem import Problem
-from greedyexp.registry import metric
+from greedyexp.problems.problem import Problem
 
 
 @metric("additions", better=None, title="features added", of="path")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.errors import DataError
-from greedyexp.path import Path
-from greedyexp.problem import Problem
-from greedyexp.registry import metric
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
+from greedyexp.problems.problem import Problem
 
 LABELLED = ("labels", "one_response")
 HELD_OUT = ("test_rows", *LABELLED)

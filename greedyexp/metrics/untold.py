@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 
 
 class NotTold(DataError):

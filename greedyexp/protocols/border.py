@@ -16,10 +16,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from greedyexp.errors import PluginError
-from greedyexp.iteration import Iteration
-from greedyexp.part import Part
-from greedyexp.path import Path
+from greedyexp.core.errors import PluginError
+from greedyexp.core.parts import Part
+from greedyexp.estimates.iteration import Iteration
+from greedyexp.estimates.path import Path
 from greedyexp.theory.constant import Constant
 
 # How each kind of part gets random numbers that the seed determines.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.chains import classes_of
+from greedyexp.estimates.path import Path
 from greedyexp.metrics.chains import wrong_words
 from greedyexp.metrics.classification import wrong_rows
 from greedyexp.metrics.two_classes import labels_of, row_errors
-from greedyexp.path import Path
-from greedyexp.problem import Problem
+from greedyexp.problems.chains import classes_of
+from greedyexp.problems.problem import Problem
 
 
 def class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from greedyexp.problem import Problem
+from greedyexp.core.registry import Part, protocol
+from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import check_constant
 from greedyexp.protocols.measured import Measured
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
-from greedyexp.registry import Part, protocol
 
 NAMES = ("value", "lower", "upper")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from greedyexp.path import Path
-from greedyexp.problem import Problem
+from greedyexp.estimates.path import Path
+from greedyexp.problems.problem import Problem
 
 
 def held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:

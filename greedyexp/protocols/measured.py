@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from greedyexp.registry import Part
+from greedyexp.core.registry import Part
 
 
 @dataclass(frozen=True)

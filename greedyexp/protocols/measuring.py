@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from greedyexp.path import Path
-from greedyexp.problem import Problem
+from greedyexp.core.registry import Part
+from greedyexp.estimates.path import Path
+from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import check_metric, own_randomness_only
-from greedyexp.registry import Part
 
 
 def measure(metric: Part, problem: Problem, path: Path) -> np.ndarray:

@@ -9,11 +9,11 @@ from pathlib import PurePath
 import numpy as np
 from scipy import sparse
 
-from greedyexp.chains import check_lengths
-from greedyexp.errors import DataError
-from greedyexp.moments import Moments
-from greedyexp.part import Part
-from greedyexp.problem import Problem
+from greedyexp.core.errors import DataError
+from greedyexp.core.parts import Part
+from greedyexp.problems.chains import check_lengths
+from greedyexp.problems.moments import Moments
+from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import broken, is_real, kind_of
 
 

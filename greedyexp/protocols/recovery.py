@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from greedyexp.core.registry import Part, protocol
+from greedyexp.estimates.path import Path
 from greedyexp.metrics.untold import NotTold
-from greedyexp.path import Path
-from greedyexp.problem import Problem
+from greedyexp.problems.problem import Problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.measured import FIT_SECONDS, Measured, of_metric
 from greedyexp.protocols.measuring import all_finite, measure
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
-from greedyexp.registry import Part, protocol
 
 
 def columns(metrics: Sequence[Part]) -> list[Measured]:

@@ -9,17 +9,17 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import Part, protocol
+from greedyexp.estimates.path import Path
 from greedyexp.metrics.untold import NotTold
-from greedyexp.path import Path
-from greedyexp.problem import Problem
+from greedyexp.problems.problem import Problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.classes import class_errors, class_labels, feature_labels
 from greedyexp.protocols.measured import FIT_SECONDS, Measured, of_metric
 from greedyexp.protocols.measuring import all_finite, measure
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
-from greedyexp.registry import Part, protocol
 
 _Size = Annotated[int, Field(ge=0)]
 Sizes = Annotated[list[_Size], Field(min_length=1, description="numbers of features to measure at")]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.algorithms.lasso_active_set import duality_gap
-from greedyexp.iteration import Iteration
-from greedyexp.problem import Problem
+from greedyexp.estimates.iteration import Iteration
+from greedyexp.problems.problem import Problem
+from greedyexp.solvers.lasso_active_set import duality_gap
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.registry import Part
+from greedyexp.core.registry import Part
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from greedyexp.errors import ConfigError, DataError
-from greedyexp.path import Path
-from greedyexp.problem import Problem
+from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.registry import Part
+from greedyexp.estimates.path import Path
+from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import check_estimates
 from greedyexp.protocols.held_out import held_out_errors
-from greedyexp.registry import Part
 
 
 def fit(

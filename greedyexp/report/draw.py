@@ -13,21 +13,27 @@ from pathlib import Path
 
 import pandas as pd
 
-from greedyexp import registry
-from greedyexp.errors import ConfigError, Interrupted, PluginError, StorageError, UserError
-from greedyexp.experiment.mistakes import dotted
-from greedyexp.experiment.parameters import Parameters
-from greedyexp.experiment.protocol import measured_of
-from greedyexp.frames.averaging import settings_of, with_panels
-from greedyexp.frames.counts import require_columns
-from greedyexp.frames.entries import entries
-from greedyexp.frames.results import refuse_told_by_results
-from greedyexp.frames.sizes import with_sizes
-from greedyexp.part import Part, last_line
-from greedyexp.plugins import exit_refused
+from greedyexp.config.mistakes import dotted
+from greedyexp.config.parameters import Parameters
+from greedyexp.config.protocol import measured_of
+from greedyexp.core import registry
+from greedyexp.core.errors import (
+    ConfigError,
+    Interrupted,
+    PluginError,
+    StorageError,
+    UserError,
+)
+from greedyexp.core.parts import Part, last_line
+from greedyexp.core.plugins import exit_refused
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
+from greedyexp.results.averaging import settings_of, with_panels
+from greedyexp.results.counts import require_columns
+from greedyexp.results.entries import entries
+from greedyexp.results.results import refuse_told_by_results
+from greedyexp.results.sizes import with_sizes
 from greedyexp.runner.files import replacing
 from greedyexp.runner.state import Replaced, retried, unchanged
 

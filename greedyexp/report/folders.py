@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from greedyexp.errors import StorageError
+from greedyexp.core.errors import StorageError
 from greedyexp.runner.state import AGAIN, folders, table_of
 
 _PANDAS = tuple(int(number) for number in pd.__version__.split(".")[:2])

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from greedyexp.errors import StorageError
-from greedyexp.experiment.mistakes import dotted
-from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
-from greedyexp.experiment.protocol import DEFAULT
+from greedyexp.config.mistakes import dotted
+from greedyexp.config.parameters import BadValue, model_adapter, read_value
+from greedyexp.config.protocol import DEFAULT
+from greedyexp.core.errors import StorageError
 
 
 class _Part(BaseModel):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from greedyexp.errors import StorageError
+from greedyexp.core.errors import StorageError
 from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.report.folders import read_frame
 from greedyexp.runner.state import AGAIN, TIMINGS, State

@@ -10,16 +10,16 @@ import pandas as pd
 import yaml
 from pandas.api.types import is_numeric_dtype
 
-from greedyexp import registry
-from greedyexp.errors import PluginError, StorageError
-from greedyexp.frames.context import Context
-from greedyexp.frames.entries import entries, entry_of
-from greedyexp.frames.records import replicates
-from greedyexp.plugins import load_plugins
+from greedyexp.core import registry
+from greedyexp.core.errors import PluginError, StorageError
+from greedyexp.core.plugins import load_plugins
 from greedyexp.protocols.outcome import Status
 from greedyexp.report.folders import read_frame
 from greedyexp.report.outline import refuse_damaged
 from greedyexp.report.seconds import with_seconds
+from greedyexp.results.context import Context
+from greedyexp.results.entries import entries, entry_of
+from greedyexp.results.records import replicates
 from greedyexp.runner.state import (
     AGAIN,
     CONFIG,

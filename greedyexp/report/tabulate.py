@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from greedyexp.errors import StorageError
+from greedyexp.core.errors import StorageError
 from greedyexp.tables.cells import Cell
 
 _LATEX = {

@@ -12,11 +12,11 @@ from greedyexp.claims.evaluation import Judged, evaluate_claims
 from greedyexp.claims.model import BadClaim, Claim, compile_claim, family_of
 from greedyexp.claims.record import as_json, record
 from greedyexp.claims.setting import Setting, setting_of
-from greedyexp.errors import ConfigError, StorageError
-from greedyexp.experiment.claims import ClaimEntry
-from greedyexp.experiment.mistakes import dotted
-from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
-from greedyexp.experiment.protocol import measured_of
+from greedyexp.config.claims import ClaimEntry
+from greedyexp.config.mistakes import dotted
+from greedyexp.config.parameters import BadValue, model_adapter, read_value
+from greedyexp.config.protocol import measured_of
+from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.frames.entries import success_metric
+from greedyexp.results.entries import success_metric
 from greedyexp.stats.crossing import Crossing
 from greedyexp.stats.sequential import confidence_sequence, located_crossing
 

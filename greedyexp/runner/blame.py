@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from types import TracebackType
 
-from greedyexp.errors import Interrupted
-from greedyexp.part import Part
+from greedyexp.core.errors import Interrupted
+from greedyexp.core.parts import Part
 
 
 class Blame:

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import greedyexp
-from greedyexp.errors import PluginError
-from greedyexp.plugins import files_of
+from greedyexp.core.errors import PluginError
+from greedyexp.core.plugins import files_of
 
 ROOT = Path(greedyexp.__file__).resolve().parent
 
 # What only starts, records or shows a computation; a change there changes no result.
-HARNESS = ("registry", "errors", "runner", "experiment", "cli", "report", "figures")
+HARNESS = ("core", "runner", "config", "cli", "report", "figures")
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -243,5 +243,5 @@ def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
         return
     if parts[0] == "api":
         # `solve` finds its algorithm by name at run time: any of them may be meant.
-        yield from sorted((ROOT / "algorithms").glob("*.py"))
+        yield from sorted((ROOT / "algorithms").rglob("*.py"))
     yield from files_of(ROOT, parts, names)

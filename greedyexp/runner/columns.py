@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
-from greedyexp import registry
-from greedyexp.experiment.data import COLUMN
-from greedyexp.registry import RESERVED_COLUMNS
+from greedyexp.config.data import COLUMN
+from greedyexp.core import registry
+from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.runner.canonical import plain_data
 
 

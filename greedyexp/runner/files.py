@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from greedyexp.errors import StorageError
+from greedyexp.core.errors import StorageError
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from greedyexp import registry
+from greedyexp.core import registry
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import Part
 from greedyexp.datasets.own import locate
-from greedyexp.errors import DataError
-from greedyexp.registry import Part
 from greedyexp.runner import code_version
 from greedyexp.runner.canonical import digest
 from greedyexp.runner.code_version import Source

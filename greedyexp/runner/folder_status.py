@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from greedyexp import experiment as experiments
+from greedyexp import config as experiments
+from greedyexp.core.errors import StorageError, UserError
 from greedyexp.datasets.own import relative_to
-from greedyexp.errors import StorageError, UserError
 from greedyexp.runner import journal as journals
 from greedyexp.runner.digests import parsed_settings
 from greedyexp.runner.journal import Journal

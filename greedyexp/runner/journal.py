@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from greedyexp.errors import StorageError
+from greedyexp.core.errors import StorageError
 from greedyexp.protocols.outcome import Outcome, Status
 
 NAME = "journal.sqlite"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from greedyexp.errors import StorageError
+from greedyexp.core.errors import StorageError
 
 NAME = ".lock"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from greedyexp import registry
-from greedyexp.errors import Interrupted
-from greedyexp.plugins import load_plugins
+from greedyexp.core import registry
+from greedyexp.core.errors import Interrupted
+from greedyexp.core.plugins import load_plugins
 from greedyexp.protocols.border import broken
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.runner.columns import columns_of

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from greedyexp import experiment as experiments
+from greedyexp import config as experiments
+from greedyexp.config.variant import changes
+from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
-from greedyexp.errors import ConfigError, did_you_mean
-from greedyexp.experiment.variant import changes
-from greedyexp.plugins import load_plugins
 from greedyexp.protocols.outcome import Status
 from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.columns import columns_of

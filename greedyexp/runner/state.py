@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from greedyexp.errors import StorageError
+from greedyexp.core.errors import StorageError
 from greedyexp.runner.digests import content_digest, file_digest, settings_digest
 from greedyexp.runner.files import make_folder, replacing, unwritable, write_text
 from greedyexp.runner.lock import FolderLock

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from scipy import sparse
 
-from greedyexp import registry
+from greedyexp.core import registry
+from greedyexp.core.errors import Interrupted, PluginError
+from greedyexp.core.parts import Part
+from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
-from greedyexp.errors import Interrupted, PluginError
-from greedyexp.part import Part
-from greedyexp.plugins import load_plugins
-from greedyexp.problem import Problem, refuse_sizes
+from greedyexp.problems.problem import Problem, refuse_sizes
 from greedyexp.protocols.border import broken, own_randomness_only
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.problem_border import check_problem, same_problem

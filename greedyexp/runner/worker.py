@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from numba.core import event
 from numba.core.caching import NullCache
 
-from greedyexp.errors import INTERRUPTS, PluginError, UserError
+from greedyexp.core.errors import INTERRUPTS, PluginError, UserError
 from greedyexp.runner.compiling import EVENT, CompilationListener
 from greedyexp.runner.engines.base import Item
 from greedyexp.runner.messages import Kind, attach

@@ -7,7 +7,8 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.frames.comparison import (
+from greedyexp.core.registry import table
+from greedyexp.results.comparison import (
     Metrics,
     Published,
     apart_of,
@@ -16,10 +17,9 @@ from greedyexp.frames.comparison import (
     single,
     styles,
 )
-from greedyexp.frames.context import Context
-from greedyexp.frames.labels import letter, number
-from greedyexp.frames.where import Where, rows_where
-from greedyexp.registry import table
+from greedyexp.results.context import Context
+from greedyexp.results.labels import letter, number
+from greedyexp.results.where import Where, rows_where
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import FAILED
-from greedyexp.frames.labels import letter
-from greedyexp.frames.where import Where, rows_where
+from greedyexp.core.registry import table
 from greedyexp.metrics.size import selected_of
-from greedyexp.registry import table
+from greedyexp.results.context import Context
+from greedyexp.results.counts import FAILED
+from greedyexp.results.labels import letter
+from greedyexp.results.where import Where, rows_where
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
 

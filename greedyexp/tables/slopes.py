@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.frames import notes
-from greedyexp.frames.accuracies import FitBelow, Growth, Laws, accuracies, growth_text
-from greedyexp.frames.context import Context
-from greedyexp.frames.folding import folded
-from greedyexp.frames.growth_table import growth_table
-from greedyexp.frames.labels import letter, number
-from greedyexp.frames.records import replicates
-from greedyexp.frames.theorems import WhereTheorem, refuse_unknown, without_theorem, words
-from greedyexp.frames.where import rows_where
-from greedyexp.registry import table
+from greedyexp.core.registry import table
+from greedyexp.results import notes
+from greedyexp.results.accuracies import FitBelow, Growth, Laws, accuracies, growth_text
+from greedyexp.results.context import Context
+from greedyexp.results.folding import folded
+from greedyexp.results.growth_table import growth_table
+from greedyexp.results.labels import letter, number
+from greedyexp.results.records import replicates
+from greedyexp.results.theorems import WhereTheorem, refuse_unknown, without_theorem, words
+from greedyexp.results.where import rows_where
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
 

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.errors import ConfigError, did_you_mean
-from greedyexp.frames.comparison import MetricStyle, apart_of, compare, remarks, single
-from greedyexp.frames.context import Context
-from greedyexp.frames.counts import FAILED
-from greedyexp.frames.labels import letter, number
-from greedyexp.frames.records import identity, replicates, told_apart
-from greedyexp.frames.where import Where, rows_where
+from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.registry import table
 from greedyexp.protocols.measured import FIT_SECONDS
-from greedyexp.registry import table
+from greedyexp.results.comparison import MetricStyle, apart_of, compare, remarks, single
+from greedyexp.results.context import Context
+from greedyexp.results.counts import FAILED
+from greedyexp.results.labels import letter, number
+from greedyexp.results.records import identity, replicates, told_apart
+from greedyexp.results.where import Where, rows_where
 from greedyexp.stats.means import fieller
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from greedyexp.frames.where import where_text
+from greedyexp.results.where import where_text
 
 Title = Annotated[str, Field(description="caption; the name of the table and its rows when empty")]
 

@@ -7,12 +7,12 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from greedyexp.frames import selection
-from greedyexp.frames.comparison import single
-from greedyexp.frames.context import Context
-from greedyexp.frames.selection import Sizes, remarks, shares_text
-from greedyexp.frames.where import Where, rows_where
-from greedyexp.registry import table
+from greedyexp.core.registry import table
+from greedyexp.results import selection
+from greedyexp.results.comparison import single
+from greedyexp.results.context import Context
+from greedyexp.results.selection import Sizes, remarks, shares_text
+from greedyexp.results.where import Where, rows_where
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.titles import Title, titled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.smoothness import squared
 from greedyexp.theory.spectrum import EPS, checked_design, spectrum

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from greedyexp.problem import Problem
+from greedyexp.problems.problem import Problem
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.curvature import lojasiewicz_l2
 from greedyexp.theory.guarantee import Guarantee, Optimum

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 from greedyexp.kernels.sign_vectors import REFRESH, largest_form
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 from greedyexp.theory.constant import Constant
 from greedyexp.theory.max_cut import LARGEST_ORDER, check_tol, max_cut
 from greedyexp.theory.semidefinite import Triangle, best_mixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from greedyexp.errors import ConfigError
+from greedyexp.core.errors import ConfigError
 
 
 def edges(aspect_ratio: float, variance: float = 1.0) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from greedyexp.errors import ConfigError, DataError
+from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.kernels.max_cut import ascend
 from greedyexp.theory.semidefinite import Triangle, solve_conic
 from greedyexp.theory.spectrum import EPS

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from greedyexp.errors import DataError
-from greedyexp.problem import Problem
+from greedyexp.core.errors import DataError
+from greedyexp.problems.problem import Problem
 
 
 def largest_entry(

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import linalg
 
-from greedyexp.errors import DataError
+from greedyexp.core.errors import DataError
 
 EPS = float(np.finfo(float).eps)
 # Centring and scaling leave singular values of about max(n, p) eps s_1 where exact ones are zero,

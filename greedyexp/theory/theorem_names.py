@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greedyexp.registry import parts
+from greedyexp.core.registry import parts
 
 # By the names that promises have, in the order in which they are shown.
 THEOREMS = {

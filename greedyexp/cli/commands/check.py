@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from greedyexp import shipped
 from greedyexp.cli import failures, options, plan
+from greedyexp.core import shipped
 
 
 @click.command("check", short_help="Validate configs, run nothing.")
@@ -16,7 +16,7 @@ from greedyexp.cli import failures, options, plan
 @click.pass_context
 def command(ctx: click.Context, configs: tuple[str, ...], resolved: bool, **choices) -> None:
     """Validate each CONFIG, a YAML file or the name of a shipped config, and run nothing."""
-    from greedyexp import experiment
+    from greedyexp import config as experiment
 
     def validate(numbered: tuple[int, str]) -> None:
         index, source = numbered

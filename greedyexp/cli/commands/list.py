@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from greedyexp import shipped
 from greedyexp.cli import options, text
+from greedyexp.core import shipped
 
 KINDS = (
     *("generators", "algorithms", "protocols", "metrics", "figures", "tables"),
@@ -21,7 +21,7 @@ KINDS = (
 @options.shared
 def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
     """List the parts, data sets or configs of one KIND; all of them without it."""
-    from greedyexp.plugins import load_plugins
+    from greedyexp.core.plugins import load_plugins
 
     load_plugins(plugin_files)
     if kind is not None:
@@ -45,7 +45,7 @@ def _rows(kind: str) -> list[tuple[str, ...]]:
         from greedyexp.datasets import catalogue
 
         return [(name, record.title, record.page) for name, record in catalogue.known().items()]
-    from greedyexp.registry import parts
+    from greedyexp.core.registry import parts
 
     # A title that was not given is the name itself, which says nothing new.
     return [

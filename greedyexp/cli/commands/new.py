@@ -53,7 +53,7 @@ def command(kind: str, name: str, force: bool) -> None:
 
 def check_name(kind: str, name: str) -> None:
     """Refuse names that a config, or a Python function and a registered part, cannot have."""
-    from greedyexp.errors import ConfigError
+    from greedyexp.core.errors import ConfigError
 
     if kind == "config":
         if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
@@ -66,7 +66,7 @@ def check_name(kind: str, name: str) -> None:
             f"'{name}' cannot name a Python function.",
             remedy="Use lower-case letters, digits and '_', a letter first.",
         )
-    from greedyexp.registry import parts
+    from greedyexp.core.registry import parts
 
     if name in parts(kind):
         raise ConfigError(f"the {kind} '{name}' exists already.", remedy="Choose another name.")
@@ -74,7 +74,7 @@ def check_name(kind: str, name: str) -> None:
 
 def write(target: Path, content: str, *, force: bool) -> None:
     """Create a file; one that exists is overwritten only with ``force``."""
-    from greedyexp.errors import ConfigError
+    from greedyexp.core.errors import ConfigError
 
     try:
         with target.open("w" if force else "x", encoding="utf-8") as stream:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp import shipped
 from greedyexp.cli import failures, options, outcomes, plan, signals, text, verdicts
-from greedyexp.errors import ConfigError, Interrupted, UserError
+from greedyexp.core import shipped
+from greedyexp.core.errors import ConfigError, Interrupted, UserError
 
 if TYPE_CHECKING:
-    from greedyexp.experiment import Experiment
+    from greedyexp.config import Experiment
     from greedyexp.runner import Report
 
 _INTERRUPTED = "Interrupted: what is finished is kept; the same command continues."
@@ -100,7 +100,7 @@ def load_all(
     int
         Exit code so far.
     """
-    from greedyexp.experiment import load
+    from greedyexp.config import load
 
     loaded: dict[str, Experiment] = {}
     code = failures.DONE

@@ -14,8 +14,8 @@ def command(plugin_files) -> None:
     """Print the JSON Schema of a YAML experiment, for completion in editors."""
     import json
 
-    from greedyexp import experiment
-    from greedyexp.plugins import load_plugins
+    from greedyexp import config as experiment
+    from greedyexp.core.plugins import load_plugins
 
     load_plugins(plugin_files)
     click.echo(json.dumps(experiment.json_schema(), indent=2))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from greedyexp import shipped
 from greedyexp.cli import options, text
+from greedyexp.core import shipped
 
 
 @click.command("show", short_help="Parameters and origin of a part.")
@@ -19,10 +19,10 @@ def command(name: str, plugin_files: tuple[Path, ...]) -> None:
 
     NAME is a generator, algorithm, protocol, metric, figure, table, data set or shipped config.
     """
-    from greedyexp import registry
+    from greedyexp.core import registry
+    from greedyexp.core.errors import ConfigError, did_you_mean
+    from greedyexp.core.plugins import load_plugins
     from greedyexp.datasets import catalogue
-    from greedyexp.errors import ConfigError, did_you_mean
-    from greedyexp.plugins import load_plugins
 
     load_plugins(plugin_files)
     known = {kind: registry.parts(kind) for kind in registry.PACKAGES}
@@ -45,8 +45,8 @@ def part_words(part) -> str:
     """A part as text: kind, title, docstring, facts and the table of its parameters."""
     import inspect
 
-    from greedyexp import registry
     from greedyexp.cli import docstrings, parameters
+    from greedyexp.core import registry
 
     facts = [("paper", part.paper), ("requires", ", ".join(part.requires))]
     if part.kind == "algorithm":

@@ -18,7 +18,7 @@ HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failure
 def command(ctx: click.Context, path: Path) -> None:
     """Show done, failed and missing replicates of the runs at or below PATH (default: results)."""
     from greedyexp import runner
-    from greedyexp.errors import StorageError, UserError
+    from greedyexp.core.errors import StorageError, UserError
 
     folders = runner.folders_below(path)
     if not folders:

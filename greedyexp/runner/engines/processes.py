@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 
-from greedyexp import registry
-from greedyexp.errors import PluginError
+from greedyexp.core import registry
+from greedyexp.core.errors import PluginError
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Result, timed_out
 from greedyexp.runner.engines.member import Member, crashed, not_ready, not_started
 from greedyexp.runner.work import Work

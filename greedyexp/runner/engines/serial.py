@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from threadpoolctl import threadpool_limits
 
-from greedyexp.errors import Interrupted, PluginError
-from greedyexp.plugins import exit_refused
+from greedyexp.core.errors import Interrupted, PluginError
+from greedyexp.core.plugins import exit_refused
 from greedyexp.runner.engines.base import Batch, Engine, Halt, Item, Result
 from greedyexp.runner.watch import Watch
 from greedyexp.runner.work import PART_ERRORS, Bench, Work, facts

@@ -1,0 +1,1 @@
+"""The dirty model: greedy, and by a convex program."""

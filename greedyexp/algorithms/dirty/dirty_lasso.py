@@ -1,0 +1,215 @@
+"""Dirty model: single entries at an l1 price plus whole rows at an l1/linf price."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.algorithms._limits import check_max_support, enforce
+from greedyexp.algorithms.lasso._row_paths import (
+    LamMinRatio,
+    Lams,
+    MaxSupport,
+    MaxSweeps,
+    NLams,
+    Tol,
+    checked_lam,
+    follow,
+    lam_values,
+    moments,
+    remarks,
+    smallest_null_lam,
+)
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import algorithm
+from greedyexp.estimates.path import Path
+from greedyexp.problems.problem import Problem
+from greedyexp.theory.noise import entry_price, row_price
+
+DEFAULT_FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+Ratio = Annotated[float, Field(ge=1)]
+
+
+def check(shape: dict, *, ratio, max_support: int | None, **_) -> None:
+    """Refuse a ratio outside [1, r] and a limit beyond the number of coefficients.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if ratio is not None:
+        r = shape["n_tasks"]
+        values = _as_array(ratio)
+        outside = values[~((values >= 1) & (values <= r))]
+        if outside.size or not values.size:
+            given = f"{outside[0]:.10g}" if outside.size else "an empty list"
+            raise ValueError(
+                f"ratio must lie between 1 and the number of tasks, {r}, but is {given}; outside,"
+                " the model is the l1/linf group lasso or the Lasso at another lam."
+            )
+    check_max_support(shape, max_support=max_support)
+
+
+def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
+    """Both prices at twice the noise in the gradient, their ratio cut to [1, r]."""
+    lam = entry_price(problem)
+    ratio = min(max(row_price(problem) / lam, 1.0), float(problem.n_tasks))
+    return {"lam": np.array([lam]), "ratio": np.array([ratio])}
+
+
+@algorithm(
+    "dirty_lasso",
+    title="Dirty model",
+    paper="Jalali, Ravikumar, Sanghavi & Ruan (2010)",
+    requires=("multi_task",),
+    check=check,
+    theory=theory_grid,
+    stops=("lam", "max_support"),
+)
+def dirty_lasso(
+    problem: Problem,
+    *,
+    ratio: Annotated[
+        Ratio | Annotated[list[Ratio], Field(min_length=1)] | None,
+        Field(description="lam_b / lam_s, one or several, each in [1, r]; default five values"),
+    ] = None,
+    lam: Lams = None,
+    n_lams: NLams = 50,
+    lam_min_ratio: LamMinRatio = 0.01,
+    max_support: MaxSupport = None,
+    tol: Tol = 1e-7,
+    max_sweeps: MaxSweeps = 1000,
+    grid: dict[str, np.ndarray] | None = None,
+) -> Path:
+    """Dirty model b = S + B, with a price on the entries of S and another on the rows of B.
+
+    Minimises sum_j ||y_j - X_j b_j||^2 / (2 n_j) + lam_s sum_ij |S_ij| + lam_b sum_i max_j |B_ij|
+    with lam_s = lam and lam_b = ratio * lam, exactly but for rounding. For given b the best split
+    is known row by row (``split``), which leaves one penalty on b; block coordinate descent finds
+    the manifold, Newton steps solve on it.
+
+    Parameters
+    ----------
+    problem : Problem
+        r >= 2 tasks.
+    ratio : float or list of float in [1, r]
+        Default 1 + (r - 1) * (0.1, 0.3, 0.5, 0.7, 0.9). At 1 the model is the l1/linf group lasso,
+        at r the Lasso; outside, it would be one of them at another lam.
+    lam : float or list of float > 0, optional
+        Values of lam_s, for every ratio.
+    n_lams : int >= 1
+        Without ``lam``: so many values for each ratio, from the smallest that gives zero,
+        max(max_ij |c_ij|, max_i sum_j |c_ij| / ratio) with c_j = X_j^T y_j / n_j, downwards,
+        equally spaced in log lam.
+    lam_min_ratio : float in (0, 1)
+        Last of them over the first.
+    max_support : int >= 1, optional
+        For each ratio, the automatic path ends with the first estimate that has more nonzero
+        entries.
+    tol : float in (0, 1)
+        An estimate is ``converged`` when its duality gap is at most tol times the objective at 0.
+    max_sweeps : int >= 1
+        Most rounds of row updates and Newton steps for one value of lam.
+    grid : dict with arrays ``lam`` and ``ratio``, optional
+        Return one estimate for each pair, in this order.
+
+    Returns
+    -------
+    Path
+        With grid ``lam`` and ``ratio``, ratio by ratio; ``coef`` is S + B and ``objective`` loss
+        plus penalty.
+
+    Raises
+    ------
+    ConfigError
+        When a ratio lies outside [1, r], a value of lam is not positive and finite, or max_support
+        is more than p r.
+    DataError
+        When the data are not finite.
+
+    References
+    ----------
+    A. Jalali, P. Ravikumar, S. Sanghavi, C. Ruan, A dirty model for multi-task learning, 2010.
+    """
+    asked = ratio if grid is None else grid["ratio"]
+    enforce(check, problem, ratio=asked, max_support=max_support)
+    data = moments(problem)
+    groups = _groups(data, ratio, lam, n_lams, lam_min_ratio, grid)
+    if grid is not None or lam is not None:
+        max_support = None
+    paths, ratios, places = [], [], []
+    for value, lams, place in groups:
+        path = follow(data, lams, value, tol=tol, max_sweeps=max_sweeps, max_support=max_support)
+        paths.append(path)
+        ratios.append(np.full(len(path), value))
+        places.append(place[: len(path)])
+    back = np.argsort(np.concatenate(places))
+    converged = np.concatenate([path.converged for path in paths])[back]
+    missing = sum(len(lams) for _, lams, _ in groups) - len(back)
+    return Path(
+        np.concatenate([path.coef for path in paths])[back],
+        {
+            "lam": np.concatenate([path.grid["lam"] for path in paths])[back],
+            "ratio": np.concatenate(ratios)[back],
+        },
+        np.concatenate([path.objective for path in paths])[back],
+        converged,
+        remarks(converged, tol, missing, max_support),
+    )
+
+
+def _groups(data, ratio, lam, n_lams, lam_min_ratio, grid):
+    """For each ratio its values of lam and their places in the result."""
+    groups = []
+    if grid is not None:
+        pairs_lam, pairs_ratio = checked_lam(grid["lam"]), _as_array(grid["ratio"])
+        if len(pairs_lam) != len(pairs_ratio):
+            raise ConfigError("the grid needs equally many values of lam and ratio.")
+        for value in dict.fromkeys(pairs_ratio.tolist()):
+            place = np.flatnonzero(pairs_ratio == value)
+            groups.append((value, pairs_lam[place], place))
+        return groups
+    if ratio is None:
+        ratio = 1.0 + (len(data.correlation) - 1) * np.array(DEFAULT_FRACTIONS)
+    start = 0
+    for value in _as_array(ratio).tolist():
+        if lam is None:
+            lams = lam_values(smallest_null_lam(data, value), n_lams, lam_min_ratio)
+        else:
+            lams = checked_lam(lam)
+        groups.append((value, lams, np.arange(start, start + len(lams))))
+        start += len(lams)
+    return groups
+
+
+def _as_array(ratio) -> np.ndarray:
+    return np.atleast_1d(np.asarray(ratio, dtype=float))
+
+
+def split(coef: np.ndarray, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    """The cheapest S and B with S + B = coef: B is coef cut, row by row, at a level theta.
+
+    One more task outside the level costs lam_s and lowers it at a gain of lam_b = ratio * lam_s, so
+    theta is the size of the ceil(ratio)-th largest entry of the row, and 0 for ratio = r.
+
+    Parameters
+    ----------
+    coef : array (..., p, r)
+    ratio : float in [1, r]
+        lam_b / lam_s.
+
+    Returns
+    -------
+    S, B : arrays (..., p, r)
+    """
+    r = coef.shape[-1]
+    if ratio >= r:
+        return coef.copy(), np.zeros_like(coef)
+    sizes = np.sort(np.abs(coef), axis=-1)
+    theta = sizes[..., r - int(np.ceil(ratio)), None]
+    shared = np.clip(coef, -theta, theta)
+    return coef - shared, shared

@@ -1,0 +1,1 @@
+"""Forward greedy selection with and without backward steps."""

@@ -1,0 +1,281 @@
+"""Forward-backward greedy selection on a convex smooth loss: one run, all its states recorded."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from greedyexp.algorithms.foba._rules import ROUNDING, Rule
+from greedyexp.core.errors import DataError
+from greedyexp.losses.loss import TIE, Fit, Loss
+
+
+@dataclass(frozen=True)
+class Stops:
+    """When a run ends, looked at before each forward step.
+
+    Parameters
+    ----------
+    threshold : float >= 0
+        The best goodness is less than this.
+    max_features, max_groups : int >= 0
+        The step would make more coefficients than this, or use more rows.
+    """
+
+    threshold: float = 0.0
+    max_features: int = sys.maxsize
+    max_groups: int = sys.maxsize
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The minimiser over a support.
+
+    Parameters
+    ----------
+    support : array of int (k,)
+    values : array (k,)
+        Coefficients of the support.
+    dense : array (q,)
+    objective : float
+    certified : bool
+    """
+
+    support: np.ndarray
+    values: np.ndarray
+    dense: np.ndarray
+    objective: float
+    certified: bool
+
+    @classmethod
+    def of(cls, fit: Fit, **told) -> Fitted:
+        """The present minimiser of a fit, and what else is told of it."""
+        support = np.array(fit.support, dtype=np.int64)
+        values, dense = fit.params[support], fit.params[fit.loss.size :].copy()
+        return cls(support, values, dense, fit.value, fit.converged, **told)
+
+
+@dataclass(frozen=True)
+class State(Fitted):
+    """A minimiser before a forward step, or at the end.
+
+    Parameters
+    ----------
+    additions, removals : int
+        Steps so far.
+    n_rows : int
+        Rows of the matrix (p, r) of coefficients that the support uses.
+    goodness : float
+        Of the best step from here; nan where it was not looked for.
+    opens : bool
+        Whether that step uses one row more.
+    """
+
+    additions: int
+    removals: int
+    n_rows: int
+    goodness: float
+    opens: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """A unit taken or dropped, and the fit after it.
+
+    Parameters
+    ----------
+    action : {"add", "remove"}
+    unit : int
+    objective : float
+    goodness : float
+        Of the unit when it was taken; its cost when it was dropped.
+    n_features, n_rows : int
+    """
+
+    action: str
+    unit: int
+    objective: float
+    goodness: float
+    n_features: int
+    n_rows: int
+
+
+@dataclass
+class Run:
+    """What a pursuit did.
+
+    Parameters
+    ----------
+    states : list of State
+        Before each forward step, and at the end.
+    steps : list of Step
+    failed : bool
+        Whether it ended because a fit has no certificate; the last state is the one before.
+    said : list of str
+        What a user should know, in sentences.
+    """
+
+    states: list[State] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    failed: bool = False
+    said: list[str] = field(default_factory=list)
+
+
+class Pursuit:
+    """Algorithm 1 of Liu, Fujimaki & Ye (2014), one run of it.
+
+    Parameters
+    ----------
+    loss : Loss
+    rule : Rule
+        What is best to take and cheapest to drop.
+    ratio : float in [0, 1]
+        A unit is dropped while that costs less than this part of the decrease recorded for the
+        present size; with 0 none ever is.
+    """
+
+    def __init__(self, loss: Loss, rule: Rule, ratio: float):
+        self.loss, self.rule, self.ratio = loss, rule, ratio
+        self.fit = loss.fit()
+        self.run = Run()
+        # Units in the order of entry; for each size the loss before the step that led to it when it
+        # was last reached from below, and by how much that step lowered it.
+        self._taken: list[int] = []
+        self._befores: list[float] = []
+        self._decreases: list[float] = []
+        self._additions = self._removals = 0
+
+    def pursue(self, stops: Stops) -> Run:
+        """Take and drop until a stop, until nothing is left to gain, or a fit has no certificate.
+
+        Raises
+        ------
+        DataError
+            When a backward step brings the run back to a size at no less loss than when it last
+            went up from there, which only rounding can do: a unit goes for less than that step
+            gained. As long as such returns lower the loss the run ends, although a support may
+            come back.
+        """
+        if not self._certified("there is no fit without features"):
+            self._record(np.nan, False)
+            return self.run
+        while (unit := self._choose(stops)) is not None:
+            if not self._take(unit):
+                break
+            if self.ratio > 0.0 and not self._drop_cheap():
+                break
+        if self.fit.message and not self.run.failed:
+            self.run.said.append(self.fit.message)
+        return self.run
+
+    def _choose(self, stops: Stops) -> int | None:
+        """The unit to take next, None at the end; records the state."""
+        rule, size = self.rule, len(self.fit.support)
+        if size + rule.width > min(stops.max_features, self.loss.size):
+            self._record(np.nan, False)
+            return None
+        unit, best = rule.best(self.fit)
+        opens = rule.row(unit) not in self._rows()
+        self._record(best, opens)
+        if best < stops.threshold:
+            return None
+        if best <= 0.0:
+            self._nothing_left()
+            return None
+        return None if self.run.states[-1].n_rows + opens > stops.max_groups else unit
+
+    def _take(self, unit: int) -> bool:
+        """Take a unit in and fit; whether the run goes on."""
+        before = self.fit.value
+        self.fit.add(self.rule.members(unit))
+        if not self._certified(f"the path ends before {self.rule.name(unit)}"):
+            return False
+        decrease = before - self.fit.value
+        if decrease <= ROUNDING * abs(before):
+            self._nothing_left()
+            return False
+        self._taken.append(unit)
+        self._befores.append(before)
+        self._decreases.append(decrease)
+        self._additions += 1
+        self._note("add", unit, self.run.states[-1].goodness)
+        return True
+
+    def _drop_cheap(self) -> bool:
+        """Drop units that cost less than they must, and fit; whether the run goes on.
+
+        The one just taken is never the first to go: without it, and the others left as they are,
+        the loss is at least its minimum before the step, so that its cost is no less than the
+        decrease that it is compared with. Rounding may say otherwise.
+        """
+        just_taken = True
+        while self._taken:
+            costs = self.rule.costs(self.fit, self._taken)
+            if just_taken:
+                costs[-1], just_taken = np.inf, False
+            least = costs.min()
+            rounding = ROUNDING * abs(self.fit.value)
+            if least >= self.ratio * self._decreases[-1] * (1.0 - TIE) - rounding:
+                break
+            equal = np.flatnonzero(costs <= least + TIE * abs(least) + rounding)
+            unit = min(self._taken[place] for place in equal)
+            cost = float(costs[self._taken.index(unit)])
+            self.fit.remove(self.rule.members(unit))
+            if not self._certified(f"the path ends before {self.rule.name(unit)} goes"):
+                return False
+            self._taken.remove(unit)
+            self._decreases.pop()
+            if self.fit.value >= self._befores.pop():
+                self._refuse_return(unit)
+            self._removals += 1
+            self._note("remove", unit, cost)
+        return True
+
+    def _certified(self, consequence: str) -> bool:
+        """Whether the fit has its certificate; says what follows if not."""
+        if not self.fit.converged:
+            self.run.failed = True
+            why = self.fit.message or "the fit has no certificate."
+            self.run.said.append(f"{consequence}: {why}")
+        return self.fit.converged
+
+    def _nothing_left(self) -> None:
+        count = len(self.run.states[-1].support) // self.rule.width
+        self.run.said.append(f"nothing is left to gain after {count} {self.rule.units}.")
+
+    def _refuse_return(self, unit: int) -> None:
+        raise DataError(
+            f"dropping {self.rule.name(unit)} brought the selection back to {len(self._taken)}"
+            f" {self.rule.units} at no less loss: differences of the loss drown in rounding.",
+            remedy="Scale the columns alike, or end earlier by max_features or a threshold.",
+        )
+
+    def _rows(self) -> set[int]:
+        r = self.loss.shape[1]
+        return {index // r for index in self.fit.support}
+
+    def _record(self, goodness: float, opens: bool) -> None:
+        self.run.states.append(
+            State.of(
+                self.fit,
+                additions=self._additions,
+                removals=self._removals,
+                n_rows=len(self._rows()),
+                goodness=goodness,
+                opens=opens,
+            )
+        )
+
+    def _note(self, action: str, unit: int, goodness: float) -> None:
+        self.run.steps.append(
+            Step(
+                action=action,
+                unit=unit,
+                objective=self.fit.value,
+                goodness=goodness,
+                n_features=len(self.fit.support),
+                n_rows=len(self._rows()),
+            )
+        )

@@ -1,0 +1,1 @@
+"""Lasso, group Lasso and the l1 path of smooth losses."""

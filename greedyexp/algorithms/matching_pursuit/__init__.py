@@ -1,0 +1,1 @@
+"""Matching pursuit over the sign vectors and its descent relatives."""

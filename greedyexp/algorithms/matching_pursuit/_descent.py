@@ -1,0 +1,154 @@
+"""What the iterative methods on least squares share: one task, its scale, and compiled steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.algorithms._limits import enforce
+from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.estimates.iteration import Iteration
+from greedyexp.kernels import coordinate_descent, descent_state
+from greedyexp.problems.problem import Problem
+from greedyexp.theory.spectrum import checked_design
+
+Lam = Annotated[float, Field(ge=0, description="weight of the l1 norm; 0 gives least squares")]
+
+# Up to so many features the Gram matrix (32 MB at most) is kept: it is paid for by as many
+# steps as there are features, and each further step costs p instead of n p.
+MOST_GRAM_FEATURES = 2048
+
+
+def check_single_task(shape: dict, **_) -> None:
+    """Refuse several tasks.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if shape["n_tasks"] > 1:
+        raise ValueError(f"this method takes one task; the data have {shape['n_tasks']}.")
+
+
+@dataclass(frozen=True)
+class Task:
+    """The arrays of a problem with one task.
+
+    Parameters
+    ----------
+    design : array (n, p)
+        P.
+    response : array (n,)
+        y.
+    start : array (p,)
+        The first estimate.
+    """
+
+    design: np.ndarray
+    response: np.ndarray
+    start: np.ndarray
+
+
+def single_task(problem: Problem) -> Task:
+    """The arrays of the problem, checked.
+
+    A column of zeros is no error: its coefficient does not enter the loss, stays where it is
+    without penalty and shrinks to zero with one.
+
+    Raises
+    ------
+    ConfigError
+        When there are several tasks.
+    DataError
+        When the data are not finite, or nothing but zeros, which leave no step length, or have
+        entries whose squares are out of range.
+    """
+    enforce(check_single_task, problem)
+    design = np.ascontiguousarray(problem.X[0], dtype=float)
+    response = np.ascontiguousarray(problem.y[0], dtype=float)
+    p = design.shape[1]
+    start = np.zeros(p)
+    if problem.start is not None:
+        start = np.array(problem.start, dtype=float).reshape(-1)
+        if start.shape != (p,):
+            raise DataError(f"the start has {start.size} coefficients; the data need {p}.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite((design**2).sum()) and np.isfinite(response @ response)
+    if not (finite and np.isfinite(start).all()):
+        raise DataError("the data hold values that are not finite, or too large to be squared.")
+    if not design.any():
+        raise DataError(
+            "all columns of the design are zero, which leaves no step length.",
+            remedy="Give a design with at least one nonzero entry.",
+        )
+    return Task(checked_design(design), response, start)
+
+
+def checked_lam(lam: float) -> float:
+    """A weight >= 0.
+
+    Raises
+    ------
+    ConfigError
+        When it is negative or not finite.
+    """
+    if not (np.isfinite(lam) and lam >= 0):
+        raise ConfigError(f"lam must be at least 0 and finite; it is {lam}.")
+    return float(lam)
+
+
+class CompiledIteration(Iteration):
+    """An iteration whose steps are compiled.
+
+    Parameters
+    ----------
+    task : Task
+    rule : int
+        How to step, a constant of ``kernels.coordinate_descent``.
+    lam : float >= 0
+    smoothness : float > 0
+        Steps have length 1 / smoothness.
+    gram : bool
+        Whether to keep the Gram matrix where it is small enough; for rules that move few
+        coordinates in a step.
+    """
+
+    def __init__(self, task: Task, rule: int, lam: float, smoothness: float, *, gram: bool):
+        n, p = task.design.shape
+        kept = gram and p <= MOST_GRAM_FEATURES
+        self.lam = lam
+        self._rule = rule
+        self._state = descent_state.begin(
+            np.ascontiguousarray(task.design.T),
+            task.design.T @ task.design / n if kept else np.empty((0, 0)),
+            task.response,
+            lam,
+            float(smoothness),
+            task.start,
+        )
+
+    @property
+    def iteration(self) -> int:
+        return int(self._state.counts[descent_state.ITERATION])
+
+    @property
+    def last_outside(self) -> int:
+        return int(self._state.counts[descent_state.LAST_OUTSIDE])
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._state.coef.copy()
+
+    @property
+    def objective(self) -> float:
+        return descent_state.objective(self._state)
+
+    def advance(self, until: int, target: float = -np.inf) -> None:
+        coordinate_descent.descend(self._state, self._rule, until, target)
+
+    def watch(self, inside: np.ndarray) -> None:
+        descent_state.watch(self._state, ~np.asarray(inside, dtype=bool))

@@ -1,0 +1,113 @@
+"""Gradient descent on least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.algorithms.matching_pursuit._descent import (
+    Task,
+    check_single_task,
+    single_task,
+)
+from greedyexp.core.registry import algorithm
+from greedyexp.estimates.iteration import Iteration, objective
+from greedyexp.kernels.diagonal_descent import descend
+from greedyexp.problems.problem import Problem
+from greedyexp.theory import guarantees
+from greedyexp.theory.marchenko_pastur import predict_gradient_descent
+
+
+@algorithm(
+    "gradient_descent",
+    title="Gradient descent",
+    paper="Moucer, Taylor & Bach (2024), section 2.1",
+    yields="iterates",
+    check=check_single_task,
+    guarantee=guarantees.gradient_descent,
+    prediction=predict_gradient_descent,
+)
+def gradient_descent(problem: Problem) -> Iteration:
+    """Gradient descent with the step length 1 / L2.
+
+    On F(a) = ||P a - y||^2 / (2 n), every step subtracts grad F(a) / L2 from a, with L2 the largest
+    eigenvalue of P^T P / n, the smoothness of F with respect to the Euclidean norm.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task, n samples of p features (d in the paper); begins at ``problem.start``, else at
+        zero.
+
+    Returns
+    -------
+    Iteration
+        With lam = 0. A step costs min(n, p) after one singular value decomposition, since gradient
+        descent is the same in every orthonormal basis.
+
+    Raises
+    ------
+    ConfigError
+        When there are several tasks.
+    DataError
+        When the data are not finite, or the design is zero.
+
+    References
+    ----------
+    C. Moucer, A. Taylor, F. Bach, Geometry-dependent matching pursuit: a transition phase for
+    convergence on linear regression and LASSO, 2024, Proposition 4.
+    """
+    return DiagonalDescent(single_task(problem))
+
+
+class DiagonalDescent(Iteration):
+    """Gradient descent along the right singular vectors of the design."""
+
+    def __init__(self, task: Task):
+        self._task = task
+        left, singular, self._right = np.linalg.svd(task.design, full_matrices=False)
+        residual = task.design @ task.start - task.response
+        self._rho = left.T @ residual
+        beyond = residual - left @ self._rho
+        # Squared distance of y from the range of P, and rounding errors of residuals.
+        self._rest = float(beyond @ beyond)
+        self._doubt = 1e-14 * float(np.linalg.norm(task.response) + np.linalg.norm(residual))
+        self._shift = np.zeros(len(singular))
+        # n L2 is the largest squared singular value.
+        self._pull = singular / singular[0] ** 2
+        self._keep = 1.0 - (singular / singular[0]) ** 2
+        self._fixed = ~task.design.any(axis=0)
+
+    @property
+    def coef(self) -> np.ndarray:
+        coef = self._task.start + self._shift @ self._right
+        # A column of zeros has no derivative; products of singular vectors leave rounding there.
+        coef[self._fixed] = self._task.start[self._fixed]
+        return coef
+
+    @property
+    def objective(self) -> float:
+        return objective(self._task.design, self._task.response, self.coef, 0.0)
+
+    def advance(self, until: int, target: float = -np.inf) -> None:
+        least = self._least(target)
+        while self.iteration < until:
+            steps = until - self.iteration if self._outside is None else 1
+            if self._descend(steps, least) == steps:
+                continue
+            # In this basis the target is met up to rounding; the residual itself decides.
+            if self.objective <= target:
+                return
+            self._descend(1, -np.inf)
+
+    def _least(self, target: float) -> float:
+        """Squared norm of the residual in this basis below which the target may be met."""
+        if target < 0.0:
+            return -np.inf
+        norm = np.sqrt(2 * len(self._task.response) * target) * (1 + 1e-12) + self._doubt
+        return norm**2 - self._rest
+
+    def _descend(self, steps: int, least: float) -> int:
+        made = descend(self._rho, self._shift, self._pull, self._keep, steps, least)
+        self.iteration += made
+        self._note()
+        return made

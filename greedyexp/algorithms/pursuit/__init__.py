@@ -1,0 +1,1 @@
+"""Matching pursuit with refits, on single features and on rows."""

@@ -1,0 +1,79 @@
+"""Check least-squares fits made in Gram form against the data themselves, and mend them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedyexp.kernels.gram_fit import REFIT
+from greedyexp.problems.problem import Problem
+
+# Largest correlation of a column of the support with the residual, relative to the norms of the
+# column and the response, that a least-squares fit may leave.
+STATIONARY = 1e-9
+
+
+def certify(
+    problem: Problem, coef: np.ndarray, loss: np.ndarray, smallest: float
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """Verify the last, largest fit from a fresh residual; refit every one by QR if it falls short.
+
+    Parameters
+    ----------
+    coef : array (m, p, r)
+        Fits along a path, the largest support last.
+    loss : array (m,)
+        Their losses.
+    smallest : float
+        Smallest squared sine of the angle between a column taken and the span of the others; below
+        ``REFIT`` Gram form has lost too many digits and the fits are redone from the design.
+
+    Returns
+    -------
+    coef, loss
+        As given, or redone.
+    message : str
+        Empty when nothing was redone.
+    """
+    if smallest >= REFIT and stationarity(problem, coef[-1]) <= STATIONARY:
+        return coef, loss, ""
+    coef = np.stack([from_design(problem, one) for one in coef])
+    loss = np.array([squared_loss(problem, one) for one in coef])
+    return coef, loss, "nearly dependent columns: every fit was redone from the design."
+
+
+def stationarity(problem: Problem, coef: np.ndarray) -> float:
+    """max |x_i^T res_j| / (||x_i|| ||y_j||) over the support; zero at a least-squares fit."""
+    if problem.shared_design:
+        return _stationarity_of(problem.X[0], np.stack(problem.y, axis=1), coef)
+    tasks = zip(problem.X, problem.y, coef.T, strict=True)
+    return max(_stationarity_of(X, y[:, None], b[:, None]) for X, y, b in tasks)
+
+
+def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
+    """The same for tasks (n, r) that share a design."""
+    rows = np.flatnonzero(coef.any(axis=1))
+    if 4 * len(rows) < X.shape[1]:
+        X, coef = X[:, rows], coef[rows]
+    slope = np.abs(X.T @ (y - X @ coef))
+    # A zero column or response has zero slope; any positive scale will do.
+    norms = np.sqrt(np.einsum("ni,ni->i", X, X))
+    scale = np.outer(np.where(norms > 0, norms, 1.0), np.linalg.norm(y, axis=0))
+    slope /= np.where(scale > 0, scale, 1.0)
+    return float(np.max(slope, where=coef != 0, initial=0.0))
+
+
+def from_design(problem: Problem, coef: np.ndarray) -> np.ndarray:
+    """The least-squares fit on the support of ``coef`` (p, r), by orthogonal factorisation."""
+    fit = np.zeros_like(coef)
+    for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True)):
+        support = np.flatnonzero(coef[:, j])
+        if len(support):
+            norms = np.linalg.norm(X[:, support], axis=0)
+            fit[support, j] = np.linalg.lstsq(X[:, support] / norms, y, rcond=None)[0] / norms
+    return fit
+
+
+def squared_loss(problem: Problem, coef: np.ndarray) -> float:
+    """sum_j ||y_j - X_j b_j||^2 / (2 n_j) at coefficients (p, r)."""
+    residuals = (y - X @ b for X, y, b in zip(problem.X, problem.y, coef.T, strict=True))
+    return float(sum(residual @ residual / (2 * len(residual)) for residual in residuals))

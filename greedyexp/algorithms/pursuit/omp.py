@@ -1,0 +1,209 @@
+"""Orthogonal matching pursuit, task by task."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from greedyexp.algorithms._limits import enforce
+from greedyexp.algorithms.pursuit._judged import Judged
+from greedyexp.algorithms.pursuit._refit import certify
+from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.registry import algorithm
+from greedyexp.estimates.path import Path
+from greedyexp.kernels import gram_fit
+from greedyexp.kernels import omp as kernel
+from greedyexp.problems.memory import require_memory
+from greedyexp.problems.problem import Problem
+
+
+def check(
+    shape: dict,
+    *,
+    n_atoms: int | None,
+    normalize: bool = True,
+    judge: str = "coordinate",
+    **_,
+) -> None:
+    """Refuse more atoms than features, and a refit that is not to divide by norms.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    refuse_more_than_features(shape, "n_atoms", n_atoms)
+    if judge == "refit" and not normalize:
+        raise ValueError("judge: refit divides by norms, so it needs normalize: true.")
+
+
+def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
+    """As many steps as there are nonzero coefficients (Tropp & Gilbert 2007, Theorem 2)."""
+    if problem.sparsity is None:
+        raise DataError(
+            "orthogonal matching pursuit is tuned by theory with the number of nonzeros.",
+            remedy="Give the true coefficients, or tune by cross-validation.",
+        )
+    return {"n_atoms": np.array([float(problem.sparsity)])}
+
+
+@algorithm(
+    "omp",
+    title="OMP",
+    paper="Pati, Rezaiifar & Krishnaprasad (1993); Tropp & Gilbert (2007), Algorithm 3",
+    check=check,
+    theory=theory_grid,
+    stops=("n_atoms",),
+)
+def omp(
+    problem: Problem,
+    *,
+    n_atoms: Annotated[
+        int | None, Field(ge=1, description="most atoms per task; default min(n, p) / 2")
+    ] = None,
+    normalize: Annotated[
+        bool, Field(description="divide correlations by the norms of the columns")
+    ] = True,
+    judge: Judged = "coordinate",
+    grid: dict[str, np.ndarray] | None = None,
+) -> Path:
+    """Orthogonal matching pursuit: add the best correlated column, refit, repeat.
+
+    Each task is pursued by itself; nothing is shared between tasks but the number of atoms, the
+    tuning parameter. Tasks with one design share its Gram matrix, so that many targets cost little
+    more than their own steps.
+
+    Parameters
+    ----------
+    problem : Problem
+        r tasks over p features.
+    n_atoms : int, optional
+        Where the path ends; default half of the smaller of p and the least number of rows.
+    normalize : bool
+        Choose max |x_i^T res| / ||x_i||, the step that lowers the loss most when one coefficient
+        moves and the same rule as the published one, which assumes unit columns. With false
+        max |x_i^T res|, as scikit-learn's ``orthogonal_mp`` does.
+    judge : {"coordinate", "refit"}
+        With refit choose the column that lowers the loss most once all coefficients are fitted
+        again: ||x_i|| becomes the distance of x_i from the span of the support. This is orthogonal
+        least squares (Chen, Billings & Luo 1989).
+    grid : dict with array ``n_atoms``, optional
+        Return one estimate for each number of atoms, in this order.
+
+    Returns
+    -------
+    Path
+        Estimates with 0, 1, ... atoms in every task; ``objective`` is
+        sum_j ||y_j - X_j b_j||^2 / (2 n_j). A task that nothing improves further keeps its
+        estimate, and a path whose tasks have all come that far ends there.
+
+    Raises
+    ------
+    ConfigError
+        When a number of atoms is not a whole number >= 0, n_atoms is more than p, or judge is
+        refit without normalize.
+
+    Notes
+    -----
+    Scores equal to a relative 1e-10 go to the lowest feature. A column in the span of the support
+    (squared sine below 1e-10) is left out and reported.
+
+    References
+    ----------
+    Y. C. Pati, R. Rezaiifar, P. S. Krishnaprasad, Orthogonal matching pursuit, 1993.
+    J. A. Tropp, A. C. Gilbert, Signal recovery from random measurements via orthogonal matching
+    pursuit, 2007.
+    S. Chen, S. A. Billings, W. Luo, Orthogonal least squares methods and their application to
+    non-linear system identification, 1989.
+    """
+    enforce(check, problem, n_atoms=n_atoms, normalize=normalize, judge=judge)
+    return pursuit_path(
+        problem,
+        "n_atoms",
+        n_atoms,
+        grid,
+        together=False,
+        normalize=normalize,
+        refit=judge == "refit",
+    )
+
+
+def refuse_more_than_features(shape: dict, name: str, most: int | None) -> None:
+    """Refuse a pursuit of more steps than there are features.
+
+    Raises
+    ------
+    ValueError
+        With a sentence.
+    """
+    if most is not None and most > shape["n_features"]:
+        raise ValueError(f"{name} = {most} is more than the {shape['n_features']} features.")
+
+
+def pursuit_path(
+    problem: Problem,
+    name: str,
+    most: int | None,
+    grid,
+    *,
+    together: bool,
+    normalize: bool,
+    refit: bool,
+) -> Path:
+    """The path of a pursuit with the number of features as its grid ``name``.
+
+    Parameters
+    ----------
+    most : int, optional
+        Where the path ends when there is no grid.
+    together : bool
+        Whether all tasks take the same features.
+    normalize, refit : bool
+        What features are chosen by, as in the kernel.
+    """
+    rows = np.minimum(problem.n_samples, problem.n_features)
+    if grid is not None:
+        asked = _whole_numbers(grid[name], name)
+    else:
+        asked = np.arange(1 + (max(1, int(rows.min()) // 2) if most is None else most))
+    counts, place = np.unique(asked, return_inverse=True)
+    require_memory(
+        8.0 * len(counts) * problem.n_features * problem.n_tasks,
+        f"a path of {len(counts)} estimates",
+        f"Give a smaller {name}.",
+    )
+    coef, loss, reached, skipped, smallest = kernel.pursuits(
+        gram_fit.stored(problem.gram),
+        problem.correlation,
+        problem.response_power,
+        np.minimum(rows, max(1, counts[-1])),
+        together,
+        normalize,
+        refit,
+        counts,
+    )
+    parts = []
+    if grid is None and reached < counts[-1]:
+        parts.append(f"nothing left to gain after {reached} step{'' if reached == 1 else 's'}.")
+        coef, loss, place, asked = (a[: reached + 1] for a in (coef, loss, place, asked))
+    if skipped:
+        parts.append(f"{skipped} entries in the span of their support were left out.")
+    coef, loss, redone = certify(problem, coef, loss, smallest)
+    if redone:
+        parts.append(redone)
+    return Path(
+        coef if np.array_equal(place, np.arange(len(coef))) else coef[place],
+        {name: asked.astype(float)},
+        loss[place],
+        np.ones(len(asked), dtype=bool),
+        " ".join(parts),
+    )
+
+
+def _whole_numbers(values, name: str) -> np.ndarray:
+    values = np.atleast_1d(np.asarray(values, dtype=float))
+    if values.size == 0 or not (np.isfinite(values) & (values >= 0) & (values % 1 == 0)).all():
+        raise ConfigError(f"the grid of {name} must hold whole numbers >= 0.")
+    return values.astype(np.int64)

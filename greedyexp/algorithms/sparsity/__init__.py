@@ -1,0 +1,1 @@
+"""Algorithms that trade accuracy for sparsity."""

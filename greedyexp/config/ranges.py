@@ -1,0 +1,141 @@
+"""Ranges of a sweep: ``{from, to, num | step, scale}``.
+
+They are computed in decimal arithmetic, so that ``{from: 0.4, to: 4.4, step: 0.2}`` holds the
+very numbers a user would type (0.6, not 0.6000000000000001) and a seed derived from a value does
+not depend on how the value was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+
+from greedyexp.config.mistakes import Keys
+from greedyexp.config.parameters import BadValue
+from greedyexp.config.sentences import show
+from greedyexp.core.errors import did_you_mean
+
+RANGE_KEYS = ("from", "to", "num", "step", "scale")
+LOG_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Range:
+    """``count`` values from ``start`` to ``stop``, both included when the step allows.
+
+    Parameters
+    ----------
+    start, stop : Decimal
+        The ends.
+    count : int, >= 1
+        Number of values.
+    step : Decimal or None
+        Distance of linear values; None to divide the interval evenly.
+    log : bool
+        Whether the values are spaced geometrically, rounded to 12 significant digits.
+    """
+
+    start: Decimal
+    stop: Decimal
+    count: int
+    step: Decimal | None = None
+    log: bool = False
+
+    def __iter__(self) -> Iterator[int | float]:
+        with localcontext(Context(prec=40)):
+            return iter([_number(self._value(index)) for index in range(self.count)])
+
+    def _value(self, index: int) -> Decimal:
+        if self.step is not None:
+            return self.start + index * self.step
+        last = self.count - 1
+        if index in (0, last):
+            return self.stop if index else self.start
+        if not self.log:
+            return self.start + (self.stop - self.start) * index / last
+        ratio = (self.stop / self.start).ln() * index / last
+        return Context(prec=LOG_DIGITS).plus(self.start * ratio.exp())
+
+
+def _number(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def is_range(value) -> bool:
+    """Whether a YAML value looks like a range."""
+    return isinstance(value, dict) and bool({"from", "to"} & value.keys())
+
+
+def read_range(value: dict, name: str) -> Range:
+    """A range from its YAML mapping.
+
+    Parameters
+    ----------
+    value : dict
+        ``from``, ``to``, one of ``num`` and ``step``, and ``scale`` (linear or log).
+    name : str
+        The parameter, for sentences.
+
+    Raises
+    ------
+    BadValue
+        When keys are unknown or missing, or the range is empty.
+    """
+    for key in value:
+        if key not in RANGE_KEYS:
+            raise _bad(f"a range has no key '{key}'.", did_you_mean(key, RANGE_KEYS), keys=(key,))
+    for key in ("from", "to"):
+        if key not in value:
+            raise _bad(f"the range of {name} lacks '{key}'.")
+    start, stop = (_decimal(value[key], key, name) for key in ("from", "to"))
+    scale = value.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise _bad(f"the scale of a range is linear or log, not {show(scale)}.", keys=("scale",))
+    if ("num" in value) == ("step" in value):
+        raise _bad(f"the range of {name} needs either num or step.")
+    if start > stop:
+        raise _bad(f"the range of {name} is empty: from {start} is more than to {stop}.")
+    if scale == "log" and "step" in value:
+        raise _bad("a log range takes num, not step.", keys=("step",))
+    if scale == "log" and start <= 0:
+        raise _bad(f"a log range starts above 0, not at {start}.", keys=("from",))
+    if "step" in value:
+        return _stepped(start, stop, _decimal(value["step"], "step", name), name)
+    return _divided(start, stop, value["num"], scale == "log", name)
+
+
+def _stepped(start: Decimal, stop: Decimal, step: Decimal, name: str) -> Range:
+    if step <= 0:
+        raise _bad(f"the step of {name} must be more than 0, but is {step}.", keys=("step",))
+    with localcontext(Context(prec=40)):
+        count = int(((stop - start) / step).to_integral_value(ROUND_FLOOR)) + 1
+    return Range(start, stop, count, step=step)
+
+
+def _divided(start: Decimal, stop: Decimal, num, log: bool, name: str) -> Range:
+    if isinstance(num, float) and num.is_integer():
+        num = int(num)
+    if isinstance(num, bool) or not isinstance(num, int) or num < 1:
+        raise _bad(
+            f"num of {name} must be a whole number of at least 1, but is {show(num)}.",
+            keys=("num",),
+        )
+    if (num == 1) != (start == stop):
+        raise _bad(
+            f"num of {name} is {num}, but from and to are {'equal' if num > 1 else 'different'}.",
+            keys=("num",),
+        )
+    return Range(start, stop, num, log=log)
+
+
+def _decimal(value, key: str, name: str) -> Decimal:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = Decimal(value if isinstance(value, int) else repr(value))
+        if number.is_finite():
+            return number
+    raise _bad(f"'{key}' of {name} must be a number, but is {show(value)}.", keys=(key,))
+
+
+def _bad(message: str, remedy: str = "", *, keys: Keys = ()) -> BadValue:
+    return BadValue([(keys, message, remedy)])

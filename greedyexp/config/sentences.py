@@ -1,0 +1,165 @@
+"""Pydantic's errors as plain sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from greedyexp.config.mistakes import Keys
+from greedyexp.core.errors import did_you_mean
+
+SLUG = "^[A-Za-z0-9_-]+$"
+
+_EXPECTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "a text",
+    "list": "a list",
+    "tuple": "a list",
+    "set": "a list",
+    "frozen_set": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+    "none": "empty",
+}
+_BOUNDS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+    "multiple_of": ("a multiple of", "multiple_of"),
+}
+
+
+def show(value) -> str:
+    """A value as a user would write it, shortened."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        text = f"'{value}'" if value.isprintable() else repr(value)
+    elif isinstance(value, (list, tuple)):
+        text = f"[{', '.join(show(item) for item in value)}]"
+    elif isinstance(value, dict):
+        text = f"{{{', '.join(f'{key}: {show(item)}' for key, item in value.items())}}}"
+    else:
+        text = repr(value)
+    return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
+def sentences(errors: Iterable[dict], value, name: str) -> list[tuple[Keys, str, str]]:
+    """What is wrong with a value, one sentence for each wrong place in it.
+
+    Parameters
+    ----------
+    errors : iterable of dict
+        ``ValidationError.errors()``.
+    value : object
+        The plain data that were validated.
+    name : str
+        What to call the value; empty when its keys speak for themselves.
+
+    Returns
+    -------
+    list of (keys, message, remedy)
+        Keys relative to the value.
+    """
+    grouped: dict[Keys, list[dict]] = {}
+    result = []
+    for error in errors:
+        keys = _inside(value, error)
+        if error["type"] == "missing" and isinstance(error["loc"][-1], str):
+            result.append((keys, f"'{error['loc'][-1]}' is missing.", ""))
+        elif error["type"] == "extra_forbidden":
+            result.append((keys, f"unknown key '{error['loc'][-1]}'.", ""))
+        else:
+            grouped.setdefault(keys, []).append(error)
+    # A union reports one error for each member: when a member got further into the value than
+    # the others did, it is the one that was meant.
+    deepest = [keys for keys in grouped if not any(_starts(other, keys) for other in grouped)]
+    result += [(keys, *_sentence(grouped[keys], _at(value, keys), name, keys)) for keys in deepest]
+    return result
+
+
+def subject_of(name: str, keys: Keys) -> str:
+    """What a sentence calls the place that the keys lead to: ``item 2 of w``."""
+    subject = name
+    for key in keys:
+        subject = f"item {key + 1} of {subject}" if isinstance(key, int) else str(key)
+    return subject
+
+
+def _starts(longer: Keys, shorter: Keys) -> bool:
+    return len(longer) > len(shorter) and longer[: len(shorter)] == shorter
+
+
+def _inside(value, error: dict) -> Keys:
+    """The part of an error's location that leads into the value, union labels left out."""
+    keys: Keys = ()
+    for step in error["loc"]:
+        if step in _steps(value):
+            value = value[step]
+            keys = (*keys, step)
+    return keys
+
+
+def _steps(value):
+    """The keys of a mapping or the indices of a list."""
+    if isinstance(value, dict):
+        return value
+    return range(len(value)) if isinstance(value, list) else ()
+
+
+def _at(value, keys: Keys):
+    for key in keys:
+        value = value[key]
+    return value
+
+
+def _sentence(errors: list[dict], value, name: str, keys: Keys) -> tuple[str, str]:
+    subject = subject_of(name, keys)
+    if any(error["type"] == "missing" for error in errors):
+        return f"{subject} has too few items.", ""
+    for error in errors:
+        # What a part refuses in words of its own.
+        if error["type"] == "refused":
+            return error["ctx"]["message"], error["ctx"]["remedy"]
+    bounded = [error for error in errors if error["type"] in _BOUNDS]
+    expected = list(dict.fromkeys(_expectation(error) for error in bounded or errors))
+    allowed = [word for error in errors for word in _words(error)]
+    remedy = did_you_mean(value, allowed) if isinstance(value, str) and allowed else ""
+    if remedy.startswith("Known"):
+        remedy = ""
+    return f"{subject} must be {' or '.join(expected)}, but is {show(value)}.", remedy
+
+
+def _expectation(error: dict) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in _BOUNDS:
+        words, key = _BOUNDS[kind]
+        return f"{words} {context[key]:g}"
+    if kind in ("literal_error", "enum"):
+        words = context["expected"]
+        return f"one of {words}" if " or " in words else words
+    if kind.endswith(("too_short", "too_long")):
+        few = kind.endswith("short")
+        count = context["min_length" if few else "max_length"]
+        whole, unit = ("a text", "character") if "string" in kind else ("a list", "item")
+        plural = "" if count == 1 else "s"
+        return f"{whole} of at {'least' if few else 'most'} {count} {unit}{plural}"
+    if kind == "string_pattern_mismatch":
+        if context["pattern"] == SLUG:
+            return "made of letters, digits, '-' and '_' only"
+        return f"a text that matches {context['pattern']}"
+    stem = kind.removesuffix("_type").removesuffix("_required").removesuffix("_from_float")
+    if stem in _EXPECTED:
+        return _EXPECTED[stem]
+    return f"valid ({error['msg'].removeprefix('Value error, ').rstrip('.')})"
+
+
+def _words(error: dict) -> list[str]:
+    if error["type"] not in ("literal_error", "enum"):
+        return []
+    return re.findall(r"'([^']*)'", error["ctx"]["expected"])

@@ -1,0 +1,233 @@
+"""Reading YAML with the line of every key and item kept.
+
+The dialect is YAML 1.2's: ``1e-4`` is a number, ``yes``, ``on``, ``12:30`` and
+``010`` are texts, where the YAML 1.1 rules of PyYAML say otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from greedyexp.config.document import Document
+from greedyexp.config.mistakes import Keys, Place
+from greedyexp.core.errors import ConfigError
+
+MAX_NODES = 100_000
+MAX_DIGITS = 300
+_TAG = "tag:yaml.org,2002:"
+_TAB = "a tab where spaces should be"
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """PyYAML's safe loader with the scalar rules of YAML 1.2."""
+
+    yaml_implicit_resolvers: dict = {}  # noqa: RUF012 (PyYAML's own class attribute)
+
+
+_Loader.add_implicit_resolver(
+    _TAG + "bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"^(?:~|null|Null|NULL|)$"), [*"~nN", ""])
+_Loader.add_implicit_resolver(_TAG + "merge", re.compile(r"^<<$"), ["<"])
+_Loader.add_implicit_resolver(
+    _TAG + "int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*(?:_[0-9]+)*)$"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
+    _TAG + "float",
+    re.compile(
+        r"^[-+]?(?:(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"
+        r"|^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$"
+    ),
+    list("-+.0123456789"),
+)
+
+
+def read_file(path: str | Path) -> Document:
+    """Read a YAML file.
+
+    Raises
+    ------
+    ConfigError
+        When the file cannot be read, is not UTF-8 or is not YAML.
+    """
+    path = Path(path)
+    place = str(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"the file cannot be read: {(error.strerror or str(error)).lower()}.", place=place
+        ) from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            "the file is not UTF-8 text.", place=f"{place}:{line}", remedy="Save it as UTF-8."
+        ) from None
+    return read_text(text, place)
+
+
+def read_text(text: str, source: str, *, lines: bool = True) -> Document:
+    """Read YAML from a string.
+
+    Parameters
+    ----------
+    text : str
+        One YAML document.
+    source : str
+        What to call it in errors.
+    lines : bool
+        Whether lines mean something; False for a value typed on a command line.
+
+    Raises
+    ------
+    ConfigError
+        When the text is not YAML, repeats a key, or refers to itself.
+    """
+    forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    # Surrogates stand for bytes that are not text, which the command line explains.
+    text.encode("utf-8")
+    if forbidden:
+        line = text.count("\n", 0, forbidden.start()) + 1
+        raise ConfigError(
+            f"the text holds the character U+{ord(forbidden.group()):04X}, which YAML does not"
+            " allow.",
+            place=str(Place(source, line if lines else None)),
+            remedy="Remove it.",
+        )
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        builder = _Builder(loader, source, lines)
+        data = None if root is None else builder.build(root, ())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = error.problem or error.context
+        if mark and _tab_before(text, mark):
+            problem = _TAB
+        raise _not_yaml(problem, source, mark.line + 1 if mark and lines else None) from None
+    except yaml.YAMLError as error:
+        raise _not_yaml(str(error).partition("\n")[0], source, None) from None
+    except RecursionError:
+        raise ConfigError("the YAML is nested too deeply.", place=source) from None
+    finally:
+        loader.dispose()
+    builder.places[()] = Place(source, 1 if lines else None)
+    return Document(data, builder.places)
+
+
+class _Builder:
+    """Turns composed nodes into plain data, noting the line of every key and item."""
+
+    def __init__(self, loader: _Loader, source: str, lines: bool):
+        self.loader = loader
+        self.source = source
+        self.lines = lines
+        self.places: dict[Keys, Place] = {}
+        self.open: set[int] = set()
+        self.nodes = 0
+
+    def place(self, node: yaml.Node) -> Place:
+        return Place(self.source, node.start_mark.line + 1 if self.lines else None)
+
+    def error(self, message: str, node: yaml.Node, remedy: str | None = None) -> ConfigError:
+        return ConfigError(message, place=str(self.place(node)), remedy=remedy)
+
+    def build(self, node: yaml.Node, keys: Keys):
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise self.error(f"the YAML holds more than {MAX_NODES} values.", node)
+        if isinstance(node, yaml.ScalarNode):
+            return self.scalar(node)
+        if id(node) in self.open:
+            raise self.error("an alias refers to what contains it.", node)
+        self.open.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return self.sequence(node, keys)
+            return self.mapping(node, keys)
+        finally:
+            self.open.discard(id(node))
+
+    def sequence(self, node: yaml.SequenceNode, keys: Keys) -> list:
+        items = []
+        for index, item in enumerate(node.value):
+            self.places[(*keys, index)] = self.place(item)
+            items.append(self.build(item, (*keys, index)))
+        return items
+
+    def mapping(self, node: yaml.MappingNode, keys: Keys) -> dict:
+        own: dict[str, yaml.Node] = {}
+        merged = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _TAG + "merge":
+                merged.update(self.merged(value_node, keys))
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self.error("a key must be a word.", key_node)
+            key = key_node.value
+            if key in own:
+                first = f" (first in line {self.place(own[key]).line})" if self.lines else ""
+                raise self.error(
+                    f"the key '{key}' is given twice{first}.", key_node, "Remove one of them."
+                )
+            own[key] = key_node
+        values = {}
+        for key_node, value_node in node.value:
+            if key_node.tag != _TAG + "merge":
+                path = (*keys, key_node.value)
+                self.places[path] = self.place(key_node)
+                values[key_node.value] = self.build(value_node, path)
+        return {**{key: value for key, value in merged.items() if key not in values}, **values}
+
+    def merged(self, node: yaml.Node, keys: Keys) -> dict:
+        """What ``<<: *alias`` brings in; of a list the first mapping wins."""
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        result: dict = {}
+        for source in reversed(sources):
+            value = self.build(source, keys)
+            if not isinstance(value, dict):
+                raise self.error("'<<' takes a mapping or a list of mappings.", source)
+            result.update(value)
+        return result
+
+    def number(self, kind: str, node: yaml.ScalarNode) -> int | float:
+        text = node.value.replace("_", "").lower()
+        try:
+            if kind == "int" and len(text) <= MAX_DIGITS:
+                return int(text)
+            if kind == "float":
+                return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+        except ValueError:
+            pass
+        raise self.error(f"'{node.value[:40]}' cannot be read as a number.", node)
+
+    def scalar(self, node: yaml.ScalarNode):
+        kind, text = node.tag.removeprefix(_TAG), node.value
+        if kind in ("int", "float"):
+            return self.number(kind, node)
+        if kind == "bool":
+            return text.lower() == "true"
+        if kind == "null":
+            return None
+        if kind == "str":
+            return text
+        raise self.error(f"the tag '{node.tag}' is not used here.", node)
+
+
+def _not_yaml(problem: str | None, source: str, line: int | None) -> ConfigError:
+    hint = "Indent with spaces." if problem == _TAB else None
+    if problem and "expected a single document" in problem:
+        problem, hint = "but found another document", "Keep one experiment in each file."
+    return ConfigError(
+        f"this is not valid YAML: {problem}.", place=str(Place(source, line)), remedy=hint
+    )
+
+
+def _tab_before(text: str, mark: yaml.Mark) -> bool:
+    lines = text.split("\n")
+    return mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]

@@ -1,0 +1,1 @@
+"""Named parts, plugins and errors: what every other package builds on."""

@@ -1,0 +1,1 @@
+"""What algorithms return: a path of estimates, or an iteration that is driven step by step."""

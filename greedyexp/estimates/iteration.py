@@ -1,0 +1,166 @@
+"""What an iterative method returns: a point that moves on request and tells where it stands."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from greedyexp.core.errors import PluginError
+
+
+class Iteration(ABC):
+    """An iterative method on G(a) = ||P a - y||^2 / (2 n) + lam ||a||_1, paused between two steps.
+
+    Nothing is kept of the way, so that memory does not grow with the number of iterations: whoever
+    drives it stops where there is something to record. Where it stops has no influence on the
+    iterates.
+
+    Attributes
+    ----------
+    lam : float >= 0
+        Weight of the l1 norm.
+    iteration : int >= 0
+        Steps made.
+    coef : array (p,)
+        The present estimate, with exact zeros.
+    last_outside : int
+        See ``watch``.
+    trouble : str
+        Why the iterates can no longer be trusted, a sentence; empty when all is well.
+    """
+
+    lam: float = 0.0
+    iteration: int = 0
+    last_outside: int = -1
+    trouble: str = ""
+    _outside: np.ndarray | None = None
+
+    @property
+    @abstractmethod
+    def coef(self) -> np.ndarray:
+        """The present estimate, a new array (p,)."""
+
+    @property
+    @abstractmethod
+    def objective(self) -> float:
+        """G at the present estimate, from a residual computed afresh."""
+
+    @abstractmethod
+    def advance(self, until: int, target: float = -np.inf) -> None:
+        """Step until ``iteration == until`` or to the first iterate with objective <= target.
+
+        No step is made when one of both holds already.
+
+        Parameters
+        ----------
+        until : int
+        target : float
+            By default none.
+        """
+
+    def watch(self, inside: np.ndarray) -> None:
+        """Note from now on when the estimate has a nonzero coefficient outside a set.
+
+        ``last_outside`` is the last iteration, the present one included, whose estimate had one;
+        -1 when there was none since the call.
+
+        Parameters
+        ----------
+        inside : bool array (p,)
+        """
+        self._outside = np.flatnonzero(~np.asarray(inside, dtype=bool))
+        self.last_outside = -1
+        self._note()
+
+    def _note(self) -> None:
+        """Bring ``last_outside`` up to date; for ``advance`` to call after every step."""
+        if self._outside is not None and self.coef[self._outside].any():
+            self.last_outside = self.iteration
+
+
+class SteppedIteration(Iteration):
+    """An iteration of single steps written in Python: what is left to define is ``step``.
+
+    A function that returns one is registered as an algorithm like this::
+
+        class Descent(SteppedIteration):
+            def step(self, coef):
+                slope = self.design.T @ (self.design @ coef - self.response)
+                return coef - slope / (self.design**2).sum()
+
+        @algorithm("slow_descent", yields="iterates")
+        def slow_descent(problem):
+            return Descent(problem.X[0], problem.y[0])
+
+    Parameters
+    ----------
+    design : array (n, p)
+        P.
+    response : array (n,)
+        y.
+    lam : float >= 0
+    start : array (p,), optional
+        The first estimate; zero without.
+
+    Raises
+    ------
+    PluginError
+        From every member when a class with an ``__init__`` of its own does not call this one, and
+        from ``advance`` when ``step`` returns something else than an array (p,).
+    """
+
+    def __init__(self, design, response, lam: float = 0.0, start=None):
+        self.design, self.response, self.lam = design, response, float(lam)
+        self._coef = np.zeros(design.shape[1]) if start is None else np.array(start, dtype=float)
+
+    @abstractmethod
+    def step(self, coef: np.ndarray) -> np.ndarray:
+        """The estimate (p,) after ``coef``, a copy that may be written to."""
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._present.copy()
+
+    @property
+    def objective(self) -> float:
+        coef = self._present
+        return objective(self.design, self.response, coef, self.lam)
+
+    def advance(self, until: int, target: float = -np.inf) -> None:
+        while self.iteration < until and not self.objective <= target:
+            self._coef = self._stepped()
+            self.iteration += 1
+            self._note()
+
+    @property
+    def _present(self) -> np.ndarray:
+        if "_coef" not in vars(self):
+            raise PluginError(
+                f"{type(self).__name__}.__init__ does not call super().__init__(design, response)."
+            )
+        return self._coef
+
+    def _stepped(self) -> np.ndarray:
+        after = self.step(self.coef)
+        if isinstance(after, np.ndarray) and after.shape == self._coef.shape:
+            return after
+        found = f"shape {after.shape}" if isinstance(after, np.ndarray) else type(after).__name__
+        raise PluginError(
+            f"{type(self).__name__}.step must return an array of shape {self._coef.shape},"
+            f" but returned {found}."
+        )
+
+
+def objective(design: np.ndarray, response: np.ndarray, coef: np.ndarray, lam: float) -> float:
+    """||P a - y||^2 / (2 n) + lam ||a||_1.
+
+    Parameters
+    ----------
+    design : array (n, p)
+    response : array (n,)
+    coef : array (p,)
+    lam : float
+    """
+    residual = design @ coef - response
+    return float(residual @ residual / (2 * len(response)) + lam * np.abs(coef).sum())

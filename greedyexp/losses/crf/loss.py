@@ -1,0 +1,278 @@
+"""Linear-chain conditional random fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.kernels.chain_changes import changes
+from greedyexp.kernels.chain_decode import best_sequences
+from greedyexp.kernels.chain_moments import (
+    Chains,
+    minima_of_feature,
+    prepare,
+    variances_of_feature,
+    variances_of_moves,
+)
+from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
+from greedyexp.losses.crf.chains import check_labels, sums_by_chain
+from greedyexp.losses.crf.fit import CrfFit, Null, minimum_without_features
+from greedyexp.losses.feature_size import largest_feature
+from greedyexp.losses.loss import TOLERANCE, ChainLoss, Fit, Restricted
+from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths
+
+# Sparse designs of at most this many entries are kept dense, which is faster.
+DENSE_ENTRIES = 2**20
+
+
+class CrfLoss(ChainLoss):
+    """Mean negative log-likelihood of labelled chains, over words.
+
+    P(y | x) of a chain is proportional to the exponential of
+    sum_t (W^T x_t)[y_t] + start[y_1] + end[y_T] + sum_{t > 1} A[y_{t-1}, y_t], and
+    Q = -(sum over chains of log P(y | x)) / n + ridge / 2 ||params||^2. The weights W (p, r) are
+    selectable; start (r), end (r) and A (r, r), row by row, are the dense parameters, in this
+    order.
+
+    Parameters
+    ----------
+    X : array (n, p) or CSR array
+        One row per word, chains one after the other.
+    labels : int array (n,) in [0, r)
+    chains : int array (c,)
+        Lengths, at least 1, with sum n.
+    n_classes : int >= 1
+        r.
+    ridge : float >= 0
+
+    Attributes
+    ----------
+    observed : array (d + q,)
+        Counts: what each parameter is multiplied by in the labelling that was seen.
+
+    Raises
+    ------
+    DataError
+        When labels or chains do not fit X.
+
+    References
+    ----------
+    Lafferty, McCallum & Pereira (2001), "Conditional random fields"; Liu, Fujimaki & Ye (2014),
+    section 4.2.
+    """
+
+    def __init__(self, X, labels, chains, *, n_classes: int, ridge: float = 0.0):
+        n, p = X.shape
+        self.chains = check_lengths(chains, n)
+        self.labels = check_labels(labels, n, n_classes)
+        if scipy.sparse.issparse(X):
+            X = X.toarray() if n * p <= DENSE_ENTRIES else scipy.sparse.csr_array(X)
+        self.X = X
+        self.shape = (p, n_classes)
+        self.n_dense = n_classes * (n_classes + 2)
+        self.n_samples = n
+        self.ridge = float(ridge)
+        self._width = -(-n_classes // LANES) * LANES
+        self._offsets = np.concatenate(([0], np.cumsum(self.chains)))
+        self.observed = self._counts_of_labels()
+
+    @cached_property
+    def scale(self) -> float:
+        return self.null.scale
+
+    @cached_property
+    def largest_feature(self) -> float:
+        return largest_feature(self.X)
+
+    @cached_property
+    def null(self) -> Null:
+        """The fit over the dense parameters alone."""
+        return minimum_without_features(self)
+
+    @cached_property
+    def tolerances(self) -> np.ndarray:
+        """Largest |derivative| that a fit may leave of each parameter, shape (d + q,).
+
+        In small columns a part of what it can be, since ``scale`` is of the largest.
+        """
+        own = np.minimum(self.scale, self.steepest(self.null.found.value))
+        return TOLERANCE * np.append(own, np.full(self.n_dense, self.scale))
+
+    def value(self, params: np.ndarray) -> float:
+        start, end, transition = self._weights(params)
+        scores = self._scores(self.X, params)
+        total = log_partition(scores, start, end, transition, self._offsets)
+        return self._value(total, params, self.observed)
+
+    def gradient(self, params: np.ndarray) -> np.ndarray:
+        return self.value_and_gradient(params)[1]
+
+    def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        """Q and its gradient, in one pass."""
+        return self.pass_over(self.X, params, self.observed)
+
+    def pass_over(self, X, params: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:
+        """Q and its gradient (k r + q,) over some columns (n, k) of X and the dense parameters."""
+        r = self.shape[1]
+        start, end, transition = self._weights(params)
+        scores = self._scores(X, params)
+        forward, posterior = np.empty_like(scores), np.empty_like(scores)
+        pairs = np.zeros((r, r))
+        total = forward_backward(
+            scores, start, end, transition, self._offsets, forward, posterior, pairs
+        )
+        joint = (forward[:-1].T @ scores[1:])[:r, :r]
+        pairs += joint * np.exp(transition - transition.max())
+        nodes = np.asarray(X.T @ posterior)[:, :r]
+        starts = posterior[self._offsets[:-1], :r].sum(axis=0)
+        ends = posterior[self._offsets[1:] - 1, :r].sum(axis=0)
+        expected = np.concatenate((nodes.ravel(), starts, ends, pairs.ravel()))
+        gradient = (expected - observed) / self.n_samples + self.ridge * params
+        return self._value(total, params, observed), gradient
+
+    def columns(self, rows: np.ndarray):
+        """The columns (n, s) of the features ``rows``, dense or sparse as X is."""
+        if self._by_column is None:
+            return np.ascontiguousarray(self.X[:, rows])
+        return scipy.sparse.csr_array(self._by_column[:, rows])
+
+    def curvature(self, params: np.ndarray) -> np.ndarray:
+        """Variances of the counts, one forward pass for each coordinate."""
+        chains = self._prepared(params)
+        nodes = [variances_of_feature(chains, self._column(i)) for i in range(self.shape[0])]
+        posterior = self._posterior(self._scores(self.X, params), params, self._offsets)
+        ends = [
+            (posterior[words] * (1.0 - posterior[words])).sum(axis=0)
+            for words in (self._offsets[:-1], self._offsets[1:] - 1)
+        ]
+        counts = np.concatenate((*nodes, *ends, variances_of_moves(chains).ravel()))
+        return counts / self.n_samples + self.ridge
+
+    @cached_property
+    def _smoothness(self) -> np.ndarray:
+        r = self.shape[1]
+        reach = sums_by_chain(abs(self.X), self._offsets)
+        nodes = np.repeat((reach**2).sum(axis=0), r)
+        steps = self.chains - 1
+        transition = np.full((r, r), ((steps + 1) // 2 @ ((steps + 1) // 2)))
+        np.fill_diagonal(transition, steps @ steps)
+        ends = np.full(2 * r, len(self.chains))
+        counts = np.concatenate((nodes, ends, transition.ravel()))
+        return counts / (4.0 * self.n_samples) + self.ridge
+
+    @property
+    def smoothness(self) -> np.ndarray:
+        """A count of range R has variance at most R^2 / 4 (Popoviciu)."""
+        return self._smoothness.copy()
+
+    def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Newton's method for each, by forward passes over the chains that a feature is in."""
+        n = self.n_samples
+        steps, gains = np.empty(self.shape), np.empty(self.shape)
+        observed = self.observed[: self.size].reshape(self.shape)
+        present = params[: self.size].reshape(self.shape)
+        chains = self._prepared(params)
+        for i in range(self.shape[0]):
+            steps[i], gains[i] = minima_of_feature(
+                chains,
+                self._column(i),
+                observed[i],
+                present[i],
+                n * self.ridge,
+                n * self.tolerances[i * self.shape[1]],
+            )
+        return steps.ravel(), gains.ravel() / n
+
+    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+        fit = CrfFit(self)
+        fit.begin(support, start)
+        return Restricted(fit.params, fit.value, fit.full_gradient, fit.converged, fit.message)
+
+    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+        """All changes of the partition functions in one pass over the chains."""
+        support = np.asarray(support, dtype=np.int64)
+        if not support.size:
+            return np.empty(0)
+        rows, place = np.unique(support // self.shape[1], return_inverse=True)
+        steps = -params[support]
+        columns = self.columns(rows)
+        if scipy.sparse.issparse(columns):
+            columns = columns.toarray()
+        change = changes(self._prepared(params), columns, place, support % self.shape[1], steps)
+        change -= self.observed[support] * steps
+        return change / self.n_samples - 0.5 * self.ridge * steps**2
+
+    def fit(self) -> Fit:
+        return CrfFit(self)
+
+    def decode(self, X, chains, params: np.ndarray, how: str = "marginal") -> np.ndarray:
+        if how not in ("marginal", "viterbi"):
+            raise ConfigError(
+                f"there is no decoding '{how}'.", remedy="Use 'marginal' or 'viterbi'."
+            )
+        offsets = np.concatenate(([0], np.cumsum(check_lengths(chains, X.shape[0]))))
+        scores = self._scores(X, params)
+        if how == "viterbi":
+            own = np.ascontiguousarray(scores[:, : self.shape[1]])
+            return best_sequences(own, *self._weights(params), offsets)
+        return self._posterior(scores, params, offsets).argmax(axis=1)
+
+    def _counts_of_labels(self) -> np.ndarray:
+        r = self.shape[1]
+        hot = np.zeros((self.n_samples, r))
+        hot[np.arange(self.n_samples), self.labels] = 1.0
+        inside = np.ones(self.n_samples, bool)
+        inside[self._offsets[:-1]] = False
+        later = np.flatnonzero(inside)
+        moves = self.labels[later - 1] * r + self.labels[later]
+        return np.concatenate(
+            (
+                np.asarray(self.X.T @ hot).ravel(),
+                np.bincount(self.labels[self._offsets[:-1]], minlength=r),
+                np.bincount(self.labels[self._offsets[1:] - 1], minlength=r),
+                np.bincount(moves, minlength=r * r),
+            )
+        )
+
+    def _weights(self, params: np.ndarray) -> ChainWeights:
+        # A copy, which kernels can take as contiguous.
+        return chain_weights(np.array(params[-self.n_dense :]), self.shape[1])
+
+    def _scores(self, X, params: np.ndarray) -> np.ndarray:
+        """Scores of each word and state, padded, (n, R)."""
+        weights = np.zeros((X.shape[1], self._width))
+        weights[:, : self.shape[1]] = params[: -self.n_dense].reshape(-1, self.shape[1])
+        return np.asarray(X @ weights)
+
+    def _value(self, total: float, params: np.ndarray, observed: np.ndarray) -> float:
+        loss = (total - observed @ params) / self.n_samples
+        return float(loss + 0.5 * self.ridge * (params @ params))
+
+    def _posterior(self, scores, params, offsets) -> np.ndarray:
+        """Probabilities of the states of each word, (n, r); overwrites the scores."""
+        r = self.shape[1]
+        forward, posterior = np.empty_like(scores), np.empty_like(scores)
+        parts = self._weights(params)
+        forward_backward(scores, *parts, offsets, forward, posterior, np.zeros((r, r)))
+        return posterior[:, :r]
+
+    def _prepared(self, params: np.ndarray) -> Chains:
+        return prepare(self._scores(self.X, params), *self._weights(params), self._offsets)
+
+    def _column(self, i: int) -> np.ndarray:
+        """Column i of X as a contiguous array (n,)."""
+        if self._by_column is None:
+            return np.ascontiguousarray(self.X[:, i])
+        first, last = self._by_column.indptr[i : i + 2]
+        column = np.zeros(self.n_samples)
+        column[self._by_column.indices[first:last]] = self._by_column.data[first:last]
+        return column
+
+    @cached_property
+    def _by_column(self):
+        """A sparse X by columns; None when X is dense."""
+        return scipy.sparse.csc_array(self.X) if scipy.sparse.issparse(self.X) else None

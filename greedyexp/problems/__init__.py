@@ -1,0 +1,1 @@
+"""The data of a problem: designs, responses, moments, chains, their scales and sizes."""

@@ -1,0 +1,396 @@
+"""A regression problem: one or several tasks over the same features, with the truth if known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from greedyexp.core.errors import DataError
+from greedyexp.problems.chains import check_lengths
+from greedyexp.problems.memory import require_memory
+from greedyexp.problems.moments import Moments
+from greedyexp.problems.scales import refuse_feature_sizes, refuse_response_size
+
+# Beyond so many features a Gram matrix is computed in blocks of columns.
+_ONE_PRODUCT, _BLOCK = 8192, 1024
+
+
+@dataclass(frozen=True)
+class Problem:
+    """r tasks y_j = X_j b_j + noise over the same p features.
+
+    Parameters
+    ----------
+    X : tuple of r arrays, each (n_j, p)
+        Designs, or CSR arrays of scipy.sparse in canonical form. Tasks that share one design hold
+        the same object r times.
+    y : tuple of r arrays, each (n_j,)
+        Responses.
+    truth : array (p, r), optional
+        The coefficients the data were made from.
+    noise_std : float, optional
+        Standard deviation of the noise the data were made with.
+    sparsity : int, optional
+        Number of nonzero coefficients per task, s in the papers.
+    facts : dict
+        Scalars worth a column in the CSV (``n_samples``, ``sparsity``, ...).
+    X_test, y_test : tuples like X and y
+        Rows held out from fitting; empty when there are none.
+    start : array (p, r), optional
+        Where iterative methods begin; zero when there is none.
+    chains, chains_test : int arrays (c,), optional
+        Of sequences of labelled words: the lengths of the chains that the rows of X and X_test
+        are one after the other. Tasks are the classes then, y_j is 1 where a word is of class j
+        and 0 elsewhere, and all tasks share the design.
+    feature_names, class_names : tuples of str
+        What the columns of X and the tasks stand for; empty when they have no names.
+    moments : Moments, optional
+        Second moments of the distribution that the rows are drawn from. Without rows, X (0, p) and
+        y (0,), they are all that is known.
+    """
+
+    X: tuple[np.ndarray, ...]
+    y: tuple[np.ndarray, ...]
+    truth: np.ndarray | None = None
+    noise_std: float | None = None
+    sparsity: int | None = None
+    facts: dict = field(default_factory=dict)
+    X_test: tuple[np.ndarray, ...] = ()
+    y_test: tuple[np.ndarray, ...] = ()
+    start: np.ndarray | None = None
+    chains: np.ndarray | None = None
+    chains_test: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
+    class_names: tuple[str, ...] = ()
+    moments: Moments | None = None
+
+    @property
+    def n_features(self) -> int:
+        return self.X[0].shape[1]
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.X)
+
+    @cached_property
+    def n_samples(self) -> np.ndarray:
+        """Rows of each task, shape (r,)."""
+        return np.array([len(y) for y in self.y])
+
+    @property
+    def shared_design(self) -> bool:
+        return all(X is self.X[0] for X in self.X)
+
+    @property
+    def sparse_design(self) -> bool:
+        """Whether a design, of rows fitted to or held out, is a sparse array."""
+        return any(sparse.issparse(X) for X in (*self.X, *self.X_test))
+
+    @property
+    def shape(self) -> dict:
+        """``n_tasks``, ``n_samples`` (the fewest of a task), ``n_features``, ``shared_design``."""
+        return {
+            "n_tasks": self.n_tasks,
+            "n_samples": int(self.n_samples.min()),
+            "n_features": self.n_features,
+            "shared_design": self.shared_design,
+        }
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """G_j = X_j^T X_j / n_j, shape (r, p, p); a shared design is stored once and broadcast.
+
+        The broadcast axis has stride zero, so kernels must not write to it.
+
+        Raises
+        ------
+        DataError
+            When the memory does not suffice.
+        """
+        count = 1 if self.shared_design else self.n_tasks
+        require_memory(
+            8.0 * count * self.n_features**2,
+            f"the Gram matrix of {self.n_features} features"
+            + (f" for each of {count} tasks" if count > 1 else ""),
+            "Use fewer features, or an algorithm that forms no Gram matrix, such as foba_gdt or"
+            " forward_gdt.",
+        )
+        if self.shared_design:
+            one = _gram(self.X[0])
+            return np.broadcast_to(one, (self.n_tasks, *one.shape))
+        stacked = np.empty((self.n_tasks, self.n_features, self.n_features))
+        for j, X in enumerate(self.X):
+            stacked[j] = _gram(X)
+        return stacked
+
+    @cached_property
+    def correlation(self) -> np.ndarray:
+        """c_j = X_j^T y_j / n_j, shape (r, p)."""
+        if self.shared_design:
+            return np.stack(self.y) @ self.X[0] / self.X[0].shape[0]
+        return np.stack([X.T @ y / len(y) for X, y in zip(self.X, self.y, strict=True)])
+
+    @cached_property
+    def response_power(self) -> np.ndarray:
+        """||y_j||^2 / n_j, shape (r,)."""
+        return np.array([y @ y / len(y) for y in self.y])
+
+    def rows(self, keep: Sequence[np.ndarray]) -> Problem:
+        """The problem restricted to the given row indices of each task (no truth is lost).
+
+        Raises
+        ------
+        DataError
+            When the rows are words of chains, which mean nothing alone.
+        """
+        if self.chains is not None:
+            raise DataError(
+                "cross-validation cannot take chains of words apart.", remedy="Use tuning='end'."
+            )
+        if self.shared_design and all(k is keep[0] for k in keep):
+            X = (self.X[0][keep[0]],) * self.n_tasks
+        else:
+            X = tuple(X[k] for X, k in zip(self.X, keep, strict=True))
+        y = tuple(y[k] for y, k in zip(self.y, keep, strict=True))
+        return Problem(
+            X,
+            y,
+            self.truth,
+            self.noise_std,
+            self.sparsity,
+            start=self.start,
+            feature_names=self.feature_names,
+            class_names=self.class_names,
+            moments=self.moments,
+        )
+
+
+def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem:
+    """Check arrays, or lists of arrays for several tasks, and make a Problem of them.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, p), or list of r such (n_j, p)
+        One design for all tasks, or one for each; a list of n rows of p numbers is one design.
+        Sparse ones become CSR arrays in canonical form.
+    y : array (n,), array (n, r) with one design, or list of r arrays (n_j,)
+        Responses.
+    truth : array (p,) or (p, r), optional
+        The true coefficients.
+    noise_std : float, optional
+        Standard deviation of the noise.
+    feature_names : sequence of p str, optional
+        Names of the columns of X.
+
+    Raises
+    ------
+    DataError
+        When shapes disagree, a value is not finite, squares of a feature or a response overflow or
+        vanish, or there are fewer than two rows.
+    """
+    responses = _responses(y)
+    if _lists_designs(X):
+        designs = tuple(_matrix(Xj, f"X[{j}]") for j, Xj in enumerate(X))
+        if len(designs) != len(responses):
+            raise DataError(f"X has {len(designs)} tasks but y has {len(responses)}.")
+    else:
+        designs = (_matrix(X, "X"),) * len(responses)
+    for j, (Xj, yj) in enumerate(zip(designs, responses, strict=True)):
+        if Xj.shape[0] != yj.shape[0]:
+            raise DataError(f"task {j}: X has {Xj.shape[0]} rows but y has {yj.shape[0]}.")
+        if Xj.shape[0] < 2:
+            raise DataError(f"task {j} has {Xj.shape[0]} row(s); at least 2 are needed.")
+        if Xj.shape[1] != designs[0].shape[1]:
+            raise DataError(
+                f"task {j} has {Xj.shape[1]} features but task 0 has {designs[0].shape[1]}."
+            )
+    sparsity = None
+    if truth is not None:
+        truth = np.asarray(truth)
+        truth = _finite(truth[:, None] if truth.ndim == 1 else truth, "truth", ndim=2)
+        expected = (designs[0].shape[1], len(designs))
+        if truth.shape != expected:
+            raise DataError(f"truth has shape {truth.shape}; the data need {expected}.")
+        sparsity = int(np.count_nonzero(truth, axis=0).max())
+    names = tuple(feature_names)
+    problem = Problem(designs, responses, truth, noise_std, sparsity, feature_names=names)
+    refuse_sizes(problem)
+    return problem
+
+
+def refuse_sizes(problem: Problem) -> None:
+    """Refuse features and responses whose squares overflow or vanish.
+
+    Raises
+    ------
+    DataError
+        With the first of them.
+    """
+    for X in problem.X[:1] if problem.shared_design else problem.X:
+        refuse_feature_sizes(X, problem.feature_names)
+    for y in problem.y:
+        refuse_response_size(y)
+
+
+def as_chains(X, labels, chains) -> Problem:
+    """Check sequences of labelled words and make a Problem of them, one task for each class.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, p)
+        One row for each word, the chains one after the other.
+    labels : array (n,)
+        The class of each word, whole numbers or texts; classes are sorted.
+    chains : array (c,) of int
+        Words of each chain.
+
+    Raises
+    ------
+    DataError
+        When shapes disagree, a value is not finite, a chain is empty, or there is one class only.
+    """
+    if _lists_designs(X):
+        raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
+    design = _matrix(X, "X")
+    lengths = check_lengths(chains, design.shape[0])
+    words = _labels(labels)
+    if len(words) != design.shape[0]:
+        raise DataError(f"X has {design.shape[0]} rows but y has {len(words)} labels.")
+    classes, place = np.unique(words, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(
+            f"all words have the label {classes[0]}; chains need two classes or more, since every"
+            " model of one class fits it perfectly."
+        )
+    y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
+    names = tuple(map(str, classes))
+    refuse_feature_sizes(design)
+    return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
+
+
+def _lists_designs(X) -> bool:
+    """Whether X is a list of designs, and not one design or its rows."""
+    try:
+        return isinstance(X, (list, tuple)) and any(np.ndim(part) > 1 for part in X)
+    except ValueError:
+        # An entry with rows of different lengths.
+        return True
+
+
+def _labels(labels) -> np.ndarray:
+    """One whole number or text for each word, all of one kind."""
+    _refuse_masked(labels, "y")
+    # NumPy makes texts of the numbers in a list with both.
+    if isinstance(labels, (list, tuple)) and len({isinstance(word, str) for word in labels}) > 1:
+        raise _different_kinds()
+    try:
+        words = np.asarray(labels)
+    except ValueError:
+        words = np.zeros((0, 0))
+    if words.ndim != 1:
+        raise DataError("y must hold one label for each word.")
+    if words.dtype == object:
+        kinds = {str if isinstance(word, str) else type(word) for word in words}
+        if len(kinds) != 1:
+            raise _different_kinds()
+        words = np.array(words.tolist())
+    numeric = words.dtype.kind == "f"
+    if words.dtype.kind not in "biufUS" or (numeric and not np.isfinite(words).all()):
+        raise DataError("a label must be a number or a text.")
+    if numeric:
+        broken = words[words != np.floor(words)]
+        if len(broken):
+            raise DataError(
+                f"a label is {broken[0]:g}: labels are classes, whole numbers or texts.",
+                remedy="Give the class of each word, or use the squared loss without chains.",
+            )
+    return words
+
+
+def _different_kinds() -> DataError:
+    return DataError("the labels are of different kinds.", remedy="Give texts or numbers.")
+
+
+def _refuse_masked(value, name: str) -> None:
+    if np.ma.is_masked(value):
+        raise DataError(
+            f"{name} is an array with masked values.", remedy="Remove or impute what is masked."
+        )
+
+
+def _responses(y) -> tuple[np.ndarray, ...]:
+    if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
+        return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))
+    _refuse_masked(y, "y")
+    array = np.asarray(y)
+    if array.ndim == 2:
+        return tuple(_vector(column, f"y[:, {j}]") for j, column in enumerate(array.T))
+    return (_vector(array, "y"),)
+
+
+def _vector(value, name: str) -> np.ndarray:
+    return _finite(value, name, ndim=1)
+
+
+def _matrix(value, name: str) -> np.ndarray | sparse.csr_array:
+    if not sparse.issparse(value):
+        return _finite(value, name, ndim=2)
+    if value.ndim != 2:
+        raise DataError(f"{name} has {value.ndim} dimension(s); 2 expected.")
+    if 0 in value.shape:
+        raise DataError(f"{name} is empty.")
+    # A copy, since bringing it into canonical form works in place.
+    design = sparse.csr_array(value, copy=True)
+    design.sum_duplicates()
+    if design.nnz:
+        design.data = _finite(design.data, f"{name}.data", ndim=1)
+    else:
+        design.data = np.zeros(0)
+    return design
+
+
+def _gram(X: np.ndarray | sparse.csr_array) -> np.ndarray:
+    if sparse.issparse(X):
+        return (X.T @ X / X.shape[0]).toarray()
+    n, p = X.shape
+    if p <= _ONE_PRODUCT:
+        return X.T @ X / n
+    # NumPy computes X.T @ X by a routine of BLAS (syrk) that has crashed with several threads on
+    # matrices of many gigabytes; products of different blocks do not use it.
+    gram = np.empty((p, p))
+    for start in range(0, p, _BLOCK):
+        stop = min(start + _BLOCK, p)
+        rows = np.matmul(X[:, start:stop].T, X[:, start:]) / n
+        own = np.triu(rows[:, : stop - start])
+        gram[start:stop, start:stop] = own + np.triu(own, 1).T
+        gram[start:stop, stop:] = rows[:, stop - start :]
+        gram[stop:, start:stop] = rows[:, stop - start :].T
+    return gram
+
+
+def _finite(value, name: str, *, ndim: int) -> np.ndarray:
+    _refuse_masked(value, name)
+    try:
+        if np.iscomplexobj(value):
+            raise DataError(f"{name} holds complex numbers; real ones are needed.")
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except OverflowError:
+        raise DataError(f"{name} holds a number too large to be computed with.") from None
+    except (TypeError, ValueError):
+        rows = ", or not equally many in each row" if isinstance(value, (list, tuple)) else ""
+        raise DataError(f"{name} does not hold numbers only{rows}.") from None
+    if array.ndim != ndim:
+        raise DataError(f"{name} has {array.ndim} dimension(s); {ndim} expected.")
+    if array.size == 0:
+        raise DataError(f"{name} is empty.")
+    if not np.isfinite(array).all():
+        bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise DataError(
+            f"{name} holds {array[bad]} at index {bad}.",
+            remedy="Remove or impute values that are not finite.",
+        )
+    return array

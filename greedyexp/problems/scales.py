@@ -1,0 +1,136 @@
+"""Sizes and means of data: what cannot be computed with, and what needs an intercept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from greedyexp.core.errors import DataError
+
+# The largest absolute value of a feature or a response lies between these. Fourth powers of it, and
+# of its ratio to another, are numbers, most of them with all their digits.
+SMALLEST, LARGEST = 1e-75, 1e75
+
+# A response is far from centred when its mean carries more than this part of its mean square, that
+# is when |mean| exceeds the standard deviation; a feature when |mean| exceeds three of them.
+_RESPONSE_SHARE, _FEATURE_SHARE = 0.5, 0.9
+
+
+def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
+    """Refuse features whose squares overflow or vanish.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, p)
+    names : sequence of p str
+        What to call them; empty for their numbers.
+
+    Raises
+    ------
+    DataError
+        With the first such feature.
+    """
+    if X.shape[0] == 0:
+        return
+    if sparse.issparse(X):
+        sizes = abs(X).max(axis=0).toarray().ravel()
+    else:
+        sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
+    for feature in np.flatnonzero(_unfit(sizes))[:1]:
+        name = f"feature '{names[feature]}'" if len(names) else f"feature {feature}"
+        raise _size_error(name, sizes[feature])
+
+
+def refuse_response_size(y: np.ndarray) -> None:
+    """Refuse a response whose square overflows or vanishes.
+
+    Raises
+    ------
+    DataError
+        With its largest absolute value.
+    """
+    size = max(y.max(), -y.min()) if len(y) else 0.0
+    if _unfit(size):
+        raise _size_error("the responses", size)
+
+
+def _unfit(sizes: np.ndarray | float) -> np.ndarray:
+    return (sizes > LARGEST) | ((sizes != 0.0) & (sizes < SMALLEST))
+
+
+def _size_error(what: str, size: float) -> DataError:
+    trouble = "large" if size > LARGEST else "small"
+    return DataError(
+        f"the largest absolute value of {what} is {size:.3g}, too {trouble} to be computed with.",
+        remedy=f"Use units in which it is between {SMALLEST:g} and {LARGEST:g}.",
+    )
+
+
+def far_from_centred(
+    designs: Sequence, responses: Sequence[np.ndarray], names: Sequence[str] = ()
+) -> str:
+    """Say which response or feature is too far from centred for a model without an intercept.
+
+    A response whose |mean| exceeds its standard deviation, or else a feature whose |mean| exceeds
+    three standard deviations. Nothing of a task whose design has a constant column other than zero,
+    which acts as an intercept.
+
+    Parameters
+    ----------
+    designs : sequence of r arrays or sparse arrays (n_j, p)
+    responses : sequence of r arrays (n_j,)
+    names : sequence of p str
+        What to call features; empty for their numbers.
+
+    Returns
+    -------
+    str
+        Part of a sentence; empty when there is no such response and no such feature.
+    """
+    looked_at, of_features = None, None
+    in_responses, in_features = [], []
+    for j, (X, y) in enumerate(zip(designs, responses, strict=True)):
+        if X is not looked_at:
+            looked_at, of_features = X, _features_off_centre(X, names)
+        if of_features is not None:
+            task = f" of task {j}" if len(responses) > 1 else ""
+            in_responses.append(_response_off_centre(y, task))
+            in_features.append(of_features)
+    # A response first, as it is what an intercept is usually missing for.
+    return next(filter(None, [*in_responses, *in_features]), "")
+
+
+def _features_off_centre(X, names: Sequence[str]) -> str | None:
+    """What to say of the features of a design; None when it has a constant column."""
+    means, squares = _feature_means(X)
+    share = np.divide(means**2, squares, out=np.zeros_like(means), where=squares > 0)
+    far = np.flatnonzero(share > _FEATURE_SHARE)
+    if not len(far):
+        return ""
+    columns = X[:, far].toarray() if sparse.issparse(X) else X[:, far]
+    if (np.ptp(columns, axis=0) == 0).any():
+        return None
+    most = int(np.argmax(share[far]))
+    name = f"'{names[far[most]]}'" if len(names) else far[most]
+    return f"feature {name} has mean {means[far[most]]:.3g} and {_deviation(columns[:, most])}"
+
+
+def _response_off_centre(y: np.ndarray, task: str) -> str:
+    mean = y.sum() / len(y)
+    if mean**2 > _RESPONSE_SHARE * (y @ y) / len(y):
+        return f"the response{task} has mean {mean:.3g} and {_deviation(y)}"
+    return ""
+
+
+def _deviation(values: np.ndarray) -> str:
+    return f"standard deviation {values.std():.3g}"
+
+
+def _feature_means(X) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and mean square of each feature."""
+    n = X.shape[0]
+    if sparse.issparse(X):
+        return np.asarray(X.mean(axis=0)).ravel(), np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return np.full(n, 1.0 / n) @ X, np.einsum("ij,ij->j", X, X) / n

@@ -1,0 +1,1 @@
+"""Accuracy against the number of features."""

@@ -1,0 +1,1 @@
+"""Minimisers that algorithms and protocols share."""

@@ -1,0 +1,1 @@
+"""Steps measured in the gauge of a set of atoms."""

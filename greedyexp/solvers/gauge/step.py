@@ -1,0 +1,164 @@
+"""The step of the ultimate method (M24, eq. 20), exact to rounding and with its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from greedyexp.kernels import gauge_step as kernel
+from greedyexp.solvers.gauge.coordinates import gauge_coordinates
+
+# A step whose relative duality gap is larger is tried again by an interior point method.
+STEP_GAP = 1e-13
+# A point whose largest move correlation is below this part of the data's is where it stays.
+AT_REST = 1e-14
+# Most changes of the constraints held in a step, for each dimension; ten are usual in all.
+MOST_CHANGES = 100
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step leads to.
+
+    Parameters
+    ----------
+    estimate : array (p,)
+        nu, the sparse representation of the next point.
+    certificate : float >= 0
+        Duality gap of the step over the objective before it.
+    """
+
+    estimate: np.ndarray
+    certificate: float
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A step from the point x = P coef with gradient c, as far as it is known."""
+
+    x: np.ndarray
+    c: np.ndarray
+    coef: np.ndarray
+    estimate: np.ndarray
+    move: np.ndarray
+    dual: np.ndarray
+
+
+class GaugeStep:
+    """Steps x+ = argmin <f'(x), x+ - x> + (L1 / 2) gauge(x+ - x)^2 + lam gauge(x+).
+
+    Here f(x) = ||x - y||^2 / (2 n), gauge(x) is the least ||a||_1 with P a = x, and L1 the largest
+    ||P_i||^2 / n. With multiplier v of P nu = x + P b the dual is over n numbers and one,
+
+        maximise <v, x> - ||P^T (f'(x) + v)||_inf^2 / (2 L1)  subject to  ||P^T v||_inf <= lam,
+
+    and its multipliers are the move b and the representation nu of x+, of at most n + 1 atoms
+    together. The v of one step is feasible for the next, which starts from it.
+
+    Parameters
+    ----------
+    design : array (n, p)
+        P, not all zero.
+    response : array (n,)
+        y.
+    lam : float > 0
+
+    References
+    ----------
+    C. Moucer, A. Taylor, F. Bach, Geometry-dependent matching pursuit: a transition phase for
+    convergence on linear regression and LASSO, 2024: eq. 20.
+    """
+
+    def __init__(self, design: np.ndarray, response: np.ndarray, lam: float):
+        self.lam = lam
+        self._space = gauge_coordinates(design, response)
+        self._dual = np.zeros(len(self._space.aim))
+
+    def __call__(self, coef: np.ndarray) -> Step:
+        """The step from the point P coef.
+
+        Parameters
+        ----------
+        coef : array (p,)
+            Any representation of the point; the result depends on P coef only.
+        """
+        space, x = self._space, self._space.point(coef)
+        c = space.gradient(x)
+        if not coef.any() and np.abs(space.atoms @ c).max() <= self.lam:
+            # v = -c proves it. As t, x and all multipliers vanish, it is left to nobody else.
+            return Step(coef.copy(), 0.0)
+        found = _Pair(x, c, coef, coef, np.zeros_like(coef), self._dual)
+        if self._at_rest(c) and self._certificate(found) <= STEP_GAP:
+            return Step(coef.copy(), self._certificate(found))
+        found = self._by_active_set(found)
+        if self._certificate(found) > STEP_GAP:
+            # Imported where it is needed, which is seldom.
+            from greedyexp.solvers.gauge.conic import conic_step
+
+            answer = conic_step(space.atoms, x, c, self.lam, space.smoothness)
+            if answer is not None:
+                # Its v is near the solution: few constraints are left to change.
+                found = self._by_active_set(self._better(found, *answer))
+        self._dual = found.dual
+        return Step(found.estimate.copy(), self._certificate(found))
+
+    def _by_active_set(self, found: _Pair) -> _Pair:
+        """The better of a pair and what the active-set method makes of its multipliers."""
+        estimate, move, dual, _, status = kernel.gauge_step(
+            self._space.atoms,
+            found.x,
+            found.c,
+            self.lam,
+            self._space.smoothness,
+            found.dual,
+            np.flatnonzero(found.coef),
+            MOST_CHANGES * (len(found.x) + 1),
+        )
+        return self._better(found, estimate, move, dual) if status == kernel.SOLVED else found
+
+    def _at_rest(self, c):
+        offset = self._space.atoms @ c
+        largest = np.abs(offset + self._space.atoms @ self._dual).max()
+        return largest <= AT_REST * (np.abs(offset).max() + self.lam)
+
+    def _better(self, found: _Pair, estimate, move, dual) -> _Pair:
+        """The better of two points, and apart from that the better of two multipliers.
+
+        One that does not descend is never taken for what comes with it.
+        """
+        if self._change(found, estimate, move) <= self._change(found, found.estimate, found.move):
+            found = replace(found, estimate=estimate, move=move)
+        excess = np.abs(self._space.atoms @ dual).max() / self.lam
+        other = replace(found, dual=dual / max(1.0, excess))
+        return other if self._gap(other) <= self._gap(found) else found
+
+    def _shift(self, found: _Pair, estimate, move):
+        """x+ - x, what P b misses of it, and the most that the gauge of x+ - x can be."""
+        shift = self._space.point(estimate - found.coef)
+        missed = shift - self._space.point(move)
+        length = np.abs(move).sum() + np.linalg.norm(self._space.thickness * missed)
+        return shift, missed, length
+
+    def _change(self, found: _Pair, estimate, move) -> float:
+        """Value of the step less that of staying, exact to rounding of the change itself."""
+        shift, _, length = self._shift(found, estimate, move)
+        price = self.lam * (np.abs(estimate) - np.abs(found.coef)).sum()
+        return found.c @ shift + self._space.smoothness * length**2 / 2 + price
+
+    def _gap(self, found: _Pair) -> float:
+        """Duality gap, as a sum of terms that are not negative but for rounding."""
+        space = self._space
+        _, missed, length = self._shift(found, found.estimate, found.move)
+        level = space.atoms @ found.dual
+        pull = space.atoms @ found.c + level
+        reach = np.abs(pull).max()
+        slack = (self.lam * np.abs(found.estimate) - found.estimate * level).sum()
+        turn = reach * length + found.move @ pull + (found.c + found.dual) @ missed
+        excess = space.smoothness * length - reach
+        return max(float(slack + turn + excess**2 / (2 * space.smoothness)), 0.0)
+
+    def _certificate(self, found: _Pair) -> float:
+        """The gap over the objective before the step."""
+        objective = self._space.loss(found.x) + self.lam * np.abs(found.coef).sum()
+        return self._gap(found) / objective if objective > 0.0 else 0.0

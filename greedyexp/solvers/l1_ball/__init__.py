@@ -1,0 +1,1 @@
+"""Minimum of a risk over an l1 ball."""

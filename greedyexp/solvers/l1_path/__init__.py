@@ -1,0 +1,1 @@
+"""Minima of a smooth loss with an l1 penalty."""

@@ -1,0 +1,97 @@
+"""Designs with many features: Gram matrices in blocks, and sizes that no memory holds."""
+
+import numpy as np
+import pytest
+
+import greedyexp
+from greedyexp.config import shapes
+from greedyexp.core.errors import DataError
+from greedyexp.problems import memory, problem
+
+GB = 10**9
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 300))
+    return X, X[:, :2].sum(axis=1) + 0.1 * rng.standard_normal(40)
+
+
+def test_a_gram_matrix_in_blocks_is_that_of_one_product(data, monkeypatch):
+    X, y = data
+    whole = problem.as_problem(X, y).gram[0]
+    assert np.array_equal(whole, X.T @ X / len(y))
+    monkeypatch.setattr(problem, "_ONE_PRODUCT", 100)
+    for block in (1, 64, 128, 299, 1000):
+        monkeypatch.setattr(problem, "_BLOCK", block)
+        blocks = problem.as_problem(X, y).gram[0]
+        assert blocks == pytest.approx(whole, rel=1e-13, abs=1e-13)
+        assert np.array_equal(blocks, blocks.T)
+    two = problem.as_problem([X, 2 * X], [y, y]).gram
+    assert two[1] == pytest.approx(4 * whole, rel=1e-13, abs=1e-13)
+
+
+def test_the_product_of_shipped_sizes_stays_as_it_is():
+    # The largest Gram matrix of a shipped experiment is that of the leukemia data.
+    assert problem._ONE_PRODUCT >= 7129
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks"),
+    [
+        ("omp", 1),
+        ("lasso", 1),
+        ("group_lasso", 1),
+        ("group_lasso_l2", 1),
+        ("group_omp", 2),
+        ("greedy_dirty", 2),
+        ("dirty_lasso", 2),
+    ],
+)
+def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_made(monkeypatch, name, tasks):
+    monkeypatch.setattr(memory, "available_memory", lambda: 3 * GB)
+    X = np.zeros((3, 20_000))
+    X[:, :3] = np.eye(3)
+    designs = [X.copy() for _ in range(tasks)]
+    taken = 3.2 * tasks
+    with pytest.raises(DataError, match=rf"20000 features.* would take {taken:g} GB of memory"):
+        greedyexp.solve(name, designs if tasks > 1 else X, [np.arange(3.0) - 1] * tasks)
+    fit = greedyexp.solve("foba_gdt", X, [1.0, -1.0, 0.5], max_features=2)
+    assert fit.support.tolist() == [0, 1]
+
+
+def test_a_path_that_does_not_fit_is_refused(data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 8 * 300**2)
+    with pytest.raises(DataError, match=r"a path of 301 estimates would take .* n_atoms"):
+        greedyexp.solve("omp", X, y, n_atoms=300)
+    with pytest.raises(DataError, match=r"a path of [0-9]+ estimates would take .* values of lam"):
+        greedyexp.solve("lasso", X, y, n_lams=400)
+    assert greedyexp.solve("omp", X, y, n_atoms=2).support.tolist() == [0, 1]
+
+
+def test_memory_that_runs_out_is_a_sentence(data, monkeypatch):
+    def too_much(*_):
+        raise MemoryError("Unable to allocate 2 PiB")
+
+    monkeypatch.setattr(problem, "_gram", too_much)
+    with pytest.raises(DataError, match=r"the memory does not suffice \(Unable to allocate 2 PiB"):
+        greedyexp.solve("omp", *data)
+
+
+def test_memory_is_asked_of_the_system_or_not_judged(monkeypatch):
+    assert 0 < memory.available_memory() <= shapes.physical_memory()
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    memory.require_memory(1e30, "it")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["omp", "lasso", "group_lasso"])
+def test_twenty_thousand_features_are_fitted(name):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 20_000))
+    y = X[:, :3] @ [1.0, -1.0, 1.0] + 0.1 * rng.standard_normal(500)
+    stop = {"n_atoms": 3} if name == "omp" else {"max_support": 3}
+    assert set(greedyexp.solve(name, X, y, **stop).support[:3].tolist()) == {0, 1, 2}

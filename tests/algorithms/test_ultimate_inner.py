@@ -1,0 +1,269 @@
+"""Inner loops of the ultimate method: every block against a minimiser of the printed function."""
+
+import numpy as np
+import pytest
+from gauge_oracle import gaussian_data, objective, primal_step, smoothness
+from scipy.linalg import null_space
+from scipy.optimize import minimize, minimize_scalar
+
+from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
+from greedyexp.algorithms.matching_pursuit.ultimate_alternating import ultimate_alternating
+from greedyexp.algorithms.matching_pursuit.ultimate_ar_bcd import ultimate_ar_bcd
+from greedyexp.core.errors import ConfigError
+from greedyexp.kernels import ultimate_inner as inner
+from greedyexp.problems.problem import as_problem
+
+LAM = 0.07
+
+
+def a_state(seed=0, n=6, p=14):
+    """A loop in the middle of its work, with P and everything else at random."""
+    rng = np.random.default_rng(seed)
+    P, y = gaussian_data(seed, n, p)
+    start = rng.standard_normal(p) * (rng.random(p) < 0.5)
+    slope = P.T @ (P @ start - y) / n
+    state = inner.begin(np.ascontiguousarray(P.T), start, slope, LAM, smoothness(P))
+    state.eta[:] = rng.standard_normal(p)
+    state.null[:] = null_space(P) @ rng.standard_normal(p - n)
+    state.gamma[:] = rng.dirichlet(np.ones(p))
+    state.theta[:] = rng.random(p) + 0.1
+    state.floor[0] = 0.05
+    return P, state
+
+
+def printed(state, eta, null, gamma, norm):
+    """Appendix F with the smoothed square; ``norm`` is the term of lam."""
+    u = eta + null - state.start
+    square = ((u**2 + state.floor[0] ** 2) / gamma).sum()
+    return state.slope @ (eta - state.start) + state.smoothness / 2 * square + state.lam * norm
+
+
+def smooth_norm(state, eta, theta):
+    return ((eta**2 + state.floor[0] ** 2) / theta + theta).sum() / 2
+
+
+def test_the_kernel_block_is_the_printed_one():
+    P, state = a_state(1)
+    Q = null_space(P)
+    inverse = np.diag(1 / state.gamma)
+    z = np.linalg.solve(Q.T @ inverse @ Q, Q.T @ inverse @ (state.start - state.eta))
+    inner.shift_in_kernel(state)
+    assert state.null == pytest.approx(Q @ z, abs=1e-10)
+    root = np.sqrt(inverse)
+    least = np.linalg.lstsq(root @ Q, root @ (state.start - state.eta), rcond=None)[0]
+    assert state.null == pytest.approx(Q @ least, abs=1e-10)
+
+
+def test_the_kernel_block_stays_in_the_kernel_with_weights_of_many_orders():
+    P, state = a_state(2)
+    state.gamma[:] = 10.0 ** -np.linspace(0, 9, len(state.gamma))
+    inner.shift_in_kernel(state)
+    assert np.abs(P @ state.null).max() <= 1e-13
+
+
+def test_the_weights_of_the_move_minimise_over_the_simplex():
+    _, state = a_state(3)
+
+    def by_softmax(logits):
+        gamma = np.exp(logits - logits.max())
+        return printed(state, state.eta, state.null, gamma / gamma.sum(), 0.0)
+
+    least = minimize(by_softmax, np.zeros(len(state.gamma)), method="BFGS", tol=1e-10).fun
+    inner.weigh_move(state)
+    assert state.gamma.sum() == pytest.approx(1.0)
+    own = printed(state, state.eta, state.null, state.gamma, 0.0)
+    assert own <= least + 1e-10
+    assert own == pytest.approx(least, rel=1e-6)
+
+
+def test_the_weights_of_the_representation_minimise():
+    _, state = a_state(4)
+    inner.weigh_representation(state)
+    for i, theta in enumerate(state.theta):
+        eta = state.eta[i : i + 1]
+        best = minimize_scalar(
+            lambda t, eta=eta: smooth_norm(state, eta, np.array([t])),
+            bounds=(1e-9, 10),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert theta == pytest.approx(best.x, abs=1e-6)
+
+
+def coordinatewise(state, norm_of):
+    """Minimise the printed function over each coefficient of eta alone: it is separable in them."""
+    best = state.eta.copy()
+    for i in range(len(best)):
+
+        def along(t, i=i):
+            eta = state.eta.copy()
+            eta[i] = t
+            return printed(state, eta, state.null, state.gamma, norm_of(eta))
+
+        options = {"xatol": 1e-11}
+        best[i] = minimize_scalar(along, bounds=(-8, 8), method="bounded", options=options).x
+    return best
+
+
+def test_soft_thresholding_minimises():
+    _, state = a_state(5)
+    expected = coordinatewise(state, lambda eta: np.abs(eta).sum())
+    inner.threshold(state)
+    assert state.eta == pytest.approx(expected, abs=1e-6)
+
+
+def test_shrinkage_minimises():
+    _, state = a_state(6)
+    expected = coordinatewise(state, lambda eta: smooth_norm(state, eta, state.theta))
+    inner.shrink(state)
+    assert state.eta == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_threshold_beyond_the_centre_gives_zero():
+    _, state = a_state(7)
+    heavy = state._replace(lam=1e3)
+    inner.threshold(heavy)
+    assert not heavy.eta.any()
+
+
+def test_values_are_those_of_the_printed_function():
+    P, state = a_state(8)
+    eta, null, gamma, theta = (
+        part.copy() for part in (state.eta, state.null, state.gamma, state.theta)
+    )
+    assert inner.value(state, False) == pytest.approx(
+        printed(state, eta, null, gamma, np.abs(eta).sum())
+    )
+    assert inner.value(state, True) == pytest.approx(
+        printed(state, eta, null, gamma, smooth_norm(state, eta, theta))
+    )
+    u = eta + null - state.start
+    own = state.slope @ (eta - state.start) + state.smoothness / 2 * np.abs(u).sum() ** 2
+    value, length = inner.step_value(state)
+    assert value == pytest.approx(own + LAM * np.abs(eta).sum())
+    assert length == pytest.approx(np.abs(u).sum())
+    assert np.abs(P @ null).max() < 1e-12
+
+
+def fresh_loop(P, y, coef, lam):
+    slope = P.T @ (P @ coef - y) / len(y)
+    return inner.begin(np.ascontiguousarray(P.T), coef, slope, lam, smoothness(P))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_loops_descend_and_their_floor_never_rises(seed):
+    P, y = gaussian_data(seed, 10, 25)
+    coef = ultimate(as_problem(P, y), lam=LAM)
+    coef.advance(3 * seed)
+    choices = np.random.default_rng(seed).random(400) < 0.5
+    for run in (lambda s: inner.alternate(s, 400), lambda s: inner.random_blocks(s, choices)):
+        state = fresh_loop(P, y, coef.coef, LAM)
+        before = state.floor[0]
+        _, values = run(state)
+        assert np.diff(values).max() <= 1e-13
+        assert 0 < state.floor[0] < before / 100
+        assert state.gamma.min() > 0
+
+
+def errors_of(loop, P, y, iteration):
+    """Error of the step after ever more rounds, in units of what the step is worth."""
+    exact = ultimate(as_problem(P, y), lam=LAM)
+    exact.advance(iteration)
+    coef = exact.coef
+    least, _ = primal_step(P, y, coef, LAM)
+    worth = LAM * np.abs(coef).sum() - least
+    errors = []
+    for rounds in (10, 100, 1000, 10000):
+        state = fresh_loop(P, y, coef, LAM)
+        if loop == "alternating":
+            inner.alternate(state, rounds)
+        else:
+            inner.random_blocks(state, np.random.default_rng(0).random(rounds) < 0.5)
+        errors.append((inner.step_value(state)[0] - least) / worth)
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("iteration", [0, 4, 15])
+@pytest.mark.parametrize(("n", "p"), [(10, 25), (12, 8)])
+def test_the_loops_approach_the_exact_step(iteration, n, p):
+    P, y = gaussian_data(11, n, p)
+    errors = errors_of("alternating", P, y, iteration)
+    assert errors.min() >= 0
+    assert np.all(errors <= 1.5 / np.array([10, 100, 1000, 10000]))
+    errors = errors_of("random", P, y, iteration)
+    assert errors.min() >= 0
+    assert np.diff(errors).max() < 0
+    # With a kernel, weights of small coefficients make the last percent slow.
+    assert errors[-1] <= (0.02 if p > n else 2e-4)
+
+
+@pytest.mark.parametrize("method", [ultimate_alternating, ultimate_ar_bcd])
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+def test_iterates_follow_the_exact_method_and_never_ascend(method, lam):
+    P, y = gaussian_data(12, 15, 40)
+    problem = as_problem(P, y)
+    own = method(problem, lam=lam, inner_iterations=400, inner_growth=1.05)
+    exact = ultimate(problem, lam=lam)
+    values = [own.objective]
+    for k in range(1, 31):
+        own.advance(k)
+        values.append(own.objective)
+        assert values[-1] == pytest.approx(objective(P, y, own.coef, lam), rel=1e-12)
+    assert np.diff(values).max() <= 1e-14
+    exact.advance(15)
+    assert own.objective < exact.objective < values[0]
+
+
+@pytest.mark.parametrize("method", [ultimate_alternating, ultimate_ar_bcd])
+def test_loops_cut_short_do_not_ascend(method):
+    for seed in range(5):
+        problem = as_problem(*gaussian_data(seed, 10, 30))
+        own = method(problem, lam=0.1, inner_iterations=5, inner_growth=1.0)
+        values = [own.objective]
+        for k in range(1, 60):
+            own.advance(k)
+            values.append(own.objective)
+        assert np.diff(values).max() <= 1e-14
+
+
+def test_designs_of_low_rank_are_no_special_case():
+    P, y = gaussian_data(13, 12, 30)
+    P, y = P - P.mean(axis=0), y - y.mean()
+    exact = ultimate(as_problem(P, y), lam=0.1)
+    exact.advance(10)
+    for method in (ultimate_alternating, ultimate_ar_bcd):
+        own = method(as_problem(P, y), lam=0.1, inner_iterations=1000)
+        own.advance(14)
+        assert own.objective < exact.objective
+
+
+def test_budgets_grow_to_their_limit():
+    problem = as_problem(*gaussian_data(14, 6, 10))
+    growing = ultimate_alternating(
+        problem, lam=0.1, inner_iterations=10, inner_growth=1.5, max_inner_iterations=100
+    )
+    assert [growing.budget(k) for k in (0, 1, 2, 5, 6, 10**7)] == [10, 15, 23, 76, 100, 100]
+    level = ultimate_alternating(problem, lam=0.1, inner_iterations=7, inner_growth=1.0)
+    assert level.budget(10**7) == 7
+
+
+def test_a_seed_decides_the_blocks():
+    problem = as_problem(*gaussian_data(15, 8, 20))
+
+    def after(seed, marks=(20,)):
+        iteration = ultimate_ar_bcd(problem, lam=0.1, seed=seed, inner_iterations=20)
+        for k in marks:
+            iteration.advance(k)
+        return iteration.coef.tobytes()
+
+    assert after(3) == after(3, marks=(1, 7, 20))
+    assert after(3) != after(4)
+
+
+def test_start_and_refusals():
+    P, y = gaussian_data(16, 8, 12)
+    for method in (ultimate_alternating, ultimate_ar_bcd):
+        with pytest.raises(ConfigError, match="takes one task"):
+            method(as_problem(P, np.column_stack([y, y])), lam=0.1)
+        with pytest.raises(ConfigError, match="lam must be at least 0"):
+            method(as_problem(P, y), lam=-1.0)

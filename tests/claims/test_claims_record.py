@@ -1,0 +1,125 @@
+"""``claims.json``: JSON that every reader takes, and the same bytes for the same rows."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from claims_tables import THETA, curve, latent, setting, table, wins
+
+from greedyexp.claims.decisions import Compared, shortened
+from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.model import compile_claim
+from greedyexp.claims.record import as_json, record
+
+
+def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
+    sweep = {"p": [1, 2], "theta": THETA}
+    uniform = latent(10, 12)
+    frame = table(
+        sweep,
+        {"a": curve(0.8, uniform), "b": lambda _: wins(0, 12), "c": lambda _: wins(12, 12)},
+    )
+    frame["frobenius_error"] = np.inf
+    words = setting(sweep=sweep, algorithms=["a", "b", "c"])
+    texts = ["threshold(a) < 1", "threshold(b) > threshold(c)", "threshold(b) < 1",
+             "threshold(b) - threshold(b, level=0.9) < 0", "mean(a, frobenius_error) < 1",
+             "always(frobenius_error < 1)", "threshold(c) == 0"]  # fmt: skip
+    entries = [
+        {"id": f"c{index}", "quote": "q", "test": text} | ({"margin": 0.1} if "==" in text else {})
+        for index, text in enumerate(texts)
+    ]
+    claims = [compile_claim(entry, words, "f") for entry in entries]
+    config = {"name": "e", "trials": 12, "paper": None}
+
+    def written(rows):
+        return as_json(record(config, "quick", evaluate_claims(claims, rows, words), {}))
+
+    text = written(frame)
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    contents = json.loads(text, parse_constant=refuse)
+    tests = [test for claim in contents["claims"] for test in claim["tests"]]
+    infinite = [test for test in tests if test["not_finite"]]
+    assert {"low", "high", "estimate"} <= {key for test in infinite for key in test["not_finite"]}
+    for test in infinite:
+        for key, value in test["not_finite"].items():
+            assert test[key] is None
+            assert not math.isfinite(float(value))
+    assert "no upper limit" in text
+    assert '"boundary": -0.0' not in text
+    assert written(frame.sample(frac=1, random_state=1).reset_index(drop=True)) == text
+    assert list(contents) == [
+        "experiment",
+        "profile",
+        "paper",
+        "trials",
+        "digests",
+        "claims",
+        "readings",
+    ]
+    keys = {"group", "test", "estimate", "low", "high", "confidence", "p", "p_adjusted", "verdict",
+            "trials", "needed_trials", "sentence"}  # fmt: skip
+    assert all(keys <= test.keys() for test in tests)
+
+
+def test_numbers_are_told_to_eight_digits_of_the_largest_beside_them():
+    test = Compared({}, "text", "<", boundary=1 / 3, estimate=3e-17, p=1 / 7)
+    test.low, test.high, test.p_adjusted, test.confidence = -1 / 30, math.pi / 10, 2 / 7, 1 - 1e-10
+    test.shorten()
+    assert (test.estimate, test.low, test.high) == (0.0, -0.03333333, 0.31415927)
+    assert (test.boundary, test.p, test.p_adjusted) == (0.33333333, 0.14285714, 0.28571429)
+    assert test.confidence == 1 - 1e-10
+    assert [shortened(value) for value in (None, math.inf, 0.0, 123456789.0)] == [
+        None, math.inf, 0.0, 123456790.0,
+    ]  # fmt: skip
+    assert math.copysign(1.0, shortened(-1e-20, 1.0)) == 1.0
+    test.estimate, test.low, test.high = 1e-9, -math.inf, math.inf
+    test.shorten()
+    assert (test.estimate, test.low, test.high) == (1e-9, -math.inf, math.inf)
+
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+# OpenBLAS adds in the order that suits the processor it is told of; the first is the present one.
+PROCESSORS = ("", "Nehalem", "Haswell")
+
+
+def verified(folder, processor):
+    """The texts of all ``claims.json`` in a copy of run folders, judged by this processor."""
+    env = os.environ | ({"OPENBLAS_CORETYPE": processor} if processor else {})
+    command = [sys.executable, "-m", "greedyexp", "verify", "--quiet", str(folder)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 4), done.stderr
+    files = sorted(folder.rglob("claims.json"))
+    texts = {str(file.relative_to(folder)): file.read_text() for file in files}
+    for file in files:
+        file.unlink()
+    return texts
+
+
+def same_on_every_processor(names, tmp_path):
+    for name in names:
+        shutil.copytree(RESULTS / name, tmp_path / name)
+    first, *others = [verified(tmp_path, processor) for processor in PROCESSORS]
+    assert len(first) == len(names)
+    for other in others:
+        assert other == first
+
+
+def test_the_record_is_the_same_on_every_processor(tmp_path):
+    same_on_every_processor(["foba_logistic"], tmp_path)
+
+
+@pytest.mark.deep
+def test_all_records_are_the_same_on_every_processor(tmp_path):
+    names = [folder.name for folder in RESULTS.iterdir() if (folder / "paper").is_dir()]
+    same_on_every_processor(names, tmp_path)

@@ -1,0 +1,34 @@
+"""The claims of shipped experiments look at rows that their runs have."""
+
+import pytest
+
+from greedyexp.config import load, reload
+from greedyexp.core import shipped
+from greedyexp.protocols.marks import marks
+
+TRAJECTORIES = [
+    name for name in shipped.configs() if load(shipped.locate(name)).protocol.name == "trajectory"
+]
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("name", TRAJECTORIES)
+def test_claims_name_recorded_iterations_and_accuracies(name):
+    experiment = load(shipped.locate(name), profile="paper")
+    params = experiment.protocol.params
+    recorded = set(marks(params["iterations"], params["points"], params["dense"]))
+    for claim in experiment.claims:
+        assert set(listed(claim.where.get("iteration", []))) <= recorded, claim.id
+        assert set(listed(claim.where.get("epsilon", []))) <= set(params["epsilons"]), claim.id
+
+
+@pytest.mark.parametrize("name", shipped.configs())
+@pytest.mark.parametrize("profile", ["smoke", "quick"])
+def test_a_claim_about_another_profile_does_not_keep_a_run_from_being_read_again(name, profile):
+    experiment = load(shipped.locate(name), profile=profile)
+    again = reload(experiment.resolved, profile=profile)
+    assert again.points == experiment.points
+    assert again.algorithms == experiment.algorithms

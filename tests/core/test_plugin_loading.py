@@ -1,0 +1,306 @@
+"""Which plugin file is meant, what an import may do, and how a part must be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from kept_registry import kept_registry
+from runner_lab import Laboratory, rows_of
+
+from greedyexp import config as experiment
+from greedyexp import runner
+from greedyexp.core import plugins, registry
+from greedyexp.core.errors import PluginError
+from greedyexp.runner import code_version, session
+
+PLUGIN = """\
+from greedyexp import algorithm
+
+@algorithm("{name}")
+def fit(problem, *, k: int = {k}):
+    '''First line.'''
+"""
+
+
+@pytest.fixture(autouse=True)
+def _restored():
+    with kept_registry():
+        yield
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def plugin(path: Path, name: str = "mine", k: int = 1) -> Path:
+    return write(path, PLUGIN.format(name=name, k=k))
+
+
+def default(name: str = "mine") -> int:
+    return registry.find("algorithm", name).parameters().k
+
+
+def refusal(*files: Path, **options) -> str:
+    with pytest.raises(PluginError) as caught:
+        plugins.load_plugins(files, **options)
+    return str(caught.value)
+
+
+def test_a_copy_in_another_folder_is_the_same_plugin(tmp_path):
+    first = write(tmp_path / "a/mine.py", "import sys\nsys.loads = getattr(sys, 'loads', 0) + 1\n"
+                  + PLUGIN.format(name="mine", k=1))  # fmt: skip
+    second = tmp_path / "b" / "mine.py"
+    second.parent.mkdir()
+    shutil.copy(first, second)
+    try:
+        plugins.load_plugins([first, second])
+        part = registry.find("algorithm", "mine")
+        plugins.load_plugins([second])
+        assert registry.find("algorithm", "mine") is part
+        assert sys.loads == 1
+    finally:
+        del sys.loads
+    versions = {code_version.of_file(file) for file in (first, second)}
+    assert versions == {code_version.of_function(part.function)}
+
+
+def test_the_version_of_a_copy_is_its_own_when_the_original_is_edited(tmp_path):
+    """A part reused from a file that was edited would be stored under the wrong version."""
+    first, second = plugin(tmp_path / "a/mine.py"), plugin(tmp_path / "b/mine.py")
+    plugins.load_plugins([first])
+    plugin(first, k=2)
+    plugins.load_plugins([second])
+    function = registry.find("algorithm", "mine").function
+    assert default() == 1
+    assert code_version.of_function(function) == code_version.of_file(second)
+
+
+@pytest.mark.parametrize("folder", ["", "tools"])
+def test_files_beside_a_plugin_that_it_imports_belong_to_it(tmp_path, folder):
+    module = f"beside_{tmp_path.name}".replace("-", "_") + ("" if not folder else f".{folder}")
+    text = f"from {module} import K\n" + PLUGIN.replace("{k}", "K")
+    for place, k in (("a", 1), ("b", 2), ("c", 1)):
+        write(tmp_path / place / "mine.py", text.format(name="mine"))
+        helper = tmp_path / place / (module.replace(".", "/") + ".py")
+        helper.parent.mkdir(exist_ok=True)
+        helper.write_text(f"K = {k}\n")
+        write(tmp_path / place / "unrelated.py", f"PLACE = {place!r}\n")
+    for place, k in (("a", 1), ("b", 2)):
+        plugins.load_plugins([tmp_path / place / "mine.py"])
+        assert default() == k
+    plugins.load_plugins([tmp_path / "a" / "mine.py"])
+    known = registry.find("algorithm", "mine")
+    plugins.load_plugins([tmp_path / "c" / "mine.py"])
+    assert registry.find("algorithm", "mine") is known
+    assert str(tmp_path / "a") not in sys.path
+    helper.write_text("K = 3\n")
+    plugins.load_plugins([tmp_path / "c" / "mine.py"])
+    assert default() == 3
+
+
+def test_an_edit_counts_though_length_and_second_are_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = plugin(tmp_path / "mine.py", k=1)
+    os.utime(file, (1e9, 1e9))
+    plugins.load_plugins([file])
+    plugin(file, k=2)
+    os.utime(file, (1e9, 1e9))
+    plugins.load_plugins([file])
+    assert default() == 2
+
+
+def test_parts_of_the_files_named_last_are_current(tmp_path):
+    first, second = plugin(tmp_path / "a.py", k=1), plugin(tmp_path / "b.py", k=2)
+    for file, k in ((first, 1), (second, 2), (first, 1), (second, 2)):
+        plugins.load_plugins([file])
+        assert default() == k
+    plugins.load_plugins([])
+    assert default() == 2
+
+
+def test_two_plugins_of_one_call_that_share_a_name_are_refused_and_change_nothing(tmp_path):
+    before, one, two = (plugin(tmp_path / f"{n}.py", k=k) for k, n in enumerate("abc"))
+    plugins.load_plugins([before])
+    said = refusal(one, two)
+    assert said.startswith(f"{two}:3: algorithm 'mine' is already registered ({one}:3).")
+    assert default() == 0
+
+
+def test_a_name_of_the_package_is_refused_where_the_plugin_takes_it(tmp_path):
+    file = plugin(tmp_path / "mine.py", name="omp")
+    assert refusal(file) == (
+        f"{file}:3: algorithm 'omp' is already part of greedyexp. Choose another name."
+    )
+    assert registry.find("algorithm", "omp").shipped
+
+
+def test_a_name_is_refused_before_the_package_has_imported_its_parts(tmp_path):
+    """In a fresh process nothing of the package is registered when the plugin is imported."""
+    file = plugin(tmp_path / "mine.py", name="omp")
+    script = f"from greedyexp import plugins; plugins.load_plugins([{str(file)!r}])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "mine.py:3: algorithm 'omp' is already part of greedyexp." in done.stderr
+
+
+def test_a_name_may_be_used_once_in_a_file(tmp_path):
+    file = plugin(tmp_path / "mine.py")
+    file.write_text(2 * file.read_text())
+    assert f"{file}:8: algorithm 'mine' is already registered ({file}:3)." in refusal(file)
+
+
+def test_a_part_of_a_session_can_be_defined_again_but_not_taken_by_a_plugin(tmp_path):
+    def define(k):
+        @registry.algorithm("mine")
+        def mine(problem, *, k: int = k):
+            """Defined by a cell of a notebook."""
+
+    define(1)
+    define(2)
+    assert default() == 2
+    assert "'mine' is already registered" in refusal(plugin(tmp_path / "mine.py"))
+
+
+def test_an_experiment_runs_with_its_own_plugin_when_another_was_loaded_since(tmp_path):
+    """Keys and tables must be made of the code that computes, not of the one loaded last."""
+    lab = Laboratory(tmp_path)
+    own = lab.experiment(algorithms=[f"{lab.tag}_median"], trials=1)
+    other = write(
+        tmp_path / "other" / "parts.py", lab.plugin.read_text().replace("median(", "max(")
+    )
+    changed = lab.settings(algorithms=[f"{lab.tag}_median"], trials=1) | {"plugins": [str(other)]}
+    expected = runner.run(own, lab.results, jobs=1, progress=False)
+    experiment.load(changed)
+    again = runner.run(own, lab.results, engine="serial", progress=False)
+    assert (again.computed, rows_of(again.csv)) == (0, rows_of(expected.csv))
+
+
+def test_a_copy_that_is_edited_before_workers_import_it_is_refused(tmp_path, monkeypatch):
+    lab = Laboratory(tmp_path)
+    lab.experiment()
+    copy = write(tmp_path / "copy" / "parts.py", lab.plugin.read_text())
+    settings = lab.settings() | {"plugins": [str(copy)]}
+    loaded = experiment.load(settings)
+    whole = session._whole
+    changed = lab.plugin.read_text().replace("penalty * np.eye", "2 * penalty * np.eye")
+    monkeypatch.setattr(session, "_whole", lambda one: (whole(one), copy.write_text(changed))[0])
+    with pytest.raises(PluginError, match="edited while the run was going on"):
+        runner.run(loaded, lab.results, jobs=1, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("\n\n1 / 0", 3, "raised ZeroDivisionError on import: division by zero"),
+        ("\ndef broken(:", 2, "raised SyntaxError on import: invalid syntax"),
+        ("x = 1\n\nimport no_such_module", 3, "raised ModuleNotFoundError on import"),
+        ("import sys\nsys.exit(0)", 2, "raised SystemExit on import"),
+        ("import os\n\nos._exit(3)", 3, r"called os._exit(3) on import"),
+        ("def f():\n    raise KeyError('a')\nf()", 2, "raised KeyError on import"),
+        ("from greedyexp import metric\nmetric('m', better='up')", 2, "better must be"),
+    ],
+)
+def test_an_import_that_fails_is_one_sentence_with_the_line(tmp_path, text, line, words):
+    file = write(tmp_path / "bad.py", text)
+    said = refusal(file)
+    assert said.startswith(f"{file}:{line}: ")
+    assert words in said
+    assert not [name for name in sys.modules if name.startswith("greedyexp_plugin_") and
+                getattr(sys.modules[name], "__file__", "") == str(file)]  # fmt: skip
+
+
+def test_a_child_process_of_an_import_may_exit(tmp_path):
+    forks = "import os\npid = os.fork()\nif pid == 0:\n    os._exit(7)\n"
+    forks += "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7\n"
+    plugins.load_plugins([write(tmp_path / "forks.py", forks)])
+    assert os._exit.__module__ == "posix"
+
+
+def test_a_path_below_the_current_folder_is_named_from_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert refusal(write(tmp_path / "bad.py", "1 / 0")).startswith("bad.py:1: ")
+
+
+ENDLESS = "x = 1\nwhile x:\n    try:\n        x += 1\n    except Exception:\n        pass\n"
+
+
+def test_an_endless_import_is_stopped(tmp_path):
+    file = write(tmp_path / "endless.py", ENDLESS)
+    said = refusal(file, limit=0.3)
+    assert said.startswith(f"{file}:")
+    assert "the import of the plugin took longer than 0.3 s." in said
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_an_alarm_that_was_set_before_still_rings(tmp_path):
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(time.monotonic()))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 30.0)
+        plugins.load_plugins([plugin(tmp_path / "quick.py")])
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+        assert 20 < left < 30
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        refusal(write(tmp_path / "endless.py", ENDLESS), limit=0.3)
+        deadline = time.monotonic() + 5
+        while not rung and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert len(rung) == 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("@algorithm\ndef f(problem): ...", "@algorithm needs the name of the part."),
+        ("@algorithm\ndef f(problem): ...", 'Write @algorithm("f").'),
+        ("@generator\ndef f(rng): ...", 'Write @generator("f").'),
+        ("@metric\ndef f(problem, coef): ...", 'Write @metric("f").'),
+        ("@figure\ndef f(frame, context): ...", 'Write @figure("f").'),
+        ("@table\ndef f(frame, context): ...", 'Write @table("f").'),
+        ("@protocol\ndef f(a, b, c, d): ...", 'Write @protocol("f").'),
+        ("\nalgorithm(3)", "the name of a part must be a string, but @algorithm got 3"),
+        (
+            "@algorithm('f')\ndef f(problem, k=3): ...",
+            "parameter 'k' of algorithm 'f' must be keyword-only. Put parameters after a `*`:"
+            " def f(problem, *, ...).",
+        ),
+        ("@algorithm('f')\ndef f(): ...", "must take the positional arguments problem."),
+        ("@metric('f', better=None)\ndef f(coef): ...", "the positional arguments problem, coef."),
+        (
+            "@algorithm('f')\ndef f(problem, *, w: np.ndarray = None): ...",
+            "no value in a YAML file can be the parameter 'w' of algorithm 'f', whose type is"
+            " numpy.ndarray.",
+        ),
+        (
+            "@algorithm('f')\ndef f(problem, *, w: list['Unknown'] = ()): ...",
+            "the annotations of algorithm 'f' cannot be read: name 'Unknown' is not defined.",
+        ),
+        (
+            "@generator('f')\ndef f(rng, *, sweep=1): ...",
+            "generator 'f' has a parameter 'sweep', which an experiment file uses",
+        ),
+    ],
+)  # fmt: skip
+def test_a_part_that_is_written_wrongly_is_refused_with_its_line(tmp_path, text, words):
+    head = "import numpy as np\nfrom greedyexp import *\n"
+    file = write(tmp_path / "bad.py", head + text)
+    said = refusal(file)
+    assert said.startswith((f"{file}:3: ", f"{file}:4: "))
+    assert words in said
+
+
+def test_arguments_that_callers_give_need_no_star(tmp_path):
+    text = "from greedyexp import algorithm as a\n@a('f')\ndef f(problem, grid=None, rng=None): 0"
+    plugins.load_plugins([write(tmp_path / "f.py", text)])
+    assert registry.find("algorithm", "f").takes_rng

@@ -1,0 +1,115 @@
+"""Named parts: declared once, found by name, refused when they cannot work."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kept_registry import kept_registry
+
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
+from greedyexp.core.plugins import load_plugins
+
+PLUGIN = """
+from greedyexp import algorithm
+
+@algorithm("{name}")
+def fit(problem, *, k: int = {k}):
+    '''First line.'''
+"""
+
+METRIC = """
+from greedyexp import metric
+
+@metric("y", better="lower")
+def y(problem, coef, *, {argument}):
+    return coef.sum(axis=(-2, -1))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _restored():
+    with kept_registry():
+        yield
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_a_plugin_file_registers_its_parts_and_an_edit_counts(tmp_path):
+    file = write(tmp_path / "mine.py", PLUGIN.format(name="mine", k=1))
+    load_plugins([file])
+    part = registry.find("algorithm", "mine")
+    assert part.parameters().k == 1
+    assert part.summary == "First line."
+    write(file, PLUGIN.format(name="mine", k=2))
+    load_plugins([file])
+    assert registry.find("algorithm", "mine").parameters().k == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 / 0", "raised ZeroDivisionError on import: division by zero"),
+        ("def broken(:", "raised SyntaxError on import: invalid syntax"),
+        ("import no_such_module", "raised ModuleNotFoundError"),
+        (PLUGIN.format(name="x", k=1).replace("k:", "tuning:"), "has a parameter 'tuning'"),
+        (PLUGIN.format(name="x", k=1).replace("k:", "zip:"), "has a parameter 'zip'"),
+        (
+            METRIC.format(argument="order: int"),
+            "metric 'y' needs a value for 'order', which an experiment file has no place for",
+        ),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported_says_why(tmp_path, text, words):
+    file = write(tmp_path / "bad.py", text)
+    with pytest.raises(PluginError, match=words) as caught:
+        load_plugins([file])
+    assert "bad.py" in str(caught.value)
+
+
+def test_a_metric_may_have_arguments_with_defaults(tmp_path):
+    load_plugins([write(tmp_path / "m.py", METRIC.format(argument="order: int = 2"))])
+    assert registry.find("metric", "y").name == "y"
+
+
+def test_missing_plugins_and_unknown_names(tmp_path):
+    with pytest.raises(PluginError, match="no such plugin file"):
+        load_plugins([tmp_path / "absent.py"])
+    with pytest.raises(
+        ConfigError, match=r"no generator named 'gausian'\. Did you mean 'gaussian'"
+    ):
+        registry.find("generator", "gausian")
+    with pytest.raises(PluginError, match="better must be"):
+        registry.metric("m", better="up")
+
+
+def test_installed_packages_offer_parts_by_entry_point(tmp_path):
+    site = tmp_path / "site"
+    info = site / "offered-1.0.dist-info"
+    info.mkdir(parents=True)
+    write(info / "METADATA", "Metadata-Version: 2.1\nName: offered\nVersion: 1.0\n")
+    write(info / "entry_points.txt", "[greedyexp.plugins]\noffered = offered\n")
+    write(site / "offered.py", PLUGIN.format(name="offered", k=3))
+    command = (
+        f"import sys; sys.path.insert(0, {str(site)!r});"
+        "from greedyexp import plugins, registry; plugins.load_plugins([]);"
+        "print(registry.find('algorithm', 'offered').parameters().k)"
+    )
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
+    assert done.stdout.strip() == "3", done.stderr
+
+
+def test_remedies_stay_short():
+    assert did_you_mean("kapa", ["kappa", "p"]) == "Did you mean 'kappa'?"
+    assert did_you_mean("zzz", ["b", "a"]) == "Known: a, b."
+    assert did_you_mean("zzz", map(str, range(100, 130))).endswith("115 and 14 more.")
+    assert did_you_mean("zzz", []) == ""
+
+
+def test_a_plugin_that_leaves_python_on_import_is_refused(tmp_path):
+    with pytest.raises(PluginError, match="raised SystemExit on import"):
+        load_plugins([write(tmp_path / "leaves.py", "import sys; sys.exit(0)")])

@@ -1,0 +1,347 @@
+"""Figures and tables average over replicates, and over nothing else that they do not name."""
+
+import pandas as pd
+import pytest
+import yaml
+from selection_frames import context, failed, selection
+
+from greedyexp.config import load
+from greedyexp.config.protocol import measured_of
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
+from greedyexp.figures.phase_transition import phase_transition
+from greedyexp.report import draw
+from greedyexp.results.averaging import settings_of, with_panels
+from greedyexp.tables.comparison import comparison
+
+GAUSSIAN = {"generator": "gaussian", "p": 20, "n_samples": 20, "sparsity": 2}
+CLASSES = {"generator": "two_class_gaussian", "n_samples": 40, "p": 20, "n_test": 20}
+SUPPORT = {"default": "support"}
+
+
+def block(parameters, *, sweep=None, **others):
+    """A block of data, in which no parameter is both given and swept."""
+    sweep = sweep or {}
+    swept = {*sweep, *(name for axis in sweep.get("zip", ()) for name in axis)}
+    kept = {name: value for name, value in parameters.items() if name not in swept}
+    return {**kept, **others, **({"sweep": sweep} if sweep else {})}
+
+
+def recovery(*, sweep=None, **data):
+    return {
+        "name": "made",
+        "data": block(GAUSSIAN, sweep={"sparsity": [2, 3], **(sweep or {})}, **data),
+        "algorithms": ["omp", "lasso"],
+        "metrics": ["support", "f_measure"],
+    }
+
+
+def trajectory(**data):
+    asked = {"iterations": 4, "epsilons": [0.1], "points": 3, "rate": True, "coordinates": 2}
+    return {
+        "name": "made",
+        "data": block(GAUSSIAN, **data),
+        "protocol": {"trajectory": asked},
+        "algorithms": ["gradient_descent", "gs_coordinate_descent"],
+    }
+
+
+def chosen(**data):
+    asked = {"sizes": [2], "classes_at": [2], "chosen_at": [2]}
+    method = {"loss": "logistic", "max_features": 4}
+    return {
+        "name": "made",
+        "data": block(CLASSES, **data),
+        "protocol": {"selection": asked},
+        "algorithms": [{"foba_gdt": method}, {"forward_gdt": method}],
+        "metrics": ["f_measure"],
+    }
+
+
+def tradeoff(**data):
+    generator = {"generator": "rademacher", "n_samples": 20, "p": 20, "sparsity": 5}
+    return {
+        "name": "made",
+        "data": block(generator, **data),
+        "protocol": {"tradeoff": {"steps": 10, "radius": 0.5, "epsilons": [0.1], "points": 3}},
+        "algorithms": [{"forward_greedy": {"radius": 0.5}}, "fully_corrective"],
+    }
+
+
+def tightness(**data):
+    generator = {"generator": "spread_label", "accuracy": 0.1, "n_samples": 50}
+    generator["truth_l1_norm"] = 3
+    return {
+        "name": "made",
+        "data": block(generator, **data),
+        "protocol": {"tightness": {"steps": 10, "epsilons": [0.5], "errors": ["squared"]}},
+        "algorithms": [{"forward_greedy": {"risk": "population"}}],
+    }
+
+
+def constants(**data):
+    methods = {"protocol": "constants", "algorithms": ["mu1_sdp", "mu2"]}
+    return {"name": "made", "data": block(GAUSSIAN, **data), **methods}
+
+
+NOISE = ("noise_std", [0.0, 0.1])
+SPARSITY = ("sparsity", [3, 4])
+# Kind and name: experiment, parameters, swept column, and the parameter that takes it (None: it is
+# refused).
+PARTS = {
+    ("figure", "phase_transition"): (
+        recovery,
+        {"x": "sparsity", "success": SUPPORT},
+        NOISE,
+        {"panel": "noise_std"},
+    ),
+    ("figure", "transition_threshold"): (
+        recovery,
+        {"x": "n_samples", "of": "sparsity", "success": SUPPORT, "panel": "p", "row": "start"},
+        NOISE,
+        {"line": ["algorithm", "noise_std"]},
+    ),
+    ("figure", "threshold_limit"): (
+        recovery,
+        {"of": "sparsity", "line": ["algorithm"], "success": SUPPORT, "panel": "start"},
+        NOISE,
+        {"row": "noise_std"},
+    ),
+    ("figure", "comparison"): (recovery, {"row": "sparsity", "metrics": ["support"]}, NOISE, None),
+    ("table", "comparison"): (recovery, {"row": "sparsity", "metrics": ["support"]}, NOISE, None),
+    ("table", "timing"): (recovery, {"row": "sparsity", "base": "omp"}, NOISE, None),
+    ("figure", "epsilon_curve"): (trajectory, {}, NOISE, {"panel": "noise_std"}),
+    ("figure", "convergence"): (trajectory, {"panel": "p"}, NOISE, {"row": "noise_std"}),
+    ("figure", "rates"): (trajectory, {"x": "p"}, NOISE, {"panel": "noise_std"}),
+    ("figure", "coordinates"): (trajectory, {}, NOISE, {"row": "noise_std"}),
+    ("figure", "class_errors"): (chosen, {}, SPARSITY, None),
+    ("table", "used_features"): (chosen, {}, SPARSITY, None),
+    ("figure", "tradeoff"): (tradeoff, {}, SPARSITY, {"panel": "sparsity"}),
+    ("figure", "accuracy_curve"): (tradeoff, {}, SPARSITY, {"row": "sparsity"}),
+    ("table", "slopes"): (tradeoff, {}, SPARSITY, {"row": "sparsity"}),
+    ("figure", "tightness"): (tightness, {}, ("n_samples", [50, 60]), None),
+    ("figure", "constants"): (constants, {"x": "p"}, NOISE, {"panel": "noise_std"}),
+}
+
+
+def loaded(made, kind, name, params, **data):
+    return load({**made(**data), f"{kind}s": [{name: params}]})
+
+
+def panelled(experiment, kind):
+    """The parameters with which the only figure or table is drawn from a table of the run."""
+    rows = [
+        {**point.cells, "replicate": k, "algorithm": spec.label, **spec.swept, "status": "ok"}
+        for point in experiment.points
+        for k in range(3)
+        for spec in experiment.algorithms
+    ]
+    (spec,) = getattr(experiment, f"{kind}s")
+    frames = [settings_of(pd.DataFrame(rows))]
+    measured = measured_of(experiment.resolved)
+    return with_panels(registry.find(kind, spec.name), spec.params, frames, measured)
+
+
+def test_every_part_of_the_package_is_tested_here():
+    known = {(kind, name) for kind in ("figure", "table") for name in registry.parts(kind)}
+    # Every data point and every size has rows of its own there.
+    assert set(PARTS) == known - {("table", "selected_features")}
+
+
+@pytest.mark.parametrize(("kind", "name"), PARTS)
+def test_a_swept_column_that_is_not_named_is_told_apart_or_refused(kind, name):
+    made, params, (column, values), taken = PARTS[kind, name]
+    alone = loaded(made, kind, name, params)
+    assert panelled(alone, kind) == getattr(alone, f"{kind}s")[0].params
+    sentence = rf"{kind} '{name}' would average over the 2 values of '{column}'\."
+    if taken is None:
+        with pytest.raises(ConfigError, match=sentence):
+            loaded(made, kind, name, params, sweep={column: values})
+        return
+    experiment = loaded(made, kind, name, params, sweep={column: values})
+    drawn = panelled(experiment, kind)
+    assert drawn == getattr(experiment, f"{kind}s")[0].params | taken
+
+
+@pytest.mark.parametrize(("kind", "name"), PARTS)
+def test_more_values_than_panels_are_refused_and_a_choice_of_one_is_not(kind, name):
+    made, params, (column, values), _ = PARTS[kind, name]
+    many = [values[0] + 1 + k for k in range(13)]
+    with pytest.raises(ConfigError, match=rf"the 13 values of '{column}'\.") as refused:
+        loaded(made, kind, name, params, sweep={column: many})
+    if "where" in registry.find(kind, name).parameters.model_fields:
+        assert f"`where: {{{column}: {many[0]}}}`" in refused.value.remedy
+        one = {**params, "where": {column: many[0]}}
+        experiment = loaded(made, kind, name, one, sweep={column: many})
+        assert panelled(experiment, kind) == getattr(experiment, f"{kind}s")[0].params
+    else:
+        assert refused.value.remedy.startswith("Name it in `panel`")
+
+
+def test_what_a_user_names_may_have_any_number_of_panels():
+    params = {"x": "sparsity", "success": SUPPORT, "panel": "noise_std"}
+    many = [k / 10 for k in range(13)]
+    loaded(recovery, "figure", "phase_transition", params, sweep={"noise_std": many})
+
+
+def test_two_columns_take_two_places_up_to_twelve_panels():
+    params = {"x": "sparsity", "success": SUPPORT}
+    both = {"noise_std": [0.0, 0.1, 0.2], "correlation": [0.0, 0.1, 0.2, 0.3]}
+    experiment = loaded(recovery, "figure", "phase_transition", params, sweep=both)
+    drawn = panelled(experiment, "figure")
+    assert (drawn["panel"], drawn["row"]) == ("correlation", "noise_std")
+    more = both | {"noise_std": [0.0, 0.1, 0.2, 0.3]}
+    with pytest.raises(ConfigError, match="4 values of 'correlation' and the 4 values of 'noise"):
+        loaded(recovery, "figure", "phase_transition", params, sweep=more)
+
+
+def test_columns_swept_together_and_blocks_of_data_take_one_place():
+    params = {"x": "sparsity", "success": SUPPORT}
+    zipped = {"zip": [{"p": [20, 30], "noise_std": [0.1, 0.2]}]}
+    experiment = loaded(recovery, "figure", "phase_transition", params, sweep=zipped)
+    drawn = panelled(experiment, "figure")
+    assert (drawn["panel"], drawn["row"]) == ("p", None)
+    blocks = [{**recovery()["data"], "label": "few"}, {**recovery(p=30)["data"], "label": "many"}]
+    source = {**recovery(), "data": blocks, "figures": [{"phase_transition": params}]}
+    drawn = panelled(load(source), "figure")
+    assert (drawn["panel"], drawn["row"]) == ("data", None)
+    table = {"comparison": {"row": "sparsity", "metrics": ["support"]}}
+    with pytest.raises(ConfigError, match="2 values of 'data'") as refused:
+        load({**source, "figures": [], "tables": [table]})
+    assert refused.value.remedy == "Choose one value by `where: {data: few}`."
+
+
+def test_algorithms_are_a_column_like_others():
+    params = {"of": "sparsity", "line": ["noise_std"], "success": SUPPORT}
+    experiment = loaded(recovery, "figure", "threshold_limit", params)
+    assert panelled(experiment, "figure")["panel"] == "algorithm"
+    # Each value of a swept parameter is an algorithm of its own, which lines tell apart.
+    swept = [{"lasso": {"sweep": {"n_lams": [10, 20]}}}]
+    shown = {"comparison": {"row": "sparsity", "metrics": ["support"]}}
+    load({**recovery(), "algorithms": swept, "figures": [shown]})
+
+
+def test_facts_are_left_to_the_table():
+    params = {"x": "n_features", "success": SUPPORT}
+    sweep = {"noise_std": [k / 10 for k in range(13)]}
+    loaded(recovery, "figure", "phase_transition", params, sweep=sweep)
+    rows = [
+        {"noise_std": noise, "n_features": 20, "replicate": k, "algorithm": "omp", "status": "ok"}
+        for noise in sweep["noise_std"]
+        for k in range(2)
+    ]
+    part = registry.find("figure", "phase_transition")
+    given = {"panel": None, "row": None, "line": ["algorithm"], **params, "ceiling": False}
+    with pytest.raises(ConfigError, match="the 13 values of 'noise_std'"):
+        with_panels(part, given, [settings_of(pd.DataFrame(rows))], [])
+
+
+@pytest.mark.parametrize("kind", ["figure", "table"])
+def test_a_mean_over_sizes_is_refused(kind):
+    source = chosen()
+    source["protocol"] = {"selection": {"sizes": [2, 4]}}
+    asked = {"row": "p", "metrics": ["f_measure"]}
+    with pytest.raises(ConfigError, match=r"over the 2 values of 'size'") as refused:
+        load({**source, f"{kind}s": [{"comparison": asked}]})
+    assert refused.value.remedy == "Choose one value by `where: {size: 2}`."
+    for params in ({**asked, "where": {"size": 4}}, {**asked, "row": "size"}):
+        load({**source, f"{kind}s": [{"comparison": params}]})
+
+
+def test_a_mean_over_iterations_or_theorems_is_refused():
+    asked = {"comparison": {"row": "p", "metrics": ["gap"]}}
+    with pytest.raises(ConfigError, match="over the 4 values of 'iteration'"):
+        load({**trajectory(), "tables": [asked]})
+    asked = {"comparison": {"row": "p", "metrics": ["steps_bound"]}}
+    with pytest.raises(ConfigError, match="values of 'theorem'"):
+        load({**tradeoff(), "tables": [asked]})
+
+
+def test_both_errors_of_tightness_are_told_apart():
+    source = tightness()
+    source["protocol"]["tightness"]["errors"] = ["squared", "absolute"]
+    experiment = load({**source, "figures": [{"tightness": {"row": None}}]})
+    assert panelled(experiment, "figure")["row"] == "error"
+
+
+def write(folder, wins=(3, 15), noises=(0.1, 0.3), trials=20, **figure):
+    """A run of an older version: success at two values of x and of the noise."""
+    rows = [
+        {"x": x, "noise_std": noise, "replicate": k, "algorithm": "omp", "status": "ok"}
+        | {"message": "", "support": int(k < won)}
+        for x, won in enumerate(wins)
+        for noise in noises
+        for k in range(trials)
+    ]
+    pd.DataFrame(rows).to_csv(folder / "old.csv", index=False)
+    config = {
+        "name": "old",
+        "trials": trials,
+        "data": {**GAUSSIAN},
+        "algorithms": ["omp"],
+        "metrics": ["support"],
+        "figures": [{"phase_transition": {"x": "x", "success": SUPPORT, **figure}}],
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    return folder
+
+
+def test_a_folder_is_drawn_with_panels_or_refused(tmp_path, monkeypatch):
+    seen = []
+    part = registry.find("figure", "phase_transition")
+    assert part.parameters
+
+    def kept(*args, **params):
+        seen.append(phase_transition(*args, **params))
+        return seen[-1]
+
+    monkeypatch.setitem(part.__dict__, "function", kept)
+    draw(write(tmp_path))
+    (figure,) = seen
+    titles = [axis.get_title() for axis in figure.axes if axis.get_title()]
+    assert titles == ["σ = 0.1", "σ = 0.3"]
+    assert "20 trials per point, 95% Wilson bands" in figure.get_supxlabel()
+    with pytest.raises(ConfigError, match="over the 13 values of 'noise_std'") as refused:
+        draw(write(tmp_path, noises=[k / 10 for k in range(13)]))
+    assert refused.value.place == f"{tmp_path / 'config.yaml'}: figures[0].phase_transition"
+
+
+def successes(**params):
+    """Success at sizes 1 to 3, of 4 replicates of which the first succeed."""
+    frame = selection(trials=4, **params)
+    at_size = frame["record"] == "size"
+    won = (frame["replicate"] < frame["size"]).astype(float)
+    return frame.assign(support=won.where(at_size))
+
+
+def test_rows_of_other_kinds_are_no_trials():
+    figure = phase_transition(successes(), context(), x="size", success=SUPPORT)
+    assert "4 trials per point, 95% Wilson bands" in figure.get_supxlabel()
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
+    assert lines[0].get_ydata().tolist() == [0.25, 0.5, 0.75]
+
+
+def test_a_failed_replicate_is_a_trial_at_each_size():
+    frame = failed(successes(), "gdt", 0)
+    figure = phase_transition(frame, context(), x="size", success=SUPPORT)
+    assert "4 trials per point" in figure.get_supxlabel()
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
+    assert lines[0].get_ydata().tolist() == [0.0, 0.25, 0.5]
+    assert lines[1].get_ydata().tolist() == [0.25, 0.5, 0.75]
+
+
+def test_points_with_different_numbers_of_trials_give_the_range():
+    frame = successes()
+    fewer = frame[(frame["replicate"] < 2) | (frame["size"] != 3)]
+    note = phase_transition(fewer, context(), x="size", success=SUPPORT).get_supxlabel()
+    assert "2 to 4 trials per point, 20 in all" in note
+
+
+def test_seconds_of_a_replicate_count_once():
+    frame = selection(trials=4)
+    frame["fit_seconds"] = frame["replicate"] * 1.0
+    table = comparison(frame, context(), row="n", metrics=["fit_seconds"])
+    once = frame.drop_duplicates(["replicate", "algorithm"])
+    expected = comparison(once, context(), row="n", metrics=["fit_seconds"])
+    assert "means over 4 replicates" in table.attrs["notes"][0]
+    assert repr(table.loc[0, "FoBa-gdt"]) == repr(expected.loc[0, "FoBa-gdt"])

@@ -1,0 +1,132 @@
+"""Figures of constants show means with t intervals; failures and zeros are counted, not hidden."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from figure_frames import style  # noqa: F401 (an autouse fixture)
+from scipy import stats
+from trajectory_frames import CONTEXT
+
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
+from greedyexp.figures.constants import constants
+from greedyexp.figures.style import COLOURS
+
+SIZES = (5, 10, 20)
+CONTEXT = replace(CONTEXT, algorithms={}, titles={"mu1_sdp": "Relaxation", "mu2": "Curvature"})
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(3)
+    rows = [
+        {"covariance": law, "p": p, "replicate": k, "algorithm": label, "status": "ok"}
+        | {"value": (value := scale / p * rng.uniform(0.9, 1.1))}
+        | {"lower": value * (1 - 1e-6), "upper": value}
+        for law in ("one_small", "identity")
+        for p in SIZES
+        for k in range(5)
+        for label, scale in (("mu1_sdp", 0.1), ("mu2", 1.0))
+    ]
+    return pd.DataFrame(rows)
+
+
+def lines(figure, gid, colour=None, axis=0):
+    return [
+        line
+        for line in figure.axes[axis].lines
+        if line.get_gid() == gid and colour in (None, line.get_color())
+    ]
+
+
+def sample(frame, label, p, law="one_small"):
+    rows = (frame["algorithm"] == label) & (frame["p"] == p) & (frame["covariance"] == law)
+    return frame.loc[rows, "value"]
+
+
+def test_points_are_means_and_bars_are_t_intervals(frame):
+    figure = constants(frame, CONTEXT, panel="covariance")
+    assert [axis.get_title() for axis in figure.axes] == [
+        "covariance = one small",
+        "covariance = identity",
+    ]
+    assert figure.axes[0].get_yscale() == "log"
+    for label, colour in (("mu1_sdp", COLOURS[0]), ("mu2", COLOURS[1])):
+        (line,) = lines(figure, "mean", colour)
+        np.testing.assert_allclose(
+            line.get_ydata(), [sample(frame, label, p).mean() for p in SIZES]
+        )
+        assert np.abs(line.get_xdata() - SIZES).max() < 1
+        bars = [line.get_ydata() for line in lines(figure, "interval", colour)]
+        for bar, p in zip(bars, SIZES, strict=True):
+            values = sample(frame, label, p)
+            expected = stats.t.interval(0.95, 4, values.mean(), stats.sem(values))
+            np.testing.assert_allclose(bar, expected)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "Relaxation",
+        "Curvature",
+    ]
+    said = figure.get_supxlabel()
+    assert "means over 5 replicates with 95% t intervals" in said
+    assert "Each value is certified to 1e-06 of itself or better." in said
+
+
+def test_an_interval_that_reaches_0_goes_on_below_the_axis(frame):
+    wild = frame["replicate"].eq(0) & frame["p"].eq(20) & frame["algorithm"].eq("mu1_sdp")
+    frame.loc[wild, "value"] *= 20
+    figure = constants(frame, CONTEXT, panel="covariance")
+    (arrow,) = lines(figure, "beyond", COLOURS[0])
+    low, high = figure.axes[0].get_ylim()
+    assert arrow.get_ydata()[0] == low
+    assert low > 0
+    assert high > sample(frame, "mu2", 5).max()
+
+
+def test_failed_replicates_are_out_of_the_means_and_counted(frame):
+    lost = frame["replicate"].lt(2) & frame["p"].eq(10) & frame["algorithm"].eq("mu2")
+    frame.loc[lost, "status"] = "timeout"
+    frame.loc[lost, ["value", "lower", "upper"]] = np.nan
+    figure = constants(frame, CONTEXT, panel="covariance")
+    (line,) = lines(figure, "mean", COLOURS[1])
+    assert line.get_ydata()[1] == pytest.approx(sample(frame, "mu2", 10).dropna().mean())
+    assert f"failed (not in the means): {4 / 60:.2%}" in figure.get_supxlabel()
+    assert "means over 3 to 5 replicates" in figure.get_supxlabel()
+    with pytest.raises(ConfigError, match="every replicate failed"):
+        constants(frame.assign(status="error"), CONTEXT)
+
+
+def test_what_a_logarithm_cannot_show_is_counted(frame):
+    frame.loc[frame["algorithm"].eq("mu2") & frame["p"].eq(20), ["value", "lower", "upper"]] = 0.0
+    frame.loc[frame["algorithm"].eq("mu1_sdp") & frame["p"].eq(5), "value"] = np.inf
+    figure = constants(frame, CONTEXT, panel="covariance")
+    assert len(lines(figure, "mean", COLOURS[1])[0].get_xdata()) == 2
+    assert "Means of 0, not drawn: 2." in figure.get_supxlabel()
+    assert "Points without a value: 2." in figure.get_supxlabel()
+
+
+def test_wide_enclosures_are_named(frame):
+    frame.loc[frame["algorithm"] == "mu1_sdp", "lower"] *= 0.5
+    said = constants(frame, CONTEXT, panel="covariance").get_supxlabel().replace("\n", " ")
+    assert "Certified to 1% or better but for Relaxation (widest 0.5 of the upper end)." in said
+
+
+def test_intervals_at_one_size_stand_beside_one_another(frame):
+    for scale in ("linear", "log"):
+        figure = constants(frame, CONTEXT, panel="covariance", scale=scale)
+        one, other = (lines(figure, "mean", colour)[0].get_xdata() for colour in COLOURS[:2])
+        assert np.all(one != other)
+        assert figure.axes[0].get_xscale() == scale
+
+
+def test_bad_columns_are_refused(frame):
+    with pytest.raises(ConfigError, match=r"no column 'covarance'. Did you mean 'covariance'"):
+        constants(frame, CONTEXT, panel="covarance")
+    with pytest.raises(ConfigError, match="'covariance' is not a number in every row"):
+        constants(frame, CONTEXT, x="covariance")
+    with pytest.raises(ConfigError, match="'value' is not a number in every row"):
+        constants(frame.assign(value="big"), CONTEXT)
+    told = registry.find("figure", "constants").extra["columns"]
+    needed = told(x="p", panel="data", row=None, line=["algorithm"], mark="n_samples")
+    assert needed == ["p", "data", "algorithm", "n_samples", "value", "lower", "upper"]

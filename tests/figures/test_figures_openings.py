@@ -1,0 +1,72 @@
+"""What figures ask of a table before they draw: columns, sizes, one algorithm for a sweep."""
+
+import pandas as pd
+import pytest
+
+from greedyexp.config.parameters import Parameters
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
+from greedyexp.results.context import Context
+from greedyexp.results.notes import count_text
+from greedyexp.results.records import told_apart
+
+SWEPT = [f"rmp (lam={lam}, L={size})" for lam in (0.1, 1.0) for size in (1, 2)]
+CONTEXT = Context("t", "paper", 1, "", dict.fromkeys(["rmp", "omp", *SWEPT], "rmp"), {})
+
+
+def table(**columns):
+    frame = pd.DataFrame({"algorithm": [*SWEPT, "omp"], "status": "ok"})
+    return pd.DataFrame({**columns, **frame})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "read"),
+    [
+        ("constants", {"mark": "edge"}, ["p", "algorithm", "edge", "value", "lower", "upper"]),
+        ("convergence", {"row": "data"}, ["data", "algorithm", "record", "iteration", "gap"]),
+        (
+            "coordinates",
+            {"panel": None},
+            ["record", "iteration", "coordinate", "coefficient"],
+        ),
+        (
+            "epsilon_curve",
+            {"panel": "n_samples", "mark": 1.0},
+            ["p", "n_samples", "algorithm", "record", "epsilon", "iterations"],
+        ),
+        (
+            "rates",
+            {"line": ["n_samples"]},
+            ["aspect_ratio", "n_samples", "record", "rate", "predicted_rate"],
+        ),
+        (
+            "transition_threshold",
+            {"success": {"default": "sign_support", "omp": "row_support"}},
+            ["kappa", "theta", "algorithm", "sign_support", "row_support"],
+        ),
+    ],
+)
+def test_columns_that_a_figure_reads_follow_from_its_parameters(name, given, read):
+    part = registry.find("figure", name)
+    assert part.extra["columns"](**Parameters(part).read_all(given)) == read
+
+
+def test_a_sweep_is_one_algorithm_where_the_columns_tell_its_values():
+    frame = table(lam=0.1, L=1)
+    folded, keys = told_apart(frame, CONTEXT, None, "lam", "algorithm", "L", "lam")
+    assert keys == ["lam", "algorithm", "L"]
+    assert folded["algorithm"].tolist() == ["rmp"] * 4 + ["omp"]
+    apart, _ = told_apart(frame, CONTEXT, "lam", "algorithm")
+    assert apart["algorithm"].tolist() == frame["algorithm"].tolist()
+
+
+def test_sizes_count_as_columns_and_others_must_be_there():
+    sized, keys = told_apart(table(n_samples=10, n_features=30), CONTEXT, "aspect_ratio")
+    assert sized[keys[0]].tolist() == [3.0] * 5
+    with pytest.raises(ConfigError, match="no column 'lamb'"):
+        told_apart(table(lam=0.1), CONTEXT, "lamb")
+
+
+def test_numbers_that_vary_are_told_as_a_range():
+    assert count_text(3, 3) == "3"
+    assert count_text(2, 3) == "2 to 3"

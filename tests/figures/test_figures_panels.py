@@ -1,0 +1,163 @@
+"""Panels stand in the order of the file and say once what a row and what a column of them shows."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
+from trajectory_frames import CONTEXT, iteration_rows, table
+
+from greedyexp.figures.constants import constants
+from greedyexp.figures.convergence import convergence
+from greedyexp.figures.panels import Panels
+from greedyexp.figures.phase_transition import phase_transition
+from greedyexp.report.source import read_source
+from greedyexp.results.context import Context
+
+LAWS = ["identity", "harmonic", "one_small", "one_large"]
+
+
+def titles(figure):
+    return [axis.get_title() for axis in figure.axes]
+
+
+def beside(figure):
+    """What is written at the left of each panel."""
+    return [[text.get_text() for text in axis.texts] for axis in figure.axes]
+
+
+@pytest.fixture
+def grid():
+    sizes = (10, 20, 30, 40, 50, 60)
+    parts = [table(iteration_rows(sizes, marks=(0, 5, 10)), data=name) for name in ("wide", "even")]
+    return convergence(
+        pd.concat(parts, ignore_index=True), CONTEXT, panel="p", row="data", twice=["ours"]
+    )
+
+
+def test_a_grid_names_its_columns_above_and_its_rows_at_the_left(grid):
+    assert titles(grid) == [*(f"p = {p}" for p in (10, 20, 30, 40, 50, 60)), *[""] * 6]
+    assert beside(grid) == [["wide"], *[[]] * 5, ["even"], *[[]] * 5]
+    grid.canvas.draw()
+    for axis in (grid.axes[0], grid.axes[6]):
+        name, label = axis.texts[0].get_window_extent(), axis.yaxis.label.get_window_extent()
+        assert 0 < name.x0 < name.x1 <= label.x0
+        assert np.mean([name.y0, name.y1]) == pytest.approx(axis.bbox.y0 + axis.bbox.height / 2)
+
+
+def test_many_columns_are_narrow_rather_than_words_small(grid):
+    assert grid.get_figwidth() < 14.5
+    grid.canvas.draw()
+    for axis in grid.axes[6:]:
+        boxes = [
+            text.get_window_extent()
+            for text, at in zip(axis.get_xticklabels(), axis.get_xticks(), strict=True)
+            if axis.get_xlim()[0] <= at <= axis.get_xlim()[1]
+        ]
+        assert len(boxes) > 2
+        assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+
+
+def constants_rows(sizes, **data):
+    return [
+        {**data, "covariance": law, "p": p, "replicate": k, "algorithm": label, "status": "ok"}
+        | {"value": scale / p * (1 + 0.01 * k), "lower": 0.0, "upper": 1.0}
+        for law in sorted(LAWS)
+        for p in sizes
+        for k in range(3)
+        for label, scale in (("mu1_sdp", 0.1), ("mu2", 1.0))
+    ]
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_constants_share_the_sizes_of_a_row_only(scale):
+    rows = [*constants_rows((5, 50), data="b"), *constants_rows((2000, 9000), data="a")]
+    figure = constants(pd.DataFrame(rows), CONTEXT, panel="covariance", row="data", scale=scale)
+    assert beside(figure)[::4] == [["b"], ["a"]]
+    figure.canvas.draw()
+    for axes, (low, high) in ((figure.axes[:4], (5, 50)), (figure.axes[4:], (2000, 9000))):
+        assert len({axis.get_xlim() for axis in axes}) == 1
+        left, right = axes[0].get_xlim()
+        assert low / 2 < left < low < high < right < 1.3 * high
+        # Points set beside one another stay near their size.
+        at = {x for axis in axes for line in axis.lines for x in line.get_xdata()}
+        assert all(min(abs(x / low - 1), abs(x / high - 1)) < 0.08 for x in at)
+        assert any(label.get_text() for label in axes[0].get_xticklabels())
+    alone = constants(pd.DataFrame(rows), CONTEXT, panel="data", line=["covariance"], scale=scale)
+    for one, other in ((alone.axes[0], figure.axes[0]), (alone.axes[1], figure.axes[4])):
+        np.testing.assert_allclose(one.get_xlim(), other.get_xlim(), rtol=0.1)
+
+
+def run(tmp_path, frame, **config):
+    folder = tmp_path / "t" / "paper"
+    folder.mkdir(parents=True)
+    frame.to_csv(folder / "t.csv", index=False)
+    (folder / "config.yaml").write_text(yaml.safe_dump({"name": "t", "trials": 3, **config}))
+    return read_source(folder)
+
+
+def test_words_stand_as_the_sweep_lists_them(tmp_path):
+    source = run(
+        tmp_path,
+        pd.DataFrame([*constants_rows((5,), data="b"), *constants_rows((5,), data="a")]),
+        data=[
+            {"generator": "gaussian_cov", "label": label, "sweep": {"covariance": LAWS, "p": [5]}}
+            for label in ("b", "a")
+        ],
+        metrics=[],
+        algorithms=["mu2", "mu1_sdp"],
+    )
+    figure = constants(source.frame, source.context, panel="covariance", row="data")
+    words = ["identity", "harmonic", "one small", "one large"]
+    assert titles(figure)[:4] == [f"covariance = {word}" for word in words]
+    assert beside(figure)[::4] == [["b"], ["a"]]
+    figure = constants(source.frame, source.context, panel="algorithm", line=["covariance"])
+    assert titles(figure) == list(map(source.context.titles.get, ("mu2", "mu1_sdp")))
+
+
+def test_swept_algorithms_stand_with_their_entry(tmp_path):
+    labels = ["lasso", "omp (k=1)", "omp (k=2)"]
+    parts = [outcomes((0, 1, 2, 3), trials=3, algorithm=label) for label in labels]
+    source = run(
+        tmp_path,
+        pd.concat(parts, ignore_index=True),
+        data={"generator": "multitask_overlap"},
+        metrics=["sign_support"],
+        algorithms=[{"omp": {"sweep": {"k": [1, 2]}}}, "lasso"],
+    )
+    figure = phase_transition(source.frame, source.context, panel="algorithm", line=["p"])
+    expected = [source.context.titles[label] for label in (*labels[1:], labels[0])]
+    assert titles(figure) == expected
+
+
+def test_words_that_the_file_does_not_list_follow_as_they_come():
+    context = Context("t", "paper", 3, "", {"b": "b", "a": "a"}, {}, words={"law": ["z", "y", "z"]})
+    assert context.in_order("law", ["c", "y", "a", "z"]) == ["z", "y", "c", "a"]
+    assert context.in_order("algorithm", ["c", "a", "b"]) == ["b", "a", "c"]
+    assert context.in_order("data", ["q", "p"]) == ["q", "p"]
+
+
+def noted(*lines):
+    """What is written below one narrow panel, which has room for 130 characters."""
+    panels = Panels([[{}]])
+    panels.note(lines)
+    return panels.figure.get_supxlabel().split("\n")
+
+
+def test_a_note_is_broken_between_clauses():
+    origin = "Someone & Another 2024, Corollaries 6 and 10 | rates, profile paper: medians of 20"
+    first, second = f"{origin} replicates of each point,", "bands hold the middle half of them"
+    assert noted(f"{first} {second}", "", "short, and whole") == [first, second, "short, and whole"]
+    assert noted(f"{origin}, {second}") == [f"{origin}, {second}"], "it fits"
+
+
+def test_a_clause_too_long_for_a_line_is_broken_between_words():
+    long = " ".join(f"word-{k}" for k in range(30))
+    lines = noted(f"As follows: {long}; end.")
+    assert " ".join(lines) == f"As follows: {long}; end."
+    assert lines[0] == "As follows:"
+    assert lines[-1].endswith("; end.")
+    assert all(len(line) <= 130 for line in lines)
+    assert not any(line.endswith("-") for line in lines)

@@ -1,0 +1,230 @@
+"""Threshold figures show fitted crossings, their intervals, and what could not be fitted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from figure_frames import THETAS, outcomes, style  # noqa: F401 (an autouse fixture)
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.figures.style import COLOURS
+from greedyexp.figures.transition_threshold import transition_threshold
+from greedyexp.results.context import Context
+from greedyexp.results.thresholds import thresholds
+
+CONTEXT = Context(
+    "demo",
+    "smoke",
+    20,
+    "A paper, Figure 2",
+    {"ours": "greedy_dirty", "lasso": "lasso"},
+    {"ours": "Ours", "lasso": "Lasso"},
+)
+SUCCESS = {"default": "sign_support"}
+
+
+def logistic_crossing(wins, trials=100):
+    """The 50% point of a logistic regression, by a general optimiser."""
+    x, won = np.array(THETAS), np.array(wins)
+
+    def loss(theta):
+        p = expit(theta[0] + theta[1] * x)
+        return -(won @ np.log(p) + (trials - won) @ np.log(1 - p))
+
+    a, b = minimize(loss, [0.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9}).x
+    return -a / b
+
+
+@pytest.fixture
+def frame():
+    return pd.concat(
+        [
+            outcomes((25, 40, 65, 75), trials=100, kappa=0.3),
+            outcomes((30, 55, 70, 75), trials=100, kappa=0.8),
+            outcomes((0, 0, 0, 0), trials=100, kappa=0.3, algorithm="lasso"),
+            outcomes((25, 30, 40, 70), trials=100, kappa=0.8, algorithm="lasso"),
+        ],
+        ignore_index=True,
+    )
+
+
+def drawn(figure, colour, axis=0):
+    """x and y of the line with markers in that colour."""
+    lines = [
+        line
+        for line in figure.axes[axis].lines
+        if line.get_color() == colour and len(line.get_xdata()) == 2 and line.get_marker() != "None"
+    ]
+    return lines[0].get_xdata(), lines[0].get_ydata()
+
+
+def marked(figure, gid, axis=0):
+    return [line for line in figure.axes[axis].lines if line.get_gid() == gid]
+
+
+def test_thresholds_are_those_of_a_logistic_regression(frame):
+    table = thresholds(
+        frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"]
+    ).set_index(["algorithm", "kappa"])
+    for key, wins in (
+        (("ours", 0.3), (25, 40, 65, 75)),
+        (("ours", 0.8), (30, 55, 70, 75)),
+        (("lasso", 0.8), (25, 30, 40, 70)),
+    ):
+        assert table.loc[key, "estimate"] == pytest.approx(logistic_crossing(wins), abs=1e-5)
+        assert table.loc[key, "low"] < table.loc[key, "estimate"] < table.loc[key, "high"]
+    assert table.loc[("lasso", 0.3), "estimate"] == np.inf
+    assert table["trials"].tolist() == [400] * 4
+    assert table["points"].tolist() == [4] * 4
+
+
+def test_failed_replicates_are_trials_without_success(frame):
+    lost = frame["algorithm"].eq("ours") & frame["kappa"].eq(0.3) & frame["theta"].eq(2.0)
+    failing = frame.copy()
+    failing.loc[lost & (frame["replicate"] < 45), "status"] = "timeout"
+    failing.loc[lost & (frame["replicate"] < 45), "sign_support"] = np.nan
+    table = thresholds(failing, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    ours = table[(table["algorithm"] == "ours") & (table["kappa"] == 0.3)].iloc[0]
+    assert ours["trials"] == 400
+    assert ours["estimate"] == pytest.approx(logistic_crossing((25, 40, 65, 30)), abs=1e-5)
+    note = transition_threshold(failing, CONTEXT).get_supxlabel()
+    assert "failed (counted as no success): 2.81%" in note
+
+
+def test_groups_may_have_different_numbers_of_trials():
+    frame = pd.concat([outcomes((5, 8, 13, 15)), outcomes((8, 2), trials=10, thetas=(1.0, 0.75))])
+    table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm"])
+    assert table.loc[0, ["trials", "points", "fewest", "most"]].tolist() == [100, 5, 10, 30]
+
+
+def test_points_and_bars_are_the_tables_numbers(frame):
+    figure = transition_threshold(frame, CONTEXT)
+    table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    ours = table[table["algorithm"] == "ours"]
+    x, y = drawn(figure, COLOURS[1])
+    assert y.tolist() == ours["estimate"].tolist()
+    # Along a line of slope 3 this looks like 0.02 at most.
+    assert np.abs(x - ours["kappa"]).max() < 0.006
+    bars = [tuple(line.get_ydata()) for line in marked(figure, "interval")]
+    assert set(zip(ours["low"], ours["high"], strict=True)) <= set(bars)
+    others = drawn(figure, COLOURS[0])[0]
+    assert np.all(np.abs(others - x) >= 0.005), "intervals of two lines must not hide one another"
+
+
+def test_a_threshold_beyond_what_was_tested_is_an_open_arrow_and_named(frame):
+    figure = transition_threshold(frame, CONTEXT)
+    (arrow,) = marked(figure, "unreached")
+    assert arrow.get_ydata()[0] == figure.axes[0].get_ylim()[1]
+    assert arrow.get_markerfacecolor() == "white"
+    assert np.isnan(drawn(figure, COLOURS[0])[1][0])
+    assert "Not crossed in the tested range: Lasso at κ = 0.3." in figure.get_supxlabel()
+    always = transition_threshold(outcomes((20, 20, 20, 20)), CONTEXT)
+    (arrow,) = marked(always, "unreached")
+    assert arrow.get_ydata()[0] == always.axes[0].get_ylim()[0]
+
+
+def test_an_unbounded_interval_reaches_the_edge_with_an_arrow(frame):
+    figure = transition_threshold(frame, CONTEXT)
+    top = figure.axes[0].get_ylim()[1]
+    table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    low = table.loc[table["estimate"] == np.inf, "low"].item()
+    bars = {tuple(line.get_ydata()) for line in marked(figure, "interval")}
+    assert (low, top) in bars
+    assert np.isfinite(top)
+    unbounded = table[np.isinf(table["high"])]
+    arrows = marked(figure, "beyond")
+    assert len(arrows) == len(unbounded) > 0
+    assert {line.get_ydata()[0] for line in arrows} == {top}
+
+
+def test_predictions_are_drawn_where_they_are_stated(frame):
+    def curves(table, **options):
+        figure = transition_threshold(table, CONTEXT, **options)
+        return {
+            (line.get_color(), line.get_linestyle()): np.array(line.get_ydata())
+            for line in figure.axes[0].lines
+            if len(line.get_xdata()) == 101
+        }
+
+    found = curves(frame)
+    kappa = np.linspace(0.3, 0.8, 101)
+    np.testing.assert_allclose(found[COLOURS[1], "--"], 1 - kappa / 2)
+    np.testing.assert_allclose(found[COLOURS[0], "-"], 2.0)
+    assert not curves(frame, theory=False)
+    assert not curves(frame.assign(n_tasks=3))
+    group = frame.replace({"algorithm": {"lasso": "group_lasso"}})
+    assert len(curves(group)) == 2
+    assert len(curves(group.assign(values="gaussian"))) == 1
+
+
+def test_the_lassos_law_is_drawn_for_each_size(frame):
+    sizes = pd.concat([frame.assign(p=p, s=s) for p, s in ((128, 13), (512, 51))])
+    kappa = np.linspace(0.3, 0.8, 101)
+    # n = 2 s log(p), divided by s log(p - (2 - kappa) s).
+    laws = [2 * np.log(p) / np.log(p - (2 - kappa) * s) for p, s in ((128, 13), (512, 51))]
+
+    def curves(colour, **options):
+        figure = transition_threshold(sizes, CONTEXT, **options)
+        lines = [(axis, line) for axis in figure.axes for line in axis.lines]
+        found = [(a, o) for a, o in lines if o.get_color() == colour and len(o.get_xdata()) == 101]
+        assert "n = 2 s log(p)" in figure.get_supxlabel().replace("\n", " ")
+        return [axis for axis, _ in found], [line.get_ydata() for _, line in found]
+
+    np.testing.assert_allclose(curves(COLOURS[0], line=["algorithm", "p"])[1], laws)
+    axes, heights = curves(COLOURS[0], panel="p")
+    np.testing.assert_allclose(heights, laws)
+    assert axes[0] is not axes[1]
+    # Others are the same for all sizes.
+    np.testing.assert_allclose(curves(COLOURS[1], line=["algorithm", "p"])[1], [1 - kappa / 2])
+    pooled = transition_threshold(sizes, CONTEXT)
+    assert "log(p)" not in pooled.get_supxlabel()
+
+
+def test_the_level_moves_the_threshold(frame):
+    at_half = drawn(transition_threshold(frame, CONTEXT), COLOURS[1])[1]
+    figure = transition_threshold(frame, CONTEXT, level=0.9)
+    assert np.all(drawn(figure, COLOURS[1])[1] > at_half)
+    assert "90% success" in figure.axes[0].get_ylabel()
+
+
+def test_note_states_profile_trials_and_intervals(frame):
+    note = transition_threshold(frame, CONTEXT).get_supxlabel()
+    assert "profile smoke: 100 trials per point" in note
+    more = pd.concat([frame, outcomes((5,), thetas=(1.0,), kappa=0.3, trials=7)])
+    note = transition_threshold(more, CONTEXT).get_supxlabel().replace("\n", " ")
+    assert "100 to 107 trials per point, 1607 in all, 95% intervals of a logistic fit" in note
+
+
+def test_a_second_column_tells_lines_apart(frame):
+    two = pd.concat([frame, frame.assign(p=128)])
+    apart = transition_threshold(two, CONTEXT, line=["algorithm", "p"])
+    assert "100 trials per point" in apart.get_supxlabel()
+    assert "p = 128" in [text.get_text() for text in apart.legends[0].get_texts()]
+
+
+def test_bad_columns_are_refused_with_a_sentence(frame):
+    with pytest.raises(ConfigError, match=r"no column 'kapa'. Did you mean 'kappa'"):
+        transition_threshold(frame, CONTEXT, x="kapa")
+    with pytest.raises(ConfigError, match="'values' is not a number in every row"):
+        transition_threshold(frame, CONTEXT, x="values")
+    with pytest.raises(ConfigError, match="'theta' is not a number in every row"):
+        transition_threshold(frame.assign(theta=np.nan), CONTEXT)
+    with pytest.raises(ConfigError, match="'p' is not a success"):
+        transition_threshold(frame, CONTEXT, success={"default": "p"})
+
+
+def test_thresholds_that_results_located_get_wider_intervals_and_say_so(frame):
+    plain = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    context = replace(CONTEXT, adaptive=True)
+    wide = thresholds(frame, context, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    finite = np.isfinite(plain["low"]) & np.isfinite(plain["high"])
+    # sqrt(2 log 20) standard errors instead of 1.96, but for the likelihood's curvature.
+    growth = (wide["high"] - wide["low"])[finite] / (plain["high"] - plain["low"])[finite]
+    assert growth.between(1.2, 1.35).all()
+    assert (wide["estimate"] == plain["estimate"]).all()
+    words = "valid at any stopping time"
+    notes = [transition_threshold(frame, one).get_supxlabel() for one in (context, CONTEXT)]
+    assert [words in " ".join(note.split()) for note in notes] == [True, False]

@@ -1,0 +1,180 @@
+"""The tightness figure shows features needed, what nobody can do, and what theorems say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from figure_frames import style  # noqa: F401 (an autouse fixture)
+from matplotlib.colors import same_color
+from tradeoff_frames import CONTEXT, table
+
+from greedyexp.config.parameters import Parameters
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
+from greedyexp.figures.style import COLOURS
+from greedyexp.figures.tightness import tightness
+
+EPSILONS = (0.5, 0.1, 0.05)
+LABELS = {"corrective": "Fully corrective", "forward": "Forward greedy"}
+CORRECTIVE, FORWARD = COLOURS[:2]
+CONTEXT = replace(CONTEXT, titles=LABELS)
+
+
+def exact(norm, error, epsilon):
+    """Of the squared error; about the square of it for the absolute error."""
+    one = (norm**2 - 1) * (1 / epsilon - 1)
+    return np.ceil(one if error == "squared" else one / epsilon)
+
+
+def rows(algorithms=LABELS, errors=("squared", "absolute"), norms=(3.0, 5.0), trials=3, **given):
+    budget = given.get("budget", np.inf)
+    found = []
+    for norm in norms:
+        for r in range(trials):
+            for name in algorithms:
+                for error in errors:
+                    for epsilon in EPSILONS:
+                        least = exact(norm, error, epsilon)
+                        needed = least * (1 if name == "corrective" else 2 + r)
+                        bound = norm**2 / (8 * epsilon) if epsilon <= 0.1 else np.nan
+                        found.append(
+                            {
+                                "truth_l1_norm": norm,
+                                "p": 10,
+                                "replicate": r,
+                                "algorithm": name,
+                                "record": "epsilon",
+                                "error": error,
+                                "epsilon": epsilon,
+                                "needed": needed if needed <= budget else np.nan,
+                                "exact": least,
+                                "lower_bound": bound,
+                                "lower_bound_printed": bound * (1 if error == "squared" else 4),
+                                "l1_upper": 9 * least,
+                            }
+                        )
+    frame = table(found)
+    return frame[["truth_l1_norm", *(name for name in frame if name != "truth_l1_norm")]]
+
+
+def lines(axis, gid, colour=None):
+    return [
+        line
+        for line in axis.lines
+        if line.get_gid() == gid and (colour is None or same_color(line.get_color(), colour))
+    ]
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_lines_are_medians_and_what_is_known_stands_beside_them():
+    figure = tightness(rows(), CONTEXT)
+    cells = [(error, norm) for error in ("squared", "absolute") for norm in (3.0, 5.0)]
+    for axis, (error, norm) in zip(figure.axes, cells, strict=True):
+        least = np.array([exact(norm, error, epsilon) for epsilon in sorted(EPSILONS)])
+        for colour, times in ((CORRECTIVE, 1), (FORWARD, 3)):
+            (line,) = lines(axis, "measured", colour)
+            assert line.get_xdata().tolist() == sorted(EPSILONS)
+            np.testing.assert_allclose(line.get_ydata(), times * least)
+        (line,) = lines(axis, "exact")
+        np.testing.assert_allclose(line.get_ydata(), least)
+        (line,) = lines(axis, "l1_upper")
+        np.testing.assert_allclose(line.get_ydata(), 9 * least)
+        (line,) = lines(axis, "lower_bound")
+        bounds = [norm**2 / (8 * epsilon) for epsilon in (0.05, 0.1)]
+        np.testing.assert_allclose(line.get_ydata(), [*bounds, np.nan])
+        (line,) = lines(axis, "lower_bound_printed")
+        times = 1 if error == "squared" else 4
+        np.testing.assert_allclose(line.get_ydata()[:2], times * np.array(bounds))
+        assert axis.get_xlim()[0] > axis.get_xlim()[1], "finer to the right"
+    assert [axis.get_title() for axis in figure.axes[:2]] == [
+        "truth l1 norm = 3",
+        "truth l1 norm = 5",
+    ]
+    assert "medians of 3 replicates, bands hold all of them" in figure.get_supxlabel()
+
+
+def test_what_is_below_the_best_predictor_is_shaded():
+    (axis,) = tightness(rows(norms=(3.0,), errors=("squared",)), CONTEXT).axes
+    shade = next(one for one in axis.collections if same_color(one.get_facecolor()[0], "0.88"))
+    corners = shade.get_paths()[0].vertices
+    least = {epsilon: exact(3.0, "squared", epsilon) for epsilon in EPSILONS}
+    for epsilon, top in least.items():
+        heights = corners[np.isclose(corners[:, 0], epsilon), 1]
+        assert heights.max() == top
+        assert heights.min() == axis.get_ylim()[0]
+
+
+def test_one_error_has_marks_and_its_shade():
+    frame = rows(norms=(3.0,))
+    figure = tightness(frame[frame["epsilon"] == 0.1], CONTEXT)
+    handles = {one.get_label(): one for one in figure.legends[0].legend_handles}
+    for axis, error in zip(figure.axes, ("squared", "absolute"), strict=True):
+        marks = {}
+        for name in ("exact", "lower_bound", "lower_bound_printed", "l1_upper"):
+            (line,) = lines(axis, name)
+            marks[name] = line.get_marker()
+        assert len(set(marks.values())) == 4
+        assert "None" not in marks.values()
+        assert handles["least that any predictor can have"].get_marker() == marks["exact"]
+        (shade,) = [patch for patch in axis.patches if same_color(patch.get_facecolor(), "0.88")]
+        assert shade.get_y() + shade.get_height() == exact(3.0, error, 0.1)
+    whole = tightness(frame, CONTEXT).axes[0]
+    assert lines(whole, "exact")[0].get_marker() == "None"
+
+
+def test_the_printed_bound_is_drawn_only_where_it_differs():
+    assert "needed by any, as printed" in legend(tightness(rows(), CONTEXT))
+    squared = tightness(rows(errors=("squared",)), CONTEXT)
+    assert "needed by any, as printed" not in legend(squared)
+    assert "needed by any, as proved" in legend(squared)
+    none = tightness(rows().assign(lower_bound=np.nan, lower_bound_printed=np.nan), CONTEXT)
+    assert not {"needed by any, as printed", "needed by any, as proved"} & {*legend(none)}
+
+
+def test_errors_not_reached_are_marked_above():
+    figure = tightness(rows(budget=2000), CONTEXT)
+    figure.canvas.draw()
+    axis = figure.axes[3]
+    strip = axis.patches[0].get_window_extent()
+    needed = {e: [exact(5.0, "absolute", e) * (2 + r) for r in range(3)] for e in EPSILONS}
+    assert np.median(needed[0.05]) > 2000 > max(needed[0.5])
+    marks = lines(axis, "unreached", FORWARD)
+    assert 0.05 in {x for mark in marks for x in mark.get_xdata()}
+    for mark in marks:
+        for x, y in mark.get_xydata():
+            none = min(needed[x]) > 2000
+            assert same_color(mark.get_markerfacecolor(), "white" if none else FORWARD)
+            assert mark.get_fillstyle() == ("full" if none else "bottom")
+            assert strip.y0 < axis.transAxes.transform((0, y))[1] < strip.y1
+    assert 0.05 not in lines(axis, "measured", FORWARD)[0].get_xdata()
+    frame = rows(budget=2000)
+    assert f"error not reached: {frame['needed'].isna().mean():.2%}" in figure.get_supxlabel()
+    assert not {"not reached", "not reached by some replicates"} & {
+        *legend(tightness(rows(), CONTEXT))
+    }
+
+
+def test_failures_are_told():
+    frame = rows(norms=(3.0,))
+    failed = frame[frame["replicate"] == 0].assign(replicate=9).drop_duplicates("algorithm")
+    failed = failed.assign(status="timeout", record=None, error=None)
+    note = tightness(pd.concat([frame, failed], ignore_index=True), CONTEXT).get_supxlabel()
+    assert "failed (left out): 25.00%" in note
+
+
+def test_columns_are_told_and_bad_ones_refused():
+    part = registry.find("figure", "tightness")
+    given = Parameters(part).read_all({"where": {"accuracy": 0.1}})
+    told = ["epsilon", "needed", "exact", "lower_bound", "lower_bound_printed", "l1_upper"]
+    columns = ["truth_l1_norm", "error", "algorithm", "record", *told, "accuracy"]
+    assert part.extra["columns"](**given) == columns
+    with pytest.raises(ConfigError, match="no column 'exact'"):
+        tightness(rows().drop(columns="exact"), CONTEXT)
+    with pytest.raises(ConfigError, match="'needed' is not a number"):
+        tightness(rows().assign(needed="few"), CONTEXT)
+    with pytest.raises(ConfigError, match="no rows of record 'epsilon'"):
+        tightness(rows().assign(record="step"), CONTEXT)

@@ -1,0 +1,91 @@
+"""Figures that are to tell points, lines or panels apart by what only the run can give."""
+
+import pandas as pd
+import pytest
+import yaml
+
+from greedyexp.config import load
+from greedyexp.config.parameters import Parameters
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
+from greedyexp.report import draw
+from greedyexp.results.results import refuse_told_by_results
+
+TRAJECTORY = {
+    "name": "told",
+    "data": {"generator": "gaussian", "p": 8, "n_samples": 20, "sparsity": 2},
+    "protocol": {"trajectory": {"iterations": 4, "epsilons": [0.1], "points": 3, "dense": 2}},
+    "trials": 1,
+    "algorithms": ["gradient_descent"],
+}
+RECOVERY = {
+    "name": "told",
+    "data": {"generator": "gaussian", "sweep": {"n_samples": [20, 30]}},
+    "trials": 1,
+    "algorithms": ["omp"],
+    "metrics": ["support"],
+}
+
+SUPPORT = {"default": "support"}
+
+
+@pytest.mark.parametrize("name", sorted(registry.parts("figure")))
+def test_every_figure_says_by_what_it_tells_its_points_apart(name):
+    part = registry.find("figure", name)
+    assert part.extra["apart"] is not None
+    needed = {"row": "p", "metrics": ["support"]} if name == "comparison" else {}
+    apart = part.extra["apart"](**Parameters(part).read_all(needed))
+    assert set(apart) <= set(part.extra["columns"](**Parameters(part).read_all(needed)))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "figure", "given", "column"),
+    [
+        (TRAJECTORY, "epsilon_curve", {"x": "epsilon"}, "epsilon"),
+        (TRAJECTORY, "epsilon_curve", {"x": "iterations"}, "iterations"),
+        (TRAJECTORY, "epsilon_curve", {"panel": "epsilon"}, "epsilon"),
+        (TRAJECTORY, "epsilon_curve", {"row": "record"}, "record"),
+        (TRAJECTORY, "convergence", {"line": ["iteration"]}, "iteration"),
+        (TRAJECTORY, "convergence", {"line": ["algorithm", "gap"]}, "gap"),
+        (TRAJECTORY, "convergence", {"panel": "status"}, "status"),
+        (RECOVERY, "phase_transition", {"x": "support", "success": SUPPORT}, "support"),
+    ],
+)
+def test_a_result_is_refused_before_any_work(experiment, figure, given, column):
+    with pytest.raises(ConfigError, match=f"figure '{figure}' .* apart by '{column}'"):
+        load({**experiment, "figures": [{figure: given}]})
+
+
+def test_a_group_of_a_table_is_no_result_either():
+    asked = {"comparison": {"row": "support", "metrics": ["support"]}}
+    with pytest.raises(ConfigError, match=r"table 'comparison' .* apart by 'support'"):
+        load({**RECOVERY, "tables": [asked]})
+
+
+def test_replicates_and_facts_may_tell_panels_apart():
+    load({**RECOVERY, "figures": [{"phase_transition": {"x": "n_samples", "success": SUPPORT}}]})
+    load({**TRAJECTORY, "figures": [{"convergence": {"panel": "replicate", "row": "n_features"}}]})
+
+
+def test_in_a_table_results_stand_after_the_status():
+    frame = pd.DataFrame([[8, 0, "omp", "ok", "", 1.0]])
+    frame.columns = ["p", "replicate", "algorithm", "status", "message", "gap"]
+    part = registry.find("figure", "convergence")
+    refuse_told_by_results(part, {"line": ["algorithm"], "panel": "p"}, frame)
+    for name in ("status", "message", "gap"):
+        with pytest.raises(ConfigError, match=f"apart by '{name}'"):
+            refuse_told_by_results(part, {"line": ["algorithm", name]}, frame)
+
+
+def test_a_configuration_edited_after_the_run_is_refused_likewise(tmp_path):
+    rows = {"p": 8, "replicate": 0, "algorithm": "gradient_descent", "status": "ok", "message": ""}
+    pd.DataFrame({**rows, "record": "epsilon", "epsilon": [0.1, 0.2], "iterations": 3}).to_csv(
+        tmp_path / "told.csv", index=False
+    )
+    figures = [{"epsilon_curve": {"scale": "linear"}}, {"epsilon_curve": {"x": "epsilon"}}]
+    edited = yaml.safe_dump({**TRAJECTORY, "figures": figures})
+    (tmp_path / "config.yaml").write_text(edited, encoding="utf-8")
+    with pytest.raises(ConfigError, match="apart by 'epsilon'") as refused:
+        draw(tmp_path)
+    assert refused.value.place == f"{tmp_path / 'config.yaml'}: figures[1].epsilon_curve"
+    assert (tmp_path / "figures" / "epsilon_curve.png").exists()

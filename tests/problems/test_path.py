@@ -1,0 +1,34 @@
+"""Paths cut and joined: everything known of an estimate goes with it."""
+
+import numpy as np
+
+from greedyexp.estimates.path import Path, join
+
+
+def path(lams, message=""):
+    lams = np.array(lams, dtype=float)
+    coef = lams[:, None, None] * np.ones((1, 3, 2))
+    return Path(coef, {"lam": lams, "w": -lams}, 10 * lams, lams > 1.5, message)
+
+
+def same(one, other):
+    return (
+        np.array_equal(one.coef, other.coef)
+        and one.grid.keys() == other.grid.keys()
+        and all(np.array_equal(one.grid[name], other.grid[name]) for name in one.grid)
+        and np.array_equal(one.objective, other.objective)
+        and np.array_equal(one.converged, other.converged)
+        and one.message == other.message
+    )
+
+
+def test_estimates_are_taken_in_the_order_asked_for():
+    whole = path([1, 2, 3], "a")
+    assert same(whole.take([2, 0]), path([3, 1], "a"))
+    assert same(whole.take([1]), path([2], "a"))
+    assert len(whole.take(np.array([], dtype=int))) == 0
+
+
+def test_paths_are_joined_one_after_the_other():
+    assert same(join([path([1, 2], "a"), path([3]), path([4], "b")]), path([1, 2, 3, 4], "a b"))
+    assert same(join([path([1, 2], "a")]), path([1, 2], "a"))

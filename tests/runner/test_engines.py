@@ -1,0 +1,337 @@
+"""Engines behind their small interface, and the plan that feeds them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+from runner_lab import Laboratory
+
+from greedyexp import config as experiments
+from greedyexp import runner
+from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.runner import progress, session
+from greedyexp.runner.engines.base import Engine, Halt, Item, Result
+from greedyexp.runner.engines.processes import ProcessesEngine
+from greedyexp.runner.engines.serial import SerialEngine
+from greedyexp.runner.journal import Entry, Journal
+from greedyexp.runner.plan import Batches, Plan
+from greedyexp.runner.work import describe
+
+
+class Switch(Halt):
+    """A halt that tests set by hand."""
+
+    soon = False
+    now = False
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Laboratory(tmp_path)
+
+
+def collect(engine, lab, items, *, time_limit=None, halt=None, **changes) -> list[Result]:
+    work = describe(lab.experiment(**changes))
+    expected = sum(len(item.algorithms) for item in items)
+    batches = iter([[item] for item in items])
+    results = []
+    for some in engine.results(
+        work,
+        lambda: next(batches, []),
+        expected=expected,
+        time_limit=time_limit,
+        halt=halt or Switch(),
+    ):
+        results += some
+    return results
+
+
+def items_of(lab, replicates: int, algorithms=(0, 1)) -> list[Item]:
+    point = lab.experiment().points[0]
+    return [
+        Item(0, point.generator, point.params, replicate, algorithms)
+        for replicate in range(replicates)
+    ]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [SerialEngine(), ProcessesEngine(1), ProcessesEngine(2)],
+    ids=["serial", "one process", "two processes"],
+)
+def test_every_engine_gives_every_result_once_and_the_same(lab, engine):
+    found = collect(engine, lab, items_of(lab, 5))
+    keys = [(result.replicate, result.algorithm) for result in found]
+    assert sorted(keys) == [(r, a) for r in range(5) for a in range(2)]
+    expected = collect(SerialEngine(), lab, items_of(lab, 5))
+    rows = {(r.replicate, r.algorithm): (r.outcome, r.facts) for r in found}
+    assert rows == {(r.replicate, r.algorithm): (r.outcome, r.facts) for r in expected}
+
+
+@pytest.mark.parametrize(
+    "engine", [SerialEngine(), ProcessesEngine(2)], ids=["serial", "processes"]
+)
+def test_an_engine_that_is_halted_starts_nothing_new(lab, engine):
+    halt = Switch()
+    work = describe(lab.experiment())
+    given = iter([[item] for item in items_of(lab, 50)])
+    count = 0
+    for some in engine.results(work, lambda: next(given), expected=100, time_limit=None, halt=halt):
+        count += len(some)
+        halt.soon = count >= 4
+    assert 4 <= count <= 12
+
+
+def test_no_more_workers_than_results_are_started(lab, monkeypatch):
+    from greedyexp.runner.engines import processes
+
+    started = []
+    real = processes.Member
+    monkeypatch.setattr(
+        processes, "Member", lambda work, **how: started.append(work) or real(work, **how)
+    )
+    assert len(collect(ProcessesEngine(16), lab, items_of(lab, 1, (0,)))) == 1
+    assert len(started) == 1
+
+
+def test_the_first_batch_is_computed_before_a_second_worker_begins(lab):
+    """So that kernels are compiled once and the other workers load them."""
+    source = lab.plugin.read_text()
+    source += (
+        "\n\ndef stamp(what):\n"
+        f"    with open({str(lab.folder / 'stamps')!r}, 'a') as file:\n"
+        "        file.write(f'{what} {os.getpid()}\\n')\n"
+    )
+    source = source.replace(
+        "    time.sleep(pause)\n", "    stamp('in'); time.sleep(pause); stamp('out')\n"
+    )
+    lab.plugin.write_text(source)
+    slow = [{f"{lab.tag}_ridge": {"pause": 0.5}}]
+    collect(ProcessesEngine(2), lab, items_of(lab, 3, (0,)), algorithms=slow)
+    stamps = [line.split() for line in (lab.folder / "stamps").read_text().splitlines()]
+    assert [what for what, _ in stamps[:2]] == ["in", "out"]
+    assert len({worker for _, worker in stamps}) == 2
+
+
+def test_what_a_dead_worker_had_not_begun_is_done_by_another(lab):
+    """One batch of six data sets; each small draw kills a worker, the others lose nothing."""
+    changes = {"algorithms": [lab.trouble("kill")]}
+    work = describe(lab.experiment(**changes))
+    batches = iter([items_of(lab, 8, (0,))])
+    results = []
+    for some in ProcessesEngine(1).results(
+        work, lambda: next(batches, []), expected=8, time_limit=None, halt=Switch()
+    ):
+        results += some
+    assert sorted(result.replicate for result in results) == list(range(8))
+    for result in results:
+        assert (result.outcome.status is Status.ERROR) == (result.facts["draw"] < 0.5)
+
+
+def test_what_algorithms_print_stays_out_of_standard_output(lab):
+    lab.plugin.write_text(
+        lab.plugin.read_text().replace("    time.sleep(pause)\n", "    print('chatter')\n")
+    )
+    script = (
+        "import sys; from greedyexp import experiment, runner\n"
+        "runner.run(experiment.load(sys.argv[1]), sys.argv[2], jobs=1, progress=False)\n"
+        "print('done')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(lab.write_yaml()), str(lab.results)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "done\n"
+    assert "chatter" in done.stderr
+
+
+def test_batches_grow_to_the_time_they_should_take():
+    items = [Item(point, "", {}, r, (0, 1)) for point in range(2) for r in range(1000)]
+    batches = Batches(items, tuple, seconds=0.3, most=50)
+    assert len(batches.next()) == 1
+    for _ in range(2):
+        batches.learn(Result(0, 0, 0, Outcome(Status.OK), seconds=0.01))
+    # Two algorithms of 10 ms each.
+    assert len(batches.next()) in (15, 16)
+    for _ in range(100):
+        batches.learn(Result(0, 0, 0, Outcome(Status.OK), seconds=1e-6))
+    sizes = [len(batches.next()) for _ in range(10)]
+    assert max(sizes) == 50
+
+
+def test_a_point_not_seen_yet_is_approached_with_care():
+    items = [Item(0, "", {}, 0, (0,)), *(Item(1, "", {}, r, (0,)) for r in range(1000))]
+    batches = Batches(items, tuple, seconds=0.3, most=500)
+    batches.next()
+    batches.learn(Result(0, 0, 0, Outcome(Status.OK), seconds=0.001))
+    assert len(batches.next()) == 30
+
+
+def test_batches_take_items_only_as_they_are_asked():
+    taken = []
+
+    def items():
+        for r in range(10**9):
+            taken.append(r)
+            yield Item(0, "", {}, r, (0,))
+
+    batches = Batches(items(), tuple, seconds=0.3, most=500)
+    batches.next()
+    assert len(taken) == 1
+
+
+def test_a_plan_asks_for_every_point_before_the_next_replicate(lab, tmp_path):
+    with Journal(tmp_path) as journal:
+        items = list(Plan(lab.experiment()).missing(journal))
+    assert [(item.replicate, item.point) for item in items] == [
+        (r, p) for r in range(6) for p in range(2)
+    ]
+
+
+def test_a_plan_knows_what_is_missing(lab, tmp_path):
+    plan = Plan(lab.experiment())
+    ok, bad = Outcome(Status.OK, "", [{}]), Outcome(Status.ERROR, "no")
+    with Journal(tmp_path) as journal:
+        journal.add([Entry(plan.key(1, 3, 0), ok, {}, 2.0), Entry(plan.key(1, 3, 1), bad, {}, 1.0)])
+        journal.add([Entry(plan.key(0, 2, 1), ok, {}, 1.0)])
+        census = plan.census(journal)
+        missing = {(i.point, i.replicate): i.algorithms for i in plan.missing(journal)}
+        again = {
+            (i.point, i.replicate): i.algorithms for i in plan.missing(journal, retry_failed=True)
+        }
+        everything = list(plan.missing(journal, force=True))
+    assert (census.total, census.done, census.missing, census.seconds) == (24, 3, 21, 4.0)
+    assert census.failed == {"error": 1}
+    assert len(missing) == 11
+    assert missing[0, 2] == (0,)
+    assert again[1, 3] == (1,)
+    assert all(item.algorithms == (0, 1) for item in everything)
+    assert len(everything) == 12
+
+
+class Instant(Engine):
+    """Gives every replicate the same long message at once."""
+
+    name = "instant"
+    jobs = 1
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def results(self, work, next_batch, *, expected, time_limit, halt):
+        outcome = Outcome(Status.ERROR, "x" * 400)
+        while batch := next_batch():
+            self.sizes.append(len(batch))
+            yield [
+                Result(item.point, item.replicate, algorithm, outcome, {"n": item.replicate})
+                for item in batch
+                for algorithm in item.algorithms
+            ]
+
+
+def test_quick_replicates_travel_in_large_batches(lab, monkeypatch):
+    engine = Instant()
+    monkeypatch.setattr(session, "_engine", lambda *_: engine)
+    report = lab.run(trials=2000, how={"jobs": None})
+    assert report.done == sum(engine.sizes) * 2 == 8000
+    assert len(engine.sizes) < 20
+
+
+def peak_of_run(lab, trials: int, monkeypatch) -> int:
+    """Most memory that Python objects took during a run, bytes."""
+    monkeypatch.setattr(session, "_engine", lambda *_: Instant())
+    one = {"data": {"sweep": {"n": [8]}}, "algorithms": [f"{lab.tag}_median"]}
+    experiment = lab.experiment(**one, trials=trials)
+    tracemalloc.start()
+    try:
+        session.run(experiment, lab.folder / "out" / str(trials) / "quick", progress=False)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_experiment(lab, monkeypatch):
+    peak_of_run(lab, 10, monkeypatch)
+    small = peak_of_run(lab, 2000, monkeypatch)
+    large = peak_of_run(lab, 8000, monkeypatch)
+    assert large < 1.2 * small
+
+
+COMPILED = '''
+import os
+
+import numba
+import numpy as np
+
+from greedyexp import algorithm
+
+
+@numba.njit(cache=True)
+def total(x):
+    return x.sum()
+
+
+@algorithm("TAG_compiled")
+def compiled(problem):
+    """Logs which process it runs in."""
+    value = total(problem.y[0])
+    with open("LOG", "a") as log:
+        log.write(f"{os.getpid()}\\n")
+    return np.full((problem.n_features, 1), value)
+'''
+
+
+def test_what_a_process_computed_after_compiling_is_computed_again_by_another(lab, tmp_path):
+    plugin = tmp_path / "compiled.py"
+    plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
+    report = lab.run(
+        plugins=[str(lab.plugin), str(plugin)], algorithms=[f"{lab.tag}_compiled"], trials=3
+    )
+    assert (report.done, report.failed) == (6, 0)
+    first, *others = (tmp_path / "pids").read_text().split()
+    # Each of the two times its first fit again, as that loads code.
+    others.remove(first)
+    assert len(others) == 7
+    assert set(others) == {others[0]} != {first}
+
+
+def test_compiling_is_shown_only_when_kernels_are_compiled(lab, tmp_path, monkeypatch):
+    shown = []
+
+    class Watched(progress.Silent):
+        def advance(self, done, failed, compiling):
+            shown.append(compiling)
+
+    monkeypatch.setattr(session, "progress_of", lambda _, *given, **how: Watched(*given, **how))
+    plugin = tmp_path / "compiled.py"
+    plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
+    entry = {"plugins": [str(lab.plugin), str(plugin)], "algorithms": [f"{lab.tag}_compiled"]}
+    lab.run(**entry)
+    assert any(shown)
+    shown.clear()
+    lab.run(**entry, how={"force": True})
+    assert shown
+    assert not any(shown)
+
+
+@pytest.mark.deep
+def test_rows_do_not_depend_on_whether_kernels_were_compiled_by_the_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = {
+        "name": "cold",
+        "trials": 2,
+        "data": {"generator": "multitask_overlap", "p": 64, "sweep": {"theta": [0.6, 1.2, 3.0]}},
+        "algorithms": [{"lasso": {"tuning": "oracle"}}, {"dirty_lasso": {"tuning": "oracle"}}],
+        "metrics": ["frobenius_error", "sign_support"],
+    }
+    experiment = experiments.load(settings)
+    tables = [
+        runner.run(experiment, tmp_path / name, jobs=1, progress=False).csv.read_bytes()
+        for name in ("compiling", "loading")
+    ]
+    assert tables[0] == tables[1]
