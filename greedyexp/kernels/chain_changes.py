@@ -7,13 +7,13 @@ and the processor fills the time with the others.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.chain_moments import Count, moments
 from greedyexp.kernels.chain_pass import advance
 
 
-@njit(cache=True)
+@kernel
 def changes(chains, columns, features, states, steps):
     """By how much log Z, summed over chains, changes with each of m coefficients alone.
 
@@ -65,7 +65,7 @@ def changes(chains, columns, features, states, steps):
     return out
 
 
-@njit(cache=True)
+@kernel
 def _largest(columns, features, steps):
     """Largest change of a score."""
     largest = 0.0
@@ -75,7 +75,7 @@ def _largest(columns, features, steps):
     return largest
 
 
-@njit(cache=True)
+@kernel
 def _one_by_one(chains, chain, columns, features, states, steps, out):
     """Add what one chain contributes, each change on its own and with logarithms if need be."""
     touched = np.array([chain])

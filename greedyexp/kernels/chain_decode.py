@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 
-@njit(cache=True)
+@kernel
 def best_sequences(scores, start, end, transition, offsets):
     """Viterbi: the states of largest total score, the lowest state where several are.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.chain_pass import (
     REACH,
     advance,
@@ -53,7 +53,7 @@ class Count(NamedTuple):
     target: int
 
 
-@njit(cache=True)
+@kernel
 def prepare(scores, start, end, transition, offsets):
     """Chains from padded scores (n, R) and the dense parameters."""
     r, width = len(start), scores.shape[1]
@@ -78,7 +78,7 @@ def prepare(scores, start, end, transition, offsets):
     )
 
 
-@njit(cache=True)
+@kernel
 def _scaled_moments(chains, chain, count, step):
     """log Z up to a constant, and mean and variance of the count, of one chain.
 
@@ -136,7 +136,7 @@ def _scaled_moments(chains, chain, count, step):
     return total + np.log(mass), centre + mean, max(second / mass - mean * mean, 0.0)
 
 
-@njit(cache=True)
+@kernel
 def _mixture(weights, means, variances):
     """log of the sum of exp(weights), and mean and variance of the mixture they make."""
     top = weights.max()
@@ -147,7 +147,7 @@ def _mixture(weights, means, variances):
     return top + np.log(mass), mean, np.dot(shares, variances + (means - mean) ** 2)
 
 
-@njit(cache=True)
+@kernel
 def _log_moments(chains, chain, count, step):
     """The same with logarithms, for weights beyond the reach of scaled probabilities."""
     r = len(chains.start)
@@ -175,7 +175,7 @@ def _log_moments(chains, chain, count, step):
     return total - constant, mean_all, variance_all
 
 
-@njit(cache=True)
+@kernel
 def moments(chains, touched, count, step):
     """log Z up to a constant, mean and variance of the count, summed over some chains.
 
@@ -204,7 +204,7 @@ def moments(chains, touched, count, step):
     return total, mean, variance
 
 
-@njit(cache=True)
+@kernel
 def chains_with(offsets, column):
     """The chains where a column is not zero throughout."""
     touched = np.empty(len(offsets) - 1, np.int64)
@@ -218,7 +218,7 @@ def chains_with(offsets, column):
     return touched[:size]
 
 
-@njit(cache=True)
+@kernel
 def variances_of_feature(chains, column):
     """Variance of the count of a column in each state, summed over chains, (r,)."""
     touched = chains_with(chains.offsets, column)
@@ -228,7 +228,7 @@ def variances_of_feature(chains, column):
     return out
 
 
-@njit(cache=True)
+@kernel
 def variances_of_moves(chains):
     """Variance of the number of moves between each pair of states, summed over chains, (r, r)."""
     r = len(chains.start)
@@ -240,7 +240,7 @@ def variances_of_moves(chains):
     return out
 
 
-@njit(cache=True)
+@kernel
 def minima_of_feature(chains, column, observed, present, ridge, tolerance):
     """Minima of -log-likelihood + ridge / 2 ||.||^2 along the coefficients of one column.
 
@@ -288,7 +288,7 @@ def minima_of_feature(chains, column, observed, present, ridge, tolerance):
     return steps, gains
 
 
-@njit(cache=True)
+@kernel
 def _next(step, slope, curvature, low, high, largest):
     """Newton's step, halfway if it leaves the bracket, no more than a stride if that is open."""
     stride = (STRIDE + abs(step) * largest) / largest

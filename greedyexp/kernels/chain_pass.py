@@ -13,14 +13,15 @@ the last place; a chain beyond is done with logarithms.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 # As many rows as ``advance`` takes in a step, or a multiple of it.
 LANES = 4
 REACH = 600.0
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def spread(values):
     """Largest less smallest."""
     low = high = values[0]
@@ -30,13 +31,13 @@ def spread(values):
     return high - low
 
 
-@njit(cache=True)
+@kernel
 def weights_spread(start, end, transition):
     """Largest difference within the start, the end or the transition weights."""
     return max(spread(start), spread(end), spread(transition.ravel()))
 
 
-@njit(cache=True)
+@kernel
 def chain_spread(scores, first, last, r):
     """Largest difference within the scores of one word, over the words of a chain."""
     widest = 0.0
@@ -45,7 +46,7 @@ def chain_spread(scores, first, last, r):
     return widest
 
 
-@njit(cache=True)
+@kernel
 def scaled(weights, width):
     """exp(weights - largest) padded with zeros, and the largest."""
     top = weights.max()
@@ -54,7 +55,7 @@ def scaled(weights, width):
     return out, top
 
 
-@njit(cache=True)
+@kernel
 def scaled_matrix(weights, width):
     """exp(weights - largest) padded with zeros, and the largest."""
     top = weights.max()
@@ -63,7 +64,7 @@ def scaled_matrix(weights, width):
     return out, top
 
 
-@njit(cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def advance(state, matrix, out):
     """out = state^T matrix, four rows at a time: sums over whole rows are what vectors do best."""
     width = len(out)
@@ -76,7 +77,7 @@ def advance(state, matrix, out):
             out[j] += a * one[j] + b * two[j] + c * three[j] + d * four[j]
 
 
-@njit(cache=True)
+@kernel
 def potentials(scores, r):
     """Replace scores by exp(score - largest), the padding by zero; return the largest."""
     top = scores[0]
@@ -89,7 +90,7 @@ def potentials(scores, r):
     return top
 
 
-@njit(cache=True)
+@kernel
 def _normalise(values, factor):
     """values <- values * factor / sum; returns the sum."""
     total = 0.0
@@ -102,7 +103,7 @@ def _normalise(values, factor):
     return total
 
 
-@njit(cache=True)
+@kernel
 def _log_sum(values):
     top = values.max()
     total = 0.0
@@ -111,7 +112,7 @@ def _log_sum(values):
     return top + np.log(total)
 
 
-@njit(cache=True)
+@kernel
 def log_filter(scores, start, transition):
     """Logarithms of the forward sums of one chain, (T, r)."""
     forward = np.empty_like(scores)
@@ -122,7 +123,7 @@ def log_filter(scores, start, transition):
     return forward
 
 
-@njit(cache=True)
+@kernel
 def _log_chain(scores, start, end, transition, posterior, pairs):
     """log Z of one chain; fills its posterior (T, r) and adds to ``pairs`` (r, r)."""
     r = scores.shape[1]
@@ -142,7 +143,7 @@ def _log_chain(scores, start, end, transition, posterior, pairs):
     return total
 
 
-@njit(cache=True)
+@kernel
 def log_partition(scores, start, end, transition, offsets):
     """Sum over chains of the logarithm of the partition function.
 
@@ -183,7 +184,7 @@ def log_partition(scores, start, end, transition, offsets):
     return total
 
 
-@njit(cache=True)
+@kernel
 def forward_backward(scores, start, end, transition, offsets, forward, posterior, pairs):
     """The same sum, with the marginals.
 

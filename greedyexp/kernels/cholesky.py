@@ -8,12 +8,12 @@ rotations, both O(k^2) and with rows read in order.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import FAST
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def append(chol, size, cross, diagonal):
     """Write row ``size``: the factor of the matrix grown by one index.
 
@@ -51,7 +51,7 @@ def append(chol, size, cross, diagonal):
     return remainder / diagonal
 
 
-@njit(cache=True)
+@kernel
 def remove(chol, size, index, rotated):
     """Take out one index; the factor is of order ``size - 1`` afterwards.
 
@@ -90,7 +90,7 @@ def remove(chol, size, index, rotated):
         carry = cosine[q] * following - sine[q] * carry
 
 
-@njit(cache=True)
+@kernel
 def extend_solution(chol, size, value, rotated):
     """Entry ``size`` of L^{-1} c after ``append``, where ``value`` is the new entry of c."""
     row = chol[size]
@@ -100,7 +100,7 @@ def extend_solution(chol, size, value, rotated):
     rotated[size] = total / row[size]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def solve(chol, size, x):
     """x <- L^{-1} x on the leading ``size`` entries."""
     for i in range(size):
@@ -111,7 +111,7 @@ def solve(chol, size, x):
         x[i] = total / row[i]
 
 
-@njit(cache=True)
+@kernel
 def solve_transposed(chol, size, rotated, solution):
     """Solve L^T x = ``rotated`` into ``solution[:size]``, which ends the solution of A x = c.
 

@@ -9,8 +9,8 @@ Where beta u is between low and 1 phi bends, elsewhere it is straight. To the me
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.logistic_columns import gather
 from greedyexp.kernels.row_gradient import FAST
 
@@ -25,7 +25,7 @@ NOTHING = 1e-15
 SLOPE_ROUNDING = 2.0**-52
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def derivatives(z, u, a, beta, low):
     """Sums over samples of slope, curvature and |slope| at a step a along z."""
     slope, curvature, size = 0.0, 0.0, 0.0
@@ -38,7 +38,7 @@ def derivatives(z, u, a, beta, low):
     return slope, beta * curvature, size
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def bend(z, u, a, beta, low):
     """Sum over samples of phi(u + a z) - phi(u) - a z phi'(u) >= 0, without cancellation."""
     first, last, total = low / beta, 1.0 / beta, 0.0
@@ -49,7 +49,7 @@ def bend(z, u, a, beta, low):
     return beta * total
 
 
-@njit(cache=True)
+@kernel
 def _farthest_kink(z, u, beta, low, sign):
     """How far in the direction ``sign`` a sample last changes from bent to straight or back."""
     far = 0.0
@@ -59,7 +59,7 @@ def _farthest_kink(z, u, beta, low, sign):
     return far
 
 
-@njit(cache=True)
+@kernel
 def _kink(z, u, beta, low, sign, left, right, start):
     """A step strictly inside a bracket at which a sample changes, and that sample; or -1."""
     for t in range(len(z)):
@@ -72,7 +72,7 @@ def _kink(z, u, beta, low, sign, left, right, start):
     return right, -1
 
 
-@njit(cache=True)
+@kernel
 def line_step(z, u, n_samples, ridge, coefficient, beta, low):
     """The step to a minimum along one coordinate, and the derivative before it.
 
@@ -116,7 +116,7 @@ def line_step(z, u, n_samples, ridge, coefficient, beta, low):
     return sign * a, slope
 
 
-@njit(cache=True)
+@kernel
 def line_minimum(z, u, n_samples, ridge, coefficient, beta, low):
     """A minimum along one coordinate.
 
@@ -143,7 +143,7 @@ def line_minimum(z, u, n_samples, ridge, coefficient, beta, low):
     return a, max(gain, 0.0)
 
 
-@njit(cache=True)
+@kernel
 def line_minima(columns, u, ridge, coef, beta, low, steps, gains):
     """The minima along every coordinate, into ``steps`` and ``gains`` (p,)."""
     scratch, near = np.empty(columns.widest), np.empty(columns.widest)
@@ -152,7 +152,7 @@ def line_minima(columns, u, ridge, coef, beta, low, steps, gains):
         steps[j], gains[j] = line_minimum(z, own, len(u), ridge, coef[j], beta, low)
 
 
-@njit(cache=True)
+@kernel
 def falls(signed, coef, u, ridge, beta, low, out):
     """out_t <- increase of the loss when coefficient t alone goes to zero.
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from greedyexp.kernels import cholesky
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import axpy, dot, subtract_rows
 
 
@@ -53,7 +53,7 @@ def empty(response, correlation, powers, room):
     )
 
 
-@njit(cache=True)
+@kernel
 def project(basis, size, column):
     """Take the part in the span away from ``column``, in place; its squared length afterwards.
 
@@ -72,7 +72,7 @@ def project(basis, size, column):
     return dot(column, column)
 
 
-@njit(cache=True)
+@kernel
 def take(basis, size, vector, row, length):
     """Grow the basis by the unit vector of the column projected last.
 
@@ -95,7 +95,7 @@ def take(basis, size, vector, row, length):
         basis.outside[j] -= row[j] * row[j]
 
 
-@njit(cache=True)
+@kernel
 def drop(basis, size, index):
     """Take column ``index`` out of ``size``; later ones move up.
 
@@ -124,7 +124,7 @@ def drop(basis, size, index):
         basis.outside[j] += row[j] * row[j]
 
 
-@njit(cache=True)
+@kernel
 def _rotate(low, high, cosine, sine):
     for i in range(len(low)):
         one, other = low[i], high[i]
@@ -132,7 +132,7 @@ def _rotate(low, high, cosine, sine):
         high[i] = cosine * other - sine * one
 
 
-@njit(cache=True)
+@kernel
 def coefficients(basis, size):
     """The least-squares coefficients on the support, in its order."""
     solution = np.empty(size)
@@ -140,7 +140,7 @@ def coefficients(basis, size):
     return solution
 
 
-@njit(cache=True)
+@kernel
 def correction(basis, size, residual):
     """What a fresh residual (l,) adds to the coefficients."""
     parts = np.empty(size)
@@ -150,7 +150,7 @@ def correction(basis, size, residual):
     return parts
 
 
-@njit(cache=True)
+@kernel
 def inverse_diagonal(basis, size):
     """Diagonal of the inverse of the Gram matrix of the support."""
     out = np.zeros(size)
@@ -167,7 +167,7 @@ def inverse_diagonal(basis, size):
     return out
 
 
-@njit(cache=True)
+@kernel
 def residual_of(response, columns, slots, coef):
     """response - sum_t coef[t] columns[slots[t]], and the inner products of those columns with it.
 

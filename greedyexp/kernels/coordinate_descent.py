@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.descent_state import HELD, ITERATION, conclude, move, move_all, reached
 from greedyexp.kernels.gram_fit import TIE, largest
 from greedyexp.kernels.matching_pursuit import propose
@@ -12,7 +12,7 @@ from greedyexp.kernels.matching_pursuit import propose
 GAUSS_SOUTHWELL, PROXIMAL_GAUSS_SOUTHWELL, PROXIMAL_GRADIENT, MATCHING_PURSUIT = range(4)
 
 
-@njit(cache=True)
+@kernel
 def descend(state, rule, until, target):
     """Step until ``until`` steps are made in all, or the objective is at or below ``target``.
 
@@ -37,7 +37,7 @@ def descend(state, rule, until, target):
         conclude(state)
 
 
-@njit(cache=True)
+@kernel
 def _first_largest(values):
     """The lowest index whose value >= 0 is the largest up to rounding."""
     least = largest(values) * (1.0 - TIE)
@@ -47,7 +47,7 @@ def _first_largest(values):
     return 0
 
 
-@njit(cache=True)
+@kernel
 def _steepest(state):
     """The coordinate along which G falls most steeply away from zero.
 
@@ -58,20 +58,20 @@ def _steepest(state):
     return _first_largest(state.score)
 
 
-@njit(cache=True)
+@kernel
 def _gauss_southwell(state):
     i = _steepest(state)
     move(state, i, state.coef[i] - state.grad[i] / state.smoothness)
 
 
-@njit(cache=True)
+@kernel
 def _shrunk(value, slope, lam, smoothness):
     """argmin over t of slope (t - value) + (L/2) (t - value)^2 + lam |t|."""
     free = value - slope / smoothness
     return np.copysign(max(abs(free) - lam / smoothness, 0.0), free)
 
 
-@njit(cache=True)
+@kernel
 def _gain(value, slope, lam, smoothness):
     """2 L times the decrease that the same minimum brings from a nonzero value.
 
@@ -85,7 +85,7 @@ def _gain(value, slope, lam, smoothness):
     return way * (2.0 * inward - way) + beyond * beyond
 
 
-@njit(cache=True)
+@kernel
 def _proximal_gauss_southwell(state):
     coef, grad, score = state.coef, state.grad, state.score
     lam, smoothness = state.lam, state.smoothness
@@ -99,7 +99,7 @@ def _proximal_gauss_southwell(state):
     move(state, i, _shrunk(coef[i], grad[i], lam, smoothness))
 
 
-@njit(cache=True)
+@kernel
 def _proximal_gradient(state):
     coef, grad, score = state.coef, state.grad, state.score
     lam, smoothness = state.lam, state.smoothness
@@ -108,7 +108,7 @@ def _proximal_gradient(state):
     move_all(state, score)
 
 
-@njit(cache=True)
+@kernel
 def _matching_pursuit(state):
     moved = propose(
         state.coef,

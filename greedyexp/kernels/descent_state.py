@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import axpy, dot, subtract_rows
 
 REFRESH = 1000
@@ -52,7 +52,7 @@ class State(NamedTuple):
     counts: np.ndarray  # (5,): steps; held; steps since a refresh; held outside; last such step
 
 
-@njit(cache=True)
+@kernel
 def begin(atoms, gram, response, lam, smoothness, start):
     """The state at ``start`` (p,) after no step; see ``State`` for shapes."""
     p, n = atoms.shape
@@ -84,7 +84,7 @@ def begin(atoms, gram, response, lam, smoothness, start):
     return state
 
 
-@njit(cache=True)
+@kernel
 def watch(state, outside):
     """Note from now on when a coefficient marked in ``outside`` (p,) is not zero."""
     counts = state.counts
@@ -93,7 +93,7 @@ def watch(state, outside):
     counts[LAST_OUTSIDE] = counts[ITERATION] if counts[OUTSIDE] > 0 else -1
 
 
-@njit(cache=True)
+@kernel
 def _count_outside(state):
     counts = state.counts
     counts[OUTSIDE] = 0
@@ -101,7 +101,7 @@ def _count_outside(state):
         counts[OUTSIDE] += state.outside[state.held[t]]
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _put(state, i, value):
     held, position, counts = state.held, state.position, state.counts
     if value != 0.0 and position[i] < 0:
@@ -119,7 +119,7 @@ def _put(state, i, value):
     state.coef[i] = value + 0.0  # no negative zeros
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def move(state, i, value):
     """Set a coefficient, with residual and, where the Gram matrix is kept, gradient."""
     change = value - state.coef[i]
@@ -129,7 +129,7 @@ def move(state, i, value):
     _put(state, i, value)
 
 
-@njit(cache=True)
+@kernel
 def _fresh_residual(state, out):
     """out <- P a - y, at the cost of n for every nonzero coefficient."""
     count = state.counts[HELD]
@@ -140,14 +140,14 @@ def _fresh_residual(state, out):
     subtract_rows(out, state.score, state.atoms, state.held, count)
 
 
-@njit(cache=True)
+@kernel
 def _correlate(state):
     n = len(state.response)
     for i in range(len(state.grad)):
         state.grad[i] = dot(state.atoms[i], state.residual) / n
 
 
-@njit(cache=True)
+@kernel
 def move_all(state, values):
     """Set all coefficients (p,), and have everything computed afresh at the end of the step."""
     coef, held, position, counts = state.coef, state.held, state.position, state.counts
@@ -163,7 +163,7 @@ def move_all(state, values):
     counts[AGE] = REFRESH
 
 
-@njit(cache=True)
+@kernel
 def _refresh(state):
     _fresh_residual(state, state.residual)
     _correlate(state)
@@ -171,7 +171,7 @@ def _refresh(state):
     state.counts[AGE] = 0
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def conclude(state):
     """End a step whose moves are made: the gradient at its end, and what is counted."""
     counts, power = state.counts, state.power
@@ -186,7 +186,7 @@ def conclude(state):
         _correlate(state)
 
 
-@njit(cache=True)
+@kernel
 def _size(state):
     """||a||_1."""
     size = 0.0
@@ -195,14 +195,14 @@ def _size(state):
     return size
 
 
-@njit(cache=True)
+@kernel
 def objective(state):
     """||P a - y||^2 / (2 n) + lam ||a||_1 from a residual computed afresh."""
     _fresh_residual(state, state.other)
     return dot(state.other, state.other) / (2.0 * len(state.other)) + state.lam * _size(state)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def reached(state, target):
     """Whether the objective is at or below ``target``; the state stays as it is."""
     n, power = len(state.residual), state.power

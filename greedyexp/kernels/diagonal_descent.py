@@ -6,12 +6,11 @@ of length 1 / L is z_j -= s_j rho_j / (n L), which multiplies rho_j by 1 - s_j^2
 
 from __future__ import annotations
 
-from numba import njit
-
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import dot
 
 
-@njit(cache=True)
+@kernel
 def descend(rho, shift, pull, keep, steps, least):
     """Make up to ``steps`` steps, none once ||rho||^2 is at or below ``least``; the steps made.
 

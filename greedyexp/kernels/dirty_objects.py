@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from greedyexp.kernels import gram_fit
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.gram_fit import TIE
 
 SINGLETON = 0
@@ -26,7 +26,7 @@ class Objects(NamedTuple):
     changed: np.ndarray  # (r,) bool: tasks whose residual is out of date
 
 
-@njit(cache=True)
+@kernel
 def new_objects(r, p, capacity):
     return Objects(
         np.zeros((r, p), np.bool_),
@@ -39,7 +39,7 @@ def new_objects(r, p, capacity):
     )
 
 
-@njit(cache=True)
+@kernel
 def _best_object(fits, objects, floors, weight):
     """The forward step's choice: reward, class, feature, task (-1 for a row).
 
@@ -72,7 +72,7 @@ def _best_object(fits, objects, floors, weight):
     return 0.0, SINGLETON, -1, -1
 
 
-@njit(cache=True)
+@kernel
 def _stage_object(fits, objects, kind, i, task):
     """Prepare all entries of an object; the number that were barred for lying in the span."""
     barred = 0
@@ -87,7 +87,7 @@ def _stage_object(fits, objects, kind, i, task):
     return barred
 
 
-@njit(cache=True)
+@kernel
 def forward_choice(fits, objects, floors, weight, stop):
     """The best object, staged unless its reward ends the run, and how many entries were barred.
 
@@ -104,7 +104,7 @@ def forward_choice(fits, objects, floors, weight, stop):
         barred += more
 
 
-@njit(cache=True)
+@kernel
 def push(fits, objects, kind, i, task, reward, per_class):
     """Add a staged object, refit the tasks it touches, record its reward."""
     if kind == SINGLETON:
@@ -123,7 +123,7 @@ def push(fits, objects, kind, i, task, reward, per_class):
     objects.depth[line] += 1
 
 
-@njit(cache=True)
+@kernel
 def _cheapest_singleton(fits, objects):
     """Cost, feature and task of the singleton whose removal costs least; infinite if none."""
     r = len(fits.size)
@@ -147,7 +147,7 @@ def _cheapest_singleton(fits, objects):
     return least, feature, task
 
 
-@njit(cache=True)
+@kernel
 def _cheapest_row(fits, objects, weight):
     """Weighted cost and feature of the row whose removal costs least; infinite if none."""
     r = len(fits.size)
@@ -167,7 +167,7 @@ def _cheapest_row(fits, objects, weight):
     return least, feature
 
 
-@njit(cache=True)
+@kernel
 def _pop(fits, objects, kind, i, task, per_class):
     """Remove an object, refit the tasks it leaves, forget the reward on top of its stack."""
     if kind == SINGLETON:
@@ -187,7 +187,7 @@ def _pop(fits, objects, kind, i, task, per_class):
     objects.depth[kind if per_class else 0] -= 1
 
 
-@njit(cache=True)
+@kernel
 def _readmit(fits, objects, j):
     """Entries of present rows left out for lying in the span, now that the support shrank."""
     for i in range(len(objects.row)):
@@ -198,7 +198,7 @@ def _readmit(fits, objects, j):
                 fits.barred[j, i] = True
 
 
-@njit(cache=True)
+@kernel
 def backward(fits, objects, weight, nu, per_class):
     """Backward steps until the cheapest object costs more than nu times its recorded reward."""
     while objects.depth.sum() > 0:

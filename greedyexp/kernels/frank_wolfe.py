@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import FAST, dot
 
 # Steps between two fresh gradients, and more of them for each feature, which keeps their cost small
@@ -52,7 +52,7 @@ class Quadratic(NamedTuple):
     sizes: np.ndarray  # (3,): the gap; of which size one is in doubt; of which it is rounding
 
 
-@njit(cache=True, fastmath=ORDERED)
+@kernel(fastmath=ORDERED)
 def largest(grad):
     """max |grad_j| and the lowest j that has it."""
     most = 0.0
@@ -64,7 +64,7 @@ def largest(grad):
     return most, 0
 
 
-@njit(cache=True)
+@kernel
 def begin(rows, scale, bump, cross, radius, smoothness, exact):
     """The state at zero after no step; see ``Quadratic``."""
     d = len(cross)
@@ -87,7 +87,7 @@ def begin(rows, scale, bump, cross, radius, smoothness, exact):
     )
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _gradient(state, out):
     """out <- H w - c, from w alone."""
     coef, rows, d = state.coef, state.rows, len(state.coef)
@@ -105,20 +105,20 @@ def _gradient(state, out):
                 out[i] += weight * rows[j, i]
 
 
-@njit(cache=True)
+@kernel
 def _refresh(state):
     _gradient(state, state.grad)
     state.counts[AGE] = 0
 
 
-@njit(cache=True)
+@kernel
 def fresh_gap(state):
     """<theta, w> + B max |theta| with the gradient theta computed from w; the state stays."""
     _gradient(state, state.other)
     return dot(state.other, state.coef) + state.radius * largest(state.other)[0]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _column(state, j, vertex):
     """column <- vertex H_j - c."""
     row = state.rows[j if len(state.rows) > 1 else 0]
@@ -128,7 +128,7 @@ def _column(state, j, vertex):
     state.column[j] += vertex * state.bump[j]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _curvature(state, j, vertex):
     """v^T H v of the direction v = vertex e_j - w."""
     total = vertex * (state.column[j] - state.grad[j])
@@ -137,7 +137,7 @@ def _curvature(state, j, vertex):
     return total
 
 
-@njit(cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _mix(eta, column, grad, coef):
     keep = 1.0 - eta
     for i in range(len(coef)):
@@ -145,14 +145,14 @@ def _mix(eta, column, grad, coef):
         coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would let be
 
 
-@njit(cache=True)
+@kernel
 def length(gap, curvature, exact, radius, smoothness):
     """eta: that of the paper, or to the minimum of a parabola over [0, 1]."""
     bound = curvature if exact else 4.0 * smoothness * radius * radius
     return 1.0 if gap >= bound else gap / bound
 
 
-@njit(cache=True)
+@kernel
 def advance(state, until, target):
     """Make steps up to number ``until``, none once the gap is at or below ``target`` > 0.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.frank_wolfe import (
     AGE,
     DOUBT,
@@ -58,7 +58,7 @@ class Margins(NamedTuple):
     sizes: np.ndarray  # (3,): the gap; of which size one is in doubt; of which it is rounding
 
 
-@njit(cache=True)
+@kernel
 def begin(atoms, copies, originals, signs, response, kind, beta, ridge, radius, smoothness, exact):
     """The state at zero after no step; see ``Margins``."""
     d, n = atoms.shape
@@ -91,7 +91,7 @@ def begin(atoms, copies, originals, signs, response, kind, beta, ridge, radius, 
     return state
 
 
-@njit(cache=True)
+@kernel
 def _gradient(state, margins, out):
     """out <- X^T L'(margins) / n + ridge w."""
     slopes(state.kind, state.beta, margins, state.response, state.slope)
@@ -103,7 +103,7 @@ def _gradient(state, margins, out):
         out[i] = out[i] / n + state.ridge * state.coef[i]
 
 
-@njit(cache=True)
+@kernel
 def _predict(state, out):
     """out <- X w."""
     out[:] = 0.0
@@ -112,14 +112,14 @@ def _predict(state, out):
             axpy(state.coef[j], state.atoms[j], out)
 
 
-@njit(cache=True)
+@kernel
 def _refresh(state):
     _predict(state, state.margins)
     _gradient(state, state.margins, state.grad)
     state.counts[AGE] = 0
 
 
-@njit(cache=True)
+@kernel
 def fresh_gap(state):
     """<theta, w> + B max |theta| with the gradient theta computed from w; the state stays."""
     _predict(state, state.moves)
@@ -127,7 +127,7 @@ def fresh_gap(state):
     return dot(state.other, state.coef) + state.radius * largest(state.other)[0]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _bend(state, j, vertex):
     """ridge ||v||^2 of the direction v = vertex e_j - w."""
     off = vertex - state.coef[j]
@@ -135,7 +135,7 @@ def _bend(state, j, vertex):
     return state.ridge * max(total, 0.0)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _rise(state, eta, start):
     """How much the mean of the losses is steeper, by eta, at eta than where the line begins."""
     total = 0.0
@@ -145,7 +145,7 @@ def _rise(state, eta, start):
     return total / len(state.margins) - start
 
 
-@njit(cache=True)
+@kernel
 def _line(state, j, vertex, gap):
     """The minimum of R over [0, 1] along v = vertex e_j - w, where it falls by ``gap`` at first.
 
@@ -177,7 +177,7 @@ def _line(state, j, vertex, gap):
     return left
 
 
-@njit(cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _mix(eta, moves, margins, coef):
     keep = 1.0 - eta
     for i in range(len(margins)):
@@ -186,7 +186,7 @@ def _mix(eta, moves, margins, coef):
         coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would let be
 
 
-@njit(cache=True)
+@kernel
 def _eta(state, j, vertex, gap):
     """The length of the step."""
     if not state.exact:
@@ -197,7 +197,7 @@ def _eta(state, j, vertex, gap):
     return _line(state, j, vertex, gap)
 
 
-@njit(cache=True)
+@kernel
 def advance(state, until, target):
     """Make steps up to number ``until``, none once the gap is at or below ``target`` > 0.
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.orthogonal_factor import append, remove, solve, solve_transposed
 from greedyexp.kernels.row_gradient import axpy, dot
 
@@ -51,7 +51,7 @@ class Face(NamedTuple):
     normal: np.ndarray  # (r + 1,) scratch
 
 
-@njit(cache=True)
+@kernel
 def _empty_face(p, r):
     k = r + 1
     return Face(
@@ -66,7 +66,7 @@ def _empty_face(p, r):
     )
 
 
-@njit(cache=True)
+@kernel
 def _hold(face, atoms, kind, i, sign):
     """Hold one more constraint; False when its normal depends on those of the others."""
     size, r = face.size[0], atoms.shape[1]
@@ -83,7 +83,7 @@ def _hold(face, atoms, kind, i, sign):
     return True
 
 
-@njit(cache=True)
+@kernel
 def _release(face, index):
     size = face.size[0]
     face.held[face.kind[index], face.atom[index]] = False
@@ -95,7 +95,7 @@ def _release(face, index):
     face.size[0] = size - 1
 
 
-@njit(cache=True)
+@kernel
 def _along(face, parts, scale, direction):
     """direction <- scale * sum of the rows of the complement weighted by ``parts``."""
     direction[:] = 0.0
@@ -106,7 +106,7 @@ def _along(face, parts, scale, direction):
             direction[i] += weight * row[i]
 
 
-@njit(cache=True)
+@kernel
 def _downhill(face, slope, t, smoothness, unit, least, direction):
     """A direction that keeps what is held and its longest useful length, 0 when there is none.
 
@@ -143,7 +143,7 @@ def _downhill(face, slope, t, smoothness, unit, least, direction):
     return 0.0
 
 
-@njit(cache=True)
+@kernel
 def _first_wall(face, offset, level, t, lam, rate, climb, longest, tiny):
     """The first constraint met within ``longest``: length, kind, atom, sign; atom -1 if none."""
     kind, atom, side = 0, -1, 0.0
@@ -167,7 +167,7 @@ def _first_wall(face, offset, level, t, lam, rate, climb, longest, tiny):
     return max(longest, 0.0), kind, atom, side
 
 
-@njit(cache=True)
+@kernel
 def _multipliers(face, atoms, slope, weight):
     """Solve N weight = -slope, with one round of refinement from the atoms themselves."""
     size, r = face.size[0], atoms.shape[1]
@@ -188,7 +188,7 @@ def _multipliers(face, atoms, slope, weight):
                 rest[r] += change[j]
 
 
-@njit(cache=True)
+@kernel
 def _worst(face, weight):
     """Index of the most negative multiplier that is not a rounding error, or -1."""
     size = face.size[0]
@@ -205,7 +205,7 @@ def _worst(face, weight):
     return index
 
 
-@njit(cache=True)
+@kernel
 def _settle(face, atoms, c, lam, point):
     """Move (v, t) the shortest way to where all constraints held are equalities to rounding."""
     size, r = face.size[0], atoms.shape[1]
@@ -224,7 +224,7 @@ def _settle(face, atoms, c, lam, point):
             point[i] += miss[j] * row[i]
 
 
-@njit(cache=True)
+@kernel
 def _begin(atoms, offset, level, lam, support):
     """The price constraints of the present atoms and the move constraint that sets t."""
     face = _empty_face(*atoms.shape)
@@ -239,7 +239,7 @@ def _begin(atoms, offset, level, lam, support):
     return face, t
 
 
-@njit(cache=True)
+@kernel
 def _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most):
     """From a feasible point to the solution; the changes made and the status."""
     r = len(x)
@@ -275,7 +275,7 @@ def _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most
     return most, TOO_LONG
 
 
-@njit(cache=True)
+@kernel
 def gauge_step(atoms, x, c, lam, smoothness, v, support, most):
     """Solve the dual and read the next estimate off its multipliers.
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from greedyexp.kernels import cholesky
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import subtract_rows
 
 # A column whose squared sine of the angle to the span of the support is below SPAN counts as lying
@@ -59,7 +59,7 @@ def stored(gram):
     return view
 
 
-@njit(cache=True)
+@kernel
 def half_inverse_of(curvature):
     """1 / (2 G_ii), or zero for a zero column."""
     out = np.zeros(len(curvature))
@@ -69,7 +69,7 @@ def half_inverse_of(curvature):
     return out
 
 
-@njit(cache=True)
+@kernel
 def start(gram, correlation, capacity):
     """Empty fits; see ``Fits`` for shapes."""
     r, p = correlation.shape
@@ -98,7 +98,7 @@ def start(gram, correlation, capacity):
     )
 
 
-@njit(cache=True)
+@kernel
 def stage(fits, j, i):
     """Prepare feature i for the support of task j; False when it lies in the span.
 
@@ -113,7 +113,7 @@ def stage(fits, j, i):
     return cholesky.append(fits.chol[j], size, fits.cross, fits.curvature[j, i]) > SPAN
 
 
-@njit(cache=True)
+@kernel
 def commit(fits, j, i):
     """Take the feature staged last for task j into its support."""
     size = fits.size[j]
@@ -125,7 +125,7 @@ def commit(fits, j, i):
     fits.size[j] = size + 1
 
 
-@njit(cache=True)
+@kernel
 def drop(fits, j, i):
     """Take feature i out of the support of task j; barred columns may be tried again."""
     gone = fits.position[j, i]
@@ -140,13 +140,13 @@ def drop(fits, j, i):
     fits.barred[j, :] = False
 
 
-@njit(cache=True)
+@kernel
 def refit(fits, j):
     """Coefficients of task j on its support."""
     cholesky.solve_transposed(fits.chol[j], fits.size[j], fits.rotated[j], fits.coef[j])
 
 
-@njit(cache=True)
+@kernel
 def correlate_residual(fits, j):
     """c - G_S b of task j, afresh from its coefficients, so that errors do not add up."""
     out = fits.residual[j]
@@ -155,7 +155,7 @@ def correlate_residual(fits, j):
     subtract_rows(out, fits.coef[j], own, fits.support[j], fits.size[j])
 
 
-@njit(cache=True)
+@kernel
 def single_gains(fits, j, floor, gains):
     """Loss decrease along each single coordinate of task j: residual^2 / (2 G_ii).
 
@@ -174,7 +174,7 @@ def single_gains(fits, j, floor, gains):
             gains[i] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def largest(values):
     """The maximum of numbers >= 0, zero for none; four at a time so that none waits for another."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -189,7 +189,7 @@ def largest(values):
     return max(max(a, b), max(c, d))
 
 
-@njit(cache=True)
+@kernel
 def explained(fits, j):
     """Twice the loss decrease of task j from zero coefficients: c_S^T b = ||L^{-1} c_S||^2."""
     total = 0.0

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from greedyexp.kernels import dirty_objects, gram_fit
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.gram_fit import TIE
 
 # How a run ended.
@@ -33,13 +33,13 @@ class Snapshot(NamedTuple):
     depth: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _snapshot_of(objects):
     depth = np.full(2, -1, np.int64)
     return Snapshot(objects.single.copy(), objects.row.copy(), objects.rewards.copy(), depth)
 
 
-@njit(cache=True)
+@kernel
 def _returned(objects, snapshot):
     """Whether the run stands where the snapshot was taken, up to rounding of the rewards."""
     for line in range(2):
@@ -55,7 +55,7 @@ def _returned(objects, snapshot):
     )
 
 
-@njit(cache=True)
+@kernel
 def _keep(objects, snapshot):
     snapshot.single[:] = objects.single
     snapshot.row[:] = objects.row
@@ -63,7 +63,7 @@ def _keep(objects, snapshot):
     snapshot.depth[:] = objects.depth
 
 
-@njit(cache=True)
+@kernel
 def _loss(fits, power):
     total = 0.0
     for j in range(len(power)):
@@ -81,7 +81,7 @@ class Record(NamedTuple):
     values: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _new_record(states, entries):
     return Record(
         np.empty(states),
@@ -92,7 +92,7 @@ def _new_record(states, entries):
     )
 
 
-@njit(cache=True)
+@kernel
 def _with_room(record, states, entries):
     """The record itself, or a larger copy when it cannot hold so much."""
     if states <= len(record.ends) and entries <= len(record.entries):
@@ -108,7 +108,7 @@ def _with_room(record, states, entries):
     return larger
 
 
-@njit(cache=True)
+@kernel
 def _write_state(fits, record, used):
     """Append the nonzero entries as feature * r + task; the new end."""
     r = len(fits.size)
@@ -120,7 +120,7 @@ def _write_state(fits, record, used):
     return used
 
 
-@njit(cache=True)
+@kernel
 def path(
     gram, correlation, power, capacity, weight, nu, per_class, stop, relative_floor, max_support
 ):
@@ -220,7 +220,7 @@ def path(
     )
 
 
-@njit(cache=True)
+@kernel
 def fill(ends, entries, values, chosen, n_features, n_tasks):
     """Dense coefficients (m, p, r) of the chosen states of a run."""
     coef = np.zeros((len(chosen), n_features, n_tasks))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 
-@njit(cache=True)
+@kernel
 def sweeps(
     hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float, tolerance: float, limit: int
 ) -> bool:

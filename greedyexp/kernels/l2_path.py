@@ -8,8 +8,8 @@ the rows whose gradient then leaves the dual ball join the next.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.l2_rows import l2_certificate, row_norms, violation
 from greedyexp.kernels.l2_scales import (
     bounded_step,
@@ -32,7 +32,7 @@ TURNED = 0.5
 SHORTEST = 1e-6
 
 
-@njit(cache=True)
+@kernel
 def _search(G, correlation, scale, rows, change, slope, lam, coef, grad):
     """Move the scales along ``change`` and fit there: the active rows and the inverse."""
     before = scale[rows]
@@ -49,13 +49,13 @@ def _search(G, correlation, scale, rows, change, slope, lam, coef, grad):
         length *= 0.5
 
 
-@njit(cache=True)
+@kernel
 def _outside(grad, scale, bound):
     """Rows of scale 0 whose gradient is longer than ``bound``."""
     return np.flatnonzero((row_norms(grad) > bound) & (scale == 0.0))
 
 
-@njit(cache=True)
+@kernel
 def _solve(G, correlation, power, scale, state, lam, slack, accuracy, max_sweeps, coef, grad):
     """Newton steps to the optimum at lam; ``state`` is the active rows and their inverse."""
     active, inverse = state
@@ -76,7 +76,7 @@ def _solve(G, correlation, power, scale, state, lam, slack, accuracy, max_sweeps
     return active, inverse
 
 
-@njit(cache=True)
+@kernel
 def l2_path(G, correlation, power, lams, accuracy, max_sweeps, max_support):
     """Minimise sum_j ||y_j - X_j b_j||^2 / (2 n_j) + lam sum_i ||b_i||_2 for each lam in turn.
 

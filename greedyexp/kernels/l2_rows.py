@@ -7,10 +7,11 @@ ball of radius lam.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 
-@njit(cache=True)
+@kernel
 def row_norms(values):
     """Euclidean norm of each column of an array (r, p), which is a row of the coefficients."""
     r, p = values.shape
@@ -24,7 +25,7 @@ def row_norms(values):
     return norms
 
 
-@njit(cache=True)
+@kernel
 def violation(coef, grad, lam):
     """Largest distance of a row of the gradient from the subdifferential, in units of lam.
 
@@ -47,7 +48,7 @@ def violation(coef, grad, lam):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def l2_certificate(coef, grad, correlation, power, lam):
     """Objective and duality gap from the full gradient.
 

@@ -18,8 +18,8 @@ number of tasks, and both f and its derivatives are free of kinks.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.cholesky import remove, solve, solve_transposed
 from greedyexp.kernels.row_gradient import dot, gradient
 
@@ -27,7 +27,7 @@ from greedyexp.kernels.row_gradient import dot, gradient
 RIDGE = 1e-10
 
 
-@njit(cache=True)
+@kernel
 def ridge_fit(G, correlation, scale, active, coef, grad):
     """Coefficients and gradient at the given scales.
 
@@ -75,7 +75,7 @@ def ridge_fit(G, correlation, scale, active, coef, grad):
     return inverse
 
 
-@njit(cache=True)
+@kernel
 def curvature(G, grad, scale, active, entering, inverse):
     """Second derivatives of f on the active rows followed by the entering ones, whose scale is 0.
 
@@ -118,7 +118,7 @@ def curvature(G, grad, scale, active, entering, inverse):
     return total
 
 
-@njit(cache=True)
+@kernel
 def _factor(matrix, lower):
     """Cholesky factor, with more ridge for as long as the matrix is not definite."""
     diagonal = np.empty(len(matrix))
@@ -137,7 +137,7 @@ def _factor(matrix, lower):
     return False
 
 
-@njit(cache=True)
+@kernel
 def bounded_step(matrix, slope, scale):
     """Towards the minimum of <slope, d> + <d, matrix d> / 2 subject to scale + d >= 0.
 
@@ -186,7 +186,7 @@ def bounded_step(matrix, slope, scale):
     return change
 
 
-@njit(cache=True)
+@kernel
 def scale_slope(grad, rows, lam):
     """df / ds on the given rows: (lam^2 - ||g_i||^2) / 2."""
     slope = np.empty(len(rows))
@@ -196,7 +196,7 @@ def scale_slope(grad, rows, lam):
     return slope
 
 
-@njit(cache=True)
+@kernel
 def secular_pull(grad, rows, lam):
     """Right-hand side of Newton's method for 1 / ||g_i|| = 1 / lam in place of df / ds_i = 0.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.logistic_columns import gather
 from greedyexp.kernels.logistic_lines import line_minimum
 
@@ -16,7 +16,7 @@ SLACK = 1e-9
 CANCELLED = 1e-15
 
 
-@njit(cache=True)
+@kernel
 def gain_bound(slope, curvature, reach, ridge):
     """Upper bound of the loss here less its least value along a coordinate.
 
@@ -56,7 +56,7 @@ def gain_bound(slope, curvature, reach, ridge):
     return bound * (1.0 + SLACK) + CANCELLED * (down * x + bend * x)
 
 
-@njit(cache=True)
+@kernel
 def _rest(left, bend, brake):
     """Upper bound of the largest ``left`` y - ``bend`` (exp(-y) + y - 1) - ``brake`` y^2 / 2.
 
@@ -67,7 +67,7 @@ def _rest(left, bend, brake):
     return 0.5 * left * left / brake if brake > 0.0 else np.inf
 
 
-@njit(cache=True)
+@kernel
 def best_line(columns, margins, slopes, curvatures, reach, ridge, tie):
     """The coordinate of largest gain off the support.
 

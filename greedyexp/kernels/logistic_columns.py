@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import FAST
 
 # Samples and features of a block that is copied while it lies in the cache.
@@ -23,7 +23,7 @@ class Columns(NamedTuple):
     widest: int  # most values of a column
 
 
-@njit(cache=True)
+@kernel
 def sign_columns(design, signs, dense):
     """dense_ji <- signs_i x_ij of a dense design (n, p)."""
     n, p = design.shape
@@ -34,7 +34,7 @@ def sign_columns(design, signs, dense):
                     dense[j, i] = signs[i] * design[i, j]
 
 
-@njit(cache=True)
+@kernel
 def gather(columns, j, margins, z, near):
     """The samples that column j touches: its values and their margins.
 
@@ -50,7 +50,7 @@ def gather(columns, j, margins, z, near):
     return z[:count], near[:count]
 
 
-@njit(cache=True)
+@kernel
 def reach_of(z):
     """Smallest and largest entry, zero included."""
     low, high = 0.0, 0.0
@@ -60,7 +60,7 @@ def reach_of(z):
     return low, high
 
 
-@njit(cache=True)
+@kernel
 def reaches(columns, out):
     """out_j <- the largest absolute value of column j."""
     for j in range(len(out)):
@@ -71,7 +71,7 @@ def reaches(columns, out):
         out[j] = max(high, -low)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def powers(columns, weights, out):
     """out_j <- sum_i weights_i z_ij^2."""
     if len(columns.dense) > 0:

@@ -8,8 +8,8 @@ squared coefficients.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.logistic_columns import gather, reach_of
 from greedyexp.kernels.row_gradient import FAST
 
@@ -27,7 +27,7 @@ FAR = 1.0
 LOW, HIGH = -0.5, 4.0
 
 
-@njit(cache=True)
+@kernel
 def losses(margins, weights):
     """Mean loss; ``weights`` <- minus its derivatives by the margins, 1 / (1 + exp(m_i))."""
     total, excess = 0.0, 0.0
@@ -46,7 +46,7 @@ def losses(margins, weights):
     return (total + np.log1p(excess)) / len(margins)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _derivatives(z, margins, a):
     """Sums over samples of minus the slope and of the curvature at a step a along z."""
     slope, curvature = 0.0, 0.0
@@ -60,7 +60,7 @@ def _derivatives(z, margins, a):
     return slope, curvature
 
 
-@njit(cache=True)
+@kernel
 def fall(z, margins, a):
     """Sum over samples of the loss here less that at a step a along z.
 
@@ -82,7 +82,7 @@ def fall(z, margins, a):
     return total - np.log1p(excess)
 
 
-@njit(cache=True)
+@kernel
 def _endless(z, margins, n_samples, low):
     """Step and gain of a column of one sign without a ridge: the loss falls for ever."""
     gain = 0.0
@@ -92,7 +92,7 @@ def _endless(z, margins, n_samples, low):
     return (np.inf if low == 0.0 else -np.inf), gain / n_samples
 
 
-@njit(cache=True)
+@kernel
 def line_minimum(z, margins, n_samples, ridge, coefficient):
     """The minimum along one coordinate.
 
@@ -143,7 +143,7 @@ def line_minimum(z, margins, n_samples, ridge, coefficient):
     return a, max(gain, 0.0)
 
 
-@njit(cache=True)
+@kernel
 def line_minima(columns, margins, ridge, coef, steps, gains):
     """The minima along every coordinate, into ``steps`` and ``gains`` (p,)."""
     n = len(margins)
@@ -153,7 +153,7 @@ def line_minima(columns, margins, ridge, coef, steps, gains):
         steps[j], gains[j] = line_minimum(z, own, n, ridge, coef[j])
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def falls(signed, coef, margins, ridge, out):
     """out_t <- increase of the loss when coefficient t alone goes to zero.
 

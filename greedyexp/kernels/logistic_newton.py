@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from greedyexp.kernels import cholesky
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.logistic_lines import losses
 
 # How a search ends: with a certificate; at margins that are all positive, which can grow for ever;
@@ -23,7 +23,7 @@ ARMIJO = 1e-4
 VALUE_ROUNDING = 1e-11
 
 
-@njit(cache=True)
+@kernel
 def _hessian_step(signed, weights, penalty, gradient, step):
     """step <- -H^{-1} gradient on the columns that are independent; how many are not."""
     k, n = signed.shape
@@ -55,13 +55,13 @@ def _hessian_step(signed, weights, penalty, gradient, step):
     return dependent
 
 
-@njit(cache=True)
+@kernel
 def _separates(margins):
     """Whether every margin is positive, by more than the rounding of the largest."""
     return margins.min() > 1e-12 * margins.max()
 
 
-@njit(cache=True)
+@kernel
 def _proves(weights, moves):
     """Whether a Newton step that moves the margins so proves that a minimum exists.
 
@@ -75,7 +75,7 @@ def _proves(weights, moves):
     return most < 0.5
 
 
-@njit(cache=True)
+@kernel
 def _value(margins, weights, penalty, coef):
     total = losses(margins, weights)
     for t in range(len(coef)):
@@ -83,7 +83,7 @@ def _value(margins, weights, penalty, coef):
     return total
 
 
-@njit(cache=True)
+@kernel
 def _advance(margins, moves, coef, step, slope, value, penalty, weights):
     """Move along the step as far as the loss keeps falling; the new value, or nan if nowhere."""
     length = 1.0
@@ -99,7 +99,7 @@ def _advance(margins, moves, coef, step, slope, value, penalty, weights):
     return np.nan
 
 
-@njit(cache=True)
+@kernel
 def minimise(signed, penalty, tolerance, coef, margins, weights, known, patient):
     """Minimise over the coefficients of ``signed``, from those given.
 

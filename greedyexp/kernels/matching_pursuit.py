@@ -10,10 +10,11 @@ the length spent.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 
-@njit(cache=True)
+@kernel
 def propose(coef, grad, lam, smoothness, held, count, largest, rate, features, values):
     """Write the coordinates that the step moves, and where to; their number.
 
@@ -64,7 +65,7 @@ def propose(coef, grad, lam, smoothness, held, count, largest, rate, features, v
     return moved
 
 
-@njit(cache=True)
+@kernel
 def _best(rate, held, count):
     """Place of the largest rate >= 0, the lowest feature among equals, or -1.
 

@@ -9,7 +9,8 @@ is one of max Tr(C Z), Z positive semidefinite, diag Z = 1 (Burer & Monteiro 200
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 # Sums may be taken in any order: the certificate allows for rounding whatever the order.
 ANY_ORDER = {"reassoc", "contract"}
@@ -19,7 +20,7 @@ FIRST_TRIAL = 64.0
 NEXT_TRIAL = 0.5
 
 
-@njit(cache=True, fastmath=ANY_ORDER)
+@kernel(fastmath=ANY_ORDER)
 def _pull(C, V, i, out):
     """out = sum_j C_ij v_j."""
     k, p = V.shape
@@ -30,7 +31,7 @@ def _pull(C, V, i, out):
         out[t] = total
 
 
-@njit(cache=True)
+@kernel
 def _sweep(C, V, pull):
     """Each column in turn to its best given the others; one that nothing pulls stays."""
     k, p = V.shape
@@ -46,7 +47,7 @@ def _sweep(C, V, pull):
                 V[t, i] = scale * pull[t]
 
 
-@njit(cache=True)
+@kernel
 def _multipliers(C, V, pull, y):
     """y_i = v_i^T sum_j C_ij v_j; returns the largest relative deviation of C V from y V."""
     k, p = V.shape
@@ -65,7 +66,7 @@ def _multipliers(C, V, pull, y):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def _extrapolate(V, before, momentum):
     """V + momentum (V - before) with unit columns; ``before`` becomes the old V."""
     k, p = V.shape
@@ -81,7 +82,7 @@ def _extrapolate(V, before, momentum):
             V[t, i] *= scale
 
 
-@njit(cache=True, fastmath=ANY_ORDER)
+@kernel(fastmath=ANY_ORDER)
 def is_dual(C, y, slack, allowance, work):
     """Whether (1 + slack) Diag(y) - C is positive semidefinite, proved by a Cholesky factor.
 
@@ -110,7 +111,7 @@ def is_dual(C, y, slack, allowance, work):
     return True
 
 
-@njit(cache=True)
+@kernel
 def ascend(C, V, slack, allowance, most):
     """Sweep until (1 + slack) y is dual feasible.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, SPAN, TIE, half_inverse_of, largest
 from greedyexp.kernels.row_gradient import subtract_rows
 
@@ -39,7 +39,7 @@ class Pursuit(NamedTuple):
     smallest: np.ndarray  # (1,): smallest squared sine of a column taken
 
 
-@njit(cache=True)
+@kernel
 def _start(first, gram, correlation, power, capacity, refit, room):
     q, m, p = room.shape
     half_inverse = np.empty((q, p))
@@ -66,7 +66,7 @@ def _start(first, gram, correlation, power, capacity, refit, room):
     )
 
 
-@njit(cache=True)
+@kernel
 def _stage(state, j, i):
     """Squared sine of the angle between column i and the span of the support of task j.
 
@@ -83,7 +83,7 @@ def _stage(state, j, i):
     return 1.0 - 2.0 * within * state.half_inverse[j, i]
 
 
-@njit(cache=True)
+@kernel
 def _take(state, j, i, sine):
     """Add the staged feature to the support of task j and bring the residual up to date."""
     size = state.size[j]
@@ -108,7 +108,7 @@ def _take(state, j, i, sine):
     state.smallest[0] = min(state.smallest[0], sine)
 
 
-@njit(cache=True)
+@kernel
 def _coefficients(state, j):
     """Solve L^T b = L^{-1} c_S."""
     size = state.size[j]
@@ -120,7 +120,7 @@ def _coefficients(state, j):
     return coef
 
 
-@njit(cache=True)
+@kernel
 def _best_feature(state, normalize):
     """The feature with the largest score summed over the tasks, or -1 when none gains."""
     for j in range(len(state.size)):
@@ -154,7 +154,7 @@ def _best_feature(state, normalize):
     return -1
 
 
-@njit(cache=True)
+@kernel
 def _add_feature(state, i):
     """Take feature i into the supports, or bar its entries in the span; the number barred.
 
@@ -177,7 +177,7 @@ def _add_feature(state, i):
     return barred
 
 
-@njit(cache=True)
+@kernel
 def _write(state, power, coef):
     """Put the present fit into ``coef`` (p, r); its loss."""
     loss = 0.0
@@ -191,7 +191,7 @@ def _write(state, power, coef):
     return loss
 
 
-@njit(cache=True)
+@kernel
 def _pursue(state, power, normalize, counts, coef, loss):
     """One pursuit; features taken and entries barred."""
     taken, skipped, k = 0, 0, 0
@@ -211,7 +211,7 @@ def _pursue(state, power, normalize, counts, coef, loss):
     return taken, skipped
 
 
-@njit(cache=True)
+@kernel
 def pursuits(gram, correlation, power, capacity, together, normalize, refit, counts):
     """Pursuits of up to ``counts[-1]`` features, with the fits after each of the counts.
 

@@ -8,12 +8,12 @@ holds R in its leading m x m part. Both changes cost O(k^2).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import dot
 
 
-@njit(cache=True)
+@kernel
 def append(basis, triangle, size, column):
     """Add a column: one reflection of the complement puts what is new in it first.
 
@@ -51,7 +51,7 @@ def append(basis, triangle, size, column):
             line[i] -= weight * image[i]
 
 
-@njit(cache=True)
+@kernel
 def remove(basis, triangle, size, index):
     """Remove column ``index`` of ``size``; later ones move up.
 
@@ -68,7 +68,7 @@ def remove(basis, triangle, size, index):
         _rotate(basis[j], basis[j + 1], cosine, sine)
 
 
-@njit(cache=True)
+@kernel
 def _rotate(upper, lower, cosine, sine):
     for i in range(len(upper)):
         high, low = upper[i], lower[i]
@@ -76,7 +76,7 @@ def _rotate(upper, lower, cosine, sine):
         lower[i] = cosine * low - sine * high
 
 
-@njit(cache=True)
+@kernel
 def solve(triangle, size, x):
     """x <- R^-1 x on the leading ``size`` entries."""
     for j in range(size - 1, -1, -1):
@@ -87,7 +87,7 @@ def solve(triangle, size, x):
         x[j] = total / line[j]
 
 
-@njit(cache=True)
+@kernel
 def solve_transposed(triangle, size, x):
     """x <- R^-T x on the leading ``size`` entries."""
     for j in range(size):

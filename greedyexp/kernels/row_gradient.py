@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 # Sums may be reordered for vector registers; nan and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def axpy(scale, x, y):
     """y += scale * x."""
     for a in range(len(y)):
         y[a] += scale * x[a]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def dot(x, y):
     """Inner product."""
     total = 0.0
@@ -25,7 +26,7 @@ def dot(x, y):
     return total
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def subtract_rows(out, weights, matrix, order, count):
     """out -= sum_t weights[t] * matrix[order[t]] over t < count, four rows to a pass."""
     p = len(out)
@@ -40,7 +41,7 @@ def subtract_rows(out, weights, matrix, order, count):
         axpy(-weights[t], matrix[order[t]], out)
 
 
-@njit(cache=True)
+@kernel
 def gradient(G, correlation, coef, grad):
     """grad_j <- correlation_j - G_j coef_j, at the cost of p for every nonzero coefficient.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.cholesky import append, remove, solve, solve_transposed
 from greedyexp.kernels.row_gradient import dot, gradient
 from greedyexp.kernels.row_penalty import LOWER, TIED, UPPER, ZERO
@@ -41,7 +41,7 @@ class Manifold(NamedTuple):
     todo: np.ndarray  # rows whose variables wait to be set up again
 
 
-@njit(cache=True)
+@kernel
 def price(M, v, lam_s, lam_b):
     """Slope of the penalty along variable v."""
     i = M.row[v]
@@ -56,7 +56,7 @@ def price(M, v, lam_s, lam_b):
     return left
 
 
-@njit(cache=True)
+@kernel
 def _detach(M, v):
     """Remove variable v from the factor and close the gap it leaves."""
     size = M.size[0]
@@ -77,7 +77,7 @@ def _detach(M, v):
     M.size[0] = size - 1
 
 
-@njit(cache=True)
+@kernel
 def _attach(G, M, i, tied):
     """Add the variable whose direction stands at the end of ``weight``; False if dependent.
 
@@ -105,7 +105,7 @@ def _attach(G, M, i, tied):
     return False
 
 
-@njit(cache=True)
+@kernel
 def _first_kink(M, size, limit):
     """Step length <= limit at which an entry first leaves its kind: (length, task, row)."""
     task, place = -1, -1
@@ -139,7 +139,7 @@ def _first_kink(M, size, limit):
     return limit, task, place
 
 
-@njit(cache=True)
+@kernel
 def _waiting_kink(M, v, limit, task, place):
     """Kinks of entries in the row of tied variable v that have no variable of their own yet."""
     i = M.row[v]
@@ -154,7 +154,7 @@ def _waiting_kink(M, v, limit, task, place):
     return limit, task, place
 
 
-@njit(cache=True)
+@kernel
 def _move(M, size, length):
     for v in range(size):
         i = M.row[v]
@@ -169,7 +169,7 @@ def _move(M, size, length):
                     M.coef[j, i] += length * M.step[v] * M.weight[v, j]
 
 
-@njit(cache=True)
+@kernel
 def cross(M, j, i):
     """Change the kinds of row i where its entry j has come to a kink."""
     if not np.any(M.kind[:, i] == TIED):
@@ -186,7 +186,7 @@ def cross(M, j, i):
         M.kind[j, i] = TIED
 
 
-@njit(cache=True)
+@kernel
 def settle(G, correlation, M, row, lam_s, lam_b):
     """Set up the variables of a row again after its kinds have changed.
 
@@ -208,7 +208,7 @@ def settle(G, correlation, M, row, lam_s, lam_b):
                 waiting += 1
 
 
-@njit(cache=True)
+@kernel
 def _detach_outdated(M, i):
     """Remove the variables of row i that its kinds and signs no longer call for."""
     tie = M.tie[i]
@@ -227,7 +227,7 @@ def _detach_outdated(M, i):
             _detach(M, v)
 
 
-@njit(cache=True)
+@kernel
 def _set_up(G, correlation, M, i, lam_s, lam_b):
     """Variables of row i by its kinds; the row changed by a null move, or -1 when all is well."""
     r = len(M.coef)
@@ -258,7 +258,7 @@ def _set_up(G, correlation, M, i, lam_s, lam_b):
     return -1
 
 
-@njit(cache=True)
+@kernel
 def _null_move(G, correlation, M, lam_s, lam_b):
     """Go downhill along the null direction of the variable that could not be attached.
 
@@ -291,7 +291,7 @@ def _null_move(G, correlation, M, lam_s, lam_b):
     return place
 
 
-@njit(cache=True)
+@kernel
 def newton(G, correlation, M, lam_s, lam_b):
     """Minimise over the manifold, dropping and tying entries at the kinks on the way."""
     for v in range(M.size[0]):
@@ -311,7 +311,7 @@ def newton(G, correlation, M, lam_s, lam_b):
         settle(G, correlation, M, place, lam_s, lam_b)
 
 
-@njit(cache=True)
+@kernel
 def stationarity(M, lam_s, lam_b):
     """Largest slope of the objective along a variable."""
     worst = 0.0

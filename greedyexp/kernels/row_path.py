@@ -8,8 +8,8 @@ row is left. Every step decreases the objective and every manifold is solved to 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import axpy, gradient
 from greedyexp.kernels.row_manifold import Manifold, newton, settle, stationarity
 from greedyexp.kernels.row_penalty import certificate, row_gauge, row_minimiser
@@ -21,7 +21,7 @@ PRECISION = 1e-10
 PATIENCE = 20
 
 
-@njit(cache=True)
+@kernel
 def _manifold(r, p, capacity):
     return Manifold(
         np.zeros((r, p)),
@@ -41,7 +41,7 @@ def _manifold(r, p, capacity):
     )
 
 
-@njit(cache=True)
+@kernel
 def _release(G, correlation, M, lam_s, lam_b, slack):
     """Exact block update of every row outside the dual unit set.
 
@@ -74,7 +74,7 @@ def _release(G, correlation, M, lam_s, lam_b, slack):
             settle(G, correlation, M, i, lam_s, lam_b)
 
 
-@njit(cache=True)
+@kernel
 def _worst_gauge(M, lam_s, lam_b):
     worst = 0.0
     for i in range(M.coef.shape[1]):
@@ -82,7 +82,7 @@ def _worst_gauge(M, lam_s, lam_b):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def _solve(G, correlation, power, M, prices, slack, accuracy, max_sweeps):
     """Drive M to the optimum for prices (lam_s, lam_b); its gradient is exact afterwards."""
     for sweep in range(max_sweeps):
@@ -99,7 +99,7 @@ def _solve(G, correlation, power, M, prices, slack, accuracy, max_sweeps):
     gradient(G, correlation, M.coef, M.grad)
 
 
-@njit(cache=True)
+@kernel
 def row_path(G, correlation, power, lam_s, lam_b, capacity, accuracy, max_sweeps, max_support):
     """Minimise sum_j ||y_j - X_j b_j||^2 / (2 n_j) + row penalty for each (lam_s, lam_b) in turn.
 

@@ -9,7 +9,8 @@ For one row v of the coefficients (r tasks) the penalty is the support function 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 ZERO = 0  # |v_j| = 0
 UPPER = 1  # |v_j| > theta, price lam_s
@@ -21,7 +22,7 @@ LOWER = 3  # |v_j| < theta, free of charge
 ROUNDING = 1e-14
 
 
-@njit(cache=True)
+@kernel
 def row_minimiser(g, h, lam_s, lam_b, row, kind, cuts):
     """Minimise sum_j h_j v_j^2 / 2 - g_j v_j + penalty(v) over v, exactly.
 
@@ -60,7 +61,7 @@ def row_minimiser(g, h, lam_s, lam_b, row, kind, cuts):
     return theta
 
 
-@njit(cache=True)
+@kernel
 def _tied_row(g, h, lam_s, lam_b, row, kind, cuts):
     low, high = _bracket(g, h, lam_s, lam_b, cuts)
     numerator = -lam_b
@@ -90,7 +91,7 @@ def _tied_row(g, h, lam_s, lam_b, row, kind, cuts):
     return theta
 
 
-@njit(cache=True)
+@kernel
 def _bracket(g, h, lam_s, lam_b, cuts):
     """Neighbouring breakpoints of theta -> sum_j u_j(theta) around its last crossing of lam_b."""
     size = 1
@@ -114,7 +115,7 @@ def _bracket(g, h, lam_s, lam_b, cuts):
     return ordered[low], ordered[high]
 
 
-@njit(cache=True)
+@kernel
 def _spent(g, h, lam_s, theta):
     """sum_j u_j(theta), with the flat parts exact however small lam_s is beside g."""
     total = 0.0
@@ -127,7 +128,7 @@ def _spent(g, h, lam_s, theta):
     return total
 
 
-@njit(cache=True)
+@kernel
 def row_gauge(grad, i, lam_s, lam_b):
     """Smallest m such that row i of grad (r, p) lies in m times the dual unit set."""
     largest = 0.0
@@ -139,7 +140,7 @@ def row_gauge(grad, i, lam_s, lam_b):
     return max(largest / lam_s, total / lam_b)
 
 
-@njit(cache=True)
+@kernel
 def certificate(coef, theta, grad, correlation, power, lam_s, lam_b):
     """Objective and duality gap from the full gradient.
 

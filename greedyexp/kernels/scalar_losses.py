@@ -7,15 +7,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.row_gradient import FAST
 
 # (a - y)^2 / 2 and log(1 + exp(-y a)); |a - y| and max(0, 1 - y a), smoothed. Labels are -1 and 1.
 SQUARED, LOGISTIC, ABSOLUTE, HINGE = range(4)
 
 
-@njit(cache=True)
+@kernel
 def value(kind, a, y, beta):
     """L(a, y)."""
     if kind == SQUARED:
@@ -28,7 +28,7 @@ def value(kind, a, y, beta):
     return excess - 0.5 / beta
 
 
-@njit(cache=True)
+@kernel
 def slope(kind, a, y, beta):
     """Derivative of L(a, y) by a."""
     if kind == SQUARED:
@@ -41,7 +41,7 @@ def slope(kind, a, y, beta):
     return -y * min(max(beta * (1.0 - y * a), 0.0), 1.0)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def slopes(kind, beta, margins, y, out):
     """out_i <- derivative of L(a_i, y_i) by a_i.
 
@@ -69,14 +69,14 @@ def slopes(kind, beta, margins, y, out):
             out[i] = -y[i] * min(max(beta * (1.0 - y[i] * margins[i]), 0.0), 1.0)
 
 
-@njit(cache=True)
+@kernel
 def values(kind, beta, margins, y, out):
     """out_i <- L(a_i, y_i); arguments as for ``slopes``."""
     for i in range(len(y)):
         out[i] = value(kind, margins[i], y[i], beta)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def total(kind, beta, margins, y):
     """sum_i L(a_i, y_i); arguments as for ``slopes``."""
     result = 0.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from greedyexp.kernels._compile import kernel
 
 # Sums kept along the way are computed afresh after so many steps.
 REFRESH = 4096
 
 
-@njit(cache=True)
+@kernel
 def largest_form(C):
     """max v^T C v over v in {-1, 1}^p in the order of a Gray code, one flip after the other.
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.cholesky import append, solve, solve_transposed
 
 
@@ -39,7 +39,7 @@ class Inner(NamedTuple):
     floor: np.ndarray  # (1,) e
 
 
-@njit(cache=True)
+@kernel
 def begin(atoms, start, slope, lam, smoothness):
     """A loop at eta = a, w = 0, even weights, and e for a move as long as a first one may be."""
     p = len(start)
@@ -60,7 +60,7 @@ def begin(atoms, start, slope, lam, smoothness):
     return state
 
 
-@njit(cache=True)
+@kernel
 def shift_in_kernel(state):
     """Minimise over w: sum u_i^2 / gamma_i with P u = P (eta - a), a system of r equations.
 
@@ -89,7 +89,7 @@ def shift_in_kernel(state):
     state.null[:] = move - away
 
 
-@njit(cache=True)
+@kernel
 def weigh_move(state):
     """Minimise over gamma."""
     total, floor = 0.0, state.floor[0]
@@ -101,14 +101,14 @@ def weigh_move(state):
         state.gamma[i] /= total
 
 
-@njit(cache=True)
+@kernel
 def weigh_representation(state):
     """Minimise over theta."""
     for i in range(len(state.eta)):
         state.theta[i] = np.hypot(state.eta[i], state.floor[0])
 
 
-@njit(cache=True)
+@kernel
 def threshold(state):
     """Minimise over eta with its norm as it is: soft thresholding."""
     for i in range(len(state.eta)):
@@ -118,7 +118,7 @@ def threshold(state):
         state.eta[i] = 0.0 if size <= 0.0 else (size if centre > 0.0 else -size)
 
 
-@njit(cache=True)
+@kernel
 def shrink(state):
     """Minimise over eta with its norm made quadratic by theta."""
     for i in range(len(state.eta)):
@@ -127,7 +127,7 @@ def shrink(state):
         state.eta[i] = theta * pull / (state.smoothness * theta + state.lam * gamma)
 
 
-@njit(cache=True)
+@kernel
 def value(state, quadratic):
     """What the blocks descend on; with ``quadratic`` theta stands for the norm of eta."""
     total, square, norm = 0.0, 0.0, 0.0
@@ -143,7 +143,7 @@ def value(state, quadratic):
     return total + state.smoothness / 2.0 * square + state.lam * norm
 
 
-@njit(cache=True)
+@kernel
 def step_value(state):
     """The step's own value and ||u||_1."""
     total, length, norm = 0.0, 0.0, 0.0
@@ -155,13 +155,13 @@ def step_value(state):
     return total + state.smoothness / 2.0 * length * length + state.lam * norm, length
 
 
-@njit(cache=True)
+@kernel
 def _lower_floor(state, length, j):
     if length > 0.0:
         state.floor[0] = min(state.floor[0], length / (len(state.eta) * (1.0 + j)))
 
 
-@njit(cache=True)
+@kernel
 def alternate(state, rounds):
     """Minimise over w, gamma and eta in turn.
 
@@ -188,7 +188,7 @@ def alternate(state, rounds):
     return estimate, values
 
 
-@njit(cache=True)
+@kernel
 def random_blocks(state, choices):
     """Minimise over eta or w, as ``choices`` says, and then over gamma and theta together.
 
