@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.algorithms._equal_columns import equal_columns, equalise
 from greedyexp.algorithms._limits import enforce
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.estimates.iteration import Iteration
@@ -118,13 +119,13 @@ class CompiledIteration(Iteration):
     """
 
     def __init__(self, task: Task, rule: int, lam: float, smoothness: float, *, gram: bool):
-        n, p = task.design.shape
+        p = task.design.shape[1]
         kept = gram and p <= MOST_GRAM_FEATURES
         self.lam = lam
         self._rule = rule
         self._state = descent_state.begin(
             np.ascontiguousarray(task.design.T),
-            task.design.T @ task.design / n if kept else np.empty((0, 0)),
+            _gram(task.design) if kept else np.empty((0, 0)),
             task.response,
             lam,
             float(smoothness),
@@ -152,3 +153,13 @@ class CompiledIteration(Iteration):
 
     def watch(self, inside: np.ndarray) -> None:
         descent_state.watch(self._state, ~np.asarray(inside, dtype=bool))
+
+
+def _gram(design: np.ndarray) -> np.ndarray:
+    """P^T P / n, in which equal columns have equal entries.
+
+    The derivatives follow this matrix, so equal entries keep the tie between equal columns.
+    """
+    gram = design.T @ design / len(design)
+    equalise(gram, equal_columns(design.T))
+    return gram

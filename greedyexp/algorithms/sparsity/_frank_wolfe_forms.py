@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.algorithms._equal_columns import EqualColumns, equal_columns, equalise
 from greedyexp.kernels import frank_wolfe, frank_wolfe_margins
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
@@ -40,7 +41,7 @@ class Walk:
         else:
             self._kernel = frank_wolfe_margins
             atoms = np.ascontiguousarray(problem.X[0].T)
-            data = atoms, *_copies(atoms), loss.responses, loss.kind, loss.beta, loss.ridge
+            data = atoms, *equal_columns(atoms), loss.responses, loss.kind, loss.beta, loss.ridge
             self._state = frank_wolfe_margins.begin(*data, *settings)
 
     def advance(self, until: int, target: float) -> None:
@@ -77,7 +78,7 @@ def _quadratic(loss: Loss, problem: Problem) -> tuple | None:
     if isinstance(loss, SquaredLoss) and loss.size <= MOST_KEPT:
         # Copies: the arrays of the problem may be read-only, for which kernels would compile again.
         rows, cross = np.array(problem.gram[0]), np.array(problem.correlation[0])
-        return _matrix(rows, cross, loss.ridge, _copies(problem.X[0].T))
+        return _matrix(rows, cross, loss.ridge, equal_columns(problem.X[0].T))
     return None
 
 
@@ -86,39 +87,17 @@ def _moments(moments: Moments, ridge: float) -> tuple:
         return moments.u[None, :], moments.u, moments.alpha + ridge, moments.cross
     rows = np.stack([moments.column(j) for j in range(moments.size)])
     # Features with equal moments are equal with probability one.
-    return _matrix(rows, np.array(moments.cross), ridge, _copies(rows))
+    return _matrix(rows, np.array(moments.cross), ridge, equal_columns(rows))
 
 
-def _matrix(rows: np.ndarray, cross: np.ndarray, ridge: float, equal: tuple) -> tuple:
-    """The form of a matrix E[x x^T], where copies get the numbers of their originals."""
-    copies, originals, signs = equal
-    rows[copies] = signs[:, None] * rows[originals]
-    rows[:, copies] = signs * rows[:, originals]
-    cross[copies] = signs * cross[originals]
-    d = len(cross)
-    return rows, np.ones(d), np.full(d, ridge), cross
+def _matrix(rows: np.ndarray, cross: np.ndarray, ridge: float, equal: EqualColumns) -> tuple:
+    """The form of a matrix E[x x^T], where copies get the numbers of their originals.
 
-
-def _copies(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns that equal an earlier one or its negative, that one, and 1 or -1, (c,) each.
-
-    A matrix product may give equal columns different last digits, according to their places. So
-    the derivative of a copy is that of its original, and ties between them go to the lowest index.
     Derivatives of different columns are compared exactly. A relative tolerance would do harm: near
     the minimum the derivatives of all features in use agree to any tolerance, and a step towards
     one that is not the largest need not lower the risk.
-
-    Parameters
-    ----------
-    columns : array (d, n)
-        The columns of the design, or of its second moments, as rows.
     """
-    first: dict[bytes, int] = {}
-    leading = columns[np.arange(len(columns)), (columns != 0.0).argmax(axis=1)]
-    facing = np.copysign(1.0, leading)
-    # Adding zero makes a negative zero positive.
-    keys = [(sign * column + 0.0).tobytes() for sign, column in zip(facing, columns, strict=True)]
-    originals = np.array([first.setdefault(key, j) for j, key in enumerate(keys)], dtype=np.int64)
-    copies = np.flatnonzero(originals != np.arange(len(columns)))
-    originals = originals[copies]
-    return copies, originals, facing[copies] * facing[originals]
+    equalise(rows, equal)
+    cross[equal.copies] = equal.signs * cross[equal.originals]
+    d = len(cross)
+    return rows, np.ones(d), np.full(d, ridge), cross
