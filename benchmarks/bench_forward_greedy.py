@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from greedyexp.algorithms.sparsity import _frank_wolfe_forms as frank_wolfe_forms
 from greedyexp.algorithms.sparsity.forward_greedy import forward_greedy
 from greedyexp.kernels.scalar_losses import slopes
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.problems.problem import Problem, as_problem
 

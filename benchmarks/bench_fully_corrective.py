@@ -15,7 +15,7 @@ from sklearn.linear_model import orthogonal_mp
 from threadpoolctl import threadpool_limits
 
 from greedyexp.algorithms.sparsity.fully_corrective import fully_corrective
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.problems.problem import Problem, as_problem
 

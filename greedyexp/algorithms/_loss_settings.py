@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from greedyexp.losses.binding import KINDS, MOST_RIDGE
+from greedyexp.losses.binding import MOST_RIDGE, kind_of
 
 LossName = Annotated[
     Literal["squared", "logistic", "crf"],
@@ -30,7 +30,7 @@ class Model:
 
 def needs(*, loss: str, **_) -> tuple[str, ...]:
     """Traits that data must have for this loss."""
-    return KINDS[loss].traits
+    return kind_of(loss).traits
 
 
 def check_loss(
@@ -50,7 +50,7 @@ def check_loss(
         With a sentence.
     """
     rows, classes = shape["n_features"], coefficients_per_row(shape, loss)
-    refusal = KINDS[loss].refusal(n_tasks=shape["n_tasks"], intercept=intercept)
+    refusal = kind_of(loss).refusal(n_tasks=shape["n_tasks"], intercept=intercept)
     if refusal is not None:
         raise ValueError(refusal.message)
     if max_groups is not None and max_groups > rows:
@@ -69,4 +69,4 @@ def check_loss(
 
 def coefficients_per_row(shape: dict, loss: str) -> int:
     """r, how many coefficients a feature has in data of this shape."""
-    return shape["n_tasks"] if KINDS[loss].per_class else 1
+    return shape["n_tasks"] if kind_of(loss).per_class else 1

@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.losses.binding import MOST_RIDGE, bind_risk, risk_refusal
+from greedyexp.losses.binding import MOST_RIDGE
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.risk import bind_risk, risk_refusal
 from greedyexp.problems.problem import Problem
 
 # A radius beyond this, times the largest features that are taken, is no number when squared.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels.scalar_losses import ABSOLUTE
+from greedyexp.losses.loss import LossKind
 from greedyexp.losses.smoothed import SmoothedLoss
+from greedyexp.problems.problem import Problem
+from greedyexp.problems.scales import refuse_response_size
 
 
 class AbsoluteLoss(SmoothedLoss):
@@ -37,3 +40,11 @@ class AbsoluteLoss(SmoothedLoss):
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
         """|x b - y|, not smoothed, (m, n)."""
         return np.abs(params @ X.T - y)
+
+
+def _build(problem: Problem, *, ridge: float, beta: float) -> AbsoluteLoss:
+    refuse_response_size(problem.y[0])
+    return AbsoluteLoss(problem.X[0], problem.y[0], beta=beta, ridge=ridge)
+
+
+KIND = LossKind("absolute", _build, intercept=False, smoothed=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels.scalar_losses import HINGE
+from greedyexp.losses.logistic_columns import two_values
+from greedyexp.losses.loss import LossKind
 from greedyexp.losses.smoothed import SmoothedLoss
+from greedyexp.problems.problem import Problem
 
 
 class HingeLoss(SmoothedLoss):
@@ -52,3 +55,11 @@ class HingeLoss(SmoothedLoss):
 
     def _labels(self, y: np.ndarray) -> np.ndarray:
         return np.where(np.asarray(y) == self.values[1], 1.0, -1.0)
+
+
+def _build(problem: Problem, *, ridge: float, beta: float) -> HingeLoss:
+    y = problem.y[0]
+    return HingeLoss(problem.X[0], y, beta=beta, ridge=ridge, values=two_values(y, "hinge"))
+
+
+KIND = LossKind("hinge", _build, intercept=False, smoothed=True)

@@ -9,9 +9,10 @@ import numpy as np
 
 from greedyexp.kernels import logistic_lines
 from greedyexp.kernels.scalar_losses import LOGISTIC
-from greedyexp.losses.logistic_columns import SignedColumns
+from greedyexp.losses.logistic_columns import SignedColumns, two_values
 from greedyexp.losses.logistic_fit import LogisticFit
-from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
+from greedyexp.losses.loss import TOLERANCE, Loss, LossKind, Restricted
+from greedyexp.problems.problem import Problem
 
 # The rounding of a derivative, relative to the mean |value| of its column.
 SLOPE_ROUNDING = 16 * np.finfo(float).eps
@@ -163,3 +164,12 @@ class LogisticLoss(Loss):
     def _powers(self, weights: np.ndarray) -> np.ndarray:
         sums = np.append(self.columns.powers(weights), np.full(self.n_dense, weights.sum()))
         return sums / self.n_samples + self.penalty
+
+
+def _build(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
+    y = problem.y[0]
+    values = two_values(y, "logistic")
+    return LogisticLoss(problem.X[0], y, ridge=ridge, intercept=intercept, values=values)
+
+
+KIND = LossKind("logistic", _build)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
+from greedyexp.core.errors import DataError
 from greedyexp.kernels import logistic_columns
 from greedyexp.kernels.logistic_columns import Columns
 from greedyexp.losses.feature_size import largest_feature
@@ -86,3 +87,35 @@ class SignedColumns:
         """The columns summed with the weights ``coef`` (p,), shape (n,)."""
         used = np.flatnonzero(coef)
         return self._signs * (self._design[:, used] @ coef[used])
+
+
+def two_values(y: np.ndarray, name: str) -> tuple[float, float]:
+    """Return the lower and the higher of the two values of a response.
+
+    A single value is refused even where a ridge or an l1 ball would make a minimum exist: it is
+    unknown whether the value means -1 or 1, and the two estimates differ in sign.
+
+    Parameters
+    ----------
+    y : array (n,)
+    name : str
+        Name of the loss, for the message.
+
+    Raises
+    ------
+    DataError
+        If there are not exactly two values.
+    """
+    values = np.unique(y)
+    if len(values) == 1:
+        raise DataError(
+            f"all responses are {values[0]:g}: the {name} loss needs two classes, and a single"
+            " value does not say which class it is.",
+            remedy="Give rows of both classes.",
+        )
+    if len(values) > 2:
+        raise DataError(
+            f"the responses have {len(values)} values: the {name} loss takes two.",
+            remedy="Give the labels of two classes, or use the squared loss.",
+        )
+    return float(values[0]), float(values[1])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.core.errors import DataError
+from greedyexp.core.errors import ConfigError, DataError, UserError
 
 # Largest |gradient| over the free coefficients that a restricted minimiser may leave, relative to
 # ``Loss.scale``.
@@ -179,6 +179,48 @@ class Loss(ABC):
         A loss with a factorisation to keep has a fit of its own.
         """
         return PlainFit(self)
+
+
+@dataclass(frozen=True)
+class LossKind:
+    """Properties of a loss that are known without data.
+
+    Parameters
+    ----------
+    name : str
+    build : callable
+        ``build(problem, ridge=..., intercept=...)`` returns the loss of a problem; a smoothed loss
+        takes ``beta`` instead of ``intercept``.
+    traits : tuple of str
+        Traits that the data must have.
+    intercept : bool
+        Whether the loss can have an intercept.
+    per_class : bool
+        Whether tasks are classes, and every feature has one coefficient per class. Other losses
+        take a single task.
+    smoothed : bool
+        Whether the loss is not smooth by itself and needs smoothing.
+    """
+
+    name: str
+    build: Callable[..., Loss]
+    traits: tuple[str, ...] = ()
+    intercept: bool = True
+    per_class: bool = False
+    smoothed: bool = False
+
+    def refusal(self, *, n_tasks: int, intercept: bool) -> UserError | None:
+        """Return the error if the loss cannot have so many tasks or an intercept, else None."""
+        if intercept and not self.intercept:
+            return ConfigError(
+                f"the {self.name} loss has no intercept.", remedy="Leave intercept out."
+            )
+        if n_tasks > 1 and not self.per_class:
+            return DataError(
+                f"the {self.name} loss takes one response, but the data have {n_tasks}.",
+                remedy="Select one of them.",
+            )
+        return None
 
 
 class ChainLoss(Loss):

@@ -9,9 +9,11 @@ import numpy as np
 
 from greedyexp.kernels.scalar_losses import SQUARED
 from greedyexp.losses.feature_size import largest_feature
-from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
+from greedyexp.losses.loss import TOLERANCE, Loss, LossKind, Restricted
 from greedyexp.losses.squared_data import CONSTANT, CentredData
 from greedyexp.losses.squared_fit import SquaredFit
+from greedyexp.problems.problem import Problem
+from greedyexp.problems.scales import refuse_response_size
 
 # A sum that is a smaller part of its terms is their rounding.
 SUM_ROUNDING = 8 * np.finfo(float).eps
@@ -170,3 +172,11 @@ class SquaredLoss(Loss):
 
     def _residual(self, params: np.ndarray) -> np.ndarray:
         return self.y - self.X @ params[: self.size] - params[self.size :].sum()
+
+
+def _build(problem: Problem, *, ridge: float, intercept: bool) -> SquaredLoss:
+    refuse_response_size(problem.y[0])
+    return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
+
+
+KIND = LossKind("squared", _build)

@@ -13,6 +13,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import Part
 from greedyexp.datasets.own import locate
+from greedyexp.losses import binding
 from greedyexp.runner import code_version
 from greedyexp.runner.canonical import digest
 from greedyexp.runner.code_version import Source
@@ -136,6 +137,9 @@ class Fingerprints:
                 "tuning": spec.tuning,
                 "folds": spec.folds if spec.tuning == "cv" else None,
                 "code": self._version(part),
+                "loss_code": self._loss_versions(
+                    part, spec.params, [generator, protocol, *metrics]
+                ),
                 "protocol": [protocol.name, experiment.protocol.params],
                 "protocol_code": self._version(protocol),
                 "metrics": [[metric.name, self._version(metric)] for metric in metrics],
@@ -148,10 +152,29 @@ class Fingerprints:
     def _version(self, part: Part) -> str:
         return code_version.of_function(part.function, self._disk.code)
 
+    def _loss_versions(self, part: Part, params: dict, others: list[Part]) -> list[str]:
+        """Return the versions of the losses that a row may use: they are imported by name only."""
+        known = self._disk.code
+        using = [one for one in (part, *others) if _binds_losses(one, known)]
+        if not using:
+            return []
+        # A shipped part uses the loss that its parameters name; a plugin may use any.
+        loss = params.get("loss")
+        if loss in binding.modules() and all(one.shipped for one in using):
+            names = [binding.module_of(loss)]
+        else:
+            names = sorted(binding.modules().values())
+        return [code_version.of_module(name, known) for name in names]
+
     def _contents(self, generator: Part, params: dict) -> list[str]:
         """Hashes of the files a generator reads for these parameters."""
         reads = generator.extra.get("reads")
         return [self._disk.hash(name) for name in reads(**params)] if reads else []
+
+
+def _binds_losses(part: Part, known: dict[Path, Source]) -> bool:
+    path = code_version.source_of(part.function)
+    return path is None or Path(binding.__file__).resolve() in code_version.sources(path, known)
 
 
 def _python() -> str:

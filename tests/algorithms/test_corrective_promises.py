@@ -11,7 +11,7 @@ from greedyexp.algorithms.sparsity._corrective_settings import rule_for
 from greedyexp.algorithms.sparsity.fully_corrective import fully_corrective
 from greedyexp.algorithms.sparsity.replacement_steps import replacement_steps
 from greedyexp.core.registry import find
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.theory.promise import Reference

@@ -15,7 +15,7 @@ from greedyexp.algorithms.sparsity._frank_wolfe_forms import Walk
 from greedyexp.algorithms.sparsity.forward_greedy import forward_greedy
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments, SpreadMoments
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols.outcome import Status
@@ -344,7 +344,7 @@ def test_theorems_speak_of_references_in_the_ball():
         ({"steps": 2**60, "radius": 1.0}, r"at most 2\^53 can be counted"),
         ({"radius": 1e80}, "at most 1e\\+75"),
         ({"loss": "hinge", "radius": 1.0}, r"the hinge loss is not smooth\. Give beta"),
-        ({"beta": 2.0, "radius": 1.0}, r"the squared loss is smooth as it is\. Leave beta out"),
+        ({"beta": 2.0, "radius": 1.0}, r"the squared loss is already smooth\. Leave beta out"),
         ({"step": "long", "radius": 1.0}, "step"),
         ({}, "needs the true coefficients, .* Give radius of algorithm 'forward_greedy'"),
     ],

@@ -10,7 +10,7 @@ from greedyexp.algorithms.sparsity._corrective_run import CorrectivePursuit
 from greedyexp.algorithms.sparsity._corrective_settings import rule_for
 from greedyexp.algorithms.sparsity.fully_corrective import fully_corrective
 from greedyexp.core.errors import ConfigError
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments
 from greedyexp.problems.problem import Problem, as_problem
 

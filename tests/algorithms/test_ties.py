@@ -6,7 +6,7 @@ import pytest
 from greedyexp.algorithms.sparsity import _frank_wolfe_forms as frank_wolfe_forms
 from greedyexp.algorithms.sparsity.forward_greedy import forward_greedy
 from greedyexp.api import solve
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments
 from greedyexp.problems.problem import Problem, as_problem
 

@@ -15,7 +15,7 @@ from greedyexp.generators.correlated import correlated
 from greedyexp.generators.duplicated import duplicated
 from greedyexp.generators.rademacher import rademacher
 from greedyexp.generators.spread_label import spread_label
-from greedyexp.losses.binding import bind_risk
+from greedyexp.losses.risk import bind_risk
 
 SMALL = {"p": 4, "sparsity": 2}
 

@@ -1,13 +1,17 @@
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.losses.binding import KINDS, bind
-from greedyexp.losses.crf.loss import CrfLoss
+from greedyexp.losses.binding import bind, kind_of, module_of, modules, names
+from greedyexp.losses.crf.crf import CrfLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem, as_problem
+from greedyexp.runner.code_version import sources
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 3))
@@ -21,8 +25,30 @@ def chained(y=INDICATORS, chains=(5, 7), designs=None):
 
 def test_each_name_makes_its_loss():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    made = [bind(name, chained() if name == "crf" else as_problem(X, y)) for name in KINDS]
-    assert [type(loss) for loss in made] == [SquaredLoss, LogisticLoss, CrfLoss]
+    kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss}
+    assert sorted(names(smoothed=False)) == sorted(kinds)
+    for name, kind in kinds.items():
+        problem = chained() if name == "crf" else as_problem(X, y)
+        assert type(bind(name, problem)) is kind
+
+
+def test_each_loss_is_found_by_its_file():
+    assert sorted(modules()) == ["absolute", "crf", "hinge", "logistic", "squared"]
+    assert module_of("squared") == "greedyexp.losses.squared"
+    assert module_of("crf") == "greedyexp.losses.crf.crf"
+    assert all(kind_of(name).name == name for name in modules())
+    with pytest.raises(ConfigError, match="no loss named 'cubic'"):
+        module_of("cubic")
+
+
+def test_a_loss_depends_on_no_other_loss():
+    """An edit of one loss recomputes no row of another."""
+    paths = {name: Path(find_spec(module_of(name)).origin) for name in modules()}
+    binding = Path(find_spec("greedyexp.losses.binding").origin)
+    for name, path in paths.items():
+        others = {other for key, other in paths.items() if key != name}
+        assert not (others | {binding}) & set(sources(path))
+    assert not set(paths.values()) & set(sources(binding))
 
 
 def test_values_are_those_of_the_definitions():

@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 from greedyexp.algorithms.foba.foba_gdt import foba_gdt
 from greedyexp.losses._quasi_newton import descend
 from greedyexp.losses.crf import fit as crf_fit
+from greedyexp.losses.crf.crf import CrfLoss
 from greedyexp.losses.crf.fit import CrfFit
-from greedyexp.losses.crf.loss import CrfLoss
 from greedyexp.losses.crf.reduced import Reduced
 from greedyexp.losses.loss import TOLERANCE
 

@@ -156,6 +156,32 @@ def test_the_code_of_every_part_is_in_the_key(lab, monkeypatch, part):
     assert key(experiment) != before
 
 
+@pytest.mark.parametrize(("loss", "counts"), [("logistic", True), ("absolute", False)])
+def test_the_code_of_the_loss_that_a_row_names_is_in_the_key(lab, monkeypatch, loss, counts):
+    experiment = lab.experiment(algorithms=[{"foba_obj": {"loss": "logistic"}}])
+    before = key(experiment)
+    monkeypatch.setattr(
+        code_version, "of_module", lambda name, known: f"{name.endswith(f'.{loss}')}"
+    )
+    one = key(experiment)
+    monkeypatch.setattr(code_version, "of_module", lambda name, known: "False")
+    assert (key(experiment) != one) == counts
+    assert before not in (one, key(experiment))
+
+
+def test_a_plugin_that_binds_losses_depends_on_all_of_them(lab, monkeypatch):
+    lab.plugin.write_text("from greedyexp.losses.binding import bind\n" + lab.plugin.read_text())
+    experiment = lab.experiment(algorithms=[f"{lab.tag}_ridge"])
+    before = key(experiment)
+    of_module = code_version.of_module
+    monkeypatch.setattr(
+        code_version,
+        "of_module",
+        lambda name, known: of_module(name, known) + ("edited" * name.endswith(".hinge")),
+    )
+    assert key(experiment) != before
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A copy of the package's shape: an algorithm, a kernel it uses, one it does not."""

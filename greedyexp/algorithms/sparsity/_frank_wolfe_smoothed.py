@@ -9,8 +9,8 @@ import numpy as np
 from greedyexp.algorithms._step_grid import StepGrid
 from greedyexp.algorithms.sparsity._frank_wolfe import Answers, follow, remarks
 from greedyexp.estimates.path import Path
-from greedyexp.losses.binding import bind_risk
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.sparsity_smoothing import READINGS, certified_error
 

@@ -14,7 +14,7 @@ import numpy as np
 from greedyexp.losses._quasi_newton import Descent, descend
 
 if TYPE_CHECKING:
-    from greedyexp.losses.crf.loss import CrfLoss
+    from greedyexp.losses.crf.crf import CrfLoss
     from greedyexp.losses.crf.reduced import Reduced
 
 # Log odds below this leave a gradient that no tolerance takes for zero.

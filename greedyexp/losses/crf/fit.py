@@ -14,7 +14,7 @@ from greedyexp.losses.crf.reduced import Reduced
 from greedyexp.losses.loss import TOLERANCE, Fit
 
 if TYPE_CHECKING:
-    from greedyexp.losses.crf.loss import CrfLoss
+    from greedyexp.losses.crf.crf import CrfLoss
 
 # Step of the difference of gradients that tells the Hessian's column of a new coefficient, longer
 # for a column of small values.

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 if TYPE_CHECKING:
-    from greedyexp.losses.crf.loss import CrfLoss
+    from greedyexp.losses.crf.crf import CrfLoss
 
 
 class Reduced:

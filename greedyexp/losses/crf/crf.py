@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
-from greedyexp.core.errors import ConfigError
+from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.kernels.chain_changes import changes
 from greedyexp.kernels.chain_decode import best_sequences
 from greedyexp.kernels.chain_moments import (
@@ -22,8 +22,9 @@ from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
 from greedyexp.losses.crf.chains import check_labels, sums_by_chain
 from greedyexp.losses.crf.fit import CrfFit, Null, minimum_without_features
 from greedyexp.losses.feature_size import largest_feature
-from greedyexp.losses.loss import TOLERANCE, ChainLoss, Fit, Restricted
-from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths
+from greedyexp.losses.loss import TOLERANCE, ChainLoss, Fit, LossKind, Restricted
+from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths, classes_of
+from greedyexp.problems.problem import Problem
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
 DENSE_ENTRIES = 2**20
@@ -276,3 +277,32 @@ class CrfLoss(ChainLoss):
     def _by_column(self):
         """A sparse X by columns; None when X is dense."""
         return scipy.sparse.csc_array(self.X) if scipy.sparse.issparse(self.X) else None
+
+
+def _build(problem: Problem, *, ridge: float, intercept: bool) -> CrfLoss:
+    labels, chains = _labelled_chains(problem)
+    return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
+
+
+def _labelled_chains(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class of each word and the lengths of the chains."""
+    if problem.chains is None:
+        raise DataError(
+            "the crf loss needs sequences of labelled words.",
+            remedy="Give the lengths of the chains, or use another loss.",
+        )
+    indicators = np.stack(problem.y) if len(set(problem.n_samples)) == 1 else None
+    if indicators is None or not problem.shared_design:
+        raise DataError(
+            "the classes of the words in chains must share one design.",
+            remedy="Give every class the same array as X.",
+        )
+    if not (np.isin(indicators, (0.0, 1.0)).all() and (indicators.sum(axis=0) == 1.0).all()):
+        raise DataError(
+            "each word must be of exactly one class.",
+            remedy="Give responses that are 1 where a word is of the class and 0 elsewhere.",
+        )
+    return classes_of(problem.y), problem.chains
+
+
+KIND = LossKind("crf", _build, traits=("chains",), intercept=False, per_class=True)

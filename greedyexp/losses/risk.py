@@ -1,0 +1,117 @@
+"""Bind a risk: a loss without an intercept, over the rows of a problem or over its distribution."""
+
+from __future__ import annotations
+
+from greedyexp.core.errors import ConfigError, DataError, UserError
+from greedyexp.losses.binding import check_ridge, kind_of, modules
+from greedyexp.losses.loss import Loss, LossKind
+from greedyexp.losses.population import PopulationSquaredLoss
+from greedyexp.problems.problem import Problem
+from greedyexp.problems.scales import refuse_feature_sizes
+
+LEAST_BETA, MOST_BETA = 1e-100, 1e100
+
+
+def risk_names() -> list[str]:
+    """Return the names of the losses that have a risk: those of single rows."""
+    return [name for name in modules() if not kind_of(name).per_class]
+
+
+def bind_risk(
+    name: str,
+    problem: Problem,
+    *,
+    ridge: float = 0.0,
+    beta: float | None = None,
+    population: bool = False,
+) -> Loss:
+    """Return the risk of a loss over the rows of a problem or over its distribution.
+
+    Parameters
+    ----------
+    name : {"squared", "logistic", "absolute", "hinge"}
+        ``absolute`` and ``hinge`` are smoothed. ``logistic`` and ``hinge`` take a response with two
+        values; the higher stands for 1 and the lower for -1.
+    problem : Problem
+        With one task, and with moments if ``population`` is true.
+    ridge : float >= 0
+    beta : float > 0, optional
+        Smoothness of ``absolute`` and ``hinge``; the other losses have their own.
+    population : bool
+        Whether to take the expectation under the distribution, which is known for ``squared``.
+
+    Raises
+    ------
+    ConfigError
+        As ``bind``; also if beta is missing, not positive and finite, or not accepted, or if the
+        population risk is requested for a loss other than ``squared``.
+    DataError
+        As ``bind``; also if the moments of the distribution are unknown, or if there are no rows
+        to average over.
+    """
+    refusal = risk_refusal(
+        name,
+        beta=beta,
+        population=population,
+        n_tasks=problem.n_tasks,
+        n_samples=problem.n_samples[0],
+    )
+    if refusal is not None:
+        raise refusal
+    check_ridge(ridge)
+    if population:
+        if problem.moments is None:
+            raise DataError(
+                "the moments of the distribution are not known.",
+                remedy="Take the mean over the rows, or use data with known moments.",
+            )
+        return PopulationSquaredLoss(problem.moments, ridge=ridge)
+    kind = kind_of(name)
+    refuse_feature_sizes(problem.X[0], problem.feature_names)
+    if kind.smoothed:
+        return kind.build(problem, ridge=ridge, beta=beta)
+    return kind.build(problem, ridge=ridge, intercept=False)
+
+
+def risk_refusal(
+    name: str, *, beta: float | None, population: bool, n_tasks: int, n_samples: int
+) -> UserError | None:
+    """Return the error if no problem of this shape has such a risk, otherwise None.
+
+    Parameters
+    ----------
+    name, beta, population : see ``bind_risk``
+    n_tasks, n_samples : int
+        Of the problem.
+    """
+    if name not in modules() or kind_of(name).per_class:
+        return ConfigError(
+            f"there is no risk of a loss named '{name}'.",
+            remedy=f"Use {', '.join(risk_names())}.",
+        )
+    if population and name != "squared":
+        return ConfigError(
+            f"the expected {name} loss of a distribution is not known.",
+            remedy="Use the squared loss, or take the mean over the rows.",
+        )
+    if not population and n_samples == 0:
+        return DataError(
+            "there are no rows to take a mean over.",
+            remedy="Draw some, or give risk: population.",
+        )
+    kind = kind_of(name)
+    return _beta_refusal(kind, beta) or kind.refusal(n_tasks=n_tasks, intercept=False)
+
+
+def _beta_refusal(kind: LossKind, beta: float | None) -> ConfigError | None:
+    if kind.smoothed and beta is None:
+        return ConfigError(
+            f"the {kind.name} loss is not smooth.", remedy="Give beta, the smoothness to use."
+        )
+    if not kind.smoothed and beta is not None:
+        return ConfigError(f"the {kind.name} loss is already smooth.", remedy="Leave beta out.")
+    if beta is not None and not LEAST_BETA <= beta <= MOST_BETA:
+        return ConfigError(
+            f"beta must be a number > 0, from {LEAST_BETA:g} to {MOST_BETA:g}, but is {beta!r}."
+        )
+    return None
