@@ -12,9 +12,8 @@ from greedyexp.claims.estimating import Estimates
 from greedyexp.claims.expressions import Expression, columns_of, evaluate
 from greedyexp.claims.quantities import Form, Trend, algorithms_of
 from greedyexp.claims.table import Group, Missing, Table
-from greedyexp.stats.contrast import combination
-from greedyexp.stats.line import line_weights
-from greedyexp.stats.paired import mcnemar
+from greedyexp.stats.contrasts import combined_interval, line_weights
+from greedyexp.stats.proportions import mcnemar
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Contrast:
         down, up = self._worst
 
         def combined(values) -> tuple[float, float, float]:
-            return combination(self.coefficients, values, lows, highs, self._correlation)
+            return combined_interval(self.coefficients, values, lows, highs, self._correlation)
 
         _, low, high = combined(down)
         if self._peaks:

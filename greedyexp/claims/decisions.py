@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from greedyexp.claims.contrasts import Contrast
-from greedyexp.stats.contrast import level_of
-from greedyexp.stats.exceedance import clopper_pearson_upper
+from greedyexp.stats.contrasts import p_value_of
+from greedyexp.stats.proportions import clopper_pearson_upper
 
 # What may happen in fewer than this share of replicates is rare enough to call it never.
 RARE = 0.05
@@ -114,7 +114,7 @@ class Compared(Tested):
 
     def judge(self) -> None:
         """Set the p-value: the interval that decides leaves out every boundary."""
-        self.p = max(level_of(self.contrast.interval, b) for b in self._boundaries())
+        self.p = max(p_value_of(self.contrast.interval, b) for b in self._boundaries())
         if self.relation != "==":
             self.p = max(self.p, self.contrast.exact_p(self.boundary))
         if self.contrast.unvarying:

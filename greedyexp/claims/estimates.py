@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from greedyexp.claims.peaks import Places
-from greedyexp.stats.correlation import correlation as sample_correlation
-from greedyexp.stats.correlation import uncentred_correlation
+from greedyexp.stats.contrasts import correlation as sample_correlation
+from greedyexp.stats.contrasts import uncentred_correlation
 from greedyexp.stats.means import fieller, t_interval
-from greedyexp.stats.paired import phi
+from greedyexp.stats.proportions import phi
 from greedyexp.stats.sequential import located_crossing, proportion_interval
 
 

@@ -1,8 +1,12 @@
-"""How well regressions on class indicators classify the rows held out.
+"""Errors in deciding between classes.
 
-A prediction is read on the scale of its task's response, from 0 at the lower of its two values to
-1 at the higher. One against the rest decides for the class above 1/2; among all tasks the largest
-prediction decides, the first of equals.
+Regressions on class indicators: a prediction is rescaled to 0 at the lower of the two values of
+its task's response and 1 at the higher. One-against-rest decides for the class above 1/2. The
+classification error decides among all tasks for the largest prediction, the first if tied.
+
+Two classes, -1 and 1: the sign of the margin decides, which is the prediction of a row with its
+intercept. Without an intercept, a row without any selected feature has margin 0. It counts as half
+an error, or as the class of most training rows.
 """
 
 from __future__ import annotations
@@ -11,12 +15,15 @@ import numpy as np
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 
-NEEDS = ("test_rows", "labels")
+LABELLED_TEST = ("test_rows", "labels")
+TWO_CLASSES = ("labels", "one_response")
+TWO_CLASSES_TEST = ("test_rows", *TWO_CLASSES)
 
 
-@metric("one_vs_rest_error", better="lower", title="one-against-rest error", requires=NEEDS)
+@metric("one_vs_rest_error", better="lower", title="one-against-rest error", requires=LABELLED_TEST)
 def one_vs_rest_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Mean over tasks of the share of test rows on the wrong side of the midpoint."""
     return _task_errors(problem, coef).mean(axis=-1)
@@ -26,7 +33,7 @@ def one_vs_rest_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     "one_vs_rest_variance",
     better=None,
     title="variance of the one-against-rest error",
-    requires=(*NEEDS, "multi_task"),
+    requires=(*LABELLED_TEST, "multi_task"),
 )
 def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Variance over the r tasks of their one-against-rest errors, with divisor r - 1."""
@@ -37,7 +44,7 @@ def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     "argmax_error",
     better="lower",
     title="classification error",
-    requires=(*NEEDS, "multi_task"),
+    requires=(*LABELLED_TEST, "multi_task"),
 )
 def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Share of test rows whose largest prediction is not that of their class."""
@@ -49,7 +56,7 @@ def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     "argmax_variance",
     better=None,
     title="variance of the classification error",
-    requires=(*NEEDS, "multi_task"),
+    requires=(*LABELLED_TEST, "multi_task"),
 )
 def argmax_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Variance over the r classes of the error on the rows of each, with divisor r - 1."""
@@ -59,7 +66,7 @@ def argmax_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
 
 
 def _task_errors(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Share of wrongly decided test rows of each task, shape (..., r)."""
+    """Return the share of wrongly decided test rows of each task, shape (..., r)."""
     errors = [
         ((_score(problem, coef, task) > 0.5) != (_truth(problem, task) > 0.5)).mean(axis=-1)
         for task in range(problem.n_tasks)
@@ -68,35 +75,139 @@ def _task_errors(problem: Problem, coef: np.ndarray) -> np.ndarray:
 
 
 def wrong_rows(problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each test row is wrongly classified, shape (..., n), and its class, shape (n,).
+    """Return which test rows are misclassified, shape (..., n), and their classes, shape (n,).
 
     Raises
     ------
     DataError
-        When tasks do not share the test rows, or these are not of one class each, all met.
+        If the tasks do not share the test rows, a row has no class or several, or a class has no
+        row.
     """
     if any(X is not problem.X_test[0] for X in problem.X_test):
-        raise DataError("the classes of a row can be compared only when all tasks share the rows.")
+        raise DataError("the classes of a row can be compared only if all tasks share the rows.")
     members = np.stack([_truth(problem, task) > 0.5 for task in range(problem.n_tasks)])
     if (members.sum(axis=0) != 1).any() or not members.any(axis=1).all():
-        raise DataError("every test row must be of one class, and every class must have one.")
+        raise DataError("every test row must belong to one class, and every class needs a row.")
     labels = members.argmax(axis=0)
     scores = [_score(problem, coef, task) for task in range(problem.n_tasks)]
     return np.argmax(scores, axis=0) != labels, labels
 
 
 def _score(problem: Problem, coef: np.ndarray, task: int) -> np.ndarray:
-    """Predictions for the test rows of a task, shape (..., n)."""
-    return _on_scale(problem, task, coef[..., task] @ problem.X_test[task].T)
+    """Return the rescaled predictions for the test rows of a task, shape (..., n)."""
+    return _rescaled(problem, task, coef[..., task] @ problem.X_test[task].T)
 
 
 def _truth(problem: Problem, task: int) -> np.ndarray:
-    return _on_scale(problem, task, problem.y_test[task])
+    return _rescaled(problem, task, problem.y_test[task])
 
 
-def _on_scale(problem: Problem, task: int, values: np.ndarray) -> np.ndarray:
-    """Values such that the two of the response fitted to are 0 and 1."""
+def _rescaled(problem: Problem, task: int, values: np.ndarray) -> np.ndarray:
+    """Rescale values so that the two values of the training response become 0 and 1."""
     low, high = problem.y[task].min(), problem.y[task].max()
     if not low < high:
         raise DataError(f"the response of task {task} is constant: there are no two classes.")
     return (values - low) / (high - low)
+
+
+@metric(
+    "training_sign_error",
+    better=None,
+    title="training error, ties half",
+    requires=TWO_CLASSES,
+    of="path",
+)
+def training_sign_error(problem: Problem, path: Path) -> np.ndarray:
+    """Mean of |sign(margin) - y| / 2 over the training rows."""
+    return row_errors(problem, path, held_out=False).mean(axis=1)
+
+
+@metric(
+    "test_sign_error",
+    better="lower",
+    title="test error, ties half",
+    requires=TWO_CLASSES_TEST,
+    of="path",
+)
+def held_out_sign_error(problem: Problem, path: Path) -> np.ndarray:
+    """Mean of |sign(margin) - y| / 2 over the test rows."""
+    return row_errors(problem, path, held_out=True).mean(axis=1)
+
+
+@metric(
+    "training_majority_error",
+    better=None,
+    title="training error, ties to the majority",
+    requires=TWO_CLASSES,
+    of="path",
+)
+def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
+    """Share of wrong training rows; margin 0 means the class of most training rows.
+
+    If both classes have as many training rows, it means -1.
+    """
+    return row_errors(problem, path, held_out=False, tie=_majority(problem)).mean(axis=1)
+
+
+@metric(
+    "test_majority_error",
+    better="lower",
+    title="test error, ties to the majority",
+    requires=TWO_CLASSES_TEST,
+    of="path",
+)
+def held_out_majority_error(problem: Problem, path: Path) -> np.ndarray:
+    """Share of wrong test rows; margin 0 means the class of most training rows.
+
+    If both classes have as many training rows, it means -1.
+    """
+    return row_errors(problem, path, held_out=True, tie=_majority(problem)).mean(axis=1)
+
+
+def row_errors(problem: Problem, path: Path, *, held_out: bool, tie: int = 0) -> np.ndarray:
+    """Return the error of every row, shape (m, n): 0, 1, or 1/2 if margin and ``tie`` are 0.
+
+    Parameters
+    ----------
+    tie : {-1, 0, 1}
+        The sign that a margin of 0 stands for.
+
+    Raises
+    ------
+    DataError
+        If the problem has several tasks, or labels other than -1 and 1.
+    """
+    labels = labels_of(problem, held_out=held_out)
+    X = problem.X_test[0] if held_out else problem.X[0]
+    margins = (X @ path.coef[:, :, 0].T).T
+    if path.dense is not None and path.dense.size:
+        margins = margins + path.dense
+    decided = np.sign(margins)
+    decided[decided == 0] = tie
+    return np.abs(decided - labels) / 2
+
+
+def labels_of(problem: Problem, *, held_out: bool) -> np.ndarray:
+    """Return the labels (n,) of the test rows if ``held_out``, else of the training rows.
+
+    Raises
+    ------
+    DataError
+        If there are several responses, or a label is neither -1 nor 1.
+    """
+    if problem.n_tasks != 1:
+        raise DataError(
+            f"an error of two classes needs one response but the data have {problem.n_tasks}."
+        )
+    labels = (problem.y_test if held_out else problem.y)[0]
+    others = labels[np.abs(labels) != 1]
+    if others.size:
+        raise DataError(
+            f"an error of two classes needs labels -1 and 1 but a row has {others[0]:g}.",
+            remedy="Recode the response.",
+        )
+    return labels
+
+
+def _majority(problem: Problem) -> int:
+    return 1 if labels_of(problem, held_out=False).sum() > 0 else -1

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.estimates.path import Path
-from greedyexp.metrics.chains import wrong_words
-from greedyexp.metrics.classification import wrong_rows
-from greedyexp.metrics.two_classes import labels_of, row_errors
+from greedyexp.metrics.classification import labels_of, row_errors, wrong_rows
+from greedyexp.metrics.word_errors import wrong_words
 from greedyexp.problems.chains import classes_of
 from greedyexp.problems.problem import Problem
 

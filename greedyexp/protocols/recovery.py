@@ -10,7 +10,7 @@ import numpy as np
 
 from greedyexp.core.registry import Part, protocol
 from greedyexp.estimates.path import Path
-from greedyexp.metrics.untold import NotTold
+from greedyexp.metrics.optimisation import NotReported
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.measured import FIT_SECONDS, Measured, of_metric
@@ -79,7 +79,7 @@ def _best(problem: Problem, path: Path, metrics: Sequence[Part]) -> dict:
     """
     along: dict[str, np.ndarray] = {}
     for metric in metrics:
-        with suppress(NotTold):
+        with suppress(NotReported):
             along[metric.name] = measure(metric, problem, path)
     better = {metric.name: metric.extra["better"] for metric in metrics}
     points = {name: _best_point(values, better[name]) for name, values in along.items()}

@@ -12,7 +12,7 @@ from pydantic import Field
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import Part, protocol
 from greedyexp.estimates.path import Path
-from greedyexp.metrics.untold import NotTold
+from greedyexp.metrics.optimisation import NotReported
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.classes import class_errors, class_labels, feature_labels
@@ -210,7 +210,7 @@ def _measured(
     for metric in metrics:
         try:
             along[metric.name] = measure(metric, problem, path).tolist()
-        except NotTold:
+        except NotReported:
             along[metric.name] = [None] * len(path)
     return [
         {"size": size, **{name: values[place[size]] for name, values in along.items()}}

@@ -16,7 +16,7 @@ from greedyexp.results.labels import number
 from greedyexp.results.records import identity, records
 from greedyexp.results.spread import spread_reached
 from greedyexp.results.theorems import known_before, medians, one_reference, with_promise
-from greedyexp.stats.line import line_weights
+from greedyexp.stats.contrasts import line_weights
 from greedyexp.stats.means import t_interval
 
 # What tells the rows of one replicate apart that have the same accuracy.

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from greedyexp.stats.contrast import combination
-from greedyexp.stats.line import line_weights
+from greedyexp.stats.contrasts import combined_interval, line_weights
 
 
 class Limit(NamedTuple):
@@ -60,7 +59,7 @@ def limit_at_zero(place, estimate, low, high, *, confidence: float = 0.95) -> Li
         intercept, slope = line_weights(place)
     except ValueError:
         return Limit(np.nan, -np.inf, np.inf, np.nan, np.nan, k)
-    value, lower, upper = combination(intercept, estimate, low, high, np.eye(k))
+    value, lower, upper = combined_interval(intercept, estimate, low, high, np.eye(k))
     error = (high - low) / (2 * ndtri(0.5 + confidence / 2))
     misfit = _misfit(np.eye(k) - intercept - np.outer(place, slope), estimate, error)
     return Limit(value, lower, upper, float(slope @ estimate), misfit, k)

@@ -15,7 +15,8 @@ import numpy as np
 
 from greedyexp.results.entries import success_metric
 from greedyexp.stats.crossing import Crossing
-from greedyexp.stats.sequential import confidence_sequence, located_crossing
+from greedyexp.stats.proportions import confidence_sequence
+from greedyexp.stats.sequential import located_crossing
 
 # How much of what a series has it may get in one go: few decisions, and none far too late.
 _GROWTH = 0.25

@@ -8,15 +8,15 @@ import numpy as np
 from scipy.optimize import brentq, isotonic_regression
 from scipy.special import bdtr, expit, log_expit, logit, ndtri, xlogy
 
-from greedyexp.stats.inputs import checked_confidence, checked_counts
+from greedyexp.stats.proportions import checked_confidence, checked_counts
 
-# An end of the interval further from the data than this many of its spreads counts as infinite.
+# An end further from the data than this multiple of their range counts as infinite.
 FAR = 1e4
-# Logits beyond which a probability is 0 or 1 in double precision.
+# A logit at which the probability is 0 or 1 in double precision.
 CERTAIN = 1e3
-# Shares of successes below this part of the level, or failures of its complement, are far from it.
+# Shares of successes below this fraction of the level are far from it; likewise for failures.
 _NEAR = 0.4
-# Part of the error probability that the tests of single points get.
+# Fraction of the error probability for the tests of single points.
 _MONOTONE = 0.1
 
 
@@ -27,16 +27,16 @@ class Crossing:
     Parameters
     ----------
     estimate : float
-        tau, in units of x. Infinite when the data rise nowhere or lie on one side of the level;
-        nan without data, or when the data do not rise and sit on the level.
+        tau, in units of x. Infinite if the data do not rise or lie on one side of the level; nan
+        without data, or if the data do not rise and equal the level.
     low, high : float
-        Ends of the interval, low <= estimate <= high; infinite where the data set no limit.
+        Ends of the interval, low <= estimate <= high; infinite where the data give no limit.
     slope : float in [0, inf]
-        b, in logits per unit of x: infinite for separated data, 0 where the fit is flat.
+        b, in logits per unit of x: infinite for separated data, 0 for a flat fit.
     level : float in (0, 1)
         The probability whose crossing was sought.
     near : pair of float
-        The x between which the curve was fitted.
+        Smallest and largest x that the curve was fitted to.
     """
 
     estimate: float
@@ -48,11 +48,11 @@ class Crossing:
 
     @property
     def regular(self) -> bool:
-        """Whether the fit is an interior maximum, so that it has a linear expansion."""
+        """True if the fit is an interior maximum, which has a linear expansion."""
         return 0 < self.slope < np.inf
 
     def probability(self, x) -> np.ndarray:
-        """Fitted success probability at x, for a regular fit."""
+        """Return the fitted success probability at x, for a regular fit."""
         x = np.asarray(x, dtype=float)
         return expit(logit(self.level) + self.slope * (x - self.estimate))
 
@@ -66,35 +66,36 @@ def crossing(
     confidence: float = 0.95,
     whole: bool = False,
 ) -> Crossing:
-    """Where a success probability that rises with x crosses a level.
+    """Fit where a success probability that rises with x crosses a level.
 
-    The model is P = expit(logit(level) + b (x - tau)) with b >= 0, fitted near the crossing: where
-    the share of successes, made increasing by isotonic regression, is neither far below nor far
-    above the level (0.2 to 0.8 for 0.5), and at the two points on either side of the crossing. A
-    curve that is not logistic would otherwise be placed by its tails: with skew ones as in support
-    recovery that rise over two steps or more, 100 trials at each of 21 points and all of them
-    fitted, 95% intervals cover in 8 to 46 of 100 simulated runs, and in 92 to 97 this way. A skew
-    curve that rises within one step is placed by the assumed shape either way, and covered in 59.
-    Where trials were placed near the crossing in the first place, the whole is better fitted.
+    The model is P = expit(logit(level) + b (x - tau)) with b >= 0. It is fitted near the crossing:
+    to the points whose share of successes, made increasing by isotonic regression, is neither far
+    below nor far above the level (0.2 to 0.8 for 0.5), and to the two points on either side of the
+    crossing. In a fit to all points, the tails of a curve that is not logistic would decide the
+    estimate. For skew curves that rise over two steps or more, as in support recovery, with 100
+    trials at each of 21 points, 95% intervals from a fit to all points cover the crossing in 8 to
+    46 of 100 simulated runs; those from the fit near the crossing cover it in 92 to 97. For a skew
+    curve that rises within one step the assumed shape decides in both cases, and the coverage is
+    59 of 100. If the trials were placed near the crossing, a fit to all points is better.
 
-    The interval reaches from the estimate to the first tau that two tests with one degree of
-    freedom reject, b estimated under each tau: the likelihood-ratio test and the score test. They
-    agree on smooth curves. The likelihood ratio alone is defined for separated data and data on
-    one side of the level, but covers too rarely when the curve rises between two points (91% at 20
-    trials each), where few outcomes are likely and most are 0 or all successes; the score test
-    mends that. The interval never reaches beyond points that are, by an exact binomial test of
-    their own, on one side of the level, since success rises with x.
+    The interval extends from the estimate to the first tau that is rejected by two tests with one
+    degree of freedom, the likelihood-ratio test and the score test, with b estimated under each
+    tau. They agree on smooth curves. Only the likelihood ratio is defined for separated data and
+    for data on one side of the level, but its coverage is too low (91% at 20 trials per point) if
+    the curve rises between two points, where most outcomes are 0 or all successes. The score test
+    corrects this. Since success rises with x, the interval never extends beyond points that an
+    exact binomial test of their own places on one side of the level.
 
     Parameters
     ----------
     x : array_like, shape (k,)
-        Where the trials were made; repetitions and any order are allowed.
+        Positions of the trials, in any order; repeated values are allowed.
     successes, trials : array_like of counts, shape (k,)
         0 <= successes <= trials. Points without trials are ignored.
     level : float in (0, 1)
     confidence : float in (0, 1)
     whole : bool
-        Fit all points, as for trials that were placed near the crossing.
+        Fit all points, for trials that were placed near the crossing.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def crossing(
     Raises
     ------
     ValueError
-        When x is not finite, counts are impossible, or a level is outside (0, 1).
+        If x is not finite, counts are impossible, or a level is outside (0, 1).
 
     References
     ----------
@@ -121,7 +122,7 @@ def crossing(
     if not whole:
         near = _near(successes, trials, level)
         x, successes, trials = x[near], successes[near], trials[near]
-    # Unit spread, so that tolerances need no unit of x.
+    # Scale x to unit range: tolerances then do not depend on its unit.
     origin, scale = x[0], (x[-1] - x[0]) or 1.0
     profile = _Profile((x - origin) / scale, successes, trials, float(logit(level)))
     estimate, slope, start, step = _most_likely(profile, z)
@@ -140,7 +141,7 @@ def crossing(
 
 
 def influence(fit: Crossing, x, trials) -> np.ndarray:
-    """How much one more success at each x moves the estimated crossing.
+    """Return how much one more success at each x moves the estimated crossing.
 
     To first order tau_hat - tau = sum over all trials of w(x) (y - p(x)), with y in {0, 1} the
     outcome, p = ``fit.probability(x)`` and w = -(1, tau) I^-1 (1, x)^T / b for the information
@@ -156,8 +157,8 @@ def influence(fit: Crossing, x, trials) -> np.ndarray:
     Returns
     -------
     array, shape (k,)
-        w at each x, in units of x; 0 where the curve was not fitted, and everywhere when the slope
-        is 0 or infinite and no expansion exists.
+        w at each x, in units of x; 0 at points not fitted, and everywhere if the slope is 0 or
+        infinite, which allows no expansion.
     """
     x = np.asarray(x, dtype=float)
     if not fit.regular:
@@ -175,7 +176,7 @@ def influence(fit: Crossing, x, trials) -> np.ndarray:
 
 
 def _pooled(x, successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sorted distinct x with trials, and the counts there."""
+    """Return the sorted distinct x with trials, and the counts there."""
     successes, trials = checked_counts(successes, trials)
     x = np.asarray(x, dtype=float)
     if x.ndim != 1 or x.shape != trials.shape:
@@ -189,10 +190,10 @@ def _pooled(x, successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _monotone_limits(x, successes, trials, level, confidence) -> tuple[float, float]:
-    """Points that are beyond doubt below and above the crossing, since success rises with x.
+    """Return the last point below and the first above the crossing by exact tests.
 
-    An exact binomial test at each point, all together at a tenth of the error of the interval:
-    enough to bound it where a few points near the crossing leave the slope open.
+    There is one binomial test per point; together they use a tenth of the error of the interval.
+    They bound the interval if a few points near the crossing do not determine the slope.
     """
     error = _MONOTONE * (1 - confidence) / (2 * len(x))
     trials = trials.astype(int)
@@ -203,7 +204,7 @@ def _monotone_limits(x, successes, trials, level, confidence) -> tuple[float, fl
 
 
 def _near(successes: np.ndarray, trials: np.ndarray, level: float) -> np.ndarray:
-    """The points a curve is fitted to: those whose share is near the level, and its neighbours."""
+    """Mark the points to fit: those with a share near the level, and its neighbours."""
     share = isotonic_regression(successes / trials, weights=trials).x
     near = (share > _NEAR * level) & (share < 1 - _NEAR * (1 - level))
     below, above = np.searchsorted(share, level, "left") - 1, np.searchsorted(share, level, "right")
@@ -212,9 +213,9 @@ def _near(successes: np.ndarray, trials: np.ndarray, level: float) -> np.ndarray
 
 
 class _Profile:
-    """The likelihood of tau, maximised over the slope.
+    """Likelihood of tau, maximised over the slope.
 
-    ``best`` is the supremum over all tau; it is set once the maximum is known.
+    ``best`` is the supremum over all tau, set once the maximum is known.
     """
 
     def __init__(self, x, successes, trials, offset: float):
@@ -230,21 +231,21 @@ class _Profile:
         return self.successes @ log_expit(logits) + self.failures @ log_expit(-logits)
 
     def constant(self, p: float) -> float:
-        """Log likelihood of one probability everywhere."""
+        """Return the log likelihood of the same probability at all points."""
         return float(xlogy(self.successes.sum(), p) + xlogy(self.failures.sum(), 1 - p))
 
     def excess(self, tau: float, z: float) -> float:
-        """Signed root of the test statistic less z: nearly linear, above 0 when tau is rejected."""
+        """Return the signed root of the test statistic minus z, positive if tau is rejected."""
         distance = self.x - tau
         if self.last_loss <= tau <= self.first_win:
-            # A step at tau explains everything except trials made exactly there.
+            # A step at tau fits all trials except those made exactly there.
             steps = np.where(distance == 0, self.offset, CERTAIN * np.sign(distance))
             return self._ratio_root(steps) - z
         b = self._best_slope(distance)
-        # The next call is for a nearby tau, where nearly this slope is best.
+        # The next call is for a nearby tau, whose best slope is close to this one.
         self.slope = b or self.slope
         root = self._ratio_root(self.offset + b * distance)
-        # The maximum over b is a root of its score, as the score test needs, only inside b > 0.
+        # The score test needs a maximum with zero score, which holds only for b > 0.
         if root > z and b > 0:
             root = min(root, self._score_root(distance, b))
         return root - z
@@ -253,13 +254,13 @@ class _Profile:
         return float(np.sqrt(max(0.0, 2 * (self.best - self.log_likelihood(logits)))))
 
     def _score_root(self, distance, b: float) -> float:
-        """Rao's statistic of tau with the slope estimated; infinite where one point tells all."""
+        """Return the root of Rao's statistic; infinite if one point holds all information."""
         p = expit(self.offset + b * distance)
         weight, rest = self.trials * p * (1 - p), self.successes - self.trials * p
         total = weight.sum()
         if total == 0:
             return np.inf
-        # About the mean, where moments of the distance would lose all digits for a tau far away.
+        # Centred at the mean: moments about a distant tau would lose all digits.
         away = self.x - weight @ self.x / total
         spread = weight @ away**2
         if spread <= 1e-9 * total:
@@ -267,7 +268,7 @@ class _Profile:
         return float(np.sqrt(rest.sum() ** 2 / total + (rest @ away) ** 2 / spread))
 
     def _best_slope(self, distance) -> float:
-        """Root of the score in the slope, which falls; the data must not be separated at tau."""
+        """Return the root of the score, decreasing in the slope, for data not separated at tau."""
         low, high, b = 0.0, np.inf, self.slope
         if distance @ (self.successes - self.trials * expit(self.offset)) <= 0:
             return 0.0
@@ -279,10 +280,10 @@ class _Profile:
                 low = b
             else:
                 high = b
-            # Half the squared score over the curvature is what is still missing in likelihood.
+            # The remaining gain in likelihood is half the squared score over the curvature.
             if score * score <= 1e-15 * curvature or high <= low * (1 + 1e-15):
                 break
-            # A saturated fit has almost no curvature, and its Newton step goes anywhere.
+            # A saturated fit has almost no curvature: its Newton step is unreliable.
             reach = abs(score) < 8 * b * curvature
             if reach and low < b + score / curvature < high:
                 b = b + score / curvature
@@ -294,9 +295,9 @@ class _Profile:
 
 
 def _most_likely(profile: _Profile, z: float) -> tuple[float, float, float, float]:
-    """Set ``profile.best``; return tau, the slope, a tau not rejected, and a first step from it."""
+    """Set ``profile.best``; return tau, the slope, a tau inside the interval, and a first step."""
     x, wins, trials = profile.x, profile.successes, profile.trials
-    # Whole numbers, so that equal proportions give exactly 0.
+    # Integer arithmetic: equal proportions give exactly 0.
     lean = wins * trials.sum() - trials * wins.sum()
     if x @ lean <= 1e-13 * (x @ np.abs(lean)):
         return _flat(profile, z)
@@ -315,13 +316,13 @@ def _most_likely(profile: _Profile, z: float) -> tuple[float, float, float, floa
 
 
 def _flat(profile: _Profile, z: float) -> tuple[float, float, float, float]:
-    """Data that do not rise: the likelihood grows towards one constant probability."""
+    """Fit data that do not rise: the likelihood increases towards a constant probability."""
     share = float(profile.successes.sum() / profile.trials.sum())
     profile.best = profile.constant(share)
     side = np.sign(expit(profile.offset) - share)
     if side == 0:
         return np.nan, 0.0, np.nan, np.nan
-    # Towards infinity every tau is accepted in the end; the first one is near the data.
+    # Every tau far enough towards infinity is accepted; search for the first from the data.
     start, step = (profile.x[-1] if side > 0 else 0.0), 1.0
     while profile.excess(start, z) > 0 and step < FAR:
         start, step = start + side * step, 2 * step
@@ -329,19 +330,19 @@ def _flat(profile: _Profile, z: float) -> tuple[float, float, float, float]:
 
 
 def _mixed_at_one_point(profile: _Profile) -> tuple[float, float, float, float]:
-    """Separated but for one point: a step there whose foot takes any probability."""
+    """Fit data separated except at one point: a step there with a free probability at it."""
     here = profile.last_loss
     at = profile.x == here
     share = float(profile.successes[at][0] / profile.trials[at][0])
     logits = np.where(at, logit(share), CERTAIN * np.sign(profile.x - here))
     profile.best = profile.log_likelihood(logits)
-    # The supremum is the limit from the side that puts the point above or below the level.
+    # The supremum is the limit from the side on which the point is on the correct side.
     nudge = 1e-9 * np.sign(profile.offset - logit(share))
     return here, np.inf, here + nudge, 0.1
 
 
 def _logistic(profile: _Profile) -> tuple[float, float, np.ndarray]:
-    """Intercept, slope and their information at the maximum, by damped Newton steps."""
+    """Return intercept, slope and their information at the maximum, by damped Newton steps."""
     design = np.column_stack([np.ones_like(profile.x), profile.x])
     theta = np.array([logit(profile.successes.sum() / profile.trials.sum()), 0.0])
     value = profile.log_likelihood(design @ theta)
@@ -362,7 +363,7 @@ def _logistic(profile: _Profile) -> tuple[float, float, np.ndarray]:
 
 
 def _end(profile: _Profile, z: float, start: float, step: float) -> float:
-    """The end of the interval in the direction of the step, from a tau inside it."""
+    """Return the end of the interval in the direction of the step, from a tau inside it."""
     inside = start
     while -FAR <= inside <= profile.x[-1] + FAR or (inside > 0) == (step < 0):
         outside = inside + step
@@ -372,7 +373,7 @@ def _end(profile: _Profile, z: float, start: float, step: float) -> float:
             if before >= 0:
                 return inside
             end = _root(profile, z, inside, before, outside, beyond)
-            # The likelihood may jump where trials were made; the end is then that very point.
+            # The likelihood may jump at a point with trials, which is then the end.
             nearest = profile.x[np.argmin(np.abs(profile.x - end))]
             return float(nearest if abs(nearest - end) < 1e-7 else end)
         inside, step = outside, 2 * step
@@ -380,8 +381,8 @@ def _end(profile: _Profile, z: float, start: float, step: float) -> float:
 
 
 def _root(profile: _Profile, z: float, inside: float, before: float, outside: float, beyond: float):
-    """Where the excess crosses 0 between two places with known values of other signs."""
-    # Asked once more at an end, rounding could give another sign than it did.
+    """Return where the excess crosses 0 between two points with known values of opposite sign."""
+    # Evaluated again at an end, the excess could change its sign by rounding.
     known = {inside: before, outside: beyond}
     return brentq(
         lambda tau: known[tau] if tau in known else profile.excess(tau, z),

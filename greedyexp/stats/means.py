@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtrit
 
-from greedyexp.stats.inputs import checked_confidence
+from greedyexp.stats.proportions import checked_confidence
 
 
 def t_interval(values, confidence: float = 0.95) -> tuple[float, float, float]:
-    """Student's interval for a mean.
+    """Return Student's interval for a mean.
 
     Parameters
     ----------
@@ -19,12 +19,13 @@ def t_interval(values, confidence: float = 0.95) -> tuple[float, float, float]:
     Returns
     -------
     mean, low, high : float
-        Infinite ends for one value, and a nan mean as well for none; a point for equal values.
+        The ends are infinite for one value, and the mean is nan for none. Equal values give an
+        interval of length 0.
 
     Raises
     ------
     ValueError
-        When values are not a vector of finite numbers.
+        If values are not a vector of finite numbers.
     """
     values = _checked(values)
     quantile = _quantile(len(values), confidence)
@@ -38,27 +39,28 @@ def t_interval(values, confidence: float = 0.95) -> tuple[float, float, float]:
 
 
 def fieller(a, b, confidence: float = 0.95) -> tuple[float, float, float]:
-    """Fieller's interval for the ratio mean(a) / mean(b) of paired samples.
+    """Return Fieller's interval for the ratio mean(a) / mean(b) of paired samples.
 
-    It holds every r for which the paired t-test does not reject mean(a) = r mean(b). When the
-    mean of b does not differ from 0 at this level those r fill the line or leave out a bounded
-    piece of it; both give (-inf, inf) here, since only an interval is returned.
+    It holds every r for which the paired t-test does not reject mean(a) = r mean(b). If the mean
+    of b does not differ from 0 at this level, these r fill the real line except for at most one
+    bounded interval. The function then returns (-inf, inf).
 
     Parameters
     ----------
     a, b : array_like, shape (n,)
-        Values on the same replicates.
+        Values measured on the same replicates.
     confidence : float in (0, 1)
 
     Returns
     -------
     ratio, low, high : float
-        nan ratio when mean(b) is 0 or nothing is given; infinite ends for fewer than two pairs.
+        The ratio is nan if mean(b) is 0 or the samples are empty. The ends are infinite for fewer
+        than two pairs.
 
     Raises
     ------
     ValueError
-        When a and b are not vectors of finite numbers of one length.
+        If a and b are not vectors of finite numbers of one length.
 
     References
     ----------
@@ -72,7 +74,7 @@ def fieller(a, b, confidence: float = 0.95) -> tuple[float, float, float]:
     if n < 2 or mean_b == 0:
         return (float(mean_a / mean_b) if mean_b != 0 else np.nan), -np.inf, np.inf
     (v_aa, v_ab), (_, v_bb) = np.cov(a, b) * quantile**2 / n
-    # r is kept when square * r^2 - 2 * cross * r + constant <= 0.
+    # The interval holds r if square * r^2 - 2 * cross * r + constant <= 0.
     square, cross, constant = mean_b**2 - v_bb, mean_a * mean_b - v_ab, mean_a**2 - v_aa
     ratio = float(mean_a / mean_b)
     if square <= 0:
@@ -90,5 +92,5 @@ def _checked(values) -> np.ndarray:
 
 
 def _quantile(n: int, confidence: float) -> float:
-    """Two-sided quantile of Student's t for n values."""
+    """Return the two-sided quantile of Student's t for n values."""
     return float(stdtrit(max(n - 1, 1), 0.5 + checked_confidence(confidence) / 2))

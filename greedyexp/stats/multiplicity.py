@@ -1,4 +1,4 @@
-"""Many tests at once."""
+"""Holm's method for several tests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Holm:
     Parameters
     ----------
     adjusted : array, shape (m,)
-        Adjusted p-values in [0, 1]; a test is rejected when its own is at most alpha.
+        Adjusted p-values in [0, 1]; a test is rejected if its adjusted p-value is at most alpha.
     levels : array, shape (m,)
-        The confidence level at which each test was decided: its interval at that level leaves out
-        the hypothesis exactly when the test is rejected. The intervals tell the decision; they do
-        not hold jointly.
+        The confidence level at which each test was decided. Its interval at that level excludes
+        the hypothesis exactly if the test is rejected. The intervals show the decisions; they do
+        not have joint coverage.
     """
 
     adjusted: np.ndarray
@@ -26,15 +26,15 @@ class Holm:
 
 
 def holm(p_values, alpha: float = 0.05) -> Holm:
-    """Holm's step-down method: at most alpha chance of any false rejection.
+    """Apply Holm's step-down method, which rejects any true hypothesis with chance at most alpha.
 
-    The i-th smallest of m p-values is compared with alpha / (m - i + 1), until one is larger; it
-    and all later ones are kept, and share the level of that last comparison.
+    The i-th smallest of m p-values is compared with alpha / (m - i + 1) until one is larger. That
+    test and all later ones are not rejected and share the level of this last comparison.
 
     Parameters
     ----------
     p_values : array_like, shape (m,)
-        In [0, 1]; ties go to the first.
+        In [0, 1]; tied values keep their order.
     alpha : float in (0, 1)
 
     Returns
@@ -44,7 +44,7 @@ def holm(p_values, alpha: float = 0.05) -> Holm:
     Raises
     ------
     ValueError
-        When a p-value or alpha is out of range.
+        If a p-value or alpha is out of range.
 
     References
     ----------
@@ -61,6 +61,6 @@ def holm(p_values, alpha: float = 0.05) -> Holm:
     steps = np.minimum(1.0, np.maximum.accumulate(left * p[order]))
     adjusted[order] = steps
     rejected = int(np.count_nonzero(steps <= alpha))
-    # From the first test that is kept on, nothing is compared with a larger threshold.
+    # No test after the first one that is not rejected is compared with a larger threshold.
     levels[order] = 1 - alpha / np.maximum(left, len(p) - rejected)
     return Holm(adjusted, levels)

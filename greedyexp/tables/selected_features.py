@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.registry import table
-from greedyexp.metrics.size import selected_of
+from greedyexp.metrics.support import selected_of
 from greedyexp.results.context import Context
 from greedyexp.results.counts import FAILED
 from greedyexp.results.labels import letter

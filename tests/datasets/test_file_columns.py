@@ -8,7 +8,7 @@ import greedyexp
 from greedyexp import report
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.metrics.size import selected_features, selected_of
+from greedyexp.metrics.support import selected_features, selected_of
 from greedyexp.problems.problem import as_problem
 from greedyexp.report import read_frame
 from greedyexp.runner.work import Bench, describe

@@ -10,8 +10,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.figures.phase_transition import phase_transition
 from greedyexp.figures.style import COLOURS
 from greedyexp.results.context import Context
-from greedyexp.stats.proportions import wilson
-from greedyexp.stats.sequential import confidence_sequence
+from greedyexp.stats.proportions import confidence_sequence, wilson
 from greedyexp.theory.ceilings import visible
 
 CONTEXT = Context("demo", "quick", 10, "", {"ours": "greedy_dirty"}, {"ours": "Ours"})

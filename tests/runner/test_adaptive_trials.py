@@ -19,7 +19,8 @@ from greedyexp.runner.allocation import Locate, Narrow, series_of
 from greedyexp.runner.engines.base import Item, Result
 from greedyexp.runner.plan import Batches
 from greedyexp.stats.crossing import crossing
-from greedyexp.stats.sequential import anytime_confidence, confidence_sequence
+from greedyexp.stats.proportions import confidence_sequence
+from greedyexp.stats.sequential import anytime_confidence
 
 # Success rises with n: the sign of a coefficient is found when the noise allows.
 RISING = {"n": [2, 4, 6, 8, 12, 16, 24, 32], "noise": [4.0, 2.0]}

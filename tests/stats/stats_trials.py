@@ -3,12 +3,10 @@
 import numpy as np
 from scipy.special import expit, ndtr
 
-from greedyexp.stats.contrast import combination
-from greedyexp.stats.correlation import correlation, uncentred_correlation
+from greedyexp.stats.contrasts import combined_interval, correlation, uncentred_correlation
 from greedyexp.stats.crossing import crossing, influence
 from greedyexp.stats.means import fieller, t_interval
-from greedyexp.stats.paired import phi
-from greedyexp.stats.proportions import wilson
+from greedyexp.stats.proportions import phi, wilson
 
 GRID = np.linspace(0.4, 1.4, 11)
 
@@ -47,7 +45,7 @@ def two_crossings(rng, *, taus=(0.8, 0.9), slopes=(10.0, 8.0), trials=30):
         moves.append((weight[:, None] * (y - fitted[:, None])).ravel())
     matrix = uncentred_correlation(moves)
     parts = ([f.estimate for f in fits], [f.low for f in fits], [f.high for f in fits])
-    _, low, high = combination([1, -1], *parts, matrix)
+    _, low, high = combined_interval([1, -1], *parts, matrix)
     return holds((low, high), taus[0] - taus[1])
 
 
@@ -65,7 +63,7 @@ def two_proportions(rng, *, rates=(0.7, 0.5), trials=60):
     wins = np.array([first.sum(), second.sum()])
     lows, highs = wilson(wins, trials)
     r = phi(*table(first, second))
-    _, low, high = combination([1, -1], wins / trials, lows, highs, [[1, r], [r, 1]])
+    _, low, high = combined_interval([1, -1], wins / trials, lows, highs, [[1, r], [r, 1]])
     return holds((low, high), rates[0] - rates[1])
 
 
@@ -83,7 +81,7 @@ def ratio_of_means(rng):
 def difference_of_means(rng):
     samples = paired_means(rng)
     parts = np.array([t_interval(s) for s in samples]).T
-    _, low, high = combination([1, -1], *parts, correlation(samples))
+    _, low, high = combined_interval([1, -1], *parts, correlation(samples))
     return holds((low, high), 0.5)
 
 

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from greedyexp.stats.contrast import combination, level_of
-from greedyexp.stats.correlation import correlation
+from greedyexp.stats.contrasts import combined_interval, correlation, p_value_of
 from greedyexp.stats.means import t_interval
-from greedyexp.stats.paired import phi
-from greedyexp.stats.proportions import wilson
+from greedyexp.stats.proportions import phi, wilson
 
 INF = np.inf
 
@@ -30,36 +28,36 @@ def marginals(both, first, second, neither):
 )
 def test_published_differences_of_paired_proportions(table, low, high):
     r = phi(*table)
-    _, *ends = combination([1, -1], *marginals(*table), [[1, r], [r, 1]])
+    _, *ends = combined_interval([1, -1], *marginals(*table), [[1, r], [r, 1]])
     assert ends == pytest.approx([low, high], abs=5e-5)
 
 
 def test_t_intervals_combine_to_the_paired_t_interval():
     samples = np.random.default_rng(0).multivariate_normal([1, 2], [[1, 0.8], [0.8, 3]], 12).T
     parts = np.array([t_interval(s, 0.9) for s in samples]).T
-    _, low, high = combination([2, -3], *parts, correlation(samples))
+    _, low, high = combined_interval([2, -3], *parts, correlation(samples))
     test = stats.ttest_1samp(2 * samples[0] - 3 * samples[1], 0).confidence_interval(0.9)
     assert (low, high) == pytest.approx((test.low, test.high), rel=1e-12)
 
 
 def test_skewed_intervals_and_three_terms():
-    value = combination([1, 1, -2], [3, 5, 1], [2, 4, 0.5], [7, 6, 3], np.eye(3))
+    value = combined_interval([1, 1, -2], [3, 5, 1], [2, 4, 0.5], [7, 6, 3], np.eye(3))
     assert value == pytest.approx((6, 6 - np.sqrt(1 + 1 + 16), 6 + np.sqrt(16 + 1 + 1)))
 
 
 def test_infinite_terms_use_interval_arithmetic():
     eye = np.eye(2)
-    assert combination([1, -1], [INF, 1], [5, 0.5], [INF, 2], eye) == (INF, 3, INF)
-    nan, low, high = combination([1, -1], [INF, INF], [5, 7], [INF, INF], eye)
+    assert combined_interval([1, -1], [INF, 1], [5, 0.5], [INF, 2], eye) == (INF, 3, INF)
+    nan, low, high = combined_interval([1, -1], [INF, INF], [5, 7], [INF, INF], eye)
     assert np.isnan(nan)
     assert (low, high) == (-INF, INF)
-    nan, low, high = combination([1, 1], [np.nan, 1], [-INF, 0], [INF, 2], eye)
+    nan, low, high = combined_interval([1, 1], [np.nan, 1], [-INF, 0], [INF, 2], eye)
     assert np.isnan(nan)
     assert (low, high) == (-INF, INF)
     # A finite side keeps the narrower end.
-    value = combination([1, 1], [1, 1], [0, 0], [INF, 2], eye)
+    value = combined_interval([1, 1], [1, 1], [0, 0], [INF, 2], eye)
     assert value == pytest.approx((2, 2 - np.sqrt(2), INF))
-    assert combination([0, 1], [INF, 1], [5, 0], [INF, 2], eye) == (1, 0, 2)
+    assert combined_interval([0, 1], [INF, 1], [5, 0], [INF, 2], eye) == (1, 0, 2)
 
 
 def test_level_by_inversion_is_the_p_value():
@@ -72,11 +70,11 @@ def test_level_by_inversion_is_the_p_value():
             return t_interval(values, confidence)[1:]
 
         p = stats.ttest_1samp(values, value).pvalue
-        got = level_of(interval_at, value)
+        got = p_value_of(interval_at, value)
         assert p <= got <= 1.001 * p
         assert len(calls) <= 20
-    assert level_of(lambda confidence: (0.0, 1.0), 0.5) == 1
-    assert level_of(lambda confidence: (0.0, 1.0), 2.0) == 1e-9
+    assert p_value_of(lambda confidence: (0.0, 1.0), 0.5) == 1
+    assert p_value_of(lambda confidence: (0.0, 1.0), 2.0) == 1e-9
 
 
 def test_equal_samples_have_one_interval_whatever_rounding_leaves_of_their_difference():
@@ -86,13 +84,13 @@ def test_equal_samples_have_one_interval_whatever_rounding_leaves_of_their_diffe
     for ulps in range(10):
         near = 1.0 - ulps * 2**-53
         matrix = np.array([[1.0, near], [near, 1.0]])
-        estimate, lower, upper = combination(
+        estimate, lower, upper = combined_interval(
             [1.0, -1.0], [mean, mean], [low, low], [high, high], matrix
         )
         assert estimate == 0.0
         assert -lower == upper == pytest.approx(2e-7 * (high - mean), rel=1e-12)
     # Nor is there an interval so short about a mean that has one.
-    assert combination([1.0], [mean], [low], [high], np.eye(1)) == (mean, low, high)
+    assert combined_interval([1.0], [mean], [low], [high], np.eye(1)) == (mean, low, high)
     # Values that do not vary stay a point.
-    still = combination([1.0, -1.0], [2.0, 1.0], [2.0, 1.0], [2.0, 1.0], np.eye(2))
+    still = combined_interval([1.0, -1.0], [2.0, 1.0], [2.0, 1.0], [2.0, 1.0], np.eye(2))
     assert still == (1.0, 1.0, 1.0)

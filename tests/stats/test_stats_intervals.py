@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest
 
+from greedyexp.stats.proportions import confidence_sequence
 from greedyexp.stats.sequential import (
     anytime_confidence,
-    confidence_sequence,
     nominal_confidence,
     proportion_interval,
 )

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from greedyexp.stats.correlation import correlation, uncentred_correlation
-from greedyexp.stats.exceedance import clopper_pearson_upper
+from greedyexp.stats.contrasts import correlation, uncentred_correlation
 from greedyexp.stats.means import fieller, t_interval
 from greedyexp.stats.multiplicity import holm
-from greedyexp.stats.paired import mcnemar, phi
-from greedyexp.stats.proportions import wilson
-from greedyexp.stats.sequential import confidence_sequence
+from greedyexp.stats.proportions import (
+    clopper_pearson_upper,
+    confidence_sequence,
+    mcnemar,
+    phi,
+    wilson,
+)
 
 
 @pytest.mark.parametrize("p", [0.02, 0.5, 0.8])

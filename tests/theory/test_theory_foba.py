@@ -17,18 +17,24 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.metrics import guarantees
-from greedyexp.metrics.recovery import false_negatives, false_positives
+from greedyexp.metrics import oracle_errors
+from greedyexp.metrics.support import false_negatives, false_positives
 from greedyexp.problems.problem import as_problem
 from greedyexp.protocols.tuning import fit, prescribed
 from greedyexp.theory import forward_backward as theory
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 PAIRS = [
-    (guarantees.oracle_error, guarantees.oracle_error_bound),
-    (guarantees.objective_gap, guarantees.objective_gap_bound),
-    (lambda problem, path: false_negatives(problem, path.coef), guarantees.false_negatives_bound),
-    (lambda problem, path: false_positives(problem, path.coef), guarantees.false_positives_bound),
+    (oracle_errors.oracle_error, oracle_errors.oracle_error_bound),
+    (oracle_errors.objective_gap, oracle_errors.objective_gap_bound),
+    (
+        lambda problem, path: false_negatives(problem, path.coef),
+        oracle_errors.false_negatives_bound,
+    ),
+    (
+        lambda problem, path: false_positives(problem, path.coef),
+        oracle_errors.false_positives_bound,
+    ),
 ]
 
 
@@ -142,15 +148,15 @@ def test_strong_signals_are_guaranteed_and_found():
     X, y, truth = drawn(5, 400, 8, 3, noise=0.01, correlation=0.0)
     problem = as_problem(X, y, truth=truth)
     path = foba_gdt(problem, max_features=5)
-    applies = guarantees.guaranteed(problem, path)
+    applies = oracle_errors.guaranteed(problem, path)
     at = np.flatnonzero((path.coef[..., 0] != 0).sum(axis=1) == 3)[0]
     assert applies[at] == 1.0
     assert not applies[at + 1 :].any()
     for own, bound in PAIRS:
         assert bound(problem, path)[at] == 0.0
         assert own(problem, path)[at] == 0.0
-    assert (guarantees.false_negatives_bound(problem, path)[at + 1 :] == 3.0).all()
-    assert (guarantees.false_positives_bound(problem, path)[at + 1 :] == 5.0).all()
+    assert (oracle_errors.false_negatives_bound(problem, path)[at + 1 :] == 3.0).all()
+    assert (oracle_errors.false_positives_bound(problem, path)[at + 1 :] == 5.0).all()
 
 
 def test_errors_are_by_hand():
@@ -161,21 +167,21 @@ def test_errors_are_by_hand():
     best = np.zeros(6)
     best[true] = np.linalg.lstsq(X[:, true], y, rcond=None)[0]
     loss = bind("squared", problem, ridge=0.0, intercept=False)
-    assert guarantees.oracle_error(problem, path)[0] == pytest.approx(((b - best) ** 2).sum())
+    assert oracle_errors.oracle_error(problem, path)[0] == pytest.approx(((b - best) ** 2).sum())
     gap = ((y - X @ b) ** 2).sum() / 60 - ((y - X @ best) ** 2).sum() / 60
-    assert guarantees.objective_gap(problem, path)[0] == pytest.approx(gap)
-    assert guarantees.false_negatives_bound(problem, path)[0] == 2.0
-    assert guarantees.false_positives_bound(problem, path)[0] == 4.0
-    assert guarantees.guaranteed(problem, path)[0] == 0.0
+    assert oracle_errors.objective_gap(problem, path)[0] == pytest.approx(gap)
+    assert oracle_errors.false_negatives_bound(problem, path)[0] == 2.0
+    assert oracle_errors.false_positives_bound(problem, path)[0] == 4.0
+    assert oracle_errors.guaranteed(problem, path)[0] == 0.0
     union = np.flatnonzero((b != 0) | (truth != 0))
     least = np.linalg.eigvalsh(X[:, union].T @ X[:, union] / 30)[0]
     here, there = loss.gradient(b)[union], loss.gradient(best)[union]
     expected = 4 * max(here @ here, there @ there) / least**2
-    assert guarantees.oracle_error_bound(problem, path)[0] == pytest.approx(expected)
+    assert oracle_errors.oracle_error_bound(problem, path)[0] == pytest.approx(expected)
     two = as_problem([X, X], [y, y], truth=np.column_stack([truth, truth]))
     both = lasso(two, lam=[0.05])
     with pytest.raises(DataError, match="one task"):
-        guarantees.guaranteed(two, both)
+        oracle_errors.guaranteed(two, both)
 
 
 def test_each_path_is_compared_once_for_all_metrics(monkeypatch):
@@ -190,7 +196,7 @@ def test_each_path_is_compared_once_for_all_metrics(monkeypatch):
 
     monkeypatch.setattr(SquaredLoss, "minimise", counted)
     told = [
-        [bound(problem, path) for _, bound in PAIRS] + [guarantees.guaranteed(problem, path)]
+        [bound(problem, path) for _, bound in PAIRS] + [oracle_errors.guaranteed(problem, path)]
         for path in paths
     ]
     assert fits == [path.loss for path in paths]
@@ -198,8 +204,8 @@ def test_each_path_is_compared_once_for_all_metrics(monkeypatch):
     assert [len(values) for values in told[1]] == [4] * 5
     other = as_problem(X, y, truth=truth[::-1].copy())
     assert (
-        guarantees.oracle_error(other, paths[1])[-1]
-        != guarantees.oracle_error(problem, paths[1])[-1]
+        oracle_errors.oracle_error(other, paths[1])[-1]
+        != oracle_errors.oracle_error(problem, paths[1])[-1]
     )
 
 
@@ -235,7 +241,7 @@ def test_runs_with_the_threshold_of_the_theorem_are_guaranteed(seed, rule, noise
     part = registry.find("algorithm", select.__name__)
     path = fit(part, problem, THEOREM[select], grid=prescribed(part, problem, THEOREM[select]))
     assert path.grid[name] == threshold
-    assert guarantees.guaranteed(problem, path)[0] == 1.0
+    assert oracle_errors.guaranteed(problem, path)[0] == 1.0
     chosen = np.flatnonzero(path.coef[0])
     union = np.union1d(chosen, np.flatnonzero(truth))
     n = len(X)

@@ -1,10 +1,11 @@
-"""Errors of a selection against the best fit on the true support, and what they are bounded by."""
+"""Errors of a selection against the best fit on the true support, and their bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,26 +14,29 @@ from greedyexp.core.registry import metric
 from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import Loss, Restricted
 from greedyexp.losses.squared import SquaredLoss
+from greedyexp.metrics.support import truth_of
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.forward_backward import Bounds, bounds, bounds_of_any, gradient_threshold
 
-# What a fit leaves of derivatives, and rounding of differences of the loss.
+# Tolerances for the derivatives of a fit and for rounded differences of the loss.
 FITTED = 1e-8
 SLACK = 1e-9
+
+_lower = partial(metric, better="lower", requires=("truth",), of="path")
 
 
 @dataclass(frozen=True)
 class Compared:
-    """An estimate b beside bbar, the minimiser on the true support.
+    """Comparison of an estimate b with bbar, the minimiser on the true support.
 
     Parameters
     ----------
     error, gap : float
         ||b - bbar||^2 and Q(b) - Q(bbar).
     bounds : Bounds
-        What they, and the numbers of features missed and wrong, are bounded by.
+        Bounds on these and on the numbers of missed and wrong features.
     proved : bool
-        Whether the theorem of the selection gives the bounds.
+        True if the theorem about the selection gives the bounds.
     """
 
     error: float
@@ -41,71 +45,47 @@ class Compared:
     proved: bool
 
 
-# All metrics of a path are asked for one after the other.
+# The metrics of a path are computed one after another, all from the same comparison.
 _last: tuple[Problem, Path, list[Compared]] | None = None
 
 
-@metric("oracle_error", better="lower", title="squared error", requires=("truth",), of="path")
+@_lower("oracle_error", title="squared error")
 def oracle_error(problem: Problem, path: Path) -> np.ndarray:
     """||b - bbar||^2, where bbar minimises the path's loss over the true support."""
     return _along(problem, path, lambda one: one.error)
 
 
-@metric(
-    "oracle_error_bound",
-    better="lower",
-    title="bound on squared error",
-    requires=("truth",),
-    of="path",
-)
+@_lower("oracle_error_bound", title="bound on squared error")
 def oracle_error_bound(problem: Problem, path: Path) -> np.ndarray:
-    """Bound on ``oracle_error``: that of ``guaranteed`` where it applies, else by convexity alone.
+    """Bound on ``oracle_error``, from the theorem of ``guaranteed`` or else from convexity.
 
-    The latter is 4 max(||grad Q(b)||^2, ||grad Q(bbar)||^2) / rho_-^2, norms over the union of the
-    supports. Infinite where Q is not strongly convex on it.
+    The latter is 4 max(||grad Q(b)||^2, ||grad Q(bbar)||^2) / rho_-^2, with norms over the union of
+    the supports. It is infinite if Q is not strongly convex on the union.
     """
     return _along(problem, path, lambda one: one.bounds.error)
 
 
-@metric("objective_gap", better="lower", title="objective gap", requires=("truth",), of="path")
+@_lower("objective_gap", title="objective gap")
 def objective_gap(problem: Problem, path: Path) -> np.ndarray:
-    """Q(b) - Q(bbar), which is negative where an estimate fits better than the true support."""
+    """Q(b) - Q(bbar), negative if the estimate fits better than the true support."""
     return _along(problem, path, lambda one: one.gap)
 
 
-@metric(
-    "objective_gap_bound",
-    better="lower",
-    title="bound on objective gap",
-    requires=("truth",),
-    of="path",
-)
+@_lower("objective_gap_bound", title="bound on objective gap")
 def objective_gap_bound(problem: Problem, path: Path) -> np.ndarray:
     """Bound on ``objective_gap``, as ``oracle_error_bound``; else ||grad Q(b)||^2 / (2 rho_-)."""
     return _along(problem, path, lambda one: one.bounds.gap)
 
 
-@metric(
-    "false_negatives_bound",
-    better="lower",
-    title="bound on false negatives",
-    requires=("truth",),
-    of="path",
-)
+@_lower("false_negatives_bound", title="bound on false negatives")
 def false_negatives_bound(problem: Problem, path: Path) -> np.ndarray:
-    """Bound on ``false_negatives``, where ``guaranteed``; else the number of true coefficients."""
+    """Bound on ``false_negatives`` if ``guaranteed``, else the number of true coefficients."""
     return _along(problem, path, lambda one: one.bounds.missed)
 
 
-@metric(
-    "false_positives_bound",
-    better="lower",
-    title="bound on false positives",
-    requires=("truth",),
-    of="path",
-)
+@_lower("false_positives_bound", title="bound on false positives")
 def false_positives_bound(problem: Problem, path: Path) -> np.ndarray:
-    """Bound on ``false_positives``, where ``guaranteed``; else the number that are truly zero."""
+    """Bound on ``false_positives`` if ``guaranteed``, else the number of true zeros."""
     return _along(problem, path, lambda one: one.bounds.wrong)
 
 
@@ -118,41 +98,41 @@ def false_positives_bound(problem: Problem, path: Path) -> np.ndarray:
     of="path",
 )
 def guaranteed(problem: Problem, path: Path) -> np.ndarray:
-    """Whether Theorems 4 and 5 of Liu, Fujimaki & Ye (2014) bound the errors of the estimate.
+    """1 if Theorems 4 and 5 of Liu, Fujimaki & Ye (2014) bound the errors of the estimate, else 0.
 
-    Whether some epsilon makes it an output that they speak of: b minimises Q over its support, no
-    derivative is larger than epsilon, no coefficient costs less than epsilon^2 / (4 rho_+(1)) to
-    remove, and epsilon >= 2 sqrt(2) rho_+(1) / rho_- ||grad Q(bbar)||_inf. The bounds are those for
-    the smallest such epsilon. rho_+(1) is the largest curvature along a coordinate; rho_- is that
-    between b and bbar, which is all that the proofs need: for the squared loss the smallest
-    eigenvalue on the union of their supports, for another its ridge.
+    They apply if the following holds for some epsilon: b minimises Q over its support, no
+    derivative exceeds epsilon, removing any coefficient costs at least epsilon^2 / (4 rho_+(1)),
+    and epsilon >= 2 sqrt(2) rho_+(1) / rho_- ||grad Q(bbar)||_inf. The bounds are those for the
+    smallest such epsilon. rho_+(1) is the largest curvature along a coordinate. rho_- is the
+    curvature between b and bbar, which suffices for the proofs: for the squared loss the smallest
+    eigenvalue on the union of their supports, for other losses the ridge.
 
     Raises
     ------
     DataError
-        As all metrics here: when there is no certified fit on the true support, or several tasks
-        and no loss.
+        As for all metrics of this module: if the fit on the true support has no certificate, or
+        there are several tasks and no loss.
     """
     return _along(problem, path, lambda one: float(one.proved))
 
 
-def _along(problem: Problem, path: Path, what: Callable[[Compared], float]) -> np.ndarray:
-    """One number of each estimate.
+def _along(problem: Problem, path: Path, number: Callable[[Compared], float]) -> np.ndarray:
+    """Return one number for each estimate of the path.
 
     Raises
     ------
     DataError
-        When there is no certified fit on the true support, or several tasks and no loss.
+        If the fit on the true support has no certificate, or there are several tasks and no loss.
     """
     global _last
     if _last is None or _last[0] is not problem or _last[1] is not path:
         _last = problem, path, _all_compared(problem, path)
-    return np.array([what(one) for one in _last[2]])
+    return np.array([number(one) for one in _last[2]])
 
 
 def _all_compared(problem: Problem, path: Path) -> list[Compared]:
     loss = path.loss or _least_squares(problem)
-    true = np.flatnonzero(problem.truth)
+    true = np.flatnonzero(truth_of(problem))
     best = loss.minimise(true)
     if not best.converged:
         raise DataError(f"the fit on the true support has no certificate: {best.message}")
@@ -160,12 +140,12 @@ def _all_compared(problem: Problem, path: Path) -> list[Compared]:
 
 
 def _least_squares(problem: Problem) -> SquaredLoss:
-    """The loss of algorithms that name none.
+    """Return the squared loss, for algorithms that name no loss.
 
     Raises
     ------
     DataError
-        When there are several tasks.
+        If there are several tasks.
     """
     if problem.n_tasks > 1:
         raise DataError(
@@ -185,7 +165,7 @@ def _compared(loss: Loss, params: np.ndarray, best: Restricted, true: np.ndarray
     away = params[:size] - best.params[:size]
     error, gap = float(away @ away), loss.value(params) - best.value
     if fitted and np.array_equal(support, true):
-        # The same minimiser, found in two ways: what differs is rounding.
+        # Both are the same minimiser: any difference is rounding.
         error = gap = 0.0
     most = float(len(true)), float(size - len(true))
     single, lower = float(loss.smoothness[:size].max()), loss.strong_convexity(union)

@@ -1,4 +1,4 @@
-"""How many words of labelled chains are decoded wrongly."""
+"""Errors in labelling the words of chains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HELD_OUT = ("chains", "test_rows")
     of="path",
 )
 def training_word_error(problem: Problem, path: Path) -> np.ndarray:
-    """Share of the words fitted to whose most probable label is wrong."""
+    """Share of the training words whose most probable label is wrong."""
     return wrong_words(problem, path, held_out=False).mean(axis=1)
 
 
@@ -30,7 +30,7 @@ def training_word_error(problem: Problem, path: Path) -> np.ndarray:
     "test_word_error", better="lower", title="test error of words", requires=HELD_OUT, of="path"
 )
 def held_out_word_error(problem: Problem, path: Path) -> np.ndarray:
-    """Share of the words held out whose most probable label, each by itself, is wrong."""
+    """Share of the test words whose own most probable label is wrong."""
     return wrong_words(problem, path, held_out=True).mean(axis=1)
 
 
@@ -42,25 +42,25 @@ def held_out_word_error(problem: Problem, path: Path) -> np.ndarray:
     of="path",
 )
 def held_out_viterbi_error(problem: Problem, path: Path) -> np.ndarray:
-    """Share of the words held out that the most probable sequence of labels has wrong."""
+    """Share of the test words labelled wrongly by the most probable sequence of labels."""
     return wrong_words(problem, path, held_out=True, how="viterbi").mean(axis=1)
 
 
 def wrong_words(
     problem: Problem, path: Path, *, held_out: bool, how: str = "marginal"
 ) -> np.ndarray:
-    """Whether each word is decoded wrongly, shape (m, n).
+    """Return which words are decoded wrongly, shape (m, n).
 
     Parameters
     ----------
     how : {"marginal", "viterbi"}
-        By the most probable label of each word, or the most probable sequence; ties go to the
+        Decode the most probable label of each word, or the most probable sequence. Ties go to the
         lowest class.
 
     Raises
     ------
     DataError
-        When the path is not one of a model of chains.
+        If the model of the path is not a model of chains.
     """
     if not isinstance(path.loss, ChainLoss):
         raise DataError(

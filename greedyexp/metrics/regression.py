@@ -1,0 +1,78 @@
+"""Errors of estimated coefficients and of their predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from greedyexp.core.errors import DataError
+from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
+from greedyexp.losses.squared import SquaredLoss
+from greedyexp.metrics.support import truth_of
+from greedyexp.problems.problem import Problem
+
+
+@metric("frobenius_error", better="lower", title="Frobenius error", requires=("truth",))
+def frobenius_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+    """||b - b*||_F, the Frobenius distance to the true coefficients."""
+    return np.sqrt(((coef - truth_of(problem)) ** 2).sum(axis=(-2, -1)))
+
+
+@metric("training_error", better=None, title="training error", requires=("rows",))
+def training_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+    """Mean over tasks of the mean squared residual on the training rows."""
+    return _mean_squared_residual(problem.X, problem.y, coef)
+
+
+@metric("test_error", better="lower", title="test error", requires=("test_rows",))
+def test_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+    """Mean over tasks of the mean squared residual on the test rows."""
+    return _mean_squared_residual(problem.X_test, problem.y_test, coef)
+
+
+def _mean_squared_residual(
+    X: Sequence[np.ndarray], y: Sequence[np.ndarray], coef: np.ndarray
+) -> np.ndarray:
+    errors = [
+        ((yj - coef[..., j] @ Xj.T) ** 2).mean(axis=-1)
+        for j, (Xj, yj) in enumerate(zip(X, y, strict=True))
+    ]
+    return np.mean(errors, axis=0)
+
+
+@metric("relative_error", better="lower", title="relative error", requires=("truth",), of="path")
+def relative_error(problem: Problem, path: Path) -> np.ndarray:
+    """||b - bbar|| / ||bbar||, where bbar minimises the path's loss over the true support.
+
+    Both norms exclude the dense coefficients of a loss. For an algorithm that names no loss, bbar
+    is the least-squares fit. Liu, Fujimaki & Ye (2014), Section 5.
+
+    Raises
+    ------
+    DataError
+        If bbar is zero, as without any true feature, and b is not.
+    """
+    best = _fit_on_true_support(problem, path)
+    distance = np.sqrt(((path.coef - best) ** 2).sum(axis=(-2, -1)))
+    norm = np.sqrt((best**2).sum())
+    if norm == 0.0 and distance.any():
+        raise DataError(
+            "relative_error is undefined: the best coefficients on the true support are all zero.",
+            remedy="Use frobenius_error, or f_measure.",
+        )
+    return np.where(distance == 0, 0.0, distance / (norm or 1.0))
+
+
+def _fit_on_true_support(problem: Problem, path: Path) -> np.ndarray:
+    """Return the minimiser over the true support, shape (p, r)."""
+    true = truth_of(problem) != 0
+    if path.loss is not None:
+        found = path.loss.minimise(np.flatnonzero(true))
+        return found.params[: path.loss.size].reshape(true.shape)
+    columns = [
+        SquaredLoss(X, y).minimise(np.flatnonzero(true[:, j])).params
+        for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True))
+    ]
+    return np.column_stack(columns)
