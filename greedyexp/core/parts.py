@@ -16,6 +16,28 @@ GIVEN = ("grid", "rng")
 
 
 @dataclass(frozen=True)
+class RecordKind:
+    """One kind of row that a protocol writes; the column ``record`` names the kind of each row.
+
+    Parameters
+    ----------
+    name : str
+        The value of the column ``record``.
+    keys : tuple of str
+        Columns that distinguish the rows of this kind within one replicate.
+    remedy : str
+        A sentence that says how to make the protocol write such rows.
+    columns : tuple of str
+        Measured columns that only rows of this kind have.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    remedy: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Part:
     """One registered function.
 
@@ -42,8 +64,8 @@ class Part:
         ``describe`` and ``unseeded`` (generators), ``yields``, ``check``, ``theory``,
         ``theory_requires``, ``guarantee``, ``prediction``, ``needs``, ``takes_sparse``,
         ``takes_population``, ``theorems`` and ``stops`` (algorithms), ``takes``, ``metrics``,
-        ``columns``, ``tunes``, ``check``, ``needs`` and ``needs_for`` (protocols), ``better``,
-        ``binary``, ``of`` and ``text`` (metrics), ``columns`` (figures, tables).
+        ``columns``, ``records``, ``tunes``, ``check``, ``needs`` and ``needs_for`` (protocols),
+        ``better``, ``binary``, ``of`` and ``text`` (metrics), ``columns`` (figures, tables).
     """
 
     kind: str

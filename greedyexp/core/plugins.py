@@ -67,7 +67,7 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
         the package, have a part of the same kind and name. No part is changed then.
     """
     named: dict[object, _Plugin] = {}
-    for entry in entry_points(group="greedyexp.core.plugins"):
+    for entry in entry_points(group="greedyexp.plugins"):
         named[entry] = _of_entry_point(entry, limit)
     for path in paths:
         identity, plugin = _of_file(Path(os.path.realpath(path)), limit)

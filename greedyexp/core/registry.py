@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
-from greedyexp.core.parts import GIVEN, Part, place_of
+from greedyexp.core.parts import GIVEN, Part, RecordKind, place_of
 
 PACKAGES = {
     "generator": "greedyexp.generators",
@@ -333,6 +333,7 @@ def protocol(
     columns: Callable[..., Iterable] | None = None,
     title: str | None = None,
     paper: str = "",
+    records: Iterable[RecordKind] = (),
     metrics: bool = False,
     tunes: bool = True,
     check: Callable[..., None] | None = None,
@@ -356,6 +357,9 @@ def protocol(
         ``columns(metrics, **parameters)`` gives a ``protocols.measured.Measured`` for every column
         that rows may have. It raises ``ValueError`` with a sentence when parameters are impossible
         together.
+    records : iterable of RecordKind
+        The kinds of rows that it can write, if there are several: one for each value that its
+        column ``record`` may have.
     metrics : bool
         Whether it computes metrics: an experiment lists at least one then, and none otherwise.
     tunes : bool
@@ -380,6 +384,7 @@ def protocol(
         extra = {
             "takes": takes,
             "columns": columns,
+            "records": tuple(records),
             "metrics": metrics,
             "tunes": tunes,
             "check": check,

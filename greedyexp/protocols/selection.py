@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import DataError
-from greedyexp.core.registry import Part, protocol
+from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.registry import protocol
 from greedyexp.estimates.path import Path
 from greedyexp.metrics.optimisation import NotReported
 from greedyexp.problems.problem import Problem
@@ -95,6 +96,21 @@ def check(
     paper="Liu, Fujimaki & Ye (2014)",
     takes="estimates",
     columns=columns,
+    records=(
+        RecordKind("size", ("size",), "Use protocol selection."),
+        RecordKind(
+            "class",
+            ("size", "class"),
+            "Give protocol selection sizes in classes_at.",
+            columns=("class_error", "class_share"),
+        ),
+        RecordKind(
+            "feature",
+            ("size", "feature"),
+            "Give protocol selection sizes in chosen_at.",
+            columns=("used",),
+        ),
+    ),
     metrics=True,
     tunes=False,
     check=check,

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from greedyexp.core.errors import ConfigError
+from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.registry import parts
 from greedyexp.results.context import Context
 from greedyexp.results.counts import FAILED, require_columns
 from greedyexp.results.entries import entry_of
 from greedyexp.results.sizes import with_sizes
-
-# What is in rows of one kind alone, and which.
-_RECORD_OF = {
-    "class_error": "class",
-    "class_share": "class",
-    "used": "feature",
-    "excess": "bound",
-    "features_needed": "epsilon",
-}
-# What must be asked of the protocol for its table to have rows of a kind.
-_ASKED = {
-    "epsilon": "Give protocol trajectory, tradeoff or tightness accuracies to reach.",
-    "iteration": "Let protocol trajectory record iterations.",
-    "coordinate": "Let protocol trajectory record coordinates.",
-    "rate": "Let protocol trajectory measure the rate.",
-    "size": "Use protocol selection.",
-    "class": "Give protocol selection sizes in classes_at.",
-    "feature": "Give protocol selection sizes in chosen_at.",
-    "step": "Let protocol tradeoff record steps by points or dense.",
-    "bound": "Let protocol tradeoff record steps by points or dense.",
-    "theorem": "Use protocol tradeoff.",
-    "reference": "Use protocol tradeoff.",
-}
 
 
 class AllFailed(ConfigError):
@@ -41,34 +20,52 @@ class AllFailed(ConfigError):
 
 
 def remedy_for(column: str) -> str | None:
-    """What to ask of a protocol for its table to have a column; None where nothing would do."""
-    return _ASKED[_RECORD_OF[column]] if column in _RECORD_OF else None
+    """Return how to make a protocol record a column; None if no protocol declares it."""
+    return _joined(kind for _, kind in _declared() if column in kind.columns)
+
+
+def _declared() -> list[tuple[Part, RecordKind]]:
+    return [(part, kind) for part in parts("protocol").values() for kind in part.extra["records"]]
+
+
+def _joined(kinds: Iterable[RecordKind]) -> str | None:
+    return " ".join(dict.fromkeys(kind.remedy for kind in kinds)) or None
 
 
 def records(frame: pd.DataFrame, kind: str, columns: Sequence[str]) -> pd.DataFrame:
-    """The rows of one kind of record.
+    """Return the rows of one kind of record.
 
     Parameters
     ----------
     kind : str
-        Value of the column ``record``: ``epsilon``, ``iteration``, ``coordinate``, ``rate``,
-        ``size``, ``class``, ``feature``, ``step``, ``bound``, ``theorem`` or ``reference``.
+        Value of the column ``record``, declared by a protocol.
     columns : sequence of str
-        What the rows must tell: each has a value in every row.
+        Columns that must have a value in each of these rows.
 
     Raises
     ------
     ConfigError
-        When a column is missing or has empty cells, there is no such row, or every replicate
-        failed.
+        If a column is missing or has empty cells, there is no such row, or every replicate failed.
     """
     require_columns(frame, ["record", *columns])
     refuse_all_failed(frame)
     rows = frame[frame["record"] == kind]
     if rows.empty:
-        raise ConfigError(f"the table has no rows of record '{kind}'.", remedy=_ASKED[kind])
+        raise ConfigError(
+            f"the table has no rows of record '{kind}'.", remedy=_remedy_for_kind(frame, kind)
+        )
     refuse_empty(rows, columns)
     return rows
+
+
+def _remedy_for_kind(frame: pd.DataFrame, kind: str) -> str | None:
+    """Return how to record this kind, with the protocol that wrote the table if that can."""
+    present = set(frame["record"].dropna())
+    able = [(part, one) for part, one in _declared() if one.name == kind]
+    writers = [
+        one for part, one in able if present <= {other.name for other in part.extra["records"]}
+    ]
+    return _joined(writers or [one for _, one in able])
 
 
 def refuse_all_failed(frame: pd.DataFrame) -> None:

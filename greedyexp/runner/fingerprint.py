@@ -152,10 +152,10 @@ class Fingerprints:
     def _version(self, part: Part) -> str:
         return code_version.of_function(part.function, self._disk.code)
 
-    def _loss_versions(self, part: Part, params: dict, others: list[Part]) -> list[str]:
+    def _loss_versions(self, params: dict, *used: Part) -> list[str]:
         """Return the versions of the losses that a row may use: they are imported by name only."""
         known = self._disk.code
-        using = [one for one in (part, *others) if _binds_losses(one, known)]
+        using = [one for one in used if _binds_losses(one, known)]
         if not using:
             return []
         # A shipped part uses the loss that its parameters name; a plugin may use any.

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import DataError
-from greedyexp.core.registry import Part, protocol
+from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.registry import protocol
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.measured import FIT_SECONDS, Measured
@@ -64,6 +65,14 @@ def columns(
     paper="Shalev-Shwartz, Srebro & Zhang (2009), Theorems 6 and 7, Section A.8",
     takes="estimates",
     columns=columns,
+    records=(
+        RecordKind(
+            "epsilon",
+            ("error", "epsilon"),
+            "Give protocol tightness accuracies to reach.",
+            columns=_NUMBERS,
+        ),
+    ),
     tunes=False,
     check=check,
     needs=lambda **_: ("spread_label",),

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from greedyexp.algorithms._risk_settings import LARGEST_RADIUS
 from greedyexp.core.errors import DataError
-from greedyexp.core.registry import Part, protocol
+from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.registry import protocol
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.marks import marks
 from greedyexp.protocols.measured import FIT_SECONDS, Measured
@@ -164,6 +165,18 @@ _COLUMNS = {
     "reference_risk": ("number", ("reference",)),
     "reference_gap": ("number", ("reference",)),
 }
+_STEPS = "Let protocol tradeoff record steps by points or dense."
+_REACH = "Give protocol tradeoff accuracies to reach."
+RECORDS = (
+    RecordKind("step", ("step",), _STEPS),
+    RecordKind("bound", ("theorem", "reference", "step"), _STEPS, columns=("excess",)),
+    RecordKind(
+        "epsilon", ("theorem", "reference", "epsilon"), _REACH, columns=("features_needed",)
+    ),
+    RecordKind("accuracy", ("reference", "epsilon"), _REACH),
+    RecordKind("theorem", ("theorem", "reference"), "Use protocol tradeoff."),
+    RecordKind("reference", ("reference",), "Use protocol tradeoff."),
+)
 _APART = ("theorem", "reference")
 _OPEN_ENDED = ("steps", "log_steps", "features_needed")
 
@@ -201,6 +214,7 @@ def needs_for(params: dict, *, references: list[str], radius: float | None, **_)
     paper="Shalev-Shwartz, Srebro & Zhang (2009), Theorems 1 to 5",
     takes="estimates",
     columns=columns,
+    records=RECORDS,
     tunes=False,
     check=check,
     needs=needs,

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import DataError
-from greedyexp.core.registry import Part, protocol
+from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.registry import protocol
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import check_iteration
@@ -40,6 +41,30 @@ Local = Annotated[
     bool, Field(description="the bound from where the support stays in that of the optimum")
 ]
 Rate = Annotated[bool, Field(description="mean factor of the gap per iteration")]
+
+RECORDS = (
+    RecordKind(
+        "epsilon",
+        ("epsilon",),
+        "Give protocol trajectory accuracies to reach.",
+        columns=("iterations",),
+    ),
+    RecordKind(
+        "iteration",
+        ("iteration",),
+        "Let protocol trajectory record iterations.",
+        columns=("gap", "support_size", "l1_norm"),
+    ),
+    RecordKind(
+        "coordinate",
+        ("coordinate", "iteration"),
+        "Let protocol trajectory record coordinates.",
+        columns=("coefficient",),
+    ),
+    RecordKind(
+        "rate", (), "Let protocol trajectory measure the rate.", columns=("rate", "predicted_rate")
+    ),
+)
 
 # The records that have each column, in the order of the table.
 _ROWS = {
@@ -125,6 +150,7 @@ def _recorded(iterations: int, points: int, dense: int) -> tuple[int, ...] | Non
     paper="Moucer, Taylor & Bach (2024)",
     takes="iterates",
     columns=columns,
+    records=RECORDS,
 )
 def trajectory(
     problem: Problem,
