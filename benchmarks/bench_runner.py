@@ -52,7 +52,7 @@ def wait(problem, *, milliseconds: float = 20.0):
 
 PROGRAM = """
 import json, resource, sys, time
-from greedyexp import experiment, runner
+from greedyexp import config as experiment, runner
 settings, folder, jobs = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 plan = experiment.load(settings)
 report = runner.run(plan, folder, jobs=jobs, progress=False)

@@ -174,7 +174,7 @@ def check_iteration(part: Part, made: object, n_features: int) -> Iteration:
         raise broken(
             part,
             f"returned {kind_of(made)}, not an Iteration",
-            "Return a greedyexp.iteration.SteppedIteration.",
+            "Return a greedyexp.SteppedIteration.",
         )
     coef = made.coef
     _check_numbers(part, "an iteration with coef", coef)

@@ -146,7 +146,7 @@ def test_a_name_of_the_package_is_refused_where_the_plugin_takes_it(tmp_path):
 def test_a_name_is_refused_before_the_package_has_imported_its_parts(tmp_path):
     """In a fresh process nothing of the package is registered when the plugin is imported."""
     file = plugin(tmp_path / "mine.py", name="omp")
-    script = f"from greedyexp import plugins; plugins.load_plugins([{str(file)!r}])"
+    script = f"from greedyexp.core import plugins; plugins.load_plugins([{str(file)!r}])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "mine.py:3: algorithm 'omp' is already part of greedyexp." in done.stderr
 

@@ -96,7 +96,7 @@ def test_installed_packages_offer_parts_by_entry_point(tmp_path):
     write(site / "offered.py", PLUGIN.format(name="offered", k=3))
     command = (
         f"import sys; sys.path.insert(0, {str(site)!r});"
-        "from greedyexp import plugins, registry; plugins.load_plugins([]);"
+        "from greedyexp.core import plugins, registry; plugins.load_plugins([]);"
         "print(registry.find('algorithm', 'offered').parameters().k)"
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)

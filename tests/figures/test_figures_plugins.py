@@ -22,7 +22,7 @@ PLUGIN = """\
 import matplotlib
 import matplotlib.pyplot as plt
 import pandas as pd
-from greedyexp import registry
+from greedyexp.core import registry
 
 
 def middle(frame):
@@ -202,7 +202,7 @@ def test_no_backend_is_needed(folder):
     assert "Note: " in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert len(done.stdout.splitlines()) == 4
-    code = "from greedyexp import registry; print(len(registry.parts('figure')))"
+    code = "from greedyexp.core import registry; print(len(registry.parts('figure')))"
     done = python("-c", code, MPLBACKEND=missing)
     assert done.returncode == 0, done.stderr
 

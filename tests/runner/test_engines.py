@@ -136,7 +136,7 @@ def test_what_algorithms_print_stays_out_of_standard_output(lab):
         lab.plugin.read_text().replace("    time.sleep(pause)\n", "    print('chatter')\n")
     )
     script = (
-        "import sys; from greedyexp import experiment, runner\n"
+        "import sys; from greedyexp import config as experiment, runner\n"
         "runner.run(experiment.load(sys.argv[1]), sys.argv[2], jobs=1, progress=False)\n"
         "print('done')"
     )

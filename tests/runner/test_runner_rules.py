@@ -128,7 +128,7 @@ def test_narrowing_computes_a_part_and_keeps_the_rest_of_the_table(lab):
 RUN = """
 import sys
 from pathlib import Path
-from greedyexp import experiment, runner
+from greedyexp import config as experiment, runner
 plan = experiment.load(sys.argv[1])
 report = runner.run(plan, Path(sys.argv[2]), jobs=int(sys.argv[3]), progress=False)
 print(report.computed, flush=True)
@@ -201,7 +201,7 @@ def alive(pid: int) -> bool:
 def test_a_script_needs_no_main_guard(lab):
     script = lab.folder / "script.py"
     script.write_text(
-        "import sys\nfrom greedyexp import experiment, runner\n"
+        "import sys\nfrom greedyexp import config as experiment, runner\n"
         f"plan = experiment.load({str(lab.write_yaml())!r})\n"
         f"print(runner.run(plan, {str(lab.results)!r}, jobs=2, progress=False).done)\n"
     )

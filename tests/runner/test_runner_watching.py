@@ -26,7 +26,7 @@ def lab(tmp_path):
 
 SLOW = """
 import sys
-from greedyexp import experiment, runner
+from greedyexp import config as experiment, runner
 from greedyexp.runner.engines import processes
 processes._GRACE = float(sys.argv[3])
 report = runner.run(experiment.load(sys.argv[1]), sys.argv[2], jobs=2, progress=False)
