@@ -137,9 +137,7 @@ class Fingerprints:
                 "tuning": spec.tuning,
                 "folds": spec.folds if spec.tuning == "cv" else None,
                 "code": self._version(part),
-                "loss_code": self._loss_versions(
-                    part, spec.params, [generator, protocol, *metrics]
-                ),
+                "loss_code": self._loss_versions(spec.params, part, generator, protocol, *metrics),
                 "protocol": [protocol.name, experiment.protocol.params],
                 "protocol_code": self._version(protocol),
                 "metrics": [[metric.name, self._version(metric)] for metric in metrics],
