@@ -141,7 +141,7 @@ def solve(
         mean of a response exceeds its standard deviation, or that of a feature three times its
         own. A nonzero constant column acts as an intercept. ``message`` repeats the warning.
     """
-    from greedyexp.config.parameters import Parameters
+    from greedyexp.experiment.parameters import Parameters
 
     part = registry.find("algorithm", name)
     if part.extra["yields"] == "constant":

@@ -12,6 +12,7 @@ from greedyexp.claims.evaluation import Judged, evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.core import registry
+from greedyexp.experiment.design import design_of
 from greedyexp.protocols.recovery import columns
 
 METRICS = ("support", "frobenius_error")
@@ -22,12 +23,14 @@ SWEEP = {"theta": THETA}
 def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool = False) -> Setting:
     """An experiment with the metrics ``support`` (0 or 1) and ``frobenius_error``."""
     config = {
+        "name": "made",
         "data": {"generator": "g", "sweep": sweep or {}},
         "algorithms": list(algorithms),
-        "trials": {"until": {"half_width": 0.1}} if adaptive else 10,
+        "trials": {"until": {"half_width": 0.1}, "max": 400} if adaptive else 10,
     }
     known = ("p", "kappa", "theta", "s", "n_samples", "status", "replicate", "nu")
-    return setting_of(config, columns([registry.find("metric", name) for name in METRICS]), known)
+    measured = columns([registry.find("metric", name) for name in METRICS])
+    return setting_of(design_of(config), measured, known)
 
 
 def table(sweep: dict, outcomes: dict, **more) -> pd.DataFrame:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import hadamard
 
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.registry import Part
 from greedyexp.estimates.path import Path
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.setup import Setup

@@ -95,8 +95,3 @@ def compile_claim(entry: Mapping, setting: Setting, family: str) -> Claim:
         margin=margin,
         note=entry.get("note") or "",
     )
-
-
-def family_of(config: Mapping) -> str:
-    """The family of claims that name no figure: the figure of the paper, or the experiment."""
-    return (config.get("paper") or {}).get("figure") or config["name"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from greedyexp.core.registry import RESERVED_COLUMNS
+from greedyexp.experiment.design import Design, success_metric
+from greedyexp.experiment.sweep import Axes
 from greedyexp.protocols.measured import Measured
-from greedyexp.results.entries import entries, success_metric
-
-Axes = tuple[tuple[str, ...], ...]
 
 # Kinds of columns that claims may take means of.
 _NUMBERS = ("number", "success", "seconds")
@@ -56,6 +55,8 @@ class Setting:
     sequential : bool
         Whether results decided how many replicates a point got: intervals must then hold at any
         stopping time.
+    entries : mapping of str to str
+        Label of an algorithm in the table -> label of its entry.
     """
 
     axes: Axes
@@ -66,6 +67,7 @@ class Setting:
     keys: tuple[str, ...] = ()
     open_ended: tuple[str, ...] = ()
     sequential: bool = False
+    entries: Mapping[str, str] = field(default_factory=dict)
 
     def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
         """The column and those zipped with it; empty when it is neither swept nor a key."""
@@ -94,13 +96,13 @@ class Setting:
         return tuple(dict.fromkeys(names))
 
 
-def setting_of(config: Mapping, protocol: Iterable[Measured], columns: Iterable[str]) -> Setting:
-    """The words of an experiment.
+def setting_of(design: Design, protocol: Iterable[Measured], columns: Iterable[str]) -> Setting:
+    """Return the names that claims about a run may use.
 
     Parameters
     ----------
-    config : mapping
-        A resolved experiment: ``data``, ``algorithms``, ``trials``.
+    design : Design
+        The settings of the run.
     protocol : iterable of Measured
         The columns that its protocol gives.
     columns : iterable of str
@@ -109,44 +111,20 @@ def setting_of(config: Mapping, protocol: Iterable[Measured], columns: Iterable[
     given = list(protocol)
     measured = tuple(column.name for column in given if column.kind in _NUMBERS)
     binary = tuple(column.name for column in given if column.kind == "success")
-    trials = config.get("trials")
-    rule = trials if isinstance(trials, Mapping) else {}
-    first = {"default": binary[0]} if binary else {}
-    success = first | (rule.get("success") or {})
-    algorithms = {}
-    for name, params in entries(config, "algorithms"):
-        label = params.get("label", name)
-        own = success_metric(success, label, name)
-        algorithms[label] = Algorithm(axes_of(params.get("sweep")), own)
-    # What the protocol says of itself describes neither the data nor an algorithm.
-    beside = {*RESERVED_COLUMNS, *(column.name for column in given)}
+    success = ({"default": binary[0]} if binary else {}) | dict(design.success)
+    # Columns of the protocol describe neither the data nor an algorithm.
+    others = {*RESERVED_COLUMNS, *(column.name for column in given)}
     return Setting(
-        axes=data_axes(config["data"]),
-        algorithms=algorithms,
+        axes=design.data_axes,
+        algorithms={
+            entry.label: Algorithm(entry.axes, success_metric(success, entry.label, entry.name))
+            for entry in design.entries
+        },
         binary=binary,
         measured=measured,
-        columns=tuple(sorted(set(columns) - beside)),
+        columns=tuple(sorted(set(columns) - others)),
         keys=tuple(column.name for column in given if column.kind == "key"),
         open_ended=tuple(column.name for column in given if column.open_ended),
-        sequential=bool(rule),
+        sequential=design.adaptive,
+        entries={label: variant.entry for label, variant in design.variants.items()},
     )
-
-
-def data_axes(data: Mapping | list) -> Axes:
-    """The axes of one mapping of data, or of all blocks of a list and of their labels."""
-    if isinstance(data, Mapping):
-        return axes_of(data.get("sweep"))
-    swept = (axis for block in data for axis in axes_of(block.get("sweep")))
-    return (("data",), *dict.fromkeys(swept))
-
-
-def axes_of(sweep: Mapping | None) -> Axes:
-    """The names in a ``sweep:`` mapping, those of one zip together."""
-    axes: list[tuple[str, ...]] = []
-    for name, value in (sweep or {}).items():
-        if name == "zip":
-            groups = value if isinstance(value, list) else [value]
-            axes += [tuple(group) for group in groups]
-        else:
-            axes.append((name,))
-    return tuple(axes)

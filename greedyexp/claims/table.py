@@ -10,7 +10,6 @@ import pandas as pd
 
 from greedyexp.claims.kinds import Kinds, kinds_of
 from greedyexp.claims.setting import Setting
-from greedyexp.results.entries import entry_of
 from greedyexp.results.where import matches
 
 # A value of each of some columns, by its code (see ``Table.value``).
@@ -249,7 +248,7 @@ class Table:
 
 def _families(labels: pd.Series, setting: Setting) -> np.ndarray:
     """The label of the entry that each row came from; its own where there is none."""
-    known = {label: entry_of(label, setting.algorithms) or label for label in labels.unique()}
+    known = {label: setting.entries.get(label, label) for label in labels.unique()}
     return labels.map(known).to_numpy(dtype=str)
 
 

@@ -80,7 +80,7 @@ def unused_profile(ctx: click.Context, source: str) -> list[str]:
 
 def words(experiment: Experiment) -> str:
     """The plan, one line each: size, data, algorithms, what is measured, drawn and claimed."""
-    from greedyexp.config.sentences import show
+    from greedyexp.experiment.messages import show
 
     tuned = [
         spec.label if spec.tuning == "none" else f"{spec.label} (tuning: {spec.tuning})"

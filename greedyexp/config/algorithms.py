@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 from pydantic_core import to_jsonable_python
@@ -20,13 +19,14 @@ from greedyexp.config.document import Document
 from greedyexp.config.entries import Entry, label_of, read_entries, refuse_label
 from greedyexp.config.mistakes import Keys, Mistakes
 from greedyexp.config.model import TUNINGS, AlgorithmSpec
-from greedyexp.config.parameters import Parameters
 from greedyexp.config.protocol import Protocol
-from greedyexp.config.sentences import show
 from greedyexp.config.settings import find_part, read_fixed, refuse_both, refuse_incomplete
 from greedyexp.config.sweep import combinations, read_axes, size
 from greedyexp.core.errors import did_you_mean
 from greedyexp.core.registry import RESERVED, YIELDS, Part, parts
+from greedyexp.experiment.design import variant_of
+from greedyexp.experiment.messages import show
+from greedyexp.experiment.parameters import Parameters
 
 DEFAULT_FOLDS = 5
 
@@ -39,21 +39,17 @@ class Algorithms:
     ----------
     specs : list of AlgorithmSpec
         Sorted by label.
-    families : dict of label to str
-        The label of the entry that each came from.
     resolved : list
         The section with defaults filled in.
     """
 
     specs: list[AlgorithmSpec]
-    families: dict[str, str]
     resolved: list
 
     @property
     def named(self) -> set[str]:
         """All that a file may call them: labels, those of their entries, registered names."""
-        names = {spec.name for spec in self.specs}
-        return names | self.families.keys() | set(self.families.values())
+        return {name for spec in self.specs for name in (spec.name, spec.label, spec.entry)}
 
 
 def read_algorithms(
@@ -73,7 +69,6 @@ def read_algorithms(
         Replicates of each point; bounds the number of rows.
     """
     specs: dict[str, AlgorithmSpec] = {}
-    families: dict[str, str] = {}
     resolved = []
     for entry in read_entries(doc, "algorithms", mistakes):
         found, entry_resolved = _read_entry(entry, doc, protocol, data, trials, mistakes)
@@ -86,9 +81,8 @@ def read_algorithms(
                     "Give one of them a 'label:'.",
                 )
             specs[spec.label] = spec
-            families[spec.label] = label_of(entry)
     _refuse_size(len(specs), data, trials, doc, mistakes)
-    return Algorithms([specs[label] for label in sorted(specs)], families, resolved)
+    return Algorithms([specs[label] for label in sorted(specs)], resolved)
 
 
 def _refuse_size(
@@ -140,7 +134,7 @@ def _read_entry(
     if len(mistakes.found) > before:
         return [], {}
     constant = {**parameters.defaults, **fixed}
-    spec = AlgorithmSpec(part.name, label_of(entry), constant, {}, tuning, folds)
+    spec = AlgorithmSpec(part.name, label_of(entry), label_of(entry), constant, {}, tuning, folds)
     specs = [_vary(spec, combo, parameters.names) for combo in combinations(axes, rows)]
     _refuse_rowless_folds(specs, keys, doc, mistakes)
     if data is not None:
@@ -158,19 +152,14 @@ def _read_entry(
 
 
 def _vary(spec: AlgorithmSpec, combo: dict, names: list[str]) -> AlgorithmSpec:
-    """The algorithm with one choice of its swept parameters, which its label then tells."""
+    """Return the algorithm with one choice of its swept parameters."""
     swept = {name: combo[name] for name in names if name in combo}
-    told = ", ".join(f"{name}={_short(value)}" for name, value in swept.items())
     return replace(
         spec,
-        label=f"{spec.label} ({told})" if told else spec.label,
+        label=variant_of(spec.entry, swept).label,
         params={name: combo.get(name, spec.params.get(name)) for name in names},
         swept=swept,
     )
-
-
-def _short(value) -> str:
-    return value if isinstance(value, str) else json.dumps(to_jsonable_python(value))
 
 
 def _refuse_protocol(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from greedyexp.config.mistakes import Place
-from greedyexp.config.sentences import show
 from greedyexp.core.errors import PluginError, UserError
 from greedyexp.core.registry import Part
+from greedyexp.experiment.messages import show
 
 
 def describe(point: dict, names: Iterable[str]) -> str:

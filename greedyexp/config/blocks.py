@@ -10,13 +10,13 @@ from greedyexp.config.asking import guarded, refusal
 from greedyexp.config.document import Document
 from greedyexp.config.entries import refuse_label
 from greedyexp.config.mistakes import Keys, Mistakes, Place
-from greedyexp.config.parameters import Parameters
-from greedyexp.config.sentences import show
 from greedyexp.config.settings import find_part, read_fixed, refuse_both, refuse_incomplete
 from greedyexp.config.shapes import Group, check_memory, read_shapes
 from greedyexp.config.sweep import Axis, combinations, read_axes, size, sort_key
 from greedyexp.core.errors import PluginError
 from greedyexp.core.registry import RESERVED, Part
+from greedyexp.experiment.messages import show
+from greedyexp.experiment.parameters import Parameters
 
 MAX_ROWS = 10_000_000
 

@@ -12,10 +12,10 @@ from greedyexp.claims.model import BadClaim, Claim, compile_claim
 from greedyexp.config.data import Data
 from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Keys, Mistakes
-from greedyexp.config.parameters import BadValue, model_adapter, read_value
-from greedyexp.config.sentences import SLUG, show
 from greedyexp.config.where import Choice, empty_choice, wrong_choices
 from greedyexp.core.errors import did_you_mean
+from greedyexp.experiment.messages import SLUG, show
+from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 
 Text = Annotated[str, Field(min_length=1)]
 

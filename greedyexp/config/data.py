@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from greedyexp.claims.setting import axes_of
 from greedyexp.config.blocks import MAX_ROWS, Block, read_block
 from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Mistakes
 from greedyexp.config.model import Point
-from greedyexp.config.sentences import show
 from greedyexp.config.sweep import sort_key
+from greedyexp.experiment.messages import show
+from greedyexp.experiment.sweep import axes_of
 
 # The column that holds the label of a block.
 COLUMN = "data"

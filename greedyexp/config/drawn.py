@@ -18,7 +18,6 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import Part, parts
 from greedyexp.protocols.measured import Measured
 from greedyexp.results.averaging import chosen, with_panels
-from greedyexp.results.entries import entry_of
 from greedyexp.results.records import remedy_for
 from greedyexp.results.results import ENDINGS, told_by_results
 
@@ -185,10 +184,7 @@ def refuse_base(
     if not isinstance(base, str):
         return
     columns = {
-        entry_of(spec.label, choice.setting.algorithms)
-        if spec.swept and set(spec.swept) <= {row}
-        else spec.label
-        for spec in algorithms
+        spec.entry if spec.swept and set(spec.swept) <= {row} else spec.label for spec in algorithms
     }
     if base not in columns:
         mistakes.add(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Keys, Mistakes
-from greedyexp.config.sentences import show
+from greedyexp.experiment.messages import show
 
 
 class Entry(NamedTuple):

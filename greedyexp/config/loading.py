@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from greedyexp.claims.model import family_of
 from greedyexp.claims.setting import setting_of
 from greedyexp.config.algorithms import Algorithms, read_algorithms
 from greedyexp.config.claims import read_claims, read_readings, texts_of
@@ -26,10 +25,8 @@ from greedyexp.config.mistakes import Keys, Mistakes, Place
 from greedyexp.config.model import PROFILES, Experiment, FigureSpec, Settings
 from greedyexp.config.only import keep_only
 from greedyexp.config.overrides import Override, apply_override, parse_override
-from greedyexp.config.parameters import Parameters
 from greedyexp.config.profiles import apply_profile, check_profiles
 from greedyexp.config.protocol import Protocol, read_measured, read_protocol, refuse_metrics
-from greedyexp.config.sentences import show
 from greedyexp.config.settings import (
     find_part,
     read_fixed,
@@ -44,6 +41,9 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.plugins import load_plugins
 from greedyexp.core.registry import Part
 from greedyexp.datasets.own import relative_to, search_folders
+from greedyexp.experiment.design import design_of
+from greedyexp.experiment.messages import show
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.measured import Measured
 
 _AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit")
@@ -143,9 +143,9 @@ def _load(
         refuse_figure(part, spec.params, columns, results, keys, doc, mistakes)
         refuse_strangers(part, spec.params, algorithms.named, keys, doc, mistakes, changed=replaced)
     resolved = _resolved(settings, plugins, protocol, data, algorithms, doc)
-    words = setting_of(resolved, measured, columns - texts_of(data))
+    design = design_of(resolved, profile)
+    words = setting_of(design, measured, columns - texts_of(data))
     unchanged = _unchanged(source, profile, overrides, folder)
-    family = family_of(resolved)
     values = values_of(measured, algorithms.specs)
     elsewhere = partial(_elsewhere, source, profile, metric_parts)
     choice = Choice(data, words, measured, values, elsewhere)
@@ -157,7 +157,7 @@ def _load(
             refuse_choice(part, spec.params, choice, keys, doc, mistakes)
         if not (overrides or replaced):
             refuse_base(spec.params, choice, algorithms.specs, keys, doc, mistakes)
-    claims, dropped = read_claims(doc, choice, family, mistakes, unchanged=unchanged)
+    claims, dropped = read_claims(doc, choice, design.family, mistakes, unchanged=unchanged)
     read_readings(doc, mistakes)
     mistakes.stop_if_any()
     experiment = Experiment(
@@ -179,7 +179,7 @@ def _load(
         variant=variant_of(parsed, seed) if tag is None else f"+{require_tag(tag)}",
         resolved=_resolved(settings, plugins, protocol, data, algorithms, doc),
     )
-    return keep_only(experiment, algorithms.families, tuple(only)) if only else experiment
+    return keep_only(experiment, tuple(only)) if only else experiment
 
 
 def reload(resolved: dict, *, profile: str, beside: Path | None = None) -> Experiment:

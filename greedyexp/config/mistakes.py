@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from greedyexp.core.errors import ConfigError
-
-Keys = tuple[str | int, ...]
+from greedyexp.experiment.messages import Keys as Keys
+from greedyexp.experiment.messages import dotted as dotted
 
 # Most mistakes that are printed after the first.
 _SHOWN = 3
@@ -21,14 +21,6 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return self.source if self.line is None else f"{self.source}:{self.line}"
-
-
-def dotted(keys: Keys) -> str:
-    """``("data", "sweep", "p", 0)`` as ``data.sweep.p[0]``."""
-    text = ""
-    for key in keys:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
-    return text
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from greedyexp.claims.model import Claim
-from greedyexp.config.sentences import SLUG
 from greedyexp.config.trials import AdaptiveTrials
+from greedyexp.experiment.design import Design, design_of
+from greedyexp.experiment.messages import SLUG
 
 PROFILES = ("smoke", "quick", "paper", "deep")
 TUNINGS = ("oracle", "cv", "theory")
@@ -117,7 +119,9 @@ class AlgorithmSpec:
     name : str
         The registered name.
     label : str
-        How rows and figures call it; unique in the experiment.
+        Its label in rows and figures; unique in the experiment.
+    entry : str
+        Label of the entry of the file that it belongs to.
     params : dict
         Every parameter, validated.
     swept : dict
@@ -130,6 +134,7 @@ class AlgorithmSpec:
 
     name: str
     label: str
+    entry: str
     params: dict
     swept: dict
     tuning: str
@@ -221,6 +226,11 @@ class Experiment:
     folder: Path = field(compare=False)
     variant: str = field(compare=False)
     resolved: dict
+
+    @cached_property
+    def design(self) -> Design:
+        """The settings as figures, tables and claims read them."""
+        return design_of(self.resolved, self.profile)
 
     @property
     def subfolder(self) -> Path:

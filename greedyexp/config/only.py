@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from greedyexp.config.model import AlgorithmSpec, Experiment
-from greedyexp.config.sentences import show
 from greedyexp.config.yaml_source import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.experiment.messages import show
 
 # A comma inside brackets belongs to a label ("greedy (nu=0.5, w=1.2)") or to a list, and one inside
 # quotes to the text.
@@ -19,17 +19,13 @@ _QUOTED = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?=,|$)""")
 _LISTED = 12
 
 
-def keep_only(
-    experiment: Experiment, families: dict[str, str], only: tuple[str, ...]
-) -> Experiment:
+def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
     """The experiment with the matching points and algorithms.
 
     Parameters
     ----------
     experiment : Experiment
         All of it.
-    families : dict of label to str
-        The entry label of each algorithm.
     only : tuple of str
         ``column=value[,value]``, where a column is ``algorithm`` (label or name), a data parameter
         or, where the data are a list, ``data`` (the label of a block). Several of one column add
@@ -55,10 +51,10 @@ def keep_only(
             )
         if experiment.adaptive and experiment.adaptive.locate:
             _refuse_part_of_a_series(column, experiment.adaptive.locate.of, text)
-        texts = _names(algorithms, families) if column == "algorithm" else _texts(column, cells)
+        texts = _names(algorithms) if column == "algorithm" else _texts(column, cells)
         for word in _joined(pieces, texts):
             if column == "algorithm":
-                found = _algorithms(word, algorithms, families, text)
+                found = _algorithms(word, algorithms, text)
             else:
                 found = _points(column, word, cells, text)
             wanted.setdefault(column, set()).update(found)
@@ -116,18 +112,16 @@ def _joined(pieces: list[str], texts: set[str]) -> list[str]:
     return words
 
 
-def _names(algorithms: list[AlgorithmSpec], families: dict[str, str]) -> set[str]:
-    return {name for spec in algorithms for name in (spec.label, spec.name, families[spec.label])}
+def _names(algorithms: list[AlgorithmSpec]) -> set[str]:
+    return {name for spec in algorithms for name in (spec.label, spec.name, spec.entry)}
 
 
 def _texts(column: str, points: list[dict]) -> set[str]:
     return {point[column] for point in points if isinstance(point.get(column), str)}
 
 
-def _algorithms(
-    word: str, algorithms: list[AlgorithmSpec], families: dict[str, str], text: str
-) -> set[str]:
-    names = _names(algorithms, families)
+def _algorithms(word: str, algorithms: list[AlgorithmSpec], text: str) -> set[str]:
+    names = _names(algorithms)
     value = word if word in names else read_text(word, f"--only {text}", lines=False).data
     # A label that reads like a number is a text all the same.
     listed = isinstance(value, list) and value
@@ -141,11 +135,7 @@ def _algorithms(
                 place=f"--only {text}",
                 remedy=near if near.startswith("Did") else _told(sorted(names)),
             )
-        found |= {
-            spec.label
-            for spec in algorithms
-            if name in (spec.label, spec.name, families[spec.label])
-        }
+        found |= {spec.label for spec in algorithms if name in (spec.label, spec.name, spec.entry)}
     return found
 
 

@@ -9,14 +9,14 @@ from greedyexp.config.document import Document
 from greedyexp.config.entries import Entry, label_of, read_entries, read_entry
 from greedyexp.config.mistakes import Keys, Mistakes
 from greedyexp.config.model import PaperReference, Settings
-from greedyexp.config.parameters import Parameters
 from greedyexp.config.placement import displace, mentioned
 from greedyexp.config.protocol import DEFAULT
-from greedyexp.config.ranges import is_range
 from greedyexp.config.trials import AdaptiveTrials, Locate, Until
 from greedyexp.config.yaml_source import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import RESERVED, find
+from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.sweep import is_range
 
 SETTABLE = tuple(key for key in Settings.model_fields if key != "profiles")
 

@@ -6,8 +6,8 @@ from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Keys, Mistakes
 from greedyexp.config.model import PROFILES, Settings
 from greedyexp.config.placement import displace, mentioned
-from greedyexp.config.sentences import show
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.experiment.messages import show
 
 FIXED = ("name", "plugins", "profiles")
 CHANGEABLE = tuple(key for key in Settings.model_fields if key not in FIXED)

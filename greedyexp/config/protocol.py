@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic_core import to_jsonable_python
@@ -12,10 +11,10 @@ from greedyexp.config.document import Document
 from greedyexp.config.entries import read_entry
 from greedyexp.config.mistakes import Mistakes
 from greedyexp.config.model import ProtocolSpec
-from greedyexp.config.parameters import Parameters
 from greedyexp.config.settings import find_part, read_fixed, refuse_incomplete
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.registry import Part, find
+from greedyexp.core.registry import Part
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.measured import Measured
 
 DEFAULT = "recovery"
@@ -72,25 +71,6 @@ def refuse_metrics(
         )
     elif metrics and not protocol.part.extra["metrics"]:
         mistakes.add(place, f"protocol '{name}' computes no metrics.", "Remove 'metrics'.")
-
-
-def measured_of(config: Mapping) -> list[Measured]:
-    """The columns that the protocol of a resolved experiment gives.
-
-    Raises
-    ------
-    ConfigError
-        When there is no such protocol or metric, or its parameters are impossible.
-    """
-    written = config.get("protocol", DEFAULT)
-    name, params = (written, {}) if isinstance(written, str) else next(iter(written.items()))
-    part = find("protocol", name)
-    metrics = [find("metric", metric) for metric in config.get("metrics", [])]
-    try:
-        return list(part.extra["columns"](metrics, **Parameters(part).read_all(params or {})))
-    except ValueError as error:
-        said = str(error).rstrip(".")
-        raise ConfigError(f"impossible parameters of protocol '{name}': {said}.") from None
 
 
 def read_measured(

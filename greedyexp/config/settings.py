@@ -5,11 +5,11 @@ from __future__ import annotations
 from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Keys, Mistakes
 from greedyexp.config.model import PaperReference, Settings
-from greedyexp.config.parameters import BadValue, Parameters, model_adapter, read_value
-from greedyexp.config.ranges import is_range
-from greedyexp.config.sentences import show
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import Part, find
+from greedyexp.experiment.messages import show
+from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
+from greedyexp.experiment.sweep import is_range
 
 
 def read_settings(doc: Document, mistakes: Mistakes) -> Settings:

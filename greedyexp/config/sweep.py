@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Keys, Mistakes, dotted
-from greedyexp.config.parameters import BadValue, Parameters
-from greedyexp.config.ranges import Range, read_range
-from greedyexp.config.sentences import show
 from greedyexp.core.errors import did_you_mean
+from greedyexp.experiment.messages import show
+from greedyexp.experiment.parameters import BadValue, Parameters
+from greedyexp.experiment.sweep import Range, read_range
 
 
 @dataclass

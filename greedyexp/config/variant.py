@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import yaml
 
 from greedyexp.config.overrides import Override
-from greedyexp.config.sentences import show
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.messages import show
 
 # Overrides of these change no row: they are about trials, figures, claims and texts.
 _KEEP_ROWS = (

@@ -10,9 +10,9 @@ from greedyexp.claims.quantities import Test, named_in
 from greedyexp.claims.setting import Setting
 from greedyexp.config.data import COLUMN, Data
 from greedyexp.config.model import AlgorithmSpec
-from greedyexp.config.parameters import BadValue, Parameters
-from greedyexp.config.sentences import show
 from greedyexp.core.errors import did_you_mean
+from greedyexp.experiment.messages import show
+from greedyexp.experiment.parameters import BadValue, Parameters
 from greedyexp.protocols.measured import Measured
 
 # A value this near to a swept one, relative to it, is a slip of the pen.

@@ -13,9 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from greedyexp.config.mistakes import dotted
-from greedyexp.config.parameters import Parameters
-from greedyexp.config.protocol import measured_of
 from greedyexp.core import registry
 from greedyexp.core.errors import (
     ConfigError,
@@ -26,12 +23,14 @@ from greedyexp.core.errors import (
 )
 from greedyexp.core.parts import Part, last_line
 from greedyexp.core.plugins import exit_refused
+from greedyexp.experiment.design import Design
+from greedyexp.experiment.messages import dotted
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.report.tabulate import write_table
 from greedyexp.results.averaging import settings_of, with_panels
 from greedyexp.results.counts import require_columns
-from greedyexp.results.entries import entries
 from greedyexp.results.results import refuse_told_by_results
 from greedyexp.results.sizes import with_sizes
 from greedyexp.runner.files import replacing
@@ -81,11 +80,11 @@ def _drawn(folder: Path, out: Path | None) -> list[Path]:
     note = _fingerprint(source)
     written: list[Path] = []
     errors: list[Exception] = []
-    measured = _measured(source.config)
+    measured = _measured(source.design)
     keys = [one.name for one in measured if one.apart]
     settings, sized = settings_of(source.frame), with_sizes(source.frame)
     for kind in ("figure", "table"):
-        for index, (name, given, stem) in enumerate(_listed(source.config, kind)):
+        for index, (name, given, stem) in enumerate(_listed(source.design, kind)):
             try:
                 part = registry.find(kind, name)
                 target = (out or folder) / f"{kind}s" / stem
@@ -117,18 +116,18 @@ def _apart(part: Part, params: dict) -> list[str]:
     return list(apart(**params)) if apart else []
 
 
-def _measured(config: dict) -> list[Measured]:
+def _measured(design: Design) -> list[Measured]:
     """The columns of the protocol."""
     # If the protocol no longer exists or was edited, figures that do not need it are still drawn.
     with contextlib.suppress(ConfigError):
-        return measured_of(config)
+        return design.measured
     return []
 
 
-def _listed(config: dict, kind: str) -> Iterator[tuple[str, dict, str]]:
+def _listed(design: Design, kind: str) -> Iterator[tuple[str, dict, str]]:
     """Name, parameters and file stem of each figure or table; a repeated name gets a number."""
     seen: dict[str, int] = {}
-    for name, given in entries(config, f"{kind}s"):
+    for name, given in design.drawn(kind):
         seen[name] = seen.get(name, 0) + 1
         yield name, given, name if seen[name] == 1 else f"{name}_{seen[name]}"
 

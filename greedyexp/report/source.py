@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import yaml
 from pandas.api.types import is_numeric_dtype
 
-from greedyexp.core import registry
 from greedyexp.core.errors import PluginError, StorageError
 from greedyexp.core.plugins import load_plugins
+from greedyexp.experiment.design import Design, read_design
 from greedyexp.protocols.outcome import Status
 from greedyexp.report.folders import read_frame
-from greedyexp.report.outline import refuse_damaged
 from greedyexp.report.seconds import with_seconds
-from greedyexp.results.context import Context
-from greedyexp.results.entries import entries, entry_of
+from greedyexp.results.context import Context, context_of
 from greedyexp.results.records import replicates
 from greedyexp.runner.state import (
     AGAIN,
@@ -41,8 +38,8 @@ class Source:
     ----------
     state : State
         Its files as they were read.
-    config : dict
-        ``config.yaml``, parsed.
+    design : Design
+        The settings of the run, from ``config.yaml``.
     frame : DataFrame
         The tidy table, with the seconds of fits where the folder has them.
     context : Context
@@ -50,7 +47,7 @@ class Source:
     """
 
     state: State
-    config: dict
+    design: Design
     frame: pd.DataFrame
     context: Context
 
@@ -70,9 +67,9 @@ def read_source(folder: Path) -> Source:
     """
     before = moment_of(folder)
     state = read_state(folder)
-    config = _parsed(state.config_text, folder / CONFIG)
+    design = read_design(state.config_text, folder / CONFIG, folder.resolve().name)
     table = state.table
-    plugins = [find(folder, name) for name in config.get("plugins", [])]
+    plugins = [find(folder, name) for name in design.plugins]
     try:
         load_plugins([path for path in plugins if path.is_file()])
     except PluginError:
@@ -85,8 +82,8 @@ def read_source(folder: Path) -> Source:
     part = _part_of_run(state.manifest, frame)
     if part and frame.empty:
         raise StorageError(f"the table has {part} of the run.", place=str(table), remedy=AGAIN)
-    context = _context(folder, config, frame, part)
-    return Source(state, config, with_seconds(frame, state), context)
+    context = context_of(design, frame["algorithm"].unique(), part)
+    return Source(state, design, with_seconds(frame, state), context)
 
 
 def _part_of_run(manifest: dict, frame: pd.DataFrame) -> str:
@@ -97,18 +94,6 @@ def _part_of_run(manifest: dict, frame: pd.DataFrame) -> str:
         finished = int(manifest["replicates"]["done"])
     found = len(replicates(frame))
     return f"{found} of {finished} replicates" if found < finished else ""
-
-
-def _parsed(text: str, path: Path) -> dict:
-    try:
-        config = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
-    if not isinstance(config, dict) or "name" not in config:
-        raise StorageError("this is not the configuration of a run.", place=str(path))
-    refuse_damaged(config, str(path))
-    return config
 
 
 def _refuse_damaged_table(frame: pd.DataFrame, table: Path) -> None:
@@ -126,43 +111,3 @@ def _refuse_damaged_table(frame: pd.DataFrame, table: Path) -> None:
         else:
             continue
         raise StorageError(wrong, place=str(table), remedy=AGAIN)
-
-
-def _context(folder: Path, config: dict, frame: pd.DataFrame, part: str) -> Context:
-    known = registry.parts("algorithm")
-    named = {params.get("label", name): name for name, params in entries(config, "algorithms")}
-    labels = dict.fromkeys([*named, *frame["algorithm"].unique()])
-    entry_by_label = {label: entry_of(label, named) for label in labels}
-    algorithms, titles = {}, {}
-    for entry, name in named.items():
-        titled = known[name].title if name in known and entry == name else entry
-        for label in [label for label in labels if entry_by_label[label] == entry]:
-            algorithms[label] = name
-            titles[label] = titled + label[len(entry) :]
-    paper = config.get("paper") or {}
-    trials = config["trials"]
-    adaptive = isinstance(trials, dict)
-    return Context(
-        name=config["name"],
-        profile=folder.resolve().name,
-        trials=trials["max"] if adaptive else trials,
-        source=", ".join(str(paper[k]) for k in ("key", "figure") if paper.get(k)),
-        algorithms=algorithms,
-        titles=titles,
-        adaptive=adaptive,
-        words=_swept_words(config),
-        part=part,
-    )
-
-
-def _swept_words(config: dict) -> dict[str, list[str]]:
-    """The words of each sweep, of data and of algorithms, in the order of the file."""
-    data = config.get("data") or {}
-    swept = [*(data if isinstance(data, list) else [data])]
-    swept += [params for _, params in entries(config, "algorithms")]
-    words: dict[str, list[str]] = {}
-    for params in swept:
-        for name, values in (params.get("sweep") or {}).items():
-            listed = values if isinstance(values, list) else []
-            words.setdefault(name, []).extend(v for v in listed if isinstance(v, str))
-    return words

@@ -9,14 +9,13 @@ from pathlib import Path
 from pandas.api.types import is_numeric_dtype
 
 from greedyexp.claims.evaluation import Judged, evaluate_claims
-from greedyexp.claims.model import BadClaim, Claim, compile_claim, family_of
+from greedyexp.claims.model import BadClaim, Claim, compile_claim
 from greedyexp.claims.record import as_json, record
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.config.claims import ClaimEntry
-from greedyexp.config.mistakes import dotted
-from greedyexp.config.parameters import BadValue, model_adapter, read_value
-from greedyexp.config.protocol import measured_of
 from greedyexp.core.errors import ConfigError, StorageError
+from greedyexp.experiment.messages import dotted
+from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text
@@ -77,7 +76,7 @@ def _verify(folder: Path, write: bool) -> Verified:
     source = read_source(folder)
     judged = _judged(source)
     context = source.context
-    contents = record(source.config, context.profile, judged, source.state.digests)
+    contents = record(source.design.settings, context.profile, judged, source.state.digests)
     unwritten = _write(source, contents) if write else ""
     return Verified(
         folder, context.name, context.profile, judged, contents, context.part, unwritten
@@ -118,18 +117,18 @@ def _write(source: Source, contents: dict) -> str:
 
 
 def _judged(source: Source) -> list[Judged]:
-    config = source.config
-    entries = config.get("claims") or []
+    design = source.design
+    entries = design.settings.get("claims") or []
     if not entries:
         return []
     place = str(source.folder / "config.yaml")
     try:
         if not isinstance(entries, list):
             raise ConfigError("claims must be a list.")
-        measured = measured_of(config)
+        measured = design.measured
         _refuse_damaged_measurements(source, measured)
-        setting = setting_of(config, measured, source.frame.columns)
-        family = family_of(config)
+        setting = setting_of(design, measured, source.frame.columns)
+        family = design.family
         claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
     except ConfigError as error:
         error.place = f"{place}: {error.place}" if error.place else place

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+from greedyexp.core.registry import parts
+from greedyexp.experiment.design import Design, Variant
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Context:
         has. Confidence intervals must then be valid at any stopping time.
     words : dict of str to list of str
         Maps each swept column whose values are words to these words, in the order of the file.
+    variants : dict of str to Variant
+        Maps each label of an algorithm with swept parameters to its entry and these parameters.
     part : str
         How much of the run is in the table, such as ``3 of 12 replicates``; empty if all of it.
     """
@@ -47,7 +52,13 @@ class Context:
     titles: dict[str, str]
     adaptive: bool = False
     words: dict[str, list[str]] = field(default_factory=dict)
+    variants: dict[str, Variant] = field(default_factory=dict)
     part: str = ""
+
+    def entry(self, label: str, named: Sequence[str]) -> str:
+        """Return the entry of a label if all its swept parameters are named, or else the label."""
+        variant = self.variants.get(label)
+        return variant.entry if variant and set(variant.swept) <= set(named) else label
 
     def titled(self, labels: Sequence[str]) -> dict[str, str]:
         """Map labels to their titles, or to themselves if two labels have the same title."""
@@ -60,3 +71,38 @@ class Context:
         listed = list(self.algorithms) if column == "algorithm" else self.words.get(column, [])
         places = {word: place for place, word in reversed([*enumerate(listed)])}
         return sorted(levels, key=lambda level: places.get(level, len(listed)))
+
+
+def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context:
+    """Return the context of a run.
+
+    Parameters
+    ----------
+    design : Design
+        Its settings.
+    labels : iterable of str
+        The algorithms of its table.
+    part : str
+        How much of the run is in the table.
+    """
+    known = parts("algorithm")
+    names = {entry.label: entry.name for entry in design.entries}
+    variants = [design.variant(label) for label in dict.fromkeys([*names, *labels])]
+    algorithms, titles = {}, {}
+    for entry, name in names.items():
+        title = known[name].title if name in known and entry == name else entry
+        for variant in (one for one in variants if one.entry == entry):
+            algorithms[variant.label] = name
+            titles[variant.label] = title + variant.suffix
+    return Context(
+        name=design.name,
+        profile=design.profile,
+        trials=design.trials,
+        source=design.source,
+        algorithms=algorithms,
+        titles=titles,
+        adaptive=design.adaptive,
+        words=design.words,
+        variants={one.label: one for one in variants if one.swept},
+        part=part,
+    )

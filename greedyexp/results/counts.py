@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.experiment.design import success_metric
 from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.protocols.outcome import Status
 from greedyexp.results.context import Context
-from greedyexp.results.entries import success_metric
 
 FAILED = tuple(status.value for status in Status if status.failed)
 UNPROVED = Status.NOT_CONVERGED.value

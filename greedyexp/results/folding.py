@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from greedyexp.results.context import Context
-from greedyexp.results.entries import entry_of
 from greedyexp.results.records import identity, told_apart
 
 
@@ -23,8 +22,7 @@ def folded(
         See ``told_apart``.
     """
     named, keys = told_apart(frame, context, *columns)
-    entries = context.algorithms.keys()
-    entry = frame["algorithm"].map(lambda label: entry_of(label, entries - {label}) or label)
+    entry = frame["algorithm"].map(lambda label: context.entry(label, frame.columns))
     cells = [named[key] for key in keys if key != "algorithm"]
     own = [*cells, entry] if "algorithm" in keys else cells
     told = [

@@ -11,7 +11,6 @@ from greedyexp.core.parts import Part, RecordKind
 from greedyexp.core.registry import parts
 from greedyexp.results.context import Context
 from greedyexp.results.counts import FAILED, require_columns
-from greedyexp.results.entries import entry_of
 from greedyexp.results.sizes import with_sizes
 
 
@@ -135,13 +134,5 @@ def told_apart(
     frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in columns if name is not None))
     require_columns(frame, keys)
-    labels = {label: _entry(label, context, keys) for label in frame["algorithm"].unique()}
+    labels = {label: context.entry(label, keys) for label in frame["algorithm"].unique()}
     return frame.assign(algorithm=frame["algorithm"].map(labels)), keys
-
-
-def _entry(label: str, context: Context, keys: Sequence[str]) -> str:
-    entry = entry_of(label, context.algorithms.keys() - {label})
-    if entry is None:
-        return label
-    swept = label[len(entry) + 2 : -1].split(", ")
-    return entry if all(part.partition("=")[0] in keys for part in swept) else label

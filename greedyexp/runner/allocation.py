@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.results.entries import success_metric
+from greedyexp.experiment.design import success_metric
 from greedyexp.stats.crossing import Crossing
 from greedyexp.stats.proportions import confidence_sequence
 from greedyexp.stats.sequential import located_crossing

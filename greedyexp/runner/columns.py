@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
-from greedyexp.config.data import COLUMN
 from greedyexp.core import registry
 from greedyexp.core.registry import RESERVED_COLUMNS
+from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.runner.canonical import plain_data
 
 
@@ -56,7 +56,7 @@ def columns_of(experiment) -> Columns:
     """The columns of an experiment, which are distinct: loading it refuses others."""
     generators = dict.fromkeys(point.generator for point in experiment.points)
     parameters = [registry.find("generator", name).parameters.model_fields for name in generators]
-    label = [] if experiment.points[0].label is None else [COLUMN]
+    label = [] if experiment.points[0].label is None else [DATA_COLUMN]
     protocol = registry.find("protocol", experiment.protocol.name)
     metrics = [registry.find("metric", name) for name in experiment.metrics]
     measured = protocol.extra["columns"](metrics, **experiment.protocol.params)

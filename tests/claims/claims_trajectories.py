@@ -7,6 +7,7 @@ import pandas as pd
 from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import setting_of
+from greedyexp.experiment.design import design_of
 from greedyexp.protocols.measured import Measured
 
 KEYS = ("record", "epsilon", "iteration")
@@ -17,11 +18,12 @@ MEASURED += [Measured(n, "number", open_ended=n == "iterations") for n in NUMBER
 
 def words(*, sweep=None, algorithms=("gd", "cd")):
     config = {
+        "name": "made",
         "data": {"generator": "g", "sweep": sweep or {}},
         "algorithms": list(algorithms),
         "trials": 10,
     }
-    return setting_of(config, MEASURED, ("p", "n_samples", "lam"))
+    return setting_of(design_of(config), MEASURED, ("p", "n_samples", "lam"))
 
 
 def judge(rows, test, *, where=None, margin=None, **given):

@@ -17,7 +17,6 @@ from greedyexp import runner
 from greedyexp.claims.setting import setting_of
 from greedyexp.cli import plan
 from greedyexp.config import json_schema, load
-from greedyexp.config.protocol import measured_of
 from greedyexp.core import registry
 from greedyexp.runner.allocation import series_of
 from greedyexp.runner.columns import columns_of
@@ -209,8 +208,8 @@ def test_the_schema_knows_lists():
 
 
 def test_claims_have_the_label_and_what_any_block_sweeps_as_axes():
-    resolved = load(listed(OVERLAP, WIDE)).resolved
-    setting = setting_of(resolved, measured_of(resolved), ["data", "p", "kappa", "theta"])
+    design = load(listed(OVERLAP, WIDE)).design
+    setting = setting_of(design, design.measured, ["data", "p", "kappa", "theta"])
     assert setting.axes == (("data",), ("kappa",), ("theta",))
     claim = {"id": "a", "quote": "b", "test": "mean(t_path, t_size) < 3"}
     where = {"where": {"data": "wide", "theta": 2.0}}
@@ -222,7 +221,7 @@ def test_claims_have_the_label_and_what_any_block_sweeps_as_axes():
 
 
 def test_groups_of_claims_are_those_that_occur():
-    resolved = load(listed(OVERLAP, WIDE, algorithms=["t_lasso"])).resolved
+    design = load(listed(OVERLAP, WIDE, algorithms=["t_lasso"])).design
     points = [("wide", 1.0, 1.0), ("wide", 1.0, 2.0)]
     points += [("t_overlap", 0.3, 1.0), ("t_overlap", 0.8, 1.0)]
     rng = np.random.default_rng(0)
@@ -234,7 +233,7 @@ def test_groups_of_claims_are_those_that_occur():
         ],
         columns=["data", "kappa", "theta", "replicate", "algorithm", "status", "t_size"],
     )
-    setting = setting_of(resolved, measured_of(resolved), frame.columns)
+    setting = setting_of(design, design.measured, frame.columns)
     judged = judge(frame, "mean(t_lasso, t_size) < 2", words=setting)
     groups = [tuple(test.group.values()) for test in judged.tests]
     assert sorted(groups) == sorted(points)

@@ -35,8 +35,9 @@ def test_the_whole_experiment(path):
         FigureSpec("t_curve", {"x": "theta", "logx": False, "line": ["algorithm", "p"]})
     ]
     assert experiment.algorithms == [
-        AlgorithmSpec("t_lasso", "t_lasso", {"tolerance": 1e-7}, {}, "oracle", 5),
+        AlgorithmSpec("t_lasso", "t_lasso", "t_lasso", {"tolerance": 1e-7}, {}, "oracle", 5),
         AlgorithmSpec(
+            "t_path",
             "t_path",
             "t_path",
             {"w": [1.05, 1.5], "nu": 0.5, "stack": "single", "max_steps": None},
@@ -116,7 +117,7 @@ def test_algorithms_sweep_into_labelled_variants():
     ]
     first = {"w": [1.5], "nu": 0.25, "stack": "class", "max_steps": 100}
     assert specs[0] == AlgorithmSpec(
-        "t_path", specs[0].label, first, {"nu": 0.25, "stack": "class"}, "cv", 3
+        "t_path", specs[0].label, "greedy", first, {"nu": 0.25, "stack": "class"}, "cv", 3
     )
 
 

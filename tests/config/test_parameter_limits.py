@@ -7,9 +7,9 @@ import pytest
 from experiment_parts import message
 
 from greedyexp.config import load
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.parameters import Parameters
 
 SIGNS = ["rademacher", "correlated", "duplicated"]
 

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import json_schema, load
-from greedyexp.config.protocol import measured_of
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
 from greedyexp.protocols.measured import Measured
@@ -202,8 +201,8 @@ def test_parameters_and_the_protocol_are_in_the_key_of_a_row():
 
 
 def test_claims_see_keys_successes_and_numbers_apart():
-    resolved = load(follow({"t_follow": {"mode": "reach"}})).resolved
-    setting = setting_of(resolved, measured_of(resolved), ["p", "record", "gap", "reached"])
+    design = load(follow({"t_follow": {"mode": "reach"}})).design
+    setting = setting_of(design, design.measured, ["p", "record", "gap", "reached"])
     assert (setting.keys, setting.binary) == (("record",), ("reached",))
     assert (setting.measured, setting.columns) == (("gap", "reached"), ("p",))
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedyexp.config import load
-from greedyexp.config.ranges import read_range
+from greedyexp.experiment.sweep import read_range
 
 
 def points(sweep, names=("p", "s", "kappa", "theta"), **fixed):

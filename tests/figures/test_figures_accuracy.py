@@ -10,9 +10,9 @@ from matplotlib.colors import same_color
 from scipy import stats
 from tradeoff_frames import CONTEXT, EPSILONS, accuracy_rows, size, step_rows, table
 
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures.accuracy_curve import accuracy_curve
 from greedyexp.figures.promises import alone
 from greedyexp.figures.style import COLOURS

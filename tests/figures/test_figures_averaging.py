@@ -6,7 +6,6 @@ import yaml
 from selection_frames import context, failed, selection
 
 from greedyexp.config import load
-from greedyexp.config.protocol import measured_of
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures.phase_transition import phase_transition
@@ -138,7 +137,7 @@ def panelled(experiment, kind):
     ]
     (spec,) = getattr(experiment, f"{kind}s")
     frames = [settings_of(pd.DataFrame(rows))]
-    measured = measured_of(experiment.resolved)
+    measured = experiment.design.measured
     return with_panels(registry.find(kind, spec.name), spec.params, frames, measured)
 
 

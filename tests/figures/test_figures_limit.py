@@ -10,6 +10,7 @@ from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.design import design_of
 from greedyexp.figures.style import COLOURS
 from greedyexp.figures.threshold_limit import threshold_limit
 from greedyexp.protocols.measured import Measured
@@ -92,11 +93,12 @@ def test_interval_and_misfit_are_as_they_say():
 
 def test_the_limit_is_that_of_a_claim(frame):
     config = {
+        "name": "limit",
         "data": {"sweep": {"p": [], "kappa": [], "theta": []}},
         "algorithms": ["greedy_dirty"],
         "trials": 30,
     }
-    setting = setting_of(config, [Measured("sign_support", "success")], frame.columns)
+    setting = setting_of(design_of(config), [Measured("sign_support", "success")], frame.columns)
     claim = {"id": "a", "quote": "b", "test": "limit(threshold(greedy_dirty), 1 / log(p)) > 0.9"}
     (judged,) = evaluate_claims([compile_claim(claim, setting, "")], frame, setting)
     told = {test.group["kappa"]: test for test in judged.tests}

@@ -3,15 +3,18 @@
 import pandas as pd
 import pytest
 
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.design import Variant
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.results.context import Context
 from greedyexp.results.notes import count_text
 from greedyexp.results.records import told_apart
 
 SWEPT = [f"rmp (lam={lam}, L={size})" for lam in (0.1, 1.0) for size in (1, 2)]
-CONTEXT = Context("t", "paper", 1, "", dict.fromkeys(["rmp", "omp", *SWEPT], "rmp"), {})
+NAMES = dict.fromkeys(["rmp", "omp", *SWEPT], "rmp")
+VARIANTS = {label: Variant("rmp", ("lam", "L")) for label in SWEPT}
+CONTEXT = Context("t", "paper", 1, "", NAMES, {}, variants=VARIANTS)
 
 
 def table(**columns):

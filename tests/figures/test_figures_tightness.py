@@ -9,9 +9,9 @@ from figure_frames import style  # noqa: F401 (an autouse fixture)
 from matplotlib.colors import same_color
 from tradeoff_frames import CONTEXT, table
 
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures.style import COLOURS
 from greedyexp.figures.tightness import tightness
 

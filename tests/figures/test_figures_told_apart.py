@@ -5,9 +5,9 @@ import pytest
 import yaml
 
 from greedyexp.config import load
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.report import draw
 from greedyexp.results.results import refuse_told_by_results
 

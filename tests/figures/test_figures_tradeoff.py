@@ -11,9 +11,10 @@ from matplotlib.colors import same_color
 from tradeoff_frames import CONTEXT, MARKS, size, step_rows, table
 
 from greedyexp.config import load
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.design import Variant
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures.style import COLOURS
 from greedyexp.figures.tradeoff import tradeoff
 from greedyexp.results.folding import folded
@@ -313,13 +314,17 @@ def swept(zipped):
 def test_values_swept_together_are_told_by_one_of_them():
     frame = swept([])
     labels = dict.fromkeys(["forward", *frame["algorithm"].unique()], "forward_greedy")
-    context = replace(CONTEXT, algorithms=labels)
+    variants = dict.fromkeys(frame["algorithm"], Variant("forward", ("loss", "ridge")))
+    context = replace(CONTEXT, algorithms=labels, variants=variants)
     figure = tradeoff(frame, context, panel="loss")
     assert legend(figure)[0] == "Forward greedy"
     assert [axis.get_title() for axis in figure.axes] == ["loss = squared", "loss = logistic"]
     crossed = swept([("squared", 0.1)])
+    variants |= dict.fromkeys(crossed["algorithm"], Variant("forward", ("loss", "ridge")))
     context = replace(
-        CONTEXT, algorithms=labels | dict.fromkeys(crossed["algorithm"], "forward_greedy")
+        CONTEXT,
+        algorithms=labels | dict.fromkeys(crossed["algorithm"], "forward_greedy"),
+        variants=variants,
     )
     named, keys = folded(crossed, context, "loss", "algorithm")
     assert keys == ["loss", "algorithm"]

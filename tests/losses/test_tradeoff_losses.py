@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 from tradeoff_lab import follow, rows_of
 
 import greedyexp
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.outcome import Status
 

@@ -13,11 +13,11 @@ from cli_process import refused
 from scipy import sparse
 
 from greedyexp import Path, Problem
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, PluginError
 from greedyexp.core.parts import Part
 from greedyexp.estimates.iteration import SteppedIteration
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols import border
 from greedyexp.protocols.problem_border import _check_shape, check_problem, same_problem
 from greedyexp.runner.journal import Journal

@@ -221,7 +221,7 @@ def judged(ran, test, **claim):
     frame, experiment, _ = ran
     metrics = [registry.find("metric", name) for name in experiment.metrics]
     given = columns(metrics, **experiment.protocol.params)
-    words = setting_of(experiment.resolved, given, frame.columns)
+    words = setting_of(experiment.design, given, frame.columns)
     entry = {"id": "one", "quote": "q", "test": test, **claim}
     return evaluate_claims([compile_claim(entry, words, "1")], frame, words)[0]
 

@@ -15,12 +15,11 @@ from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
-from greedyexp.config.parameters import Parameters
-from greedyexp.config.protocol import measured_of
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import Part
 from greedyexp.estimates.path import Path
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.setup import Setup
@@ -243,8 +242,8 @@ def test_greedy_selection_takes_what_the_best_predictor_takes(tmp_path):
     assert (squared["needed"] <= squared["l1_upper"]).all()
     # The dense predictor has an error of nearly 0.05, so that 0.01 is out of reach.
     assert frame.loc[frame["epsilon"] == 0.01, "needed"].isna().all()
-    resolved = load(settings()).resolved
-    words = setting_of(resolved, measured_of(resolved), frame.columns)
+    design = load(settings()).design
+    words = setting_of(design, design.measured, frame.columns)
 
     def judged(test, **where):
         entry = {"id": "one", "quote": "q", "test": test, "where": where}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tradeoff_lab import TRUTH, follow, part_of, promise, risk_at, rows_of
 
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.problems.problem import Problem
 
 

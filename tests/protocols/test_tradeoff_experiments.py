@@ -15,9 +15,8 @@ from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.model import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
-from greedyexp.config.parameters import Parameters
-from greedyexp.config.protocol import measured_of
 from greedyexp.core import registry
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.report import draw
 from greedyexp.results.records import records
 from greedyexp.runner import seeds
@@ -56,8 +55,8 @@ def ran(tmp_path_factory):
 
 def judged(ran, test, config=None, **claim):
     frame, _ = ran
-    resolved = load(config or settings()).resolved
-    words = setting_of(resolved, measured_of(resolved), frame.columns)
+    design = load(config or settings()).design
+    words = setting_of(design, design.measured, frame.columns)
     entry = {"id": "one", "quote": "q", "test": test, **claim}
     return evaluate_claims([compile_claim(entry, words, "1")], frame, words)[0]
 

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 from tradeoff_frames import CONTEXT, accuracy_rows, size, step_rows, table
 
-from greedyexp.config.parameters import Parameters
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.parameters import Parameters
 from greedyexp.tables.cells import Cell
 from greedyexp.tables.slopes import slopes
 

@@ -8,6 +8,7 @@ from selection_frames import context
 
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.design import Variant
 from greedyexp.report.tabulate import write_table
 from greedyexp.tables.timing import timing
 
@@ -103,8 +104,11 @@ def test_values_of_all_sizes_show_three_digits(frame, tmp_path):
 def test_an_algorithm_swept_along_the_rows_is_one_column(frame):
     swept = frame.rename(columns={"sparsity": "max_features"})
     swept = swept[["replicate", "algorithm", "max_features", "status", "fit_seconds"]]
+    entries = swept["algorithm"].tolist()
     swept["algorithm"] += " (max_features=" + swept["max_features"].astype(str) + ")"
     known = context()
+    for label, entry in zip(swept["algorithm"], entries, strict=True):
+        known.variants[label] = Variant(entry, ("max_features",))
     known.algorithms.update(dict.fromkeys(swept["algorithm"], "foba"))
     found = timing(swept, known, row="max_features", base="gdt")
     expected = timing(frame, context(), row="sparsity", base="gdt")

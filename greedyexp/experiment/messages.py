@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
-from greedyexp.config.mistakes import Keys
 from greedyexp.core.errors import did_you_mean
+
+Keys = tuple[str | int, ...]
 
 SLUG = "^[A-Za-z0-9_-]+$"
 
@@ -32,7 +34,15 @@ _BOUNDS = {
 }
 
 
-def show(value) -> str:
+def dotted(keys: Keys) -> str:
+    """Return ``data.sweep.p[0]`` for ``("data", "sweep", "p", 0)``."""
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
+
+
+def show(value: Any) -> str:
     """A value as a user would write it, shortened."""
     if value is None:
         return "empty"
@@ -49,7 +59,7 @@ def show(value) -> str:
     return text if len(text) <= 60 else f"{text[:56]} ..."
 
 
-def sentences(errors: Iterable[dict], value, name: str) -> list[tuple[Keys, str, str]]:
+def messages(errors: Iterable[dict], value, name: str) -> list[tuple[Keys, str, str]]:
     """What is wrong with a value, one sentence for each wrong place in it.
 
     Parameters

@@ -7,14 +7,21 @@ not depend on how the value was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from typing import Any
 
-from greedyexp.config.mistakes import Keys
-from greedyexp.config.parameters import BadValue
-from greedyexp.config.sentences import show
 from greedyexp.core.errors import did_you_mean
+from greedyexp.experiment.messages import Keys, show
+from greedyexp.experiment.parameters import BadValue
+
+Axes = tuple[tuple[str, ...], ...]
+
+# Most combinations of swept values that are listed.
+_MOST_STEPS = 100_000
 
 RANGE_KEYS = ("from", "to", "num", "step", "scale")
 LOG_DIGITS = 12
@@ -139,3 +146,52 @@ def _decimal(value, key: str, name: str) -> Decimal:
 
 def _bad(message: str, remedy: str = "", *, keys: Keys = ()) -> BadValue:
     return BadValue([(keys, message, remedy)])
+
+
+def _groups(zipped: Any) -> list[Any]:
+    """Return the groups of a ``zip:``, which is one mapping or a list of them."""
+    return zipped if isinstance(zipped, list) else [zipped]
+
+
+def axes_of(sweep: Mapping[str, Any] | None) -> Axes:
+    """Return the names in a ``sweep:`` mapping, those of one zip together."""
+    axes: list[tuple[str, ...]] = []
+    for name, value in (sweep or {}).items():
+        groups = _groups(value) if name == "zip" else [{name: value}]
+        axes += [tuple(group) for group in groups if isinstance(group, Mapping)]
+    return tuple(axes)
+
+
+def values_of_sweep(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return every combination of the values of a sweep, read by structure only.
+
+    Returns
+    -------
+    list of dict
+        Parameter -> value; empty for a sweep that is damaged or has very many combinations.
+    """
+    axes: list[list[dict[str, Any]]] = []
+    try:
+        for name, value in sweep.items():
+            for group in _groups(value) if name == "zip" else [{name: value}]:
+                columns = {key: _listed(column, key) for key, column in group.items()}
+                if len({len(column) for column in columns.values()}) != 1:
+                    return []
+                rows = zip(*columns.values(), strict=True)
+                axes.append([dict(zip(columns, row, strict=True)) for row in rows])
+    except (BadValue, AttributeError, TypeError):
+        return []
+    if math.prod(map(len, axes)) > _MOST_STEPS:
+        return []
+    return [
+        {name: value for step in steps for name, value in step.items()}
+        for steps in itertools.product(*axes)
+    ]
+
+
+def _listed(column: Any, name: str) -> list[Any]:
+    """Return the values of a list or a range."""
+    if not isinstance(column, Mapping):
+        return list(column)
+    values = read_range(dict(column), name)
+    return list(values) if values.count <= _MOST_STEPS else []

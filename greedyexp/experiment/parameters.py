@@ -12,10 +12,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from greedyexp.config.mistakes import Keys
-from greedyexp.config.sentences import sentences, show, subject_of
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
 from greedyexp.core.registry import Part
+from greedyexp.experiment.messages import Keys, messages, show, subject_of
 
 
 class BadValue(Exception):
@@ -161,7 +160,7 @@ def read_value(adapter: TypeAdapter, value, name: str):
     try:
         result = adapter.validate_json(text, strict=True)
     except ValidationError as error:
-        raise BadValue(sentences(error.errors(), value, name)) from None
+        raise BadValue(messages(error.errors(), value, name)) from None
     if any(not math.isfinite(number) for _, number in numbers(result)):
         raise BadValue([((), f"{name} is too large a number.", "")])
     return result

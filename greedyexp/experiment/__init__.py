@@ -1,0 +1,7 @@
+"""What an experiment is, whether it was just loaded or is read from the folder of a run.
+
+messages    error messages for values, and how messages show values and key paths
+parameters  validation of the parameters of a part
+sweep       ranges and the names that a sweep varies
+design      the settings of a run: entries, sweeps, labels of the table, columns of the protocol
+"""

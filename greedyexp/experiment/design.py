@@ -1,0 +1,364 @@
+"""The settings of a run: entries, sweeps, labels of the table, columns of the protocol.
+
+A design is made from the resolved settings of an experiment, in memory or from ``config.yaml`` in
+a run folder. It needs neither the data nor the plugins of the run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_jsonable_python
+
+from greedyexp.core.errors import ConfigError, StorageError
+from greedyexp.core.registry import find, parts
+from greedyexp.experiment.messages import dotted
+from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
+from greedyexp.experiment.sweep import Axes, axes_of, values_of_sweep
+from greedyexp.protocols.measured import Measured
+
+DEFAULT_PROTOCOL = "recovery"
+# Column of the table for the labels of several blocks of data.
+DATA_COLUMN = "data"
+# Other spellings of labels are tried for sweeps of at most this many algorithms.
+_MOST_SPELLINGS = 10_000
+
+
+class _Settings(BaseModel):
+    """Settings that figures, tables and verdicts need; the others are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Rule(_Settings):
+    max: Annotated[int, Field(ge=1)]
+    success: dict[str, str] = {}
+
+
+class _Paper(_Settings):
+    key: str = ""
+    figure: str = ""
+
+
+class _Block(_Settings):
+    sweep: dict[str, list[Any] | dict[str, Any]] | None = None
+
+
+class _Algorithm(_Block):
+    label: str | None = None
+
+
+_OneAlgorithm = Annotated[dict[str, _Algorithm | None], Field(min_length=1, max_length=1)]
+_OnePart = Annotated[dict[str, dict[str, Any] | None], Field(min_length=1, max_length=1)]
+
+
+class _Stored(_Settings):
+    """The structure of ``config.yaml``."""
+
+    name: str
+    trials: Annotated[int, Field(ge=1)] | _Rule
+    paper: _Paper | None = None
+    plugins: list[str] = []
+    protocol: str | _OnePart = DEFAULT_PROTOCOL
+    data: _Block | Annotated[list[_Block], Field(min_length=1)]
+    algorithms: list[str | _OneAlgorithm]
+    metrics: list[str] = []
+    figures: list[str | _OnePart] = []
+    tables: list[str | _OnePart] = []
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of ``algorithms``.
+
+    Parameters
+    ----------
+    name : str
+        Registered name of the algorithm.
+    label : str
+        Label of the entry; by default the name.
+    sweep : mapping
+        Parameter -> values or range, and ``zip``; empty without a sweep.
+    """
+
+    name: str
+    label: str
+    sweep: Mapping[str, Any]
+
+    @property
+    def axes(self) -> Axes:
+        """The swept parameters; zipped ones stand together."""
+        return axes_of(self.sweep)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One algorithm of the table: an entry with one choice of its swept parameters.
+
+    Parameters
+    ----------
+    entry : str
+        Label of the entry.
+    swept : tuple of str
+        Swept parameters of the entry.
+    suffix : str
+        The part of its label after that of the entry, such as `` (lam=0.1)``.
+    """
+
+    entry: str
+    swept: tuple[str, ...] = ()
+    suffix: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its value in the column ``algorithm``."""
+        return self.entry + self.suffix
+
+
+def variant_of(entry: str, swept: Mapping[str, Any]) -> Variant:
+    """Return the variant with these values of the swept parameters, in the order of its label."""
+    values = ", ".join(f"{name}={_value_text(value)}" for name, value in swept.items())
+    return Variant(entry, tuple(swept), f" ({values})" if values else "")
+
+
+def _value_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(to_jsonable_python(value))
+
+
+@dataclass(frozen=True)
+class Design:
+    """The settings of one run; see ``design_of``.
+
+    Parameters
+    ----------
+    settings : mapping
+        The resolved settings.
+    profile : str
+        ``smoke``, ``quick``, ``paper`` or ``deep``, with the changes of the command line.
+    """
+
+    settings: Mapping[str, Any]
+    profile: str
+    _stored: _Stored
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        return self._stored.name
+
+    @property
+    def trials(self) -> int:
+        """Replicates of each point; the largest number allowed if ``adaptive``."""
+        trials = self._stored.trials
+        return trials if isinstance(trials, int) else trials.max
+
+    @property
+    def adaptive(self) -> bool:
+        """True if the results decide how many replicates a point gets."""
+        return not isinstance(self._stored.trials, int)
+
+    @property
+    def success(self) -> Mapping[str, str]:
+        """The success metrics of a rule for trials, by label or name; empty without a rule."""
+        trials = self._stored.trials
+        return {} if isinstance(trials, int) else trials.success
+
+    @property
+    def source(self) -> str:
+        """Paper and figure that it reproduces, such as ``jalali2012, Figure 1``; may be empty."""
+        paper = self._stored.paper or _Paper()
+        return ", ".join(text for text in (paper.key, paper.figure) if text)
+
+    @property
+    def family(self) -> str:
+        """The figure of claims that name none: the figure of the paper, or the experiment."""
+        return (self._stored.paper or _Paper()).figure or self.name
+
+    @property
+    def plugins(self) -> list[str]:
+        """Paths of the plugins as written."""
+        return self._stored.plugins
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The entries of ``algorithms`` in the order of the file."""
+        entries = []
+        for item in self._stored.algorithms:
+            name, params = (item, None) if isinstance(item, str) else next(iter(item.items()))
+            params = params or _Algorithm()
+            entries.append(Entry(name, params.label or name, params.sweep or {}))
+        return entries
+
+    @cached_property
+    def variants(self) -> dict[str, Variant]:
+        """The algorithms of the table by their label.
+
+        When the algorithm is not registered any more, or its parameters have changed, a variant is
+        listed with every spelling that its label may have in the table.
+        """
+        variants: dict[str, Variant] = {}
+        for entry in self.entries:
+            if not entry.sweep:
+                variants.setdefault(entry.label, Variant(entry.label))
+        for spellings in (_exact, _other_spellings):
+            for entry in self.entries:
+                for swept in spellings(entry) if entry.sweep else ():
+                    variant = variant_of(entry.label, swept)
+                    variants.setdefault(variant.label, variant)
+        return variants
+
+    def variant(self, label: str) -> Variant:
+        """Return the variant with a label of the table; an unknown label is an entry of its own."""
+        return self.variants.get(label, Variant(label))
+
+    def drawn(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        """Return name and parameters of each ``figure`` or ``table``."""
+        return [_part(item) for item in getattr(self._stored, f"{kind}s")]
+
+    @cached_property
+    def data_axes(self) -> Axes:
+        """The swept data columns, zipped ones together; first the label of several blocks."""
+        data = self._stored.data
+        if isinstance(data, _Block):
+            return axes_of(data.sweep)
+        axes = (axis for block in data for axis in axes_of(block.sweep))
+        return ((DATA_COLUMN,), *dict.fromkeys(axes))
+
+    @cached_property
+    def words(self) -> dict[str, list[str]]:
+        """The texts among the values of each sweep, in the order of the file."""
+        data = self._stored.data
+        blocks = data if isinstance(data, list) else [data]
+        words: dict[str, list[str]] = {}
+        for sweep in (*(block.sweep for block in blocks), *(one.sweep for one in self.entries)):
+            for name, values in (sweep or {}).items():
+                listed = values if isinstance(values, list) else []
+                words.setdefault(name, []).extend(v for v in listed if isinstance(v, str))
+        return words
+
+    @cached_property
+    def measured(self) -> list[Measured]:
+        """The columns that the protocol gives.
+
+        Raises
+        ------
+        ConfigError
+            When the protocol or a metric is not registered, or its parameters are impossible.
+        """
+        name, params = _part(self._stored.protocol)
+        part = find("protocol", name)
+        metrics = [find("metric", metric) for metric in self._stored.metrics]
+        try:
+            return list(part.extra["columns"](metrics, **Parameters(part).read_all(params)))
+        except ValueError as error:
+            said = str(error).rstrip(".")
+            raise ConfigError(f"impossible parameters of protocol '{name}': {said}.") from None
+
+
+def design_of(settings: Mapping[str, Any], profile: str = "") -> Design:
+    """Return the design that resolved settings describe.
+
+    Raises
+    ------
+    BadValue
+        When a key is missing or has a value of another type; the parameters of parts and the
+        values of sweeps are not checked.
+    """
+    known = {key: settings[key] for key in _Stored.model_fields if key in settings}
+    return Design(settings, profile, read_value(model_adapter(_Stored), known, ""))
+
+
+def read_design(text: str, path: Path, profile: str) -> Design:
+    """Return the design in the ``config.yaml`` of a run folder.
+
+    Raises
+    ------
+    StorageError
+        When the file is damaged, with the key that is missing or has a value of another type.
+    """
+    try:
+        settings = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
+    if not isinstance(settings, dict) or "name" not in settings:
+        raise StorageError("this is not the configuration of a run.", place=str(path))
+    try:
+        design = design_of(settings, profile)
+    except BadValue as error:
+        keys, message, remedy = error.found[0]
+        where = f"{path}: {dotted(keys)}" if keys else str(path)
+        raise StorageError(message, place=where, remedy=remedy or None) from None
+    if settings.get("protocol", DEFAULT_PROTOCOL) == DEFAULT_PROTOCOL and "metrics" not in settings:
+        raise StorageError("'metrics' is missing.", place=str(path))
+    return design
+
+
+def _part(item: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    name, params = (item, None) if isinstance(item, str) else next(iter(item.items()))
+    return name, params or {}
+
+
+def success_metric(success: Mapping[str, str], label: str, name: str) -> str | None:
+    """Return the metric by which an algorithm succeeds.
+
+    Parameters
+    ----------
+    success : mapping of str to str
+        Metric by label or registered name; ``default`` for the others.
+    label, name : str
+        Label and registered name of the algorithm.
+
+    Returns
+    -------
+    str or None
+        None if the mapping has neither the algorithm nor a default.
+    """
+    return success.get(label, success.get(name, success.get("default")))
+
+
+def _exact(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield the swept values as the registered algorithm reads them."""
+    known = parts("algorithm").get(entry.name)
+    if known is None:
+        return
+    parameters = Parameters(known)
+    for swept in values_of_sweep(entry.sweep):
+        try:
+            yield {
+                name: parameters.read(name, swept[name])
+                for name in parameters.names
+                if name in swept
+            }
+        except BadValue:
+            return
+
+
+def _other_spellings(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield the swept values as they may have been read when the run was made."""
+    steps = values_of_sweep(entry.sweep)
+    orders: Sequence[tuple[str, ...]] = [tuple(steps[0])] if steps else []
+    known = parts("algorithm").get(entry.name)
+    if known is not None and steps and steps[0].keys() <= known.parameters.model_fields.keys():
+        orders = [tuple(name for name in known.parameters.model_fields if name in steps[0])]
+    elif steps and len(steps) * math.factorial(len(steps[0])) <= _MOST_SPELLINGS:
+        orders = list(itertools.permutations(steps[0]))
+    for swept, order in itertools.product(steps, orders):
+        alternatives = [_spellings(swept[name]) for name in order]
+        for values in itertools.product(*alternatives):
+            yield dict(zip(order, values, strict=True))
+
+
+def _spellings(value: Any) -> list[Any]:
+    """Return a value as written and, of a whole number, as a float."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return [value, float(value)] if whole else [value]
