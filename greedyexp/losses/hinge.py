@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels.scalar_losses import HINGE
-from greedyexp.losses.logistic_columns import two_values
 from greedyexp.losses.loss import LossKind
+from greedyexp.losses.signed_columns import two_values
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.problem import Problem
 

@@ -1,4 +1,4 @@
-"""The logistic loss with a ridge: log(1 + exp(-y x b)) in the mean over samples."""
+"""The logistic loss with an optional ridge and intercept."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import linprog
 
-from greedyexp.kernels import logistic_lines
+from greedyexp.kernels import logistic_best, logistic_lines, logistic_newton
 from greedyexp.kernels.scalar_losses import LOGISTIC
-from greedyexp.losses.logistic_columns import SignedColumns, two_values
-from greedyexp.losses.logistic_fit import LogisticFit
-from greedyexp.losses.loss import TOLERANCE, Loss, LossKind, Restricted
+from greedyexp.losses.loss import TIE, TOLERANCE, Fit, Loss, LossKind, Restricted
+from greedyexp.losses.signed_columns import SignedColumns, two_values
 from greedyexp.problems.problem import Problem
 
 # The rounding of a derivative, relative to the mean |value| of its column.
@@ -173,3 +173,244 @@ def _build(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
 
 
 KIND = LossKind("logistic", _build)
+
+
+class LogisticFit(Fit):
+    """The minimiser over a support, which keeps the signed columns of the support together.
+
+    Newton's method goes on from the last minimiser. Where no minimum exists the coefficients stay
+    as they were before, ``converged`` is False and ``message`` names features that separate the
+    classes.
+
+    Parameters
+    ----------
+    loss : LogisticLoss
+    support : sequence of int
+    start : array (d + q,), optional
+    full_gradient : array (d + q,), optional
+        The gradient at the minimiser, where it is known.
+    """
+
+    def __init__(
+        self,
+        loss: LogisticLoss,
+        support: Sequence[int] = (),
+        start: np.ndarray | None = None,
+        *,
+        full_gradient: np.ndarray | None = None,
+    ):
+        self.loss = loss
+        self.support = []
+        self._signed = np.empty((max(8, loss.n_dense + len(support)), loss.n_samples))
+        self._signed[: loss.n_dense] = loss.labels
+        # Mean |value| of each.
+        self._sizes = np.ones(loss.n_dense)
+        self._margins, self._weights = np.empty(loss.n_samples), np.empty(loss.n_samples)
+        # Whether a minimum is known to exist over the present support.
+        self._known = loss.ridge > 0.0 and (loss.n_dense == 0 or loss.two_classes)
+        self._take(support)
+        self._coef = np.zeros(len(self._indices))
+        if start is not None:
+            self._coef[:] = start[self._indices]
+        self._refit()
+        self._full = full_gradient
+
+    def add(self, features: Sequence[int]) -> None:
+        self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
+        self._take(features)
+        self._coef = np.append(self._coef, np.zeros(len(features)))
+        self._refit()
+
+    def remove(self, features: Sequence[int]) -> None:
+        gone = {int(feature) for feature in features}
+        stays = [place for place, feature in enumerate(self._indices) if feature not in gone]
+        self._signed[: len(stays)] = self._signed[stays]
+        self._coef, self._sizes = self._coef[stays], self._sizes[stays]
+        self.support = [feature for feature in self.support if feature not in gone]
+        self._refit()
+
+    @property
+    def params(self) -> np.ndarray:
+        params = np.zeros(self.loss.size + self.loss.n_dense)
+        params[self._indices] = self._coef
+        return params
+
+    @property
+    def full_gradient(self) -> np.ndarray:
+        """Gradient over all coefficients (d + q,), computed when first asked for."""
+        if self._full is None:
+            self._full = self.loss.gradient_of(self.params, self._weights)
+        return self._full
+
+    def gains(self) -> np.ndarray:
+        gains = self.loss.minima(self._margins, self.params)[1]
+        gains[self.support] = 0.0
+        return gains
+
+    def best_gain(self) -> tuple[int, float]:
+        """The feature of the largest gain, which only few features have to be tried for.
+
+        A bound of each gain from slope and curvature at the minimiser rules out the others.
+        """
+        columns = self.loss.columns
+        feature, gain, _ = logistic_best.best_line(
+            columns.columns,
+            self._margins,
+            self.gradient,
+            columns.powers(self._weights * (1.0 - self._weights)) / self.loss.n_samples,
+            columns.reach,
+            self.loss.ridge,
+            TIE,
+        )
+        return feature, gain
+
+    def removal_costs(self) -> np.ndarray:
+        costs = np.empty(len(self.support))
+        first = self.loss.n_dense
+        own = self._signed[first : len(self._indices)]
+        logistic_lines.falls(own, self._coef[first:], self._margins, self.loss.ridge, costs)
+        return costs
+
+    @property
+    def _indices(self) -> list[int]:
+        """Places in ``params`` of the signed columns: the intercept, then the support."""
+        return [*range(self.loss.size, self.loss.size + self.loss.n_dense), *self.support]
+
+    @property
+    def _free(self) -> int:
+        """How many of them, the first ones, have coefficients without a ridge."""
+        return self.loss.n_dense if self.loss.ridge > 0.0 else len(self._indices)
+
+    def _take(self, features: Sequence[int]) -> None:
+        size = len(self._indices)
+        if size + len(features) > len(self._signed):
+            grown = np.empty((2 * (size + len(features)), self.loss.n_samples))
+            grown[:size] = self._signed[:size]
+            self._signed = grown
+        for place, feature in enumerate(features, start=size):
+            self.loss.columns.write(int(feature), self._signed[place])
+            self.support.append(int(feature))
+        taken = self._signed[size : size + len(features)]
+        self._sizes = np.append(self._sizes, np.abs(taken).mean(axis=1))
+
+    def _refit(self) -> None:
+        self._full = None
+        start, separating = self._coef.copy(), None
+        status = self._search(patient=False)
+        if status in (logistic_newton.SEPARATED, logistic_newton.DOUBTFUL):
+            status, separating = self._decide(status)
+        self.converged = status == logistic_newton.CONVERGED
+        self.message = "" if self.converged else self._explained(separating)
+        if separating is not None:
+            self._coef = start
+            self._evaluate()
+
+    def _decide(self, status: int) -> tuple[int, np.ndarray | None]:
+        """Go on to the minimum if there is one; otherwise a direction in which there is none."""
+        separating, certain = separating_direction(self._signed[: self._free])
+        if status == logistic_newton.SEPARATED:
+            return status, self._coef if separating is None else separating
+        if separating is not None and certain:
+            return status, separating
+        self._known = separating is None
+        status = self._search(patient=True)
+        return status, None if self._known else separating
+
+    def _search(self, patient: bool) -> int:
+        indices = self._indices
+        status, self.value, self._known = logistic_newton.minimise(
+            self._signed[: len(indices)],
+            self.loss.penalty[indices],
+            self.loss.tolerance(self._sizes),
+            self._coef,
+            self._margins,
+            self._weights,
+            self._known,
+            patient,
+        )
+        return status
+
+    def _evaluate(self) -> None:
+        """Margins, weights and value at the present coefficients."""
+        self._margins[:] = self._coef @ self._signed[: len(self._coef)]
+        self.value = logistic_lines.losses(self._margins, self._weights)
+        self.value += 0.5 * float(self.loss.penalty[self._indices] @ self._coef**2)
+
+    def _explained(self, separating: np.ndarray | None) -> str:
+        if separating is None:
+            return "the gradient over the support could not be made as small as it should be."
+        indices = self._indices
+        part = sorted(indices[place] for place in needed(self._signed, separating))
+        part = [feature for feature in part if feature < self.loss.size]
+        if not part:
+            return "all labels are the same, so that no best intercept exists."
+        names, many = ", ".join(map(str, part)), len(part) > 1
+        return (
+            f"feature{'s' if many else ''} {names} separate{'' if many else 's'} the two classes, "
+            "so that without a ridge no minimum exists."
+        )
+
+
+# Weights this small relative to the largest are the rounding of a linear program.
+NO_WEIGHT = 1e-9
+# Margins below zero by this part of the largest are rounding errors of their sums.
+MARGIN_ROUNDING = 1e-12
+
+
+def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
+    """Weights v with v @ signed >= 0 and not all zero, with few nonzero ones.
+
+    The linear program minimises sum |v_j| over those of mean margin one (after Konis, 2007).
+
+    Parameters
+    ----------
+    signed : array (k, n)
+        Columns of the design times the labels -1 and 1.
+
+    Returns
+    -------
+    direction : array (k,) or None
+        A combination of columns that is nonnegative on the class 1 and nonpositive on the class
+        -1 in every sample and not zero throughout, to the solver's tolerance of 1e-7; None when
+        there is none.
+    certain : bool
+        Whether it is one, or there is none, up to the rounding of sums.
+    """
+    sizes = np.abs(signed).max(axis=1, initial=0.0)
+    used = np.flatnonzero(sizes > 0)
+    if not len(used):
+        return None, True
+    atoms = signed[used] / sizes[used, None]
+    both = np.vstack([atoms, -atoms])
+    found = linprog(
+        np.ones(len(both)),
+        A_ub=-both.T,
+        b_ub=np.zeros(signed.shape[1]),
+        A_eq=both.mean(axis=1)[None],
+        b_eq=[1.0],
+    )
+    if found.x is None:
+        return None, True
+    weights = found.x[: len(used)] - found.x[len(used) :]
+    weights[np.abs(weights) <= NO_WEIGHT * np.abs(weights).max()] = 0.0
+    margins = weights @ atoms
+    direction = np.zeros(len(signed))
+    direction[used] = weights / sizes[used]
+    return direction, bool(margins.min() >= -MARGIN_ROUNDING * np.abs(margins).max())
+
+
+def needed(signed: np.ndarray, direction: np.ndarray) -> list[int]:
+    """Columns that separate together and of which none can be spared, some of those in use.
+
+    Parameters
+    ----------
+    signed : array (k, n)
+    direction : array (k,)
+        One that separates.
+    """
+    held = [int(place) for place in np.flatnonzero(direction)]
+    for place in tuple(held):
+        others = [other for other in held if other != place]
+        if separating_direction(signed[others])[0] is not None:
+            held = others
+    return held

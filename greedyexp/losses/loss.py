@@ -1,4 +1,4 @@
-"""What greedy selection asks of a convex smooth function of the data, and of its minimisers."""
+"""Losses and their fits: the interface that algorithms and solvers use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from greedyexp.core.errors import ConfigError, DataError, UserError
 
@@ -334,3 +335,9 @@ class PlainFit(Fit):
         found = self.loss.minimise(self.support, start)
         self.params, self.value, self.full_gradient = found.params, found.value, found.gradient
         self.converged, self.message = found.converged, found.message
+
+
+def largest_feature(X) -> float:
+    """max |x_ij| of an array or a sparse array, without a copy of it; zero of an empty one."""
+    values: np.ndarray = X.data if sparse.issparse(X) else X
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))

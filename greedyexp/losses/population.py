@@ -1,14 +1,16 @@
-"""Least squares over a distribution whose second moments are known."""
+"""Least squares over a distribution with known second moments."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
+from greedyexp.kernels import cholesky
+from greedyexp.kernels.row_gradient import subtract_rows
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, PlainFit, Restricted
-from greedyexp.losses.population_fit import DenseFit, SpreadFit
-from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
+from greedyexp.problems.moments import SPAN, DenseMoments, Moments, SpreadMoments
 
 
 class PopulationSquaredLoss(Loss):
@@ -122,3 +124,199 @@ class PopulationSquaredLoss(Loss):
         if isinstance(self.moments, SpreadMoments):
             return SpreadFit(self)
         return DenseFit(self) if isinstance(self.moments, DenseMoments) else PlainFit(self)
+
+
+# Features there is room for at first; doubled when it is used up.
+ROOM = 16
+# Features named in a message.
+NAMED = 6
+
+
+class PopulationFit(Fit):
+    """What fits to moments share: the order of the support, barred features, the certificate.
+
+    A feature whose squared sine of the angle to the span of the support is at most 1e-10 is barred:
+    ``add`` leaves it out, its gradient and gains count as zero until a removal frees it, and
+    ``message`` names it. With a ridge every feature counts as having an entry sqrt(ridge) of its
+    own, so that only a tiny ridge lets it lie in the span of others. Features of zeros are barred
+    for good.
+
+    Parameters
+    ----------
+    loss : PopulationSquaredLoss
+    """
+
+    def __init__(self, loss: PopulationSquaredLoss):
+        self.loss = loss
+        self.support: list[int] = []
+        # The support again, to index with and to look up in.
+        self._held = np.zeros(ROOM, dtype=np.int64)
+        self._inside = np.zeros(loss.size, dtype=bool)
+        self._curvature = loss.smoothness
+        self._barred = self._curvature <= 0.0
+        self._settle()
+
+    def add(self, features: Sequence[int]) -> None:
+        """Take features into the support, but for those in its span, and fit."""
+        for feature in features:
+            if not (self._inside[feature] or self._barred[feature]):
+                self._make_room(len(self.support) + 1)
+                self._take(int(feature))
+        self._settle()
+
+    def remove(self, features: Sequence[int]) -> None:
+        """Take features out of the support and fit."""
+        for feature in features:
+            place = self.support.index(feature)
+            self._drop(place)
+            del self.support[place]
+            self._inside[feature] = False
+            self._held[place : len(self.support)] = self._held[place + 1 : len(self.support) + 1]
+        self._settle()
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """Gradient over the features (d,), zero on the support and for barred features."""
+        return self.full_gradient.copy()
+
+    def gains(self) -> np.ndarray:
+        """R(w) - min_a R(w + a e_j) for every feature (d,): g_j^2 / (2 h_j)."""
+        slope = self.full_gradient
+        gains = np.zeros(len(slope))
+        np.divide(slope * slope, 2.0 * self._curvature, out=gains, where=slope != 0.0)
+        return gains
+
+    def removal_costs(self) -> np.ndarray:
+        """R(w - w_i e_i) - R(w) for each i of the support: h_i w_i^2 / 2, the gradient being 0."""
+        held = self._held[: len(self.support)]
+        own = self.params[held]
+        return 0.5 * self._curvature[held] * own * own
+
+    @abstractmethod
+    def _take(self, feature: int) -> None:
+        """Take one feature into the support, and bar what then lies in its span."""
+
+    @abstractmethod
+    def _drop(self, place: int) -> None:
+        """Prepare for the feature at this place of the support to go, and free what is barred."""
+
+    @abstractmethod
+    def _coefficients(self, held: np.ndarray) -> np.ndarray:
+        """The minimiser over the support ``held``, (k,)."""
+
+    @abstractmethod
+    def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
+        """E[x x^T] (w - wbar), (d,), and (w - wbar)^T times that, at ``params``."""
+
+    def _settle(self) -> None:
+        """Coefficients, value, gradient and certificate of the present support."""
+        loss, held = self.loss, self._held[: len(self.support)]
+        self.params = np.zeros(loss.size)
+        self.params[held] = self._coefficients(held)
+        gradient, apart = self._image(held)
+        self.value = loss.value_at(self.params, apart)
+        gradient += loss.ridge * self.params
+        error = np.abs(gradient[held]).max(initial=0.0)
+        self.converged = bool(error <= TOLERANCE * loss.scale)
+        gradient[held] = 0.0
+        gradient[self._barred] = 0.0
+        self.full_gradient = gradient
+        self.message = self._report()
+
+    def _join(self, feature: int) -> None:
+        self._held[len(self.support)] = feature
+        self._inside[feature] = True
+        self.support.append(feature)
+
+    def _make_room(self, needed: int) -> None:
+        if needed > len(self._held):
+            self._held = np.append(self._held, np.zeros_like(self._held))
+
+    def _report(self) -> str:
+        """A sentence on features left out."""
+        features = np.flatnonzero(self._barred & (self._curvature > 0.0))
+        parts = []
+        if len(features):
+            named = ", ".join(str(feature) for feature in features[:NAMED])
+            more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
+            parts.append(f"features in the span of those selected were left out: {named}{more}.")
+        if not self.converged:
+            parts.append("the least-squares fit does not reach its tolerance.")
+        return " ".join(parts)
+
+
+class SpreadFit(PopulationFit):
+    """A fit to features that share a hidden variable; every change costs O(d)."""
+
+    def _take(self, feature: int) -> None:
+        self._join(feature)
+        self._bar()
+
+    def _drop(self, place: int) -> None:
+        """Nothing to prepare."""
+
+    def _coefficients(self, held: np.ndarray) -> np.ndarray:
+        # Anew each time, since after a removal the span is smaller.
+        self._bar()
+        loss = self.loss
+        return loss.moments.solve(held, loss.moments.cross[held], loss.ridge)
+
+    def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
+        moments = self.loss.moments
+        apart = self.params - moments.predictor
+        return moments.times(apart), moments.quadratic(apart)
+
+    def _bar(self) -> None:
+        """Bar all features in the span of the support."""
+        held = self._held[: len(self.support)]
+        outside = self.loss.moments.outside(held, self.loss.ridge)
+        self._barred = outside <= SPAN * self._curvature
+        self._barred[held] = False
+
+
+class DenseFit(PopulationFit):
+    """A fit to any matrix of moments by a Cholesky factor that follows the support.
+
+    A change costs O(k^2) and the gradient O(k d) for k features of d. A feature is found to lie in
+    the span of the support when it is to be taken.
+    """
+
+    def __init__(self, loss: PopulationSquaredLoss):
+        self._factor = np.zeros((ROOM, ROOM))
+        self._rotated = np.zeros(ROOM)
+        # E[y x] as the product with the best predictor gives it, so that differences agree.
+        self._cross = loss.moments.times(loss.moments.predictor)
+        super().__init__(loss)
+
+    def _take(self, feature: int) -> None:
+        moments, size = self.loss.moments, len(self.support)
+        cross = moments.matrix[feature, self._held]
+        own = self._curvature[feature]
+        if cholesky.append(self._factor, size, cross, own) <= SPAN:
+            self._barred[feature] = True
+            return
+        cholesky.extend_solution(self._factor, size, moments.cross[feature], self._rotated)
+        self._join(feature)
+
+    def _drop(self, place: int) -> None:
+        cholesky.remove(self._factor, len(self.support), place, self._rotated)
+        self._barred = self._curvature <= 0.0
+
+    def _coefficients(self, held: np.ndarray) -> np.ndarray:
+        coef = np.zeros(len(held))
+        cholesky.solve_transposed(self._factor, len(held), self._rotated, coef)
+        return coef
+
+    def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
+        moments = self.loss.moments
+        image = self._cross.copy()
+        subtract_rows(image, self.params[held], moments.matrix, held, len(held))
+        np.negative(image, out=image)
+        return image, max(0.0, float((self.params - moments.predictor) @ image))
+
+    def _make_room(self, needed: int) -> None:
+        old = len(self._held)
+        super()._make_room(needed)
+        if len(self._held) > old:
+            self._factor = np.pad(self._factor, (0, old))
+            self._rotated = np.pad(self._rotated, (0, old))

@@ -8,7 +8,7 @@ from greedyexp.algorithms.foba.foba_obj import foba_obj
 from greedyexp.algorithms.foba.forward_obj import forward_obj
 from greedyexp.core import registry
 from greedyexp.generators.two_class_gaussian import two_class_gaussian
-from greedyexp.losses.logistic_fit import LogisticFit
+from greedyexp.losses.logistic import LogisticFit
 from greedyexp.problems.problem import as_problem
 
 RULES = (foba_obj, forward_obj)

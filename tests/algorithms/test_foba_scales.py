@@ -7,7 +7,7 @@ import pytest
 from foba_problems import RULES, told
 
 from greedyexp.algorithms.foba.foba_obj import foba_obj
-from greedyexp.losses.crf.crf import CrfLoss
+from greedyexp.losses.crf import CrfLoss
 from greedyexp.problems.problem import as_chains, as_problem
 
 SELECTIONS = [pytest.param(fast, id=fast.__name__) for rule in RULES.values() for fast in rule[:2]]

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from greedyexp.losses.crf.crf import CrfLoss
+from greedyexp.losses.crf import CrfLoss
 
 LENGTHS = (1, 3, 5, 2, 4)
 

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind, kind_of, module_of, modules, names
-from greedyexp.losses.crf.crf import CrfLoss
+from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem, as_problem
@@ -35,7 +35,7 @@ def test_each_name_makes_its_loss():
 def test_each_loss_is_found_by_its_file():
     assert sorted(modules()) == ["absolute", "crf", "hinge", "logistic", "squared"]
     assert module_of("squared") == "greedyexp.losses.squared"
-    assert module_of("crf") == "greedyexp.losses.crf.crf"
+    assert module_of("crf") == "greedyexp.losses.crf"
     assert all(kind_of(name).name == name for name in modules())
     with pytest.raises(ConfigError, match="no loss named 'cubic'"):
         module_of("cubic")

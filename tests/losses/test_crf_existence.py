@@ -3,7 +3,7 @@ import pytest
 from crf_problems import enumerated
 from scipy.optimize import linprog
 
-from greedyexp.losses.crf.crf import CrfLoss
+from greedyexp.losses.crf import CrfLoss
 
 
 def exists(loss, support):

@@ -5,12 +5,12 @@ from foba_problems import words
 from scipy.optimize import minimize
 
 from greedyexp.algorithms.foba.foba_gdt import foba_gdt
-from greedyexp.losses._quasi_newton import descend
-from greedyexp.losses.crf import fit as crf_fit
-from greedyexp.losses.crf.crf import CrfLoss
-from greedyexp.losses.crf.fit import CrfFit
-from greedyexp.losses.crf.reduced import Reduced
+from greedyexp.losses import crf_fit
+from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.crf_fit import CrfFit
+from greedyexp.losses.crf_likelihood import Reduced
 from greedyexp.losses.loss import TOLERANCE
+from greedyexp.losses.quasi_newton import descend
 
 
 @pytest.mark.parametrize("support", [(), (2,), (0, 4, 8, 5)])

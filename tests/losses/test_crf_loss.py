@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.losses.crf import crf
-from greedyexp.losses.crf.crf import CrfLoss
+from greedyexp.losses import crf_likelihood as crf
+from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.loss import Loss
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from greedyexp.losses._quasi_newton import append, descend, inverse_hessian, remove
+from greedyexp.losses.quasi_newton import append, descend, inverse_hessian, remove
 
 
 def hessian(m, seed=0, condition=1e4):

@@ -358,7 +358,7 @@ def test_a_search_that_finds_no_minimum_says_so(monkeypatch):
     X, y = data("absolute", 14)
     loss = AbsoluteLoss(X, y, beta=1e4)
     for name in ("FIRST_STEPS", "MOST_STEPS", "LAST_STEPS"):
-        monkeypatch.setattr(f"greedyexp.losses.smoothed_minimum.{name}", 1)
+        monkeypatch.setattr(f"greedyexp.losses.smoothed.{name}", 1)
     found = loss.minimise(range(7))
     assert not found.converged
     assert found.message == (

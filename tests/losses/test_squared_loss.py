@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import Ridge
 
-from greedyexp.losses import squared_fit
+from greedyexp.losses import squared
 from greedyexp.losses.loss import TOLERANCE, PlainFit
 from greedyexp.losses.squared import SquaredLoss
 
@@ -305,16 +305,16 @@ def test_scale_is_the_largest_gradient_without_features():
 
 
 def test_wrong_coefficients_are_corrected_or_reported(monkeypatch):
-    right = squared_fit.kernel.coefficients
+    right = squared.kernel.coefficients
     monkeypatch.setattr(
-        squared_fit.kernel, "coefficients", lambda *given: right(*given) * (1 + 1e-6)
+        squared.kernel, "coefficients", lambda *given: right(*given) * (1 + 1e-6)
     )
     X, y = data(23)
     fit = SquaredLoss(X, y).fit()
     fit.add([8, 9])
     assert fit.converged
     np.testing.assert_allclose(fit.params[:25], LeastSquares(X, y).minimum([8, 9])[0], atol=1e-11)
-    monkeypatch.setattr(squared_fit, "CORRECTIONS", 0)
+    monkeypatch.setattr(squared, "CORRECTIONS", 0)
     fit.add([10])
     assert not fit.converged
     assert "does not reach its tolerance" in fit.message

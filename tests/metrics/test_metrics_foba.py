@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, f1_score, zero_one_loss
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import find
 from greedyexp.estimates.path import Path
-from greedyexp.losses.crf.crf import CrfLoss
+from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.measuring import measure

@@ -10,7 +10,7 @@ from scipy import sparse
 from selection_lab import path_of, problem_of, select
 
 from greedyexp.core.errors import DataError
-from greedyexp.losses.crf.crf import CrfLoss
+from greedyexp.losses.crf import CrfLoss
 from greedyexp.problems.problem import Problem
 
 

@@ -1,4 +1,4 @@
-"""The columns of a design times the labels, dense or sparse, as the logistic loss needs them."""
+"""Labels of two classes, and the columns of a design times these labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse
 from greedyexp.core.errors import DataError
 from greedyexp.kernels import logistic_columns
 from greedyexp.kernels.logistic_columns import Columns
-from greedyexp.losses.feature_size import largest_feature
+from greedyexp.losses.loss import largest_feature
 
 NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 

@@ -1,8 +1,10 @@
-"""Linear-chain conditional random fields."""
+"""The likelihood of labelled chains: values, derivatives and decoding."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,18 +21,34 @@ from greedyexp.kernels.chain_moments import (
     variances_of_moves,
 )
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
-from greedyexp.losses.crf.chains import check_labels, sums_by_chain
-from greedyexp.losses.crf.fit import CrfFit, Null, minimum_without_features
-from greedyexp.losses.feature_size import largest_feature
-from greedyexp.losses.loss import TOLERANCE, ChainLoss, Fit, LossKind, Restricted
-from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths, classes_of
-from greedyexp.problems.problem import Problem
+from greedyexp.losses.loss import TOLERANCE, ChainLoss, largest_feature
+from greedyexp.losses.quasi_newton import Descent
+from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
 DENSE_ENTRIES = 2**20
 
 
-class CrfLoss(ChainLoss):
+@dataclass(frozen=True)
+class NullFit:
+    """The fit without features.
+
+    Parameters
+    ----------
+    found : Descent
+        The minimiser over the dense parameters; zero where there is none.
+    scale : float > 0
+        The largest gradient of a feature there, no less than what rounding allows.
+    reason : str
+        Why there is no minimum, a sentence; empty if there is one.
+    """
+
+    found: Descent
+    scale: float
+    reason: str = ""
+
+
+class CrfLikelihood(ChainLoss):
     """Mean negative log-likelihood of labelled chains, over words.
 
     P(y | x) of a chain is proportional to the exponential of
@@ -89,10 +107,10 @@ class CrfLoss(ChainLoss):
     def largest_feature(self) -> float:
         return largest_feature(self.X)
 
-    @cached_property
-    def null(self) -> Null:
-        """The fit over the dense parameters alone."""
-        return minimum_without_features(self)
+    @property
+    @abstractmethod
+    def null(self) -> NullFit:
+        """The fit without features."""
 
     @cached_property
     def tolerances(self) -> np.ndarray:
@@ -188,11 +206,6 @@ class CrfLoss(ChainLoss):
             )
         return steps.ravel(), gains.ravel() / n
 
-    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
-        fit = CrfFit(self)
-        fit.begin(support, start)
-        return Restricted(fit.params, fit.value, fit.full_gradient, fit.converged, fit.message)
-
     def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
         """All changes of the partition functions in one pass over the chains."""
         support = np.asarray(support, dtype=np.int64)
@@ -206,9 +219,6 @@ class CrfLoss(ChainLoss):
         change = changes(self._prepared(params), columns, place, support % self.shape[1], steps)
         change -= self.observed[support] * steps
         return change / self.n_samples - 0.5 * self.ridge * steps**2
-
-    def fit(self) -> Fit:
-        return CrfFit(self)
 
     def decode(self, X, chains, params: np.ndarray, how: str = "marginal") -> np.ndarray:
         if how not in ("marginal", "viterbi"):
@@ -279,30 +289,100 @@ class CrfLoss(ChainLoss):
         return scipy.sparse.csc_array(self.X) if scipy.sparse.issparse(self.X) else None
 
 
-def _build(problem: Problem, *, ridge: float, intercept: bool) -> CrfLoss:
-    labels, chains = _labelled_chains(problem)
-    return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
+def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
+    """Labels as int64, after making sure that they are classes 0 to r - 1, one for each word.
 
-
-def _labelled_chains(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class of each word and the lengths of the chains."""
-    if problem.chains is None:
+    Raises
+    ------
+    DataError
+    """
+    labels = np.asarray(labels)
+    if labels.shape != (n_words,):
+        raise DataError(f"labels have shape {labels.shape}; X has {n_words} rows.")
+    whole = labels.astype(np.int64)
+    bad = np.flatnonzero((whole != labels) | (whole < 0) | (whole >= n_classes))
+    if bad.size:
         raise DataError(
-            "the crf loss needs sequences of labelled words.",
-            remedy="Give the lengths of the chains, or use another loss.",
+            f"the label of word {bad[0]} is {labels[bad[0]]}.",
+            remedy=f"Labels are the integers 0 to {n_classes - 1}.",
         )
-    indicators = np.stack(problem.y) if len(set(problem.n_samples)) == 1 else None
-    if indicators is None or not problem.shared_design:
-        raise DataError(
-            "the classes of the words in chains must share one design.",
-            remedy="Give every class the same array as X.",
-        )
-    if not (np.isin(indicators, (0.0, 1.0)).all() and (indicators.sum(axis=0) == 1.0).all()):
-        raise DataError(
-            "each word must be of exactly one class.",
-            remedy="Give responses that are 1 where a word is of the class and 0 elsewhere.",
-        )
-    return classes_of(problem.y), problem.chains
+    return whole
 
 
-KIND = LossKind("crf", _build, traits=("chains",), intercept=False, per_class=True)
+def sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
+    """Sums of the rows of each chain, (c, p)."""
+    n_chains = len(offsets) - 1
+    words = np.arange(offsets[-1])
+    chain = np.repeat(np.arange(n_chains), np.diff(offsets))
+    member = scipy.sparse.csr_array(
+        (np.ones(len(words)), (chain, words)), shape=(n_chains, len(words))
+    )
+    total = member @ X
+    return total.toarray() if scipy.sparse.issparse(total) else total
+
+
+class Reduced:
+    """The loss as a function of its free parameters (m,), over the columns that they need.
+
+    Parameters
+    ----------
+    loss : CrfLikelihood
+    support : sequence of int
+
+    Attributes
+    ----------
+    free : int array (m,)
+        Places of the free parameters: the dense ones, then the support in its order.
+    """
+
+    def __init__(self, loss: CrfLikelihood, support: Sequence[int]):
+        self._loss = loss
+        r, size, total = loss.shape[1], loss.size, loss.size + loss.n_dense
+        self._support = support = np.asarray(support, dtype=np.int64)
+        self.free = np.concatenate((np.arange(size, total), support))
+        self._rows = rows = np.unique(support // r)
+        places = np.full(total, -1)
+        places[(rows[:, None] * r + np.arange(r)).ravel()] = np.arange(len(rows) * r)
+        places[size:] = len(rows) * r + np.arange(loss.n_dense)
+        kept = np.flatnonzero(places >= 0)
+        self._places, self._count = places[self.free], len(kept)
+        self._columns, self._observed = loss.columns(rows), loss.observed[kept]
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Q and its gradient (m,)."""
+        params = np.zeros(self._count)
+        params[self._places] = x
+        value, gradient = self._loss.pass_over(self._columns, params, self._observed)
+        return value, gradient[self._places]
+
+    def selected(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The support, each with its column (n,)."""
+        for feature in self._support:
+            place = np.searchsorted(self._rows, [feature // self._loss.shape[1]])
+            column = self._columns[:, place]
+            column = column.toarray() if scipy.sparse.issparse(column) else column
+            yield int(feature), column[:, 0]
+
+    def sizes(self) -> np.ndarray:
+        """Largest |value| of what each free parameter is multiplied by, (m,); one if it is zero."""
+        largest = [np.abs(column).max() or 1.0 for _, column in self.selected()]
+        return np.concatenate((np.ones(self._loss.n_dense), largest))
+
+    def odds(self, x: np.ndarray) -> float:
+        """The most that free parameters (m,) say for one label against another, summed up.
+
+        The largest range of the scores of a word, and those of starts, ends and moves.
+        """
+        r = self._loss.shape[1]
+        params = np.zeros(self._count)
+        params[self._places] = x
+        dense = params[-self._loss.n_dense :]
+        words = np.asarray(self._columns @ params[: -self._loss.n_dense].reshape(-1, r))
+        parts = dense[:r], dense[r : 2 * r], dense[2 * r :]
+        return float(np.ptp(words, axis=1).max() + sum(np.ptp(part) for part in parts))
+
+    def spread(self, x: np.ndarray) -> np.ndarray:
+        """All parameters (d + q,), zero where they are not free."""
+        params = np.zeros(self._loss.size + self._loss.n_dense)
+        params[self.free] = x
+        return params

@@ -1,20 +1,112 @@
-"""The minimiser of a chain loss over a support that grows and shrinks."""
+"""Minimisers of the loss of a conditional random field, and tests whether one exists.
+
+Without a ridge there is no minimum if some change of the parameters makes the observed labelling no
+less likely than any other labelling, and more likely than some: the loss falls for ever along it.
+Any sequence of labels is allowed. A label, start, end or transition that never occurs is therefore
+such a change by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedyexp.losses._quasi_newton import Descent, append, descend, inverse_hessian, remove
-from greedyexp.losses.crf.existence import growing, separating, unseen
-from greedyexp.losses.crf.reduced import Reduced
+from greedyexp.losses.crf_likelihood import CrfLikelihood, NullFit, Reduced
 from greedyexp.losses.loss import TOLERANCE, Fit
+from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hessian, remove
 
-if TYPE_CHECKING:
-    from greedyexp.losses.crf.crf import CrfLoss
+# Log odds below this leave a gradient that no tolerance takes for zero.
+DEEP = 5.0
+# Part of the gradient to which a minimiser is followed, and the steps that may take.
+FURTHER = 1e-2
+STEPS = 20
+# Log odds by which a minimiser may move on the way. Where there is none they move by 4.6.
+MOVED = 1.0
+# Log odds from which on directions are looked for in which the loss is flat, the step in log odds
+# that tells, and the part of the largest curvature that is none.
+FAR = 20.0
+STEP = 1e-3
+FLAT = 1e-9
+# Multiple of the tolerance that no gauge, but for rounding, leaves of the gradient.
+STEEPER = 1e3
+# Missing things that a message names.
+NAMED = 4
+
+ENDING = "so that without a ridge no minimum exists. Give a ridge above zero."
+
+
+def unseen(loss: CrfLikelihood) -> str:
+    """A sentence on classes, starts, ends and moves that no labelling has; empty without any."""
+    r = loss.shape[1]
+    if loss.ridge > 0.0 or r == 1:
+        return ""
+    starts, ends = loss.observed[loss.size :][: 2 * r].reshape(2, r)
+    moves = loss.observed[loss.size + 2 * r :].reshape(r, r)
+    seen = np.bincount(loss.labels, minlength=r) > 0
+    said = [f"class {k} never occurs" for k in np.flatnonzero(~seen)]
+    said += [f"no chain starts with class {k}" for k in np.flatnonzero(seen & (starts == 0))]
+    said += [f"no chain ends with class {k}" for k in np.flatnonzero(seen & (ends == 0))]
+    if loss.chains.max() > 1:
+        absent = (moves == 0) & seen & seen[:, None]
+        said += [f"class {k} never follows class {j}" for j, k in np.argwhere(absent)]
+    more = [f"{len(said) - NAMED} more of this kind"] if len(said) > NAMED else []
+    return f"{', '.join(said[:NAMED] + more)}, {ENDING}" if said else ""
+
+
+def separating(loss: CrfLikelihood, function: Reduced) -> str:
+    """A sentence on free coefficients that tell a class by their sign alone; empty without any."""
+    if loss.ridge > 0.0 or loss.shape[1] == 1:
+        return ""
+    said = []
+    for feature, column in function.selected():
+        i, k = divmod(feature, loss.shape[1])
+        signed = np.where(loss.labels == k, column, -column)
+        if signed.any() and ((signed >= 0.0).all() or (signed <= 0.0).all()):
+            said.append(f"feature {i} separates class {k} from the others")
+    return f"{', '.join(said)}, {ENDING}" if said else ""
+
+
+def growing(loss: CrfLikelihood, function: Reduced, found: Descent, tolerance: float) -> str:
+    """A sentence when weights grow for as long as the minimum is looked for; empty otherwise.
+
+    A gradient within the tolerance says nothing where log odds may change at will and leave it
+    there. At a minimiser they stay when the gradient is made smaller still; where there is none
+    they move by the logarithm of that.
+    """
+    if loss.ridge > 0.0 or function.odds(found.x) < DEEP:
+        return ""
+    if found.converged:
+        target = FURTHER * min(tolerance, np.abs(found.gradient).max(initial=0.0))
+        further = descend(function, found.x, target, found.inverse.copy(), STEPS)
+        if function.odds(further.x - found.x) < MOVED and not _beyond(function, found, tolerance):
+            return ""
+    return (
+        "the weights grow for as long as a minimum is looked for, so that without a ridge none "
+        "seems to exist. Give a ridge above zero."
+    )
+
+
+def _beyond(function: Reduced, found: Descent, tolerance: float) -> bool:
+    """Whether the gradient is flat only because the weights went so far.
+
+    Some parameters can be traded for each other, and the loss is flat in these directions
+    everywhere. In others it is flat far out alone: without its part in all flat directions the
+    point has a gradient again.
+    """
+    if function.odds(found.x) < FAR:
+        return False
+    sizes = function.sizes()
+    rows = [
+        (function(found.x + move)[1] - found.gradient) / (STEP * sizes)
+        for move in np.diag(STEP / sizes)
+    ]
+    # Each difference is orthogonal to what can be traded, which the symmetric part would not keep.
+    _, values, vectors = np.linalg.svd(np.array(rows))
+    flat = vectors[values <= FLAT * values[0]]
+    back = found.x - flat.T @ (flat @ (found.x * sizes)) / sizes
+    return bool(np.abs(function(back)[1]).max() > STEEPER * tolerance)
+
 
 # Step of the difference of gradients that tells the Hessian's column of a new coefficient, longer
 # for a column of small values.
@@ -41,7 +133,7 @@ class CrfFit(Fit):
         Passes over the data that the present minimiser took.
     """
 
-    def __init__(self, loss: CrfLoss):
+    def __init__(self, loss: CrfLikelihood):
         self.loss = loss
         self.support = []
         self._settle(Reduced(loss, ()), loss.null.found, loss.null.reason)
@@ -105,26 +197,7 @@ class CrfFit(Fit):
             self.message = _unconverged(descent, self.loss)
 
 
-@dataclass(frozen=True)
-class Null:
-    """The fit without features.
-
-    Parameters
-    ----------
-    found : Descent
-        The minimiser over the dense parameters; zero where there is none.
-    scale : float > 0
-        The largest gradient of a feature there, no less than what rounding allows.
-    reason : str
-        Why there is no minimum, a sentence; empty if there is one.
-    """
-
-    found: Descent
-    scale: float
-    reason: str = ""
-
-
-def minimum_without_features(loss: CrfLoss) -> Null:
+def minimum_without_features(loss: CrfLikelihood) -> NullFit:
     """The minimiser over the dense parameters.
 
     The Hessian is computed once on the way: transitions are so ill-conditioned that what a
@@ -139,7 +212,7 @@ def minimum_without_features(loss: CrfLoss) -> Null:
             return null
     zero = np.zeros(loss.n_dense)
     found = unmoved(function, zero, np.eye(loss.n_dense))
-    return Null(found, _scale_of(loss, loss.gradient(function.spread(zero))), reason)
+    return NullFit(found, _scale_of(loss, loss.gradient(function.spread(zero))), reason)
 
 
 def unmoved(function: Reduced, x: np.ndarray, inverse: np.ndarray) -> Descent:
@@ -148,7 +221,7 @@ def unmoved(function: Reduced, x: np.ndarray, inverse: np.ndarray) -> Descent:
     return Descent(x, value, gradient, inverse, evaluations=1)
 
 
-def _descend_without_features(loss: CrfLoss, function: Reduced) -> Null:
+def _descend_without_features(loss: CrfLikelihood, function: Reduced) -> NullFit:
     x = np.zeros(loss.n_dense)
     scale = np.abs(function(x)[1]).max() or 1.0
     found = descend(function, x, COARSE * scale)
@@ -157,13 +230,13 @@ def _descend_without_features(loss: CrfLoss, function: Reduced) -> Null:
         found = descend(function, found.x, 0.5 * TOLERANCE * scale, inverse)
         scale = _scale_of(loss, loss.gradient(function.spread(found.x)))
         if not found.converged or np.abs(found.gradient).max() <= TOLERANCE * scale:
-            return Null(found, scale)
+            return NullFit(found, scale)
         inverse = found.inverse
     found.converged = False
-    return Null(found, scale)
+    return NullFit(found, scale)
 
 
-def _scale_of(loss: CrfLoss, gradient: np.ndarray) -> float:
+def _scale_of(loss: CrfLikelihood, gradient: np.ndarray) -> float:
     """The largest |derivative| by a feature, or what it is a difference of if it is only rounding.
 
     No less than lets the tolerance stay above the rounding of derivatives by dense parameters.
@@ -175,7 +248,7 @@ def _scale_of(loss: CrfLoss, gradient: np.ndarray) -> float:
     return max(scale, float(DENSE_ROUNDING / TOLERANCE * dense))
 
 
-def _unconverged(found: Descent, loss: CrfLoss) -> str:
+def _unconverged(found: Descent, loss: CrfLikelihood) -> str:
     left = np.abs(found.gradient).max() / loss.scale
     remedy = "" if loss.ridge else " A ridge above zero gives it a finite minimiser."
     return (

@@ -1,9 +1,9 @@
-"""Minimising a convex smooth function with an inverse Hessian that is carried from fit to fit.
+"""BFGS for convex smooth functions, with an inverse Hessian that is kept from fit to fit.
 
-BFGS with a line search that goes by the directional derivative once differences of values drown in
-rounding (Hager & Zhang 2005, "A new conjugate gradient method with guaranteed descent"), so that
-the gradient can be brought down to its own rounding error. The approximation of the inverse Hessian
-is dense and stays useful when a variable enters or leaves: both are exact if it is.
+The line search uses the directional derivative where differences of values are within rounding
+error (Hager & Zhang 2005, "A new conjugate gradient method with guaranteed descent"). It can
+therefore reduce the gradient to its own rounding error. The approximate inverse Hessian is dense.
+It remains valid when a variable enters or leaves: both updates are exact if the approximation is.
 """
 
 from __future__ import annotations

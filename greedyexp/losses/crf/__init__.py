@@ -1,1 +1,0 @@
-"""Conditional random fields of chains."""
