@@ -41,7 +41,9 @@ def part(kind: str, **extra) -> Part:
     return Part(kind, "mine", mine, "mine", extra=defaults | extra)
 
 
-PLACE = re.compile(r"^tests/protocols/test_plugin_border\.py:\d+: |^/.*/test_plugin_border\.py:\d+: ")
+PLACE = re.compile(
+    r"^tests/protocols/test_plugin_border\.py:\d+: |^/.*/test_plugin_border\.py:\d+: "
+)
 
 
 def complaint(check, *arguments) -> str:
