@@ -15,8 +15,7 @@ from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem, as_chains, as_problem
-from greedyexp.solvers.l1_path.fit import L1Fit
-from greedyexp.solvers.l1_path.model import QuadraticModel
+from greedyexp.solvers.l1_path import L1Fit, QuadraticModel
 
 
 def regression(seed, n, p, correlation=0.0):

@@ -9,7 +9,7 @@ from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.trajectory._reference import optimum, projected
 from greedyexp.protocols.trajectory.trajectory import trajectory
-from greedyexp.solvers.gauge.coordinates import gauge_coordinates
+from greedyexp.solvers.gauge import gauge_coordinates
 from greedyexp.solvers.lasso_active_set import _direction, minimise
 from greedyexp.theory.spectrum import spectrum
 

@@ -12,7 +12,7 @@ from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.trajectory.trajectory import trajectory
-from greedyexp.solvers.gauge import step as gauge_step
+from greedyexp.solvers import gauge as gauge_step
 
 SETUP = Setup("none", 2, (), np.random.default_rng(0))
 DEFAULTS = {
@@ -123,7 +123,7 @@ def test_a_better_dual_brings_no_worse_point(monkeypatch):
     )
     spoiled = (9 * solved[0], solved[1], *solved[2:])
     monkeypatch.setattr(gauge_step.kernel, "gauge_step", lambda *_: spoiled)
-    monkeypatch.setattr("greedyexp.solvers.gauge.conic.conic_step", lambda *_: None)
+    monkeypatch.setattr("greedyexp.solvers.gauge.conic_step", lambda *_: None)
     step = gauge_step.GaugeStep(P, y, 0.1)
     first, again = step(coef), step(coef)
     assert np.array_equal(first.estimate, coef)

@@ -23,7 +23,7 @@ from greedyexp.problems.problem import Problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.tradeoff import _references as tradeoff_references
 from greedyexp.protocols.tradeoff._unit_box import in_unit_box
-from greedyexp.solvers.l1_ball.solve import BallMinimum
+from greedyexp.solvers.l1_ball import BallMinimum
 
 POWER = float((TRUTH**2).sum() / 2)
 

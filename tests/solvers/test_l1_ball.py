@@ -17,9 +17,9 @@ from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.moments import DenseMoments, SpreadMoments
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.solvers.l1_ball.conic import conic_start
-from greedyexp.solvers.l1_ball.face import settle_on_face
-from greedyexp.solvers.l1_ball.solve import duality_gap, minimise_over_ball
+from greedyexp.solvers.l1_ball import duality_gap, minimise_over_ball
+from greedyexp.solvers.l1_ball_face import settle_on_face
+from greedyexp.solvers.l1_ball_starts import conic_start
 
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 NAMES = ("squared", "logistic", "absolute", "hinge")

@@ -4,7 +4,7 @@ import clarabel
 import numpy as np
 import pytest
 
-from greedyexp.solvers.gauge.conic import conic_step
+from greedyexp.solvers.gauge import conic_step
 from greedyexp.theory.l1_relaxation import curvature_l1_sdp
 from greedyexp.theory.max_cut import max_cut
 

@@ -27,7 +27,7 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.losses.binding import bind
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.l1_path.fit import L1Fit
+from greedyexp.solvers.l1_path import L1Fit
 
 MaxFeatures = Annotated[
     int | None,

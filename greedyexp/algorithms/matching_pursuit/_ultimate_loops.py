@@ -10,7 +10,7 @@ from pydantic import Field
 
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.kernels.ultimate_inner import begin
-from greedyexp.solvers.gauge.coordinates import gauge_coordinates
+from greedyexp.solvers.gauge import gauge_coordinates
 
 InnerIterations = Annotated[int, Field(ge=1, description="rounds of the first inner loop")]
 InnerGrowth = Annotated[

@@ -15,7 +15,7 @@ from greedyexp.algorithms.matching_pursuit.gs_coordinate_descent import (
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, SteppedIteration
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.gauge.step import GaugeStep
+from greedyexp.solvers.gauge import GaugeStep
 from greedyexp.theory import guarantees
 
 # Relative duality gap of a step from which on the iterates are not what they should be.

@@ -12,8 +12,7 @@ from greedyexp.algorithms._risk_settings import RiskModel
 from greedyexp.algorithms._risk_settings import check as check_smooth
 from greedyexp.losses.loss import Loss
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.l1_ball.kinks import minimise_kinks
-from greedyexp.solvers.l1_ball.solve import BallMinimum, minimise_over_ball
+from greedyexp.solvers.l1_ball import BallMinimum, minimise_over_ball, minimise_unsmoothed_over_ball
 
 OptionalBeta = Annotated[
     float | None,
@@ -64,7 +63,7 @@ class BoundRisk:
 
     def minimise_over_ball(self, radius: float) -> BallMinimum:
         """The minimiser over ||w||_1 <= radius, with its certificate."""
-        solve = minimise_kinks if self.kinked else minimise_over_ball
+        solve = minimise_unsmoothed_over_ball if self.kinked else minimise_over_ball
         return solve(self.loss, radius)
 
     def facts(self, objective: np.ndarray) -> dict[str, np.ndarray]:

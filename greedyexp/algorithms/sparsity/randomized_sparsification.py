@@ -32,7 +32,7 @@ from greedyexp.core.errors import DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.l1_ball.solve import BallMinimum, duality_gap
+from greedyexp.solvers.l1_ball import BallMinimum, duality_gap
 from greedyexp.theory.promise import Promise, Reference
 from greedyexp.theory.sparsity_bounds import theorem1_lipschitz, theorem1_smooth
 from greedyexp.theory.sparsity_constants import lipschitz_of_risk, smoothness_of_risk

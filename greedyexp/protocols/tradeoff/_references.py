@@ -11,8 +11,7 @@ from greedyexp.algorithms._risk_settings import radius_of
 from greedyexp.core.errors import DataError
 from greedyexp.losses.loss import Loss
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.l1_ball.kinks import minimise_kinks
-from greedyexp.solvers.l1_ball.solve import minimise_over_ball
+from greedyexp.solvers.l1_ball import minimise_over_ball, minimise_unsmoothed_over_ball
 from greedyexp.theory.promise import Reference
 
 
@@ -93,7 +92,11 @@ def _at(
 
 
 def _ball(loss: Loss, radius: float, original: bool) -> Compared:
-    best = minimise_kinks(loss, radius) if original else minimise_over_ball(loss, radius)
+    best = (
+        minimise_unsmoothed_over_ball(loss, radius)
+        if original
+        else minimise_over_ball(loss, radius)
+    )
     told = f": {best.message}" if best.message else ""
     trouble = "" if best.converged else f"the minimiser over the l1 ball has no proof{told}"
     return _at("l1_ball", loss, best.params, gap=best.gap, trouble=trouble)

@@ -1,13 +1,146 @@
-"""The step of the ultimate method (M24, eq. 20), exact to rounding and with its certificate."""
+"""Steps of the ultimate method (M24, eq. 20), exact to rounding and certified.
+
+An active-set method computes a step. Where ties or nearly dependent columns keep it from full
+precision, an interior point solver continues. A fit on the atoms that the solver uses then restores
+exact zeros.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import clarabel
 import numpy as np
+from scipy import sparse
 
 from greedyexp.kernels import gauge_step as kernel
-from greedyexp.solvers.gauge.coordinates import gauge_coordinates
+from greedyexp.theory.semidefinite import settings
+from greedyexp.theory.spectrum import spectrum
+
+
+@dataclass(frozen=True)
+class GaugeCoordinates:
+    """f(x) = ||x - y||^2 / (2 n) over x = P a, up to a constant, in units of the longest column.
+
+    A design of low rank is no special case here: the atoms span the space. The rank is that of
+    ``theory.spectrum``.
+
+    Parameters
+    ----------
+    atoms : array (p, r)
+        The columns P_i in an orthonormal basis of the range of P, the longest of length 1.
+    aim : array (r,)
+        y in the same coordinates.
+    smoothness : float
+        L1 = max_i ||P_i||^2 / n, the smoothness of f with respect to the gauge.
+    thickness : array (r,)
+        Bound on the gauge along each coordinate, sqrt(p) over the singular value: the gauge of m is
+        at most the length of ``thickness * m``.
+    """
+
+    atoms: np.ndarray
+    aim: np.ndarray
+    smoothness: float
+    thickness: np.ndarray
+
+    def point(self, coef: np.ndarray) -> np.ndarray:
+        """P coef."""
+        return coef @ self.atoms
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """f'(x)."""
+        return self.smoothness * (x - self.aim)
+
+    def loss(self, x: np.ndarray) -> float:
+        """f(x) less what no x can change."""
+        return float(self.smoothness * (x - self.aim) @ (x - self.aim) / 2)
+
+
+def gauge_coordinates(design: np.ndarray, response: np.ndarray) -> GaugeCoordinates:
+    """The coordinates of a design that is not all zero.
+
+    Parameters
+    ----------
+    design : array (n, p)
+        P.
+    response : array (n,)
+        y.
+    """
+    n, p = design.shape
+    scale = np.sqrt(np.einsum("ij,ij->j", design, design).max())
+    known = spectrum(design)
+    basis = known.left[:, : known.rank]
+    return GaugeCoordinates(
+        np.ascontiguousarray(design.T @ basis) / scale,
+        basis.T @ response / scale,
+        float(scale**2 / n),
+        np.sqrt(p) * scale / known.values[: known.rank],
+    )
+
+
+TOLERANCE = 1e-12
+# Multipliers below this part of the largest of their kind are zero at the solver's accuracy.
+INACTIVE = 1e-7
+
+
+def conic_step(
+    atoms: np.ndarray, x: np.ndarray, c: np.ndarray, lam: float, smoothness: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Solve min t^2 / (2 L) - <v, x> with |<A_i, c + v>| <= t and |<A_i, v>| <= lam.
+
+    Parameters
+    ----------
+    atoms : array (p, r)
+    x, c : arrays (r,)
+    lam, smoothness : float > 0
+        The second is L.
+
+    Returns
+    -------
+    estimate, move : arrays (p,)
+        The multipliers of the second and, with opposite sign, of the first constraints.
+    v : array (r,)
+        None when the solver finds no solution.
+    """
+    p, r = atoms.shape
+    ones, zeros = np.ones((p, 1)), np.zeros((p, 1))
+    rows = np.block([[atoms, -ones], [-atoms, -ones], [atoms, zeros], [-atoms, zeros]])
+    offset = atoms @ c
+    bounds = np.concatenate([-offset, offset, np.full(2 * p, lam)])
+    curvature = np.zeros(r + 1)
+    curvature[r] = 1.0 / smoothness
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix(np.diag(curvature)),
+        np.append(-x, 0.0),
+        sparse.csc_matrix(rows),
+        bounds,
+        [clarabel.NonnegativeConeT(4 * p)],
+        settings(TOLERANCE, TOLERANCE),
+    )
+    solution = solver.solve()
+    if not np.isfinite(solution.x).all():
+        return None
+    weight = np.array(solution.z).reshape(4, p)
+    move, estimate = weight[1] - weight[0], weight[2] - weight[3]
+    return *_refitted(atoms, x, estimate, move), np.array(solution.x)[:r]
+
+
+def _refitted(atoms, x, estimate, move):
+    """Both on the atoms that count, the nearest that satisfy <A^T, nu> - <A^T, b> = x."""
+    estimate, move = _cleared(estimate), _cleared(move)
+    held, moved = np.flatnonzero(estimate), np.flatnonzero(move)
+    columns = np.concatenate([atoms[held], -atoms[moved]]).T
+    if columns.size:
+        missed = x - estimate @ atoms + move @ atoms
+        change = np.linalg.lstsq(columns, missed, rcond=None)[0]
+        estimate[held] += change[: len(held)]
+        move[moved] += change[len(held) :]
+    return estimate, move
+
+
+def _cleared(weight):
+    return np.where(np.abs(weight) > INACTIVE * np.abs(weight).max(), weight, 0.0)
+
 
 # A step whose relative duality gap is larger is tried again by an interior point method.
 STEP_GAP = 1e-13
@@ -94,7 +227,7 @@ class GaugeStep:
         found = self._by_active_set(found)
         if self._certificate(found) > STEP_GAP:
             # Imported where it is needed, which is seldom.
-            from greedyexp.solvers.gauge.conic import conic_step
+            from greedyexp.solvers.gauge import conic_step
 
             answer = conic_step(space.atoms, x, c, self.lam, space.smoothness)
             if answer is not None:

@@ -1,1 +1,0 @@
-"""Steps measured in the gauge of a set of atoms."""

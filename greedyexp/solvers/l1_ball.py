@@ -1,0 +1,251 @@
+"""Minimise a convex risk over an l1 ball, with a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from greedyexp.core.errors import DataError
+from greedyexp.losses.loss import Loss
+from greedyexp.losses.smoothed import SmoothedLoss
+from greedyexp.solvers.l1_ball_face import (
+    BallMinimum,
+    check_radius,
+    duality_gap,
+    into_ball,
+    settle_on_face,
+)
+from greedyexp.solvers.l1_ball_starts import (
+    conic_start,
+    has_conic,
+    is_spread,
+    minimise_spread,
+    solve_dual,
+    start_by_softer,
+    start_on_path,
+)
+
+# What the gap is to be, as part of R(0), and what the rounding of derivatives may be, as part of
+# their terms.
+GAP = 1e-11
+EPS = np.finfo(float).eps
+ROUNDING = 4 * EPS
+# Rounding is allowed for up to this part of R(0): a larger gap certifies nothing.
+COARSEST = 1e-9
+# Below this part of R(0) nothing is gained by going on.
+FINEST = 1e-16
+# Of moments, the most coefficients for which a matrix is formed.
+MOST_SETTLED = 2000
+
+
+def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
+    """min R(w) subject to ||w||_1 <= radius.
+
+    The weight of an l1 penalty is found at which its minimiser has the norm; an active-set method
+    goes on from there, exactly on the face of the ball. Losses with kinks that are smoothed little
+    are reached through some that are smoothed more, and should that fail by an interior point
+    method. Of moments of features that share a hidden variable the minimiser is a root in two
+    numbers, and no matrix is formed; where these are lost to rounding, as with features that are
+    all but copies, the active-set method goes on, while at most 2000 are in use. Of several
+    minimisers any is given.
+
+    The gap is the duality gap, or R(w) where that is less, since no risk is negative. When it is
+    too large, as rounding makes it in a ball that is much larger than the minimiser, ||grad
+    R(w)||^2 / (2 mu) may be less, with mu the strong convexity. It is converged when the gap is at
+    most 1e-11 R(0), with an allowance for rounding: 1e-15 radius times the sizes of what
+    derivatives are summed from, but no more than 1e-9 R(0).
+
+    Parameters
+    ----------
+    loss : Loss
+        Without dense coefficients.
+    radius : float > 0
+
+    Raises
+    ------
+    ConfigError
+        When the radius is not positive and finite.
+    DataError
+        When the loss has an intercept or other dense coefficients.
+
+    References
+    ----------
+    Shalev-Shwartz, Srebro & Zhang (2009), equation 4.
+    """
+    check_radius(radius)
+    if loss.n_dense:
+        raise DataError(
+            "a risk over an l1 ball has no coefficients outside it.", remedy="Leave intercept out."
+        )
+    origin = np.zeros(loss.size)
+    value, gradient = loss.value_and_gradient(origin)
+    judge = _Judge(loss, radius, value, float(np.abs(gradient).max()))
+    if radius * judge.steepest <= FINEST * value:
+        return judge(origin)
+    finest = FINEST * value + min(EPS * radius * judge.steepest, GAP * value)
+    if is_spread(loss):
+        best = judge(minimise_spread(loss, radius))
+        if best.converged:
+            return best
+        other = judge(settle_on_face(loss, best.params, radius, finest, MOST_SETTLED))
+        return min(best, other, key=lambda one: one.gap)
+    near = start_by_softer if has_conic(loss) else start_on_path
+    best = judge(settle_on_face(loss, near(loss, radius), radius, finest))
+    if not best.converged and has_conic(loss):
+        start = conic_start(loss, radius, best.params)
+        other = judge(settle_on_face(loss, start, radius, finest))
+        best = min(best, other, key=lambda one: one.gap)
+    return best
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """From points of the ball to what is known of them.
+
+    Parameters
+    ----------
+    loss : Loss
+    radius : float > 0
+    value, steepest : float
+        R(0) and max |grad R(0)|.
+    """
+
+    loss: Loss
+    radius: float
+    value: float
+    steepest: float
+
+    def __call__(self, params: np.ndarray) -> BallMinimum:
+        value, gradient = self.loss.value_and_gradient(params)
+        gap = min(duality_gap(params, gradient, self.radius), value)
+        size = max(self.steepest, float(self.loss.smoothness.max() * np.abs(params).sum()))
+        allowed = GAP * self.value + ROUNDING * self.radius * size
+        allowed = min(allowed, COARSEST * self.value)
+        if gap > allowed:
+            gap = min(gap, self._beyond_ball(gradient, allowed))
+        return BallMinimum.judged(params, value, gap, allowed)
+
+    def _beyond_ball(self, gradient: np.ndarray, allowed: float) -> float:
+        """At least R(w) - min R without a ball; infinite where it is not of use."""
+        square = float(gradient @ gradient)
+        # No strong convexity is above the least smoothness, so that most need not be computed.
+        if square > 2.0 * allowed * float(self.loss.smoothness.min()):
+            return np.inf
+        convexity = self.loss.strong_convexity(range(self.loss.size))
+        return square / (2.0 * convexity) if convexity > 0.0 else np.inf
+
+
+# What the gap is to be, as part of R(0).
+UNSMOOTHED_GAP = 1e-10
+FEASIBLE = 1e-10
+# Entries of a design up to which the simplex method is the faster one.
+SIMPLEX_SIZE = 200_000
+
+
+def minimise_unsmoothed_over_ball(loss: SmoothedLoss, radius: float) -> BallMinimum:
+    """Minimise R(w) subject to ||w||_1 <= radius for a smoothed loss before its smoothing.
+
+    R is the mean of |x_i w - y_i| or max(0, 1 - y_i x_i w), plus ridge / 2 ||w||^2. Its dual is a
+    linear program; with a ridge it is a quadratic program. The gap is R(w) minus the value of the
+    dual, computed here at the weights of the solver, after they are clipped to their box. It is at
+    most R(w). If the quadratic program fails because the ridge is tiny, the linear program is
+    solved too; its minimiser is within ridge radius^2 / 2.
+
+    Parameters
+    ----------
+    loss : SmoothedLoss
+    radius : float > 0
+
+    Raises
+    ------
+    ConfigError
+        If the radius is not positive and finite.
+    """
+    check_radius(radius)
+    dual = _Dual(loss, radius)
+    ways = [dual.conic, dual.linear] if loss.ridge > 0.0 else [dual.linear, dual.conic]
+    params = np.zeros(loss.size)
+    value, below = loss.unsmoothed(params), 0.0
+    allowed = UNSMOOTHED_GAP * value
+    for way in ways:
+        point, weights = way()
+        reached = loss.unsmoothed(point)
+        if reached < value:
+            params, value = point, reached
+        below = max(below, dual.bound(weights))
+        if value - below <= allowed:
+            break
+    return BallMinimum.judged(params, value, max(0.0, value - below), allowed)
+
+
+class _Dual:
+    """max over weights a in [low, 1] of mean_i a_i c_i + min over the ball of <z, w> + ridge term.
+
+    z_j = mean_i a_i rows_ji.
+
+    Parameters
+    ----------
+    loss : SmoothedLoss
+    radius : float > 0
+    """
+
+    def __init__(self, loss: SmoothedLoss, radius: float):
+        self.rows = loss.rows(range(loss.size))
+        self.offsets = loss.arguments(np.zeros(loss.size))
+        self.low, self.ridge, self.radius = loss.low, loss.ridge, radius
+
+    def linear(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and weights by a linear programme; a ridge is left out."""
+        d, n = self.rows.shape
+        ones = np.ones((d, 1))
+        matrix = np.block([[self.rows, -ones], [-self.rows, -ones]])
+        found = linprog(
+            np.append(-self.offsets, self.radius),
+            A_ub=sparse.csc_array(matrix),
+            b_ub=np.zeros(2 * d),
+            bounds=[(self.low, 1.0)] * n + [(0.0, None)],
+            method="highs-ds" if n * d <= SIMPLEX_SIZE else "highs-ipm",
+            options={
+                "primal_feasibility_tolerance": FEASIBLE,
+                "dual_feasibility_tolerance": FEASIBLE,
+            },
+        )
+        if found.x is None:
+            return np.zeros(d), np.zeros(n)
+        slopes = found.ineqlin.marginals
+        w = slopes[:d] - slopes[d:]
+        return into_ball(w, self.radius), found.x[:n]
+
+    def conic(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and weights by an interior point method."""
+        return solve_dual(self.rows, self.offsets, self.low, 0.0, self.ridge, self.radius)
+
+    def bound(self, weights: np.ndarray) -> float:
+        """The value of the dual, which no risk in the ball is below, but for rounding.
+
+        Without a ridge that is mean_i a_i c_i - radius max_j |z_j|, which is a bound with a ridge
+        too. With one <z, w> + ridge / 2 ||w||^2 + lam (||w||_1 - radius) is least at -sum_j
+        (|z_j| - lam)_+^2 / (2 ridge) - lam radius, for the lam at which its minimiser is in the
+        ball; where the ridge is tiny this is a small number less rounding over the ridge.
+        """
+        weights = np.clip(weights, self.low, 1.0)
+        n = len(weights)
+        sizes = np.abs(self.rows @ weights) / n
+        gain = float(weights @ self.offsets) / n
+        plain = -self.radius * float(sizes.max(initial=0.0))
+        if self.ridge == 0.0:
+            return gain + plain
+        lam = _threshold(sizes, self.ridge * self.radius)
+        over = np.maximum(sizes - lam, 0.0)
+        curved = -float(over @ over) / (2.0 * self.ridge) - lam * self.radius
+        return gain + max(plain, curved)
+
+
+def _threshold(sizes: np.ndarray, total: float) -> float:
+    """lam >= 0 with sum_j (sizes_j - lam)_+ = total, zero where the sum is less without it."""
+    ordered = np.sort(sizes)[::-1]
+    levels = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
+    return max(0.0, float(levels.max(initial=0.0)))

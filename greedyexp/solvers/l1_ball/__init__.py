@@ -1,1 +1,0 @@
-"""Minimum of a risk over an l1 ball."""

@@ -1,0 +1,319 @@
+"""Points close to the minimiser of a risk over an l1 ball."""
+
+from __future__ import annotations
+
+import copy
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from greedyexp.losses.loss import Loss
+from greedyexp.losses.smoothed import SmoothedLoss
+from greedyexp.problems.moments import SpreadMoments
+from greedyexp.solvers.l1_ball_face import into_ball, settle_on_face
+from greedyexp.solvers.l1_path import L1Fit
+from greedyexp.theory.semidefinite import settings
+
+# The path is followed by this factor of the penalty's weight until it leaves the ball, or until the
+# weight is this part of where it began.
+PATH_FACTOR = 0.3
+LAST_WEIGHT = 1e-8
+# How exactly, in units of the largest weight, and how close to the ball, as part of its radius.
+VIOLATION = 1e-9
+CLOSE_TO_BALL = 1e-6
+MAX_STEPS = 60
+PATH_ROOTS = 30
+# A fit that violates its conditions by more than this part of the weight tells nothing.
+LOST_PATH = 0.1
+
+
+def start_on_path(loss: Loss, radius: float) -> np.ndarray:
+    """A point of the ball, close to the minimiser over it unless the path gets lost, (d,).
+
+    The norm of the penalised minimiser falls as the weight grows, and is piecewise linear in it for
+    least squares: the secant finds the weight, safeguarded by bisection.
+
+    Parameters
+    ----------
+    loss : Loss
+    radius : float > 0
+    """
+    fit = L1Fit(loss)
+    tolerance = VIOLATION * (fit.largest or loss.scale)
+
+    def norm_at(weight: float) -> float | None:
+        fit.follow(weight, tolerance, MAX_STEPS)
+        return None if fit.residual > LOST_PATH * weight else float(np.abs(fit.params).sum())
+
+    above, inside, lam = fit.largest, 0.0, fit.largest
+    while True:
+        if lam <= LAST_WEIGHT * fit.largest:
+            return into_ball(fit.params, radius)
+        lam *= PATH_FACTOR
+        norm = norm_at(lam)
+        if norm is None or norm >= radius:
+            break
+        above, inside = lam, norm
+    below, outside = lam, norm
+    for count in range(PATH_ROOTS):
+        if norm is None or abs(norm - radius) <= CLOSE_TO_BALL * radius:
+            break
+        part = (radius - inside) / (outside - inside)
+        # Each third step halves, so that a strongly bent path cannot hold the secant up.
+        lam = above + (below - above) * (0.5 if count % 3 == 2 else part)
+        norm = norm_at(lam)
+        if norm is not None and norm >= radius:
+            below, outside = lam, norm
+        else:
+            above, inside = lam, norm
+    return into_ball(fit.params, radius)
+
+
+# What beta is multiplied by from one loss to the next.
+SOFTER_FACTOR = 3.0
+# The gap at which a softer loss is left, as part of its risk at zero.
+ROUGH = 1e-5
+
+
+def start_by_softer(loss: SmoothedLoss, radius: float) -> np.ndarray:
+    """A point of the ball close to the minimiser over it, shape (d,).
+
+    The softest loss is a quadratic function around zero; each minimiser starts the next.
+
+    Parameters
+    ----------
+    loss : SmoothedLoss
+    radius : float > 0
+    """
+    origin = np.zeros(loss.size)
+    softest = 1.0 / float(np.abs(loss.arguments(origin)).max())
+    betas = [loss.beta]
+    while betas[-1] > softest:
+        betas.append(betas[-1] / SOFTER_FACTOR)
+    w = start_on_path(_with(loss, betas[-1]), radius)
+    for beta in betas[-2:0:-1]:
+        softer = _with(loss, beta)
+        w = settle_on_face(softer, w, radius, ROUGH * softer.value(origin))
+    return w
+
+
+def _with(loss: SmoothedLoss, beta: float) -> SmoothedLoss:
+    """The same loss of the same data, smoothed to another beta."""
+    other = copy.copy(loss)
+    other.beta = beta
+    return other
+
+
+# Most steps of Newton and bisection to the root of a monotone piecewise linear function.
+SPREAD_ROOTS = 200
+CORRECTIONS = 3
+
+
+def is_spread(loss: Loss) -> bool:
+    """Whether E[x x^T] + ridge I is a positive diagonal matrix plus u u^T."""
+    moments = getattr(loss, "moments", None)
+    return isinstance(moments, SpreadMoments) and bool((moments.alpha + loss.ridge > 0.0).all())
+
+
+def minimise_spread(loss: Loss, radius: float) -> np.ndarray:
+    """The minimiser of w^T (diag(a) + u u^T) w / 2 - c^T w over the ball, shape (d,).
+
+    With t = <u, w> and the multiplier lam of the ball, w_j is c_j - u_j t brought towards zero by
+    lam, over a_j. For each lam, t is the root of a falling piecewise linear function; the norm
+    falls with lam. Once signs are known both numbers solve two linear equations.
+
+    Parameters
+    ----------
+    loss : Loss
+        For which ``is_spread`` is true.
+    radius : float > 0
+    """
+    model = _SpreadModel(loss.moments, loss.ridge)
+    w = model.at(0.0)
+    if np.abs(w).sum() <= radius:
+        return w
+    low, high = 0.0, float(np.abs(model.cross).max())
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if np.abs(model.at(middle)).sum() > radius:
+            low = middle
+        else:
+            high = middle
+    w = model.at(high)
+    for _ in range(CORRECTIONS):
+        w = model.corrected(w, loss.gradient(w), radius)
+    return into_ball(w, radius)
+
+
+class _SpreadModel:
+    """The quadratic function, with what is needed of it along the multiplier.
+
+    Parameters
+    ----------
+    moments : SpreadMoments
+    ridge : float >= 0
+    """
+
+    def __init__(self, moments: SpreadMoments, ridge: float):
+        self.own = moments.alpha + ridge
+        self.u = moments.u
+        self.cross = moments.cross
+        self._shared = 0.0
+
+    def at(self, lam: float) -> np.ndarray:
+        """The minimiser with lam ||w||_1 added, shape (d,)."""
+        below, above = -np.inf, np.inf
+        t = self._shared
+        for _ in range(SPREAD_ROOTS):
+            w = self._soft(t, lam)
+            excess = float(self.u @ w) - t
+            if excess > 0.0:
+                below = t
+            else:
+                above = t
+            used = w != 0.0
+            step = excess / (1.0 + float((self.u[used] ** 2 / self.own[used]).sum()))
+            # A step that leaves the bracket goes round in circles.
+            ahead = t + step if below < t + step < above else 0.5 * (below + above)
+            if ahead == t or not np.isfinite(ahead):
+                break
+            t = ahead
+        self._shared = t
+        return w
+
+    def corrected(self, w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
+        """The minimiser on the face of w, from the gradient at w, so that digits are kept.
+
+        The part of it that is the same for all but for signs is the multiplier, and is taken out
+        first: in sums over many features it would drown the rest.
+        """
+        used = np.flatnonzero(w)
+        signs, own, u = np.sign(w[used]), self.own[used], self.u[used]
+        weights, tilts = u / own, signs / own
+        left = np.array([[1.0 + weights @ u, weights @ signs], [tilts @ u, tilts @ signs]])
+        slope = gradient[used]
+        slope = slope - signs * float(signs @ slope) / len(used)
+        missing = radius - float(np.abs(w).sum())
+        right = np.array([-(weights @ slope), -(tilts @ slope) - missing])
+        shared, more = np.linalg.solve(left, right)
+        moved = w[used] - (slope + u * shared + signs * more) / own
+        found = np.zeros_like(w)
+        found[used] = np.where(moved * signs > 0.0, moved, 0.0)
+        return found
+
+    def _soft(self, t: float, lam: float) -> np.ndarray:
+        pull = self.cross - self.u * t
+        return np.sign(pull) * np.maximum(np.abs(pull) - lam, 0.0) / self.own
+
+
+# Accuracy of the solver, relative and absolute.
+CONIC_TOLERANCE = 1e-12
+# Coefficients below this part of the radius are zero at that accuracy.
+CONIC_ZERO = 1e-9
+# Rounds of taking features in, how many at first and at once, and when none is missing.
+CONIC_ROUNDS = 30
+FIRST_FEATURES, MORE_FEATURES, MORE_PART = 30, 20, 0.25
+CONIC_EXCESS = 1e-8
+
+
+def has_conic(loss: Loss) -> bool:
+    """Whether the conjugate of the loss is a quadratic on an interval."""
+    return isinstance(loss, SmoothedLoss)
+
+
+def conic_start(loss: SmoothedLoss, radius: float, near: np.ndarray) -> np.ndarray:
+    """A point close to the minimiser over the ball, shape (d,).
+
+    The programme is solved for the features that matter: those of a point that may be far from the
+    minimiser, and then those that a solution asks for.
+
+    Parameters
+    ----------
+    loss : SmoothedLoss
+    radius : float > 0
+    near : array (d,)
+    """
+    steepest = np.argsort(-np.abs(loss.gradient(near)), kind="stable")[:FIRST_FEATURES]
+    used = np.union1d(np.flatnonzero(near), steepest)
+    w = np.zeros(loss.size)
+    offsets = loss.arguments(w)
+    for _ in range(CONIC_ROUNDS):
+        w[:] = 0.0
+        w[used] = solve_dual(
+            loss.rows(used), offsets, loss.low, 1.0 / loss.beta, loss.ridge, radius
+        )[0]
+        outside = np.abs(loss.gradient(w))
+        level = float(outside[used].max())
+        outside[used] = 0.0
+        over = np.flatnonzero(outside > level * (1.0 + CONIC_EXCESS))
+        if not len(over):
+            break
+        order = np.argsort(-outside[over], kind="stable")
+        used = np.union1d(used, over[order[: MORE_FEATURES + int(MORE_PART * len(used))]])
+    return w
+
+
+def solve_dual(
+    rows: np.ndarray, offsets: np.ndarray, low: float, flat: float, ridge: float, radius: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """min mean_i phi(c_i + <rows_i, w>) + ridge / 2 ||w||^2 over ||w||_1 <= radius, by its dual.
+
+    phi(u) = max over a in [low, 1] of a u - flat a^2 / 2. With z_j = sum_i a_i rows_ji / n the dual
+    is max mean_i (a_i c_i - flat a_i^2 / 2) - radius t - sum_j e_j^2 / 2 with |z_j| <= t +
+    ridge^(1/2) e_j, in which no number is large when the ridge is small; there is no e without
+    one. It has a variable for each row instead of three.
+
+    Parameters
+    ----------
+    rows : array (k, n)
+    offsets : array (n,)
+        c.
+    low : float < 1
+    flat : float >= 0
+        1 / beta; zero without smoothing.
+    ridge : float >= 0
+    radius : float > 0
+
+    Returns
+    -------
+    w : array (k,)
+        In the ball, exact zeros where it is zero at the accuracy of the solver.
+    weights : array (n,)
+        a, in [low, 1].
+    """
+    k, n = rows.shape
+    spare = k if ridge > 0.0 else 0
+    curvature = np.concatenate([np.full(n, flat / n), [0.0], np.ones(spare)])
+    cost = np.concatenate([-offsets / n, [radius], np.zeros(spare)])
+    products, ones = sparse.csc_matrix(rows / n), sparse.csc_matrix(np.ones((k, 1)))
+    slack, box = np.sqrt(ridge) * sparse.eye(k, spare), sparse.eye(n, n + 1 + spare)
+    below = sparse.eye(1 + spare, n + 1 + spare, k=n)
+    bounds = sparse.vstack(
+        [
+            sparse.hstack([products, -ones, -slack]),
+            sparse.hstack([-products, -ones, -slack]),
+            box,
+            -box,
+            -below,
+        ]
+    )
+    right = np.concatenate([np.zeros(2 * k), np.ones(n), np.full(n, -low), np.zeros(1 + spare)])
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix(sparse.diags(curvature)),
+        cost,
+        sparse.csc_matrix(bounds),
+        right,
+        [clarabel.NonnegativeConeT(len(right))],
+        settings(CONIC_TOLERANCE, CONIC_TOLERANCE),
+    )
+    solution = solver.solve()
+    multipliers = np.array(solution.z)
+    w = multipliers[k : 2 * k] - multipliers[:k]
+    weights = np.clip(np.array(solution.x)[:n], low, 1.0)
+    if not (np.isfinite(w).all() and np.isfinite(weights).all()):
+        return np.zeros(k), np.zeros(n)
+    w[np.abs(w) <= CONIC_ZERO * radius] = 0.0
+    return into_ball(w, radius), weights

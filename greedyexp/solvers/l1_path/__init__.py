@@ -1,1 +1,0 @@
-"""Minima of a smooth loss with an l1 penalty."""
