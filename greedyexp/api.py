@@ -13,6 +13,7 @@ import pandas as pd
 
 from greedyexp.core import registry, shipped
 from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.chains import chain_weights
 from greedyexp.problems.problem import Problem, as_chains, as_problem
@@ -144,18 +145,18 @@ def solve(
     from greedyexp.experiment.parameters import Parameters
 
     part = registry.find("algorithm", name)
-    if part.extra["yields"] == "constant":
+    if part.yields == "constant":
         raise ConfigError(
             f"algorithm '{name}' computes a constant, which is no solution.",
             remedy="Run an experiment with 'protocol: constants'.",
         )
     _refuse_settings(part, tuning, folds, seed, noise_std)
-    iterates = part.extra["yields"] == "iterates"
+    iterates = part.yields == "iterates"
     if not iterates:
         limits = {"iterations": iterations, "tol": tol}
         params.update({key: value for key, value in limits.items() if value is not None})
     values = Parameters(part).read_all({key: _plain(value) for key, value in params.items()})
-    traits = (*part.requires, *part.needs(values))
+    traits = (*part.fixed_requirements, *part.requirements_of(values))
     if "chains" in traits:
         problem = _chained(X, y, chains)
     elif chains is not None:
@@ -176,7 +177,7 @@ def solve(
 
 
 def _fitted(
-    part: registry.Part, problem: Problem, values: dict, tuning: str, folds: int, rng
+    part: Algorithm, problem: Problem, values: dict, tuning: str, folds: int, rng
 ) -> tuple[Path, int]:
     """A path and the point of it that the tuning chooses."""
     try:
@@ -205,9 +206,9 @@ def _off_centre(values: dict, problem: Problem) -> str:
     )
 
 
-def _untuned(part: registry.Part, path: Path, problem: Problem, given: dict) -> str:
+def _untuned(part: Algorithm, path: Path, problem: Problem, given: dict) -> str:
     """A remark if the caller did not say where the path ends; otherwise empty."""
-    stops = part.extra["stops"]
+    stops = part.stops
     if not stops or len(path) < 2:
         return ""
     names = " or ".join(stops)
@@ -227,7 +228,7 @@ def _saying(found: Solution, *more: str) -> Solution:
     return replace(found, message=" ".join(text for text in (found.message, *more) if text))
 
 
-def _refuse_settings(part: registry.Part, tuning, folds, seed, noise_std) -> None:
+def _refuse_settings(part: Algorithm, tuning, folds, seed, noise_std) -> None:
     if tuning not in ("end", "cv", "theory"):
         raise ConfigError(f"tuning must be one of end, cv, theory, but is {tuning!r}.")
     if tuning != "end" and not part.takes_grid:
@@ -261,11 +262,11 @@ def _chained(X, y, chains) -> Problem:
 
 
 def _refuse_missing_traits(
-    part: registry.Part, values: dict, traits: tuple[str, ...], problem: Problem, tuning: str
+    part: Algorithm, values: dict, traits: tuple[str, ...], problem: Problem, tuning: str
 ) -> None:
     from greedyexp.config.radius import radius_instead
 
-    if problem.sparse_design and not part.extra["takes_sparse"]:
+    if problem.sparse_design and not part.takes_sparse:
         raise DataError(
             f"algorithm '{part.name}' takes no sparse design.", remedy="Give X.toarray()."
         )
@@ -278,7 +279,7 @@ def _refuse_missing_traits(
         raise ConfigError(
             f"algorithm '{part.name}' needs the noise level.", remedy="Give noise_std."
         )
-    if tuning == "theory" and "truth" in part.extra["theory_requires"]:
+    if tuning == "theory" and "truth" in part.theory_requires:
         raise ConfigError(
             f"tuning 'theory' of algorithm '{part.name}' needs the true coefficients, which"
             " solve() does not accept.",
@@ -323,7 +324,7 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
 
 
 def _settled(
-    part: registry.Part, problem: Problem, values: dict, iterations: int | None, tol: float | None
+    part: Algorithm, problem: Problem, values: dict, iterations: int | None, tol: float | None
 ) -> Solution:
     """Iterate until a certificate is reached, or the iterations are spent."""
     iterations = 10_000 if iterations is None else iterations

@@ -12,7 +12,7 @@ from greedyexp.core import plugins, registry
 @contextmanager
 def kept_registry() -> Iterator[None]:
     """Forget what is registered inside, and that plugin files were loaded."""
-    for kind in registry.PACKAGES:
+    for kind in registry.KINDS:
         registry.parts(kind)
     before = {kind: dict(known) for kind, known in registry._PARTS.items()}
     loaded = dict(plugins._loaded)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from greedyexp.core import registry
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.losses.squared import SquaredLoss
@@ -54,8 +54,8 @@ def promise(theorem="H", factor=1.0, base=4.0, **more) -> Promise:
     )
 
 
-def part_of(function=halving, theorems=None) -> Part:
-    return Part("algorithm", "made_up", function, "Made up", extra={"theorems": theorems})
+def part_of(function=halving, theorems=None) -> Algorithm:
+    return Algorithm("made_up", function, title="Made up", theorems=theorems)
 
 
 def follow(problem=None, part=None, params=None, seed=0, **asked):

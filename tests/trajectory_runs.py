@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.iteration import Iteration, SteppedIteration
 from greedyexp.problems.problem import as_problem
 from greedyexp.protocols.setup import Setup
@@ -66,8 +66,8 @@ def proximal(problem, *, lam):
     return Proximal(problem.X[0], problem.y[0], lam)
 
 
-def follow(problem, function, params=None, *, extra=None, **asked):
-    part = Part("algorithm", "tried", function, "tried", extra=extra or {})
+def follow(problem, function, params=None, *, declared=None, **asked):
+    part = Algorithm("tried", function, **(declared or {}))
     return trajectory(problem, part, params or {}, SETUP, **asked)
 
 

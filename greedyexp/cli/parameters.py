@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Part
 
 _TYPES = {
     "integer": "int",

@@ -52,9 +52,9 @@ def described(experiment: Experiment) -> list[str]:
     lines: list[str] = []
     for point in experiment.points:
         part = find("generator", point.generator)
-        if part.extra["describe"] is not None:
+        if part.describe is not None:
             with guarded("describe", part, Place("data")), relative_to(experiment.folder):
-                lines += part.extra["describe"](**point.params)
+                lines += part.describe(**point.params)
     return [f"  {line}" for line in dict.fromkeys(lines)]
 
 

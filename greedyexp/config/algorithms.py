@@ -23,7 +23,8 @@ from greedyexp.config.protocol import Protocol
 from greedyexp.config.settings import find_part, read_fixed, refuse_both, refuse_incomplete
 from greedyexp.config.sweep import combinations, read_axes, size
 from greedyexp.core.errors import did_you_mean
-from greedyexp.core.registry import RESERVED, YIELDS, Part, parts
+from greedyexp.core.parts import YIELDS, Algorithm
+from greedyexp.core.registry import parts
 from greedyexp.experiment.design import variant_of
 from greedyexp.experiment.messages import show
 from greedyexp.experiment.parameters import Parameters
@@ -107,18 +108,18 @@ def _read_entry(
     mistakes: Mistakes,
 ) -> tuple[list[AlgorithmSpec], dict]:
     before = len(mistakes.found)
-    part = find_part("algorithm", entry.name, entry.keys, doc, mistakes)
+    part = find_part(Algorithm, entry.name, entry.keys, doc, mistakes)
     if part is None:
         return [], {}
     parameters = Parameters(part)
     written, keys = entry.settings, entry.keys
-    fixed = read_fixed(written, keys, parameters, doc, mistakes, reserved=RESERVED["algorithm"])
+    fixed = read_fixed(written, keys, parameters, doc, mistakes, reserved=Algorithm.reserved_keys)
     axes = read_axes(written.get("sweep"), (*keys, "sweep"), parameters, doc, mistakes)
     names = {name for axis in axes for name in axis.names}
     refuse_both(written, names, keys, doc, mistakes)
     refuse_label(written.get("label", entry.name), (*keys, "label"), doc, mistakes)
     _refuse_protocol(part, protocol, keys, doc, mistakes)
-    tuned = part.takes_grid and (protocol is None or protocol.part.extra["tunes"])
+    tuned = part.takes_grid and (protocol is None or protocol.part.tunes)
     tuning = _tuning(part, entry, data, doc, mistakes) if tuned else "none"
     if not tuned:
         _refuse_tuned(part, protocol, entry, doc, mistakes)
@@ -163,13 +164,13 @@ def _vary(spec: AlgorithmSpec, combo: dict, names: list[str]) -> AlgorithmSpec:
 
 
 def _refuse_protocol(
-    part: Part, protocol: Protocol | None, keys: Keys, doc: Document, mistakes: Mistakes
+    part: Algorithm, protocol: Protocol | None, keys: Keys, doc: Document, mistakes: Mistakes
 ) -> None:
     """Note that the protocol does not take what the algorithm gives."""
-    given = part.extra["yields"]
-    if protocol is None or given == protocol.part.extra["takes"]:
+    given = part.yields
+    if protocol is None or given == protocol.part.takes:
         return
-    fitting = [name for name, one in parts("protocol").items() if one.extra["takes"] == given]
+    fitting = [name for name, one in parts("protocol").items() if one.takes == given]
     remedies = [f"Use protocol {' or '.join(fitting)}."] if fitting else []
     if not part.function.__module__.startswith("greedyexp."):
         remedies.append("What a plugin's algorithm makes is told by @algorithm(..., yields=...).")
@@ -200,7 +201,7 @@ def _refuse_unfit(
     specs: list[AlgorithmSpec], protocol: Protocol, keys: Keys, doc: Document, mistakes: Mistakes
 ) -> None:
     """Note the first algorithm that cannot give what the protocol asks for."""
-    check, place = protocol.part.extra["check"], doc.place(keys)
+    check, place = protocol.part.check, doc.place(keys)
     for spec in specs if check is not None else ():
         with guarded("check", protocol.part, place):
             try:
@@ -216,7 +217,7 @@ def _refuse_unfit(
 
 
 def _refuse_tuned(
-    part: Part, protocol: Protocol | None, entry: Entry, doc: Document, mistakes: Mistakes
+    part: Algorithm, protocol: Protocol | None, entry: Entry, doc: Document, mistakes: Mistakes
 ) -> None:
     """Note what an entry says of a tuning where there is none to choose."""
     why = f"algorithm '{part.name}' has no path to tune."
@@ -227,7 +228,9 @@ def _refuse_tuned(
             mistakes.add(doc.place((*entry.keys, name)), why, f"Remove '{name}'.")
 
 
-def _tuning(part: Part, entry: Entry, data: Data | None, doc: Document, mistakes: Mistakes) -> str:
+def _tuning(
+    part: Algorithm, entry: Entry, data: Data | None, doc: Document, mistakes: Mistakes
+) -> str:
     keys: Keys = (*entry.keys, "tuning")
     tuning = entry.settings.get("tuning")
     if tuning is None:

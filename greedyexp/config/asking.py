@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from greedyexp.config.mistakes import Place
 from greedyexp.core.errors import PluginError, UserError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Part
 from greedyexp.experiment.messages import show
 
 

@@ -14,7 +14,7 @@ from greedyexp.config.settings import find_part, read_fixed, refuse_both, refuse
 from greedyexp.config.shapes import Group, check_memory, read_shapes
 from greedyexp.config.sweep import Axis, combinations, read_axes, size, sort_key
 from greedyexp.core.errors import PluginError
-from greedyexp.core.registry import RESERVED, Part
+from greedyexp.core.parts import Generator
 from greedyexp.experiment.messages import show
 from greedyexp.experiment.parameters import Parameters
 
@@ -29,7 +29,7 @@ class Block:
     ----------
     label : str or None
         What the column ``data`` calls it; None when the block is all the data there are.
-    generator : Part
+    generator : Generator
         What makes the problems.
     points : list of dict
         All parameters of each point, in canonical order.
@@ -44,7 +44,7 @@ class Block:
     """
 
     label: str | None
-    generator: Part
+    generator: Generator
     points: list[dict]
     swept: list[str]
     traits: list[frozenset[str]]
@@ -77,7 +77,7 @@ def read_block(
         return None
     label = _label(written, generator, keys, doc, mistakes, listed=listed)
     parameters = Parameters(generator)
-    reserved = tuple(key for key in RESERVED["generator"] if listed or key != "label")
+    reserved = tuple(key for key in Generator.reserved_keys if listed or key != "label")
     own = {key: value for key, value in written.items() if key != "label"}
     fixed = read_fixed(own, keys, parameters, doc, mistakes, reserved=reserved)
     axes = read_axes(written.get("sweep"), (*keys, "sweep"), parameters, doc, mistakes)
@@ -122,7 +122,7 @@ def _points(
 
 def _known(
     label: str | None,
-    generator: Part,
+    generator: Generator,
     points: list[dict],
     order: list[str],
     resolved: dict,
@@ -145,7 +145,7 @@ def _known(
     return Block(label, generator, points, swept, traits, shapes, resolved)
 
 
-def _generator(written: dict, keys: Keys, doc: Document, mistakes: Mistakes) -> Part | None:
+def _generator(written: dict, keys: Keys, doc: Document, mistakes: Mistakes) -> Generator | None:
     name = written.get("generator")
     if "generator" not in written:
         mistakes.add(doc.place(keys), "data names no generator.", "Add 'generator: NAME'.")
@@ -155,12 +155,12 @@ def _generator(written: dict, keys: Keys, doc: Document, mistakes: Mistakes) -> 
             doc.place((*keys, "generator")), f"generator must be a name, but is {show(name)}."
         )
         return None
-    return find_part("generator", name, (*keys, "generator"), doc, mistakes)
+    return find_part(Generator, name, (*keys, "generator"), doc, mistakes)
 
 
 def _label(
     written: dict,
-    generator: Part,
+    generator: Generator,
     keys: Keys,
     doc: Document,
     mistakes: Mistakes,
@@ -181,9 +181,9 @@ def _label(
 
 
 def _check(
-    what: str, generator: Part, points: list[dict], order: list[str], place: Place
+    what: str, generator: Generator, points: list[dict], order: list[str], place: Place
 ) -> str | None:
-    check = generator.extra.get("check")
+    check = generator.check
     if check is None:
         return None
     cases = ((point, 1, point) for point in points)
@@ -191,11 +191,11 @@ def _check(
         return refusal(what, lambda p: check(**p), cases, order, len(points))
 
 
-def _traits(generator: Part, points: list[dict], place: Place) -> list[frozenset[str]]:
-    if not callable(generator.extra.get("provides")):
-        return [generator.provides(points[0])] * len(points)
+def _traits(generator: Generator, points: list[dict], place: Place) -> list[frozenset[str]]:
+    if not callable(generator.provides):
+        return [generator.traits(points[0])] * len(points)
     try:
-        return [generator.provides(point) for point in points]
+        return [generator.traits(point) for point in points]
     except Exception as error:
         raise PluginError(
             f"generator '{generator.name}' cannot say what it provides:"

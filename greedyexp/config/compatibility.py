@@ -15,7 +15,8 @@ from greedyexp.config.mistakes import Keys, Mistakes
 from greedyexp.config.model import AlgorithmSpec
 from greedyexp.config.radius import radius_instead
 from greedyexp.config.shapes import Shape, Untold
-from greedyexp.core.registry import RESERVED_COLUMNS, Part
+from greedyexp.core.parts import Algorithm, Part, Protocol
+from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.protocols.tuning import check_folds
 
 _NEEDS = {
@@ -70,7 +71,7 @@ def _refuse(
 
 
 def refuse_measured(
-    part: Part,
+    part: Protocol,
     params: dict,
     measured: Collection[str],
     data: Data,
@@ -86,7 +87,7 @@ def refuse_measured(
     measured : collection of str
         Its columns.
     """
-    for trait in part.needs(params):
+    for trait in part.requirements_of(params):
         _refuse(f"protocol '{part.name}'", trait, data, ("protocol", part.name), doc, mistakes)
     for column in _ASKED_NEEDS.keys() & measured:
         asked, trait = _ASKED_NEEDS[column]
@@ -96,11 +97,11 @@ def refuse_measured(
 
 def refuse_part(part: Part, data: Data, keys: Keys, doc: Document, mistakes: Mistakes) -> None:
     """Note every trait that an algorithm or a metric needs and the data lack, or cannot take."""
-    of_rows = part.kind == "algorithm" and not part.extra["takes_population"]
-    for trait in (*part.requires, *(("rows",) if of_rows else ())):
+    of_rows = isinstance(part, Algorithm) and not part.takes_population
+    for trait in (*part.fixed_requirements, *(("rows",) if of_rows else ())):
         _refuse(f"{part.kind} '{part.name}'", trait, data, keys, doc, mistakes)
     makes = _maker("sparse", data)
-    if makes is not None and part.kind == "algorithm" and not part.extra["takes_sparse"]:
+    if makes is not None and isinstance(part, Algorithm) and not part.takes_sparse:
         who, where = makes
         mistakes.add(
             doc.place(keys),
@@ -118,7 +119,7 @@ def _maker(trait: str, data: Data) -> tuple[str, str] | None:
 
 
 def refuse_tuning(
-    part: Part, tuning: str, data: Data, keys: Keys, doc: Document, mistakes: Mistakes
+    part: Algorithm, tuning: str, data: Data, keys: Keys, doc: Document, mistakes: Mistakes
 ) -> None:
     """Note a tuning that the data or the algorithm cannot have."""
     if tuning == "oracle":
@@ -133,19 +134,19 @@ def refuse_tuning(
             f"Use protocol selection{others}.",
         )
     if tuning == "theory":
-        if part.extra.get("theory") is None:
+        if part.theory is None:
             mistakes.add(
                 doc.place(keys),
                 f"no theory prescribes the tuning of algorithm '{part.name}'.",
                 "Use oracle or cv.",
             )
         else:
-            for trait in part.extra["theory_requires"]:
+            for trait in part.theory_requires:
                 _refuse("tuning 'theory'", trait, data, keys, doc, mistakes)
 
 
 def refuse_parameters(
-    part: Part,
+    part: Algorithm,
     specs: list[AlgorithmSpec],
     data: Data,
     keys: Keys,
@@ -159,7 +160,7 @@ def refuse_parameters(
     place = doc.place(keys)
     for spec in specs:
         with guarded("requires", part, place):
-            needs = part.needs(spec.params)
+            needs = part.requirements_of(spec.params)
         before = len(mistakes.found)
         for trait in needs:
             remedy = radius_instead(part, spec.params, trait)
@@ -181,7 +182,7 @@ def refuse_parameters(
 
 
 def refuse_needs_for(
-    protocol: Part,
+    protocol: Protocol,
     params: dict,
     specs: list[AlgorithmSpec],
     data: Data,
@@ -190,7 +191,7 @@ def refuse_needs_for(
     mistakes: Mistakes,
 ) -> None:
     """Note the first algorithm for which a protocol with ``params`` needs what some data lack."""
-    needs_for, before = protocol.extra["needs_for"], len(mistakes.found)
+    needs_for, before = protocol.needs_for, len(mistakes.found)
     for spec in specs if needs_for is not None else ():
         with guarded("needs_for", protocol, doc.place(keys)):
             needs = needs_for(spec.params, **params)
@@ -202,9 +203,9 @@ def refuse_needs_for(
             return
 
 
-def _rules(part: Part, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]:
+def _rules(part: Algorithm, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]:
     """What refuses a shape, each silent on shapes that do not tell what it reads."""
-    check = part.extra.get("check")
+    check = part.check
 
     def of_algorithm(shape: Shape) -> None:
         with suppress(Untold):

@@ -61,7 +61,7 @@ class Data:
     @property
     def facts(self) -> set[str]:
         """What the generators tell of each problem, a column each."""
-        return {name for block in self.blocks for name in block.generator.extra.get("facts", ())}
+        return {name for block in self.blocks for name in block.generator.facts}
 
     @property
     def resolved(self) -> dict | list[dict]:

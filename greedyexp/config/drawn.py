@@ -15,7 +15,8 @@ from greedyexp.config.mistakes import Keys, Mistakes
 from greedyexp.config.model import AlgorithmSpec
 from greedyexp.config.where import Choice, untold, wrong_choices
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.registry import Part, parts
+from greedyexp.core.parts import Display
+from greedyexp.core.registry import parts
 from greedyexp.protocols.measured import Measured
 from greedyexp.results.averaging import chosen, with_panels
 from greedyexp.results.records import remedy_for
@@ -23,7 +24,7 @@ from greedyexp.results.results import ENDINGS, told_by_results
 
 
 def refuse_figure(
-    part: Part,
+    part: Display,
     params: dict,
     known: set[str],
     measured: list[str],
@@ -40,7 +41,7 @@ def refuse_figure(
     measured : list of str
         Columns of the protocol that cannot separate points.
     """
-    wanted = part.extra.get("columns")
+    wanted = part.columns
     with guarded("columns", part, doc.place(keys)):
         names = list(wanted(**params)) if wanted else []
     for name in names:
@@ -64,7 +65,7 @@ def refuse_figure(
 
 def _texts() -> set[str]:
     """The metrics whose values are texts."""
-    return {name for name, metric in parts("metric").items() if metric.extra["text"]}
+    return {name for name, metric in parts("metric").items() if metric.text}
 
 
 def _words(value) -> Iterator[str]:
@@ -79,7 +80,7 @@ def _words(value) -> Iterator[str]:
 
 
 def refuse_averages(
-    part: Part,
+    part: Display,
     params: dict,
     settings: tuple[pd.DataFrame, pd.DataFrame],
     measured: Sequence[Measured],
@@ -96,7 +97,7 @@ def refuse_averages(
     measured : sequence of Measured
         The columns of the protocol.
     """
-    apart = part.extra.get("apart")
+    apart = part.apart
     if apart is None:
         return
     points, algorithms = settings
@@ -128,7 +129,7 @@ def settings_of(
 
 
 def refuse_choice(
-    part: Part, params: dict, choice: Choice, keys: Keys, doc: Document, mistakes: Mistakes
+    part: Display, params: dict, choice: Choice, keys: Keys, doc: Document, mistakes: Mistakes
 ) -> None:
     """Note what keeps a figure or a table that chooses rows by ``where`` from finding them.
 
@@ -143,7 +144,7 @@ def refuse_choice(
     axes = {*choice.data.columns, *choice.setting.columns, *choice.setting.keys} - {"algorithm"}
     known = {name: value for name, value in where.items() if name in axes or value == []}
     wrong = [(("where", name), *said) for name, *said in wrong_choices(known, choice)]
-    shown = [name for name in part.extra["columns"](**params) if name not in (row, *where)]
+    shown = [name for name in part.columns(**params) if name not in (row, *where)]
     for name in () if wrong else shown:
         for at, *said in untold(known, {name} if row is None else {name, row}, choice):
             wrong.append((("where", at) if at in where else ("row",), *said))
@@ -155,10 +156,10 @@ def refuse_choice(
         mistakes.add(doc.place((*keys, *inner)), message, remedy)
 
 
-def _published(params: dict, part: Part) -> Iterator[dict]:
+def _published(params: dict, part: Display) -> Iterator[dict]:
     """The printed numbers of a figure or a table, by value of its column ``row``."""
     given = params.get("published") or {}
-    for numbers in given.values() if part.extra.get("by_algorithm") == "published" else ():
+    for numbers in given.values() if part.by_algorithm == "published" else ():
         nested = any(isinstance(value, dict) for value in numbers.values())
         yield from numbers.values() if nested else [numbers]
 
@@ -195,7 +196,7 @@ def refuse_base(
 
 
 def refuse_strangers(
-    part: Part,
+    part: Display,
     params: dict,
     known: set[str],
     keys: Keys,
@@ -214,7 +215,7 @@ def refuse_strangers(
         Whether profile or command line replaced the algorithms of the file: what is said about
         those no longer there is left out then.
     """
-    name = part.extra.get("by_algorithm")
+    name = part.by_algorithm
     given = params.get(name) or ()
     labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
     strangers = {key: label for key, label in labels if label not in known}

@@ -38,8 +38,8 @@ from greedyexp.config.variant import require_tag, variant_of
 from greedyexp.config.where import Choice, Values, values_of
 from greedyexp.config.yaml_source import read_file
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.parts import Display, Figure, Metric, Table
 from greedyexp.core.plugins import load_plugins
-from greedyexp.core.registry import Part
 from greedyexp.datasets.own import relative_to, search_folders
 from greedyexp.experiment.design import design_of
 from greedyexp.experiment.messages import show
@@ -126,8 +126,8 @@ def _load(
     data = read_data(doc, most, mistakes)
     algorithms = read_algorithms(doc, protocol, data, most, mistakes)
     metric_parts = _metrics(settings, protocol, data, doc, mistakes)
-    figures = _drawn(doc, "figure", mistakes)
-    tables = _drawn(doc, "table", mistakes)
+    figures = _drawn(doc, Figure, mistakes)
+    tables = _drawn(doc, Table, mistakes)
     mistakes.stop_if_any()
     measured = read_measured(protocol, metric_parts, doc, mistakes)
     if adaptive:
@@ -226,7 +226,7 @@ def _unchanged(
     return partial(load, source, profile=profile, overrides=kept, beside=folder)
 
 
-def _elsewhere(source: str | Path | dict, profile: str, metrics: list[Part]) -> Iterator[Values]:
+def _elsewhere(source: str | Path | dict, profile: str, metrics: list[Metric]) -> Iterator[Values]:
     """What the other profiles of the file as written give keys and swept parameters."""
     for other in PROFILES:
         if other == profile:
@@ -292,13 +292,13 @@ def _metrics(
     data: Data | None,
     doc: Document,
     mistakes: Mistakes,
-) -> list[Part]:
-    metrics: list[Part] = []
+) -> list[Metric]:
+    metrics: list[Metric] = []
     if protocol is not None:
         refuse_metrics(protocol, settings.metrics, doc, mistakes)
     for index, name in enumerate(settings.metrics):
         keys = ("metrics", index)
-        part = find_part("metric", name, keys, doc, mistakes)
+        part = find_part(Metric, name, keys, doc, mistakes)
         if part is None:
             continue
         if name in [metric.name for metric in metrics]:
@@ -309,10 +309,12 @@ def _metrics(
     return metrics
 
 
-def _drawn(doc: Document, kind: str, mistakes: Mistakes) -> list[tuple[Keys, Part, FigureSpec]]:
+def _drawn(
+    doc: Document, kind: type[Display], mistakes: Mistakes
+) -> list[tuple[Keys, Display, FigureSpec]]:
     """The figures or tables with their places."""
     found = []
-    for entry in read_entries(doc, f"{kind}s", mistakes):
+    for entry in read_entries(doc, f"{kind.kind}s", mistakes):
         part = find_part(kind, entry.name, entry.keys, doc, mistakes)
         if part is None:
             continue
@@ -338,7 +340,7 @@ def _complete(
     # A rule looks at one row of a replicate.
     keyed = any(column.kind == "key" for column in measured)
     binary = [] if keyed else [one.name for one in measured if one.kind == "success"]
-    if not binary and (keyed or not protocol.part.extra["metrics"]):
+    if not binary and (keyed or not protocol.part.metrics):
         mistakes.add(
             doc.place(("trials",)),
             f"protocol '{protocol.part.name}' gives no one success (0 or 1) of a replicate for a"

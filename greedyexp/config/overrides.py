@@ -14,7 +14,8 @@ from greedyexp.config.protocol import DEFAULT
 from greedyexp.config.trials import AdaptiveTrials, Locate, Until
 from greedyexp.config.yaml_source import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.registry import RESERVED, find
+from greedyexp.core.parts import Algorithm
+from greedyexp.core.registry import find
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.sweep import is_range
 
@@ -185,7 +186,7 @@ def _set_entries(doc: Document, section: str, rest: str, value: Document) -> boo
 def _set_entry(doc: Document, section: str, entry: Entry, key: str, value: Document) -> bool:
     keys = _open_entry(doc, entry)
     parameters = _part_parameters(section, entry)
-    if section == "algorithms" and key in RESERVED["algorithm"] and key != "sweep":
+    if section == "algorithms" and key in Algorithm.reserved_keys and key != "sweep":
         doc.graft((*keys, key), value)
         return True
     if section == "figures":
@@ -255,5 +256,5 @@ def _known_keys(doc: Document) -> Iterator[str]:
         for entry in read_entries(doc, section, Mistakes()):
             parameters = _part_parameters(section, entry)
             keys = [*(parameters.names if parameters else ())]
-            keys += RESERVED["algorithm"] if section == "algorithms" else ()
+            keys += Algorithm.reserved_keys if section == "algorithms" else ()
             yield from (f"{section}.{label_of(entry)}.{key}" for key in keys)

@@ -12,8 +12,8 @@ from greedyexp.config.entries import read_entry
 from greedyexp.config.mistakes import Mistakes
 from greedyexp.config.model import ProtocolSpec
 from greedyexp.config.settings import find_part, read_fixed, refuse_incomplete
+from greedyexp.core import parts as core_parts
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.registry import Part
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.measured import Measured
 
@@ -27,12 +27,12 @@ class Protocol:
 
     Parameters
     ----------
-    part : Part
+    part : Protocol of greedyexp.core.parts
     spec : ProtocolSpec
         Its name and all its parameters.
     """
 
-    part: Part
+    part: core_parts.Protocol
     spec: ProtocolSpec
 
     @property
@@ -47,7 +47,7 @@ def read_protocol(doc: Document, mistakes: Mistakes) -> Protocol | None:
     before = len(mistakes.found)
     written = doc.get(_KEYS)
     entry = read_entry(DEFAULT if written is None else written, _KEYS, "protocol", doc, mistakes)
-    part = entry and find_part("protocol", entry.name, entry.keys, doc, mistakes)
+    part = entry and find_part(core_parts.Protocol, entry.name, entry.keys, doc, mistakes)
     if part is None:
         return None
     parameters = Parameters(part)
@@ -65,22 +65,22 @@ def refuse_metrics(
 ) -> None:
     """Note metrics that the protocol does not compute, or that it lacks any to compute."""
     name, place = protocol.part.name, doc.place(("metrics",))
-    if protocol.part.extra["metrics"] and not metrics:
+    if protocol.part.metrics and not metrics:
         mistakes.add(
             place, f"protocol '{name}' needs at least one metric.", "Add 'metrics: [NAME]'."
         )
-    elif metrics and not protocol.part.extra["metrics"]:
+    elif metrics and not protocol.part.metrics:
         mistakes.add(place, f"protocol '{name}' computes no metrics.", "Remove 'metrics'.")
 
 
 def read_measured(
-    protocol: Protocol, metrics: list[Part], doc: Document, mistakes: Mistakes
+    protocol: Protocol, metrics: list[core_parts.Metric], doc: Document, mistakes: Mistakes
 ) -> list[Measured]:
     """The columns that the protocol gives; none after noting that its parameters exclude these."""
     part, place = protocol.part, doc.decided(_KEYS)
     with guarded("columns", part, place):
         try:
-            return list(part.extra["columns"](metrics, **protocol.spec.params))
+            return list(part.columns(metrics, **protocol.spec.params))
         except ConfigError as error:
             mistakes.add(place, error.message, error.remedy or "")
         except ValueError as error:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 
 
-def radius_instead(part: Part, params: dict, trait: str) -> str:
+def radius_instead(part: Algorithm, params: dict, trait: str) -> str:
     """What to do where an algorithm needs a trait only because it is given no radius.
 
     Returns
@@ -15,5 +15,5 @@ def radius_instead(part: Part, params: dict, trait: str) -> str:
     """
     if trait != "truth" or params.get("radius", 0.0) is not None:
         return ""
-    helped = trait not in part.needs({**params, "radius": 1.0})
+    helped = trait not in part.requirements_of({**params, "radius": 1.0})
     return f"Give radius of algorithm '{part.name}'." if helped else ""

@@ -7,7 +7,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from greedyexp.config.claims import ClaimEntry, Reading
 from greedyexp.config.model import PROFILES, TUNINGS, Settings
 from greedyexp.config.profiles import CHANGEABLE
-from greedyexp.core.registry import RESERVED, Part, parts
+from greedyexp.core.parts import Algorithm, Part
+from greedyexp.core.registry import parts
 
 _RANGE = {
     "type": "object",
@@ -90,7 +91,7 @@ def json_schema() -> dict:
 def _metrics_as_needed() -> dict:
     """At least one metric, unless the protocol computes none."""
     needed = {"required": ["metrics"], "properties": {"metrics": {"minItems": 1}}}
-    without = [name for name, part in parts("protocol").items() if not part.extra["metrics"]]
+    without = [name for name, part in parts("protocol").items() if not part.metrics]
     if not without:
         return needed
     with_settings = {"type": "object", "anyOf": [{"required": [name]} for name in without]}
@@ -174,14 +175,13 @@ def _entries(kind: str, defs: dict) -> dict:
 def _settings_of(part: Part, defs: dict) -> dict:
     """The mapping of a part's parameters, with its reserved keys."""
     parameters = _parameters(part, defs)
-    reserved = RESERVED.get(part.kind, ())
     properties = dict(parameters)
-    if part.kind == "algorithm":
+    if isinstance(part, Algorithm):
         properties["label"] = {"type": "string", "description": "How rows and figures call it."}
-    if "tuning" in reserved and part.takes_grid:
-        properties["tuning"] = {"enum": list(TUNINGS), "description": "How a point is chosen."}
-        properties["folds"] = {"type": "integer", "minimum": 2, "default": 5}
-    if "sweep" in reserved:
+        if part.takes_grid:
+            properties["tuning"] = {"enum": list(TUNINGS), "description": "How a point is chosen."}
+            properties["folds"] = {"type": "integer", "minimum": 2, "default": 5}
+    if "sweep" in part.reserved_keys:
         properties["sweep"] = _sweep(parameters)
     return {
         "type": "object",

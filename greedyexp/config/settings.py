@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Keys, Mistakes
 from greedyexp.config.model import PaperReference, Settings
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.registry import Part, find
+from greedyexp.core.parts import Part
+from greedyexp.core.registry import find
 from greedyexp.experiment.messages import show
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
 from greedyexp.experiment.sweep import is_range
+
+AnyPart = TypeVar("AnyPart", bound=Part)
 
 
 def read_settings(doc: Document, mistakes: Mistakes) -> Settings:
@@ -60,10 +65,14 @@ def _outline(value):
     return value
 
 
-def find_part(kind: str, name: str, keys: Keys, doc: Document, mistakes: Mistakes) -> Part | None:
+def find_part(
+    kind: type[AnyPart], name: str, keys: Keys, doc: Document, mistakes: Mistakes
+) -> AnyPart | None:
     """The registered part, or None after noting that there is none."""
     try:
-        return find(kind, name)
+        part = find(kind.kind, name)
+        assert isinstance(part, kind)
+        return part
     except ConfigError as error:
         mistakes.add(doc.place(keys), error.message, error.remedy or "")
         return None

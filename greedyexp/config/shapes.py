@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from greedyexp.config.asking import guarded
 from greedyexp.config.mistakes import Place
 from greedyexp.core.errors import PluginError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Generator
 from greedyexp.problems.memory import physical_memory
 
 COUNTS = ("n_tasks", "n_samples", "n_features")
@@ -54,7 +54,7 @@ class Group:
     count: int = 0
 
 
-def read_shapes(generator: Part, points: list[dict], place: Place) -> list[Group]:
+def read_shapes(generator: Generator, points: list[dict], place: Place) -> list[Group]:
     """The points grouped by shape, in order; none for a generator that tells no shape.
 
     Raises
@@ -62,7 +62,7 @@ def read_shapes(generator: Part, points: list[dict], place: Place) -> list[Group
     PluginError
         When the generator's ``shape`` raises or is not one.
     """
-    tell = generator.extra.get("shape")
+    tell = generator.shape
     groups: dict[tuple, Group] = {}
     if tell is None:
         return []
@@ -74,7 +74,7 @@ def read_shapes(generator: Part, points: list[dict], place: Place) -> list[Group
     return list(groups.values())
 
 
-def _checked(generator: Part, told: object, point: dict, place: Place) -> Shape:
+def _checked(generator: Generator, told: object, point: dict, place: Place) -> Shape:
     if not isinstance(told, dict) or not told.keys() <= _KNOWN:
         raise PluginError(
             f"the shape of generator '{generator.name}' must be a dict with any of"
@@ -94,9 +94,9 @@ def _checked(generator: Part, told: object, point: dict, place: Place) -> Shape:
     return shape
 
 
-def _without_rows(generator: Part, point: dict, name: str, count: int) -> bool:
+def _without_rows(generator: Generator, point: dict, name: str, count: int) -> bool:
     """Whether a count of zero is that of the rows of a distribution alone."""
-    return name == "n_samples" and count == 0 and "population" in generator.provides(point)
+    return name == "n_samples" and count == 0 and "population" in generator.traits(point)
 
 
 def check_memory(shape: Shape) -> None:

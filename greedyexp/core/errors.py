@@ -1,10 +1,15 @@
-"""Errors a user can mend: one sentence that says where, what and how to go on."""
+"""Errors that a user can fix, and the places in files that their messages name."""
 
 from __future__ import annotations
 
 import difflib
+import inspect
+import os
 import signal
-from collections.abc import Iterable
+import traceback
+from collections.abc import Callable, Container, Iterable
+from pathlib import Path
+from typing import Any
 
 MOST_NAMES = 16
 
@@ -82,3 +87,23 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if len(names) > MOST_NAMES:
         return f"Known: {', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more."
     return f"Known: {', '.join(names)}." if names else ""
+
+
+def place(file: str | Path, line: int | None = None) -> str:
+    """Return ``file:line``, or the file alone; relative to the current folder if it is below it."""
+    path = Path(file)
+    if path.is_relative_to(os.getcwd()):
+        path = path.relative_to(os.getcwd())
+    return str(path) if line is None else f"{path}:{line}"
+
+
+def place_of(function: Callable[..., Any]) -> str | None:
+    """Return ``file:line`` of a function; None if it has no Python source."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else place(code.co_filename, code.co_firstlineno)
+
+
+def last_line(error: BaseException, files: Container[str]) -> str | None:
+    """Return ``file:line`` of the innermost of these files in a traceback, or None."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
+    return place(frames[-1].filename, frames[-1].lineno) if frames else None

@@ -1,18 +1,29 @@
-"""One named part: the decorated function, its parameters, and what was declared of it."""
+"""The kinds of parts: generators, algorithms, protocols, metrics, figures and tables.
+
+A part is one registered function with its declaration. Its parameters are the keyword-only
+arguments of the function. Their annotations give types, ranges and help
+(``Annotated[float, Field(ge=0, description="...")]``); their defaults are those of an experiment.
+"""
 
 from __future__ import annotations
 
 import inspect
-import os
-import traceback
 import typing
-from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-# Arguments that whoever calls an algorithm gives, and no experiment sets.
-GIVEN = ("grid", "rng")
+from greedyexp.core.errors import PluginError, place_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+# Fixed traits, or a function of the parameters that returns them.
+Traits = Iterable[str] | Callable[..., Iterable[str]]
+
+# What an algorithm can return, and how messages call it. A protocol takes one of these.
+YIELDS = {"estimates": "estimates", "iterates": "iterates", "constant": "a constant"}
 
 
 @dataclass(frozen=True)
@@ -37,56 +48,49 @@ class RecordKind:
     columns: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """One registered function.
 
     Parameters
     ----------
-    kind : str
-        ``generator``, ``algorithm``, ``protocol``, ``metric``, ``figure`` or ``table``.
     name : str
-        What a YAML file calls it.
+        Name in YAML files.
     function : callable
         The decorated function.
     title : str
-        How figures and tables call it.
-    paper : str
-        Where it comes from: paper and equation, algorithm or figure number.
-    requires : tuple of str
-        Traits a problem must have: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
-        ``labels``, ``chains``, ``moments``, ``spread_label``; ``rows``, which all have but those
-        that provide ``population``, and ``one_response``, which all have but those that provide
-        ``multi_task``. ``sparse`` and ``population`` are provided but never required: see
-        ``takes_sparse``, ``takes_population``.
-    extra : dict
-        What only this kind has: ``provides``, ``check``, ``shape``, ``reads``, ``facts``,
-        ``describe`` and ``unseeded`` (generators), ``yields``, ``check``, ``theory``,
-        ``theory_requires``, ``guarantee``, ``prediction``, ``needs``, ``takes_sparse``,
-        ``takes_population``, ``theorems`` and ``stops`` (algorithms), ``takes``, ``metrics``,
-        ``columns``, ``records``, ``tunes``, ``check``, ``needs`` and ``needs_for`` (protocols),
-        ``better``, ``binary``, ``of`` and ``text`` (metrics), ``columns`` (figures, tables).
+        Name in figures and tables; ``name`` if it is empty.
     """
 
-    kind: str
     name: str
-    function: Callable
-    title: str
-    paper: str = ""
-    requires: tuple[str, ...] = ()
-    extra: dict = field(default_factory=dict)
+    function: Callable[..., Any]
+    _: KW_ONLY
+    title: str = ""
+
+    kind: ClassVar[str]
+    # Package with the parts that come with greedyexp.
+    package: ClassVar[str]
+    # Positional arguments of the function.
+    positional: ClassVar[tuple[str, ...]]
+    # Keyword arguments that are supplied by the caller and are not parameters.
+    supplied: ClassVar[tuple[str, ...]] = ()
+    # Keys of an entry in a YAML file other than the parameters.
+    reserved_keys: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name)
 
     @cached_property
-    def parameters(self) -> type:
-        """A pydantic model of the keyword-only arguments; unknown keys are refused."""
+    def parameters(self) -> type[BaseModel]:
+        """A pydantic model of the parameters, which rejects unknown keys."""
         from pydantic import ConfigDict, create_model
 
         hints = typing.get_type_hints(self.function, include_extras=True)
-        fields = {}
+        fields: dict[str, Any] = {}
         for argument in inspect.signature(self.function).parameters.values():
-            if argument.kind is inspect.Parameter.KEYWORD_ONLY and argument.name not in GIVEN:
-                default = ... if argument.default is inspect.Parameter.empty else argument.default
-                fields[argument.name] = (hints.get(argument.name, typing.Any), default)
+            if argument.kind is argument.KEYWORD_ONLY and argument.name not in self.supplied:
+                default = ... if argument.default is argument.empty else argument.default
+                fields[argument.name] = (hints.get(argument.name, Any), default)
         return create_model(
             self.name,
             __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True),
@@ -95,7 +99,7 @@ class Part:
 
     @property
     def shipped(self) -> bool:
-        """Whether it comes with the package; others are plugins or parts of a session."""
+        """True if the part comes with greedyexp; others are defined by plugins or sessions."""
         return (getattr(self.function, "__module__", None) or "").startswith("greedyexp.")
 
     @property
@@ -104,55 +108,435 @@ class Part:
         return place_of(self.function)
 
     @property
-    def takes_grid(self) -> bool:
-        """Whether the algorithm returns a path and can be asked for given tuning values."""
-        given = "grid" in inspect.signature(self.function).parameters
-        return given and self.extra.get("yields", "estimates") == "estimates"
-
-    @property
-    def takes_rng(self) -> bool:
-        """Whether the algorithm draws at random."""
-        return self.kind == "algorithm" and "rng" in inspect.signature(self.function).parameters
-
-    @property
     def summary(self) -> str:
         """First line of the docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
-    def needs(self, params: dict) -> tuple[str, ...]:
-        """Traits a problem must have for these parameters, beside ``requires``."""
-        needs = self.extra.get("needs")
-        return tuple(needs(**params)) if needs else ()
+    @property
+    def fixed_requirements(self) -> tuple[str, ...]:
+        """Traits that a problem must have, whatever the parameters are."""
+        return ()
 
-    def seeding(self, params: dict) -> dict:
-        """The parameters of a generator that enter random streams."""
-        left_out = self.extra.get("unseeded", ())
-        return {name: value for name, value in params.items() if name not in left_out}
+    def requirements_of(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        """Traits that a problem must have because of these parameters."""
+        return ()
 
-    def provides(self, params: dict) -> frozenset[str]:
-        """Traits of the problems a generator makes with these parameters."""
-        traits = self.extra.get("provides", ())
-        return frozenset(traits(**params) if callable(traits) else traits)
+    def properties(self) -> list[tuple[str, str]]:
+        """Names and values for ``greedyexp show``; empty values are not shown."""
+        return [("requires", ", ".join(self.fixed_requirements))]
+
+    def check_declaration(self) -> None:
+        """Raise ``PluginError`` if the part cannot work as declared."""
+        arguments = inspect.signature(self.function).parameters
+        # ``zip`` is a key of ``sweep``, where the other keys are parameters.
+        taken = {*self.reserved_keys, "zip"} & set(arguments)
+        if self.reserved_keys and taken:
+            self._refuse(
+                f"has a parameter '{min(taken)}', but experiment files use this key for something"
+                " else",
+                "Choose another name.",
+            )
+        by_position = [
+            name
+            for name, one in arguments.items()
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+            and name not in self.supplied
+        ]
+        expected = len(self.positional)
+        example = f"def {self.name}({', '.join(self.positional)}, *, ...)"
+        if len(by_position) > expected:
+            raise PluginError(
+                f"parameter '{by_position[expected]}' of {self.kind} '{self.name}' must be"
+                " keyword-only.",
+                place=self.place,
+                remedy=f"Put parameters after a `*`: {example}.",
+            )
+        variable = any(one.kind is one.VAR_POSITIONAL for one in arguments.values())
+        if len(by_position) < expected and not variable:
+            names = ", ".join(self.positional)
+            self._refuse(f"must take the positional arguments {names}", f"Write {example}.")
+
+    def _refuse(self, message: str, remedy: str | None = None) -> typing.NoReturn:
+        raise PluginError(f"{self.kind} '{self.name}' {message}.", place=self.place, remedy=remedy)
 
 
-def place_of(function: Callable) -> str | None:
-    """``file:line`` of a function, the file relative to the current folder where it is below it.
+@dataclass(frozen=True, eq=False)
+class Generator(Part):
+    """Register ``function(rng, *, parameters) -> Problem`` as a data generator.
 
-    None for what was not read from Python source.
+    Parameters
+    ----------
+    name : str
+        Name in YAML files.
+    title : str
+        Name in figures and tables; default: ``name``.
+    paper : str
+        Source: paper and number of the equation or section.
+    provides : iterable of str, or callable of the parameters returning one
+        Traits of the problems: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
+        ``labels``, ``chains``, ``moments``, ``spread_label``, ``sparse`` (designs are CSR arrays)
+        or ``population`` (no rows, only moments).
+    check : callable of the parameters, optional
+        Raises ``ValueError`` if values are impossible together. Called for every point of a sweep
+        before any work starts.
+    shape : callable of the parameters, optional
+        Returns any of ``Problem.shape`` that is known before problems are drawn; algorithms are
+        checked against it before any work starts.
+    reads : callable of the parameters, optional
+        Returns the files that the data come from. Rows are computed again when their contents
+        change.
+    facts : iterable of str
+        Keys of ``Problem.facts``. Each is a column of the CSV.
+    describe : callable of the parameters, optional
+        Returns lines about the data that ``check`` and ``run`` print, such as the columns of a
+        file that are features.
+    unseeded : iterable of str
+        Parameters that do not enter the random streams because they only select how a file is
+        read. Rows are still computed again when they change.
     """
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return None if code is None else place(code.co_filename, code.co_firstlineno)
+
+    paper: str = ""
+    provides: Traits = ()
+    check: Callable[..., None] | None = None
+    shape: Callable[..., dict[str, Any]] | None = None
+    reads: Callable[..., Iterable[str]] | None = None
+    facts: Iterable[str] = ()
+    describe: Callable[..., Iterable[str]] | None = None
+    unseeded: Iterable[str] = ()
+
+    kind = "generator"
+    package = "greedyexp.generators"
+    positional = ("rng",)
+    reserved_keys = ("generator", "label", "sweep")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "facts", tuple(self.facts))
+        object.__setattr__(self, "unseeded", frozenset(self.unseeded))
+
+    def traits(self, params: Mapping[str, Any]) -> frozenset[str]:
+        """Traits of the problems that these parameters give."""
+        return frozenset(self.provides(**params) if callable(self.provides) else self.provides)
+
+    def seeding(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that enter the random streams."""
+        return {name: value for name, value in params.items() if name not in self.unseeded}
+
+    def properties(self) -> list[tuple[str, str]]:
+        return [("paper", self.paper), *super().properties()]
+
+    def check_declaration(self) -> None:
+        if isinstance(self.provides, str):
+            raise PluginError(
+                f"'provides' of generator '{self.name}' must be a tuple of traits.",
+                place=self.place,
+                remedy=f'Write provides=("{self.provides}",).',
+            )
+        super().check_declaration()
 
 
-def last_line(error: BaseException, files: Container[str]) -> str | None:
-    """``file:line`` of the innermost of the files that an error passed through; None without."""
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in files]
-    return place(frames[-1].filename, frames[-1].lineno) if frames else None
+@dataclass(frozen=True, eq=False)
+class Algorithm(Part):
+    """Register ``function(problem, *, parameters)`` as an algorithm.
+
+    An algorithm that yields estimates returns one array (p, r) or a ``Path``. If it returns a path,
+    it has a keyword argument ``grid=None``: called with the grid of an earlier path, it returns a
+    path with exactly those points, as cross-validation requires. An algorithm that draws at random
+    has a keyword argument ``rng=None``, its own random stream on this problem. Neither is a
+    parameter of an experiment.
+
+    Parameters
+    ----------
+    name : str
+        Name in YAML files.
+    title : str
+        Name in figures and tables; default: ``name``.
+    paper : str
+        Source: paper and number of the algorithm.
+    requires : iterable of str, or callable of the parameters returning one
+        Traits that a problem must have: those of ``provides`` of generators except ``sparse`` and
+        ``population``; ``rows`` (any problem that is not ``population``) and ``one_response`` (any
+        problem that is not ``multi_task``).
+    check : callable, optional
+        ``check(shape, **parameters)`` raises ``ValueError`` if a problem of that shape (the dict
+        ``Problem.shape``) makes the parameters impossible. Called before any work starts for every
+        shape that the generator declares; it ends where it reads an entry of ``shape`` that the
+        generator does not declare.
+    theory : callable, optional
+        ``theory(problem, **parameters) -> grid`` of one point, the tuning that theory prescribes.
+    theory_requires : iterable of str
+        Traits that a problem must have for ``theory``.
+    yields : {"estimates", "iterates", "constant"}
+        Kind of the returned value; iterates are an ``Iteration``, a constant is a ``Constant``.
+        Only protocols that take it can evaluate the algorithm.
+    guarantee : callable, optional
+        ``guarantee(problem, optimum, **parameters) -> Guarantee``, the theorem that bounds the
+        distance of the iterates from the optimum.
+    prediction : callable, optional
+        ``prediction(n, p) -> float or None``, the rate that random designs of n rows and p columns
+        approach.
+    takes_sparse : bool
+        True if designs may be CSR arrays of scipy.sparse (trait ``sparse``).
+    takes_population : bool
+        True if problems may have moments but no rows (trait ``population``).
+    theorems : callable, optional
+        ``theorems(path, reference, **parameters) -> list of Promise``, the bounds that are proved
+        for the path and a reference predictor (``theory.promise``).
+    stops : iterable of str
+        Parameters that determine where the path ends. ``solve`` reports that nothing was tuned if
+        it returns the end of a path and none of them is given.
+    """
+
+    paper: str = ""
+    requires: Traits = ()
+    check: Callable[..., None] | None = None
+    theory: Callable[..., Any] | None = None
+    theory_requires: Iterable[str] = ("noise_std",)
+    yields: str = "estimates"
+    guarantee: Callable[..., Any] | None = None
+    prediction: Callable[..., float | None] | None = None
+    takes_sparse: bool = False
+    takes_population: bool = False
+    theorems: Callable[..., Any] | None = None
+    stops: Iterable[str] = ()
+
+    kind = "algorithm"
+    package = "greedyexp.algorithms"
+    positional = ("problem",)
+    supplied = ("grid", "rng")
+    reserved_keys = ("label", "tuning", "folds", "sweep")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "theory_requires", tuple(self.theory_requires))
+        object.__setattr__(self, "stops", tuple(self.stops))
+
+    @property
+    def takes_grid(self) -> bool:
+        """True if the algorithm returns a path, whose grid it takes as an argument."""
+        return self.yields == "estimates" and "grid" in inspect.signature(self.function).parameters
+
+    @property
+    def takes_rng(self) -> bool:
+        """True if the algorithm draws at random."""
+        return "rng" in inspect.signature(self.function).parameters
+
+    @property
+    def fixed_requirements(self) -> tuple[str, ...]:
+        return () if callable(self.requires) else tuple(self.requires)
+
+    def requirements_of(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(self.requires(**params)) if callable(self.requires) else ()
+
+    def properties(self) -> list[tuple[str, str]]:
+        return [
+            ("paper", self.paper),
+            *super().properties(),
+            ("makes", YIELDS[self.yields]),
+            ("tuning", "along a grid of its own" if self.takes_grid else "none"),
+        ]
+
+    def check_declaration(self) -> None:
+        if self.yields not in YIELDS:
+            self._refuse(f"must have 'yields' set to one of {', '.join(YIELDS)}")
+        super().check_declaration()
 
 
-def place(file: str | Path, line: int | None = None) -> str:
-    """``file:line``, or the file alone, relative to the current folder where it is below it."""
-    path = Path(file)
-    if path.is_relative_to(os.getcwd()):
-        path = path.relative_to(os.getcwd())
-    return str(path) if line is None else f"{path}:{line}"
+@dataclass(frozen=True, eq=False)
+class Protocol(Part):
+    """Register ``function(problem, part, params, setup, *, parameters) -> Outcome`` as a protocol.
+
+    ``part`` is the algorithm to evaluate and ``params`` are its parameters. ``setup``
+    (``protocols.setup.Setup``) has tuning, folds, metrics, the random stream and the clock. A
+    protocol that times fits by that clock gives ``Outcome.fit_seconds`` and lists
+    ``protocols.measured.FIT_SECONDS`` among its columns.
+
+    Parameters
+    ----------
+    name : str
+        Name in YAML files.
+    title : str
+        Name in figures and tables; default: ``name``.
+    paper : str
+        Source: paper and section.
+    takes : {"estimates", "iterates", "constant"}
+        What algorithms must yield to be evaluated.
+    columns : callable
+        ``columns(metrics, **parameters)`` returns a ``protocols.measured.Measured`` for every
+        column that rows may have. It raises ``ValueError`` if parameters are impossible together.
+    records : iterable of RecordKind
+        The kinds of rows that the protocol can write, if there are several: one for each value of
+        the column ``record``.
+    metrics : bool
+        True if the protocol computes metrics. Experiments then list at least one, otherwise none.
+    tunes : bool
+        True if the protocol chooses a point of an algorithm's path by the experiment's ``tuning``.
+    check : callable, optional
+        ``check(algorithm_parameters, **parameters)`` raises ``ValueError`` if an algorithm with
+        these parameters cannot give what the protocol asks for.
+    needs : callable of the parameters returning an iterable of str, optional
+        Traits that a problem must have.
+    needs_for : callable, optional
+        ``needs_for(algorithm_parameters, **parameters)`` returns additional traits that a problem
+        must have if an algorithm with these parameters is evaluated.
+    """
+
+    # ``takes`` and ``columns`` are mandatory: ``check_declaration`` rejects the defaults.
+    takes: str = ""
+    columns: Callable[..., Iterable[Any]] = tuple
+    paper: str = ""
+    records: Iterable[RecordKind] = ()
+    metrics: bool = False
+    tunes: bool = True
+    check: Callable[..., None] | None = None
+    needs: Callable[..., Iterable[str]] | None = None
+    needs_for: Callable[..., Iterable[str]] | None = None
+
+    kind = "protocol"
+    package = "greedyexp.protocols"
+    positional = ("problem", "part", "params", "setup")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "records", tuple(self.records))
+
+    def requirements_of(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(self.needs(**params)) if self.needs else ()
+
+    def properties(self) -> list[tuple[str, str]]:
+        return [
+            ("paper", self.paper),
+            *super().properties(),
+            ("takes", YIELDS[self.takes]),
+            ("metrics", "at least one" if self.metrics else "none"),
+        ]
+
+    def check_declaration(self) -> None:
+        if self.takes not in YIELDS:
+            self._refuse(f"must have 'takes' set to one of {', '.join(YIELDS)}")
+        if self.columns is tuple:
+            self._refuse("must have 'columns' set to a function")
+        super().check_declaration()
+
+
+@dataclass(frozen=True, eq=False)
+class Metric(Part):
+    """Register ``function(problem, coef) -> array (...)`` as a metric.
+
+    ``coef`` has shape (..., p, r): the metric is computed for every estimate of a path at once. An
+    experiment lists a metric by its name alone; its keyword-only arguments need defaults. A metric
+    with ``of="path"`` is ``function(problem, path) -> array (m,)``. It may use everything else that
+    a path records, such as the objective, dense coefficients or the loss.
+
+    Parameters
+    ----------
+    name : str
+        Name in YAML files and of the column.
+    title : str
+        Name in figures and tables; default: ``name``.
+    better : {"higher", "lower", None}
+        Direction of improvement; None for a description, such as a support size.
+    binary : bool
+        True if values are 0 (failure) and 1 (success).
+    requires : iterable of str
+        Traits that a problem must have.
+    of : {"coef", "path"}
+        Argument of the function.
+    text : bool
+        True if values are texts. They have no direction and cannot be successes.
+    """
+
+    # ``better`` is mandatory: ``check_declaration`` rejects the default.
+    better: str | None = ""
+    binary: bool = False
+    requires: Iterable[str] = ()
+    of: str = "coef"
+    text: bool = False
+
+    kind = "metric"
+    package = "greedyexp.metrics"
+    positional = ("problem", "coef")
+
+    @property
+    def fixed_requirements(self) -> tuple[str, ...]:
+        return tuple(self.requires)
+
+    def properties(self) -> list[tuple[str, str]]:
+        return [*super().properties(), ("better", self.better or "neither")]
+
+    def check_declaration(self) -> None:
+        if self.of not in ("coef", "path"):
+            self._refuse("must have 'of' set to 'coef' or 'path'")
+        if self.better not in ("higher", "lower", None):
+            self._refuse("must have 'better' set to 'higher', 'lower' or None")
+        if self.text and (self.binary or self.better is not None):
+            self._refuse("returns texts, which cannot be successes and have no direction")
+        for argument in inspect.signature(self.function).parameters.values():
+            if argument.kind is argument.KEYWORD_ONLY and argument.default is argument.empty:
+                self._refuse(
+                    f"needs a value for '{argument.name}', but experiment files cannot set"
+                    " parameters of metrics",
+                    "Give it a default.",
+                )
+        super().check_declaration()
+
+
+@dataclass(frozen=True, eq=False)
+class Display(Part):
+    """A figure or a table: a function of the tidy table and its context.
+
+    Parameters
+    ----------
+    name : str
+        Name in YAML files.
+    title : str
+        Title that is printed; default: ``name``.
+    columns : callable of the parameters, optional
+        Returns the columns of the CSV that are read. A column that the experiment will not have is
+        an error before any work starts.
+    apart : callable of the parameters, optional
+        Returns all columns that distinguish points, lines and panels (rows and columns of a table),
+        ``algorithm`` among them if they differ by algorithm. Results of the run are not allowed.
+        Averages are over replicates only: another column that varies becomes ``panel``, ``row`` or
+        the second entry of ``line`` if the function has these parameters and they are not in use;
+        otherwise it is an error. Without ``apart`` nothing is checked.
+    by_algorithm : str, optional
+        A parameter that is a list of algorithms, or a mapping with algorithms as keys. An algorithm
+        that the experiment does not have is an error before any work starts.
+    """
+
+    columns: Callable[..., Iterable[str]] | None = None
+    apart: Callable[..., Iterable[str]] | None = None
+    by_algorithm: str | None = None
+
+    positional = ("frame", "context")
+
+
+@dataclass(frozen=True, eq=False)
+class Figure(Display):
+    """Register ``function(frame, context, *, parameters) -> matplotlib Figure`` as a figure.
+
+    ``frame`` is the tidy table (``fit_seconds`` included) and ``context`` a
+    ``greedyexp.results.context.Context``. The figure is saved as PNG and PDF in the style of
+    greedyexp. ``Display`` describes the arguments.
+    """
+
+    kind = "figure"
+    package = "greedyexp.figures"
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Display):
+    """Register ``function(frame, context, *, parameters) -> DataFrame`` as a table.
+
+    The returned DataFrame has the cells to print. Its ``attrs["notes"]`` may be a list of sentences
+    for the caption, and ``attrs["title"]`` replaces ``title``. ``Display`` describes the arguments.
+    """
+
+    kind = "table"
+    package = "greedyexp.tables"
+
+
+KINDS: dict[str, type[Part]] = {
+    one.kind: one for one in (Generator, Algorithm, Protocol, Metric, Figure, Table)
+}

@@ -24,8 +24,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from greedyexp.core import registry
-from greedyexp.core.errors import PluginError
-from greedyexp.core.parts import Part, last_line, place
+from greedyexp.core.errors import PluginError, last_line, place
+from greedyexp.core.parts import Part
 
 # Seconds that the import of a plugin may take.
 IMPORT_LIMIT = 60.0

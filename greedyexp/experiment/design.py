@@ -258,7 +258,7 @@ class Design:
         part = find("protocol", name)
         metrics = [find("metric", metric) for metric in self._stored.metrics]
         try:
-            return list(part.extra["columns"](metrics, **Parameters(part).read_all(params)))
+            return list(part.columns(metrics, **Parameters(part).read_all(params)))
         except ValueError as error:
             said = str(error).rstrip(".")
             raise ConfigError(f"impossible parameters of protocol '{name}': {said}.") from None

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from greedyexp.core.errors import PluginError
-from greedyexp.core.parts import Part
+from greedyexp.core.parts import Metric, Part
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
 from greedyexp.theory.constant import Constant
@@ -212,7 +212,7 @@ def check_constant(part: Part, made: object) -> Constant:
     return made
 
 
-def check_metric(part: Part, made: object, size: int) -> np.ndarray:
+def check_metric(part: Metric, made: object, size: int) -> np.ndarray:
     """Check that a metric returned one real number for each estimate.
 
     Raises
@@ -229,13 +229,13 @@ def check_metric(part: Part, made: object, size: int) -> np.ndarray:
             f"returned an array of shape {made.shape}, not {needed}",
             "Sum over the last two axes of coef: axis=(-2, -1).",
         )
-    if part.extra.get("text"):
+    if part.text:
         if not all(isinstance(text, str) for text in made.tolist()):
             raise broken(part, "is declared text=True but returned values that are not texts")
         return made
     if made.dtype.kind not in "biuf":
         raise broken(part, f"returned an array of dtype {made.dtype}, not of real numbers")
-    if part.extra.get("binary"):
+    if part.binary:
         wrong = made[~np.isnan(made) & (made != 0) & (made != 1)]
         if len(wrong):
             raise broken(

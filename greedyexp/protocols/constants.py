@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from greedyexp.core.registry import Part, protocol
+from greedyexp.core.parts import Algorithm, Metric
+from greedyexp.core.registry import protocol
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import check_constant
 from greedyexp.protocols.measured import Measured
@@ -15,7 +16,7 @@ from greedyexp.protocols.setup import Setup
 NAMES = ("value", "lower", "upper")
 
 
-def columns(metrics: Sequence[Part]) -> list[Measured]:
+def columns(metrics: Sequence[Metric]) -> list[Measured]:
     """The best estimate and the proved bounds."""
     return [Measured(name, "number") for name in NAMES]
 
@@ -27,7 +28,7 @@ def columns(metrics: Sequence[Part]) -> list[Measured]:
     takes="constant",
     columns=columns,
 )
-def constants(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcome:
+def constants(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> Outcome:
     """Compute a constant of the design: ``value``, and bounds ``lower`` and ``upper`` on it.
 
     The bounds are proved, rounding errors included; ``value`` lies between them.

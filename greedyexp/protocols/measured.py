@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Metric
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Measured:
     open_ended: bool = False
 
 
-def of_metric(metric: Part, only: Mapping[str, tuple] | None = None) -> Measured:
+def of_metric(metric: Metric, only: Mapping[str, tuple] | None = None) -> Measured:
     """The column of a metric."""
-    kind = "text" if metric.extra["text"] else "success" if metric.extra["binary"] else "number"
+    kind = "text" if metric.text else "success" if metric.binary else "number"
     return Measured(metric.name, kind, only=only or {})
 
 

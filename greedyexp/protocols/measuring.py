@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Metric
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import check_metric, own_randomness_only
 
 
-def measure(metric: Part, problem: Problem, path: Path) -> np.ndarray:
+def measure(metric: Metric, problem: Problem, path: Path) -> np.ndarray:
     """A metric at every estimate of a path, shape (m,).
 
     Raises
@@ -24,7 +24,7 @@ def measure(metric: Part, problem: Problem, path: Path) -> np.ndarray:
     # One metric must not change what the next one sees.
     coef = path.coef.view()
     coef.flags.writeable = False
-    known = replace(path, coef=coef) if metric.extra["of"] == "path" else coef
+    known = replace(path, coef=coef) if metric.of == "path" else coef
     with own_randomness_only(metric):
         made = metric.function(problem, known)
     return check_metric(metric, made, len(path))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from greedyexp.core.errors import DataError
-from greedyexp.core.parts import Part
+from greedyexp.core.parts import Generator
 from greedyexp.problems.chains import check_lengths
 from greedyexp.problems.moments import Moments
 from greedyexp.problems.problem import Problem
@@ -18,13 +18,13 @@ from greedyexp.protocols.border import broken, is_real, kind_of
 
 
 def check_problem(
-    part: Part, params: dict, made: object, reserved: Collection[str] = ()
+    part: Generator, params: dict, made: object, reserved: Collection[str] = ()
 ) -> Problem:
     """Check that a generator returned a valid ``Problem``.
 
     Parameters
     ----------
-    part : Part
+    part : Generator
         The generator.
     params : dict
         Its parameters.
@@ -45,7 +45,7 @@ def check_problem(
             f"returned {kind_of(made)}, not a Problem",
             "Return greedyexp.Problem((X,), (y,), ...).",
         )
-    traits = part.provides(params)
+    traits = part.traits(params)
     _check_rows(part, "X", "y", made.X, made.y, least=0 if "population" in traits else 1)
     if isinstance(made.X_test, tuple) and isinstance(made.y_test, tuple) and not made.X_test:
         if made.y_test:
@@ -63,7 +63,9 @@ def check_problem(
     return made
 
 
-def _check_rows(part: Part, x: str, y: str, designs: object, responses: object, least: int) -> None:
+def _check_rows(
+    part: Generator, x: str, y: str, designs: object, responses: object, least: int
+) -> None:
     """Designs and responses: one of each for every task, and every design of equal width."""
     for name, value in ((x, designs), (y, responses)):
         if not isinstance(value, tuple) or not value:
@@ -89,7 +91,7 @@ def _check_rows(part: Part, x: str, y: str, designs: object, responses: object, 
         raise broken(part, f"returned {x} without columns")
 
 
-def _check_design(part: Part, name: str, X: object) -> None:
+def _check_design(part: Generator, name: str, X: object) -> None:
     if not sparse.issparse(X):
         _check_array(part, name, X, ("n", "p"))
         return
@@ -103,7 +105,7 @@ def _check_design(part: Part, name: str, X: object) -> None:
 
 
 def _check_array(
-    part: Part,
+    part: Generator,
     name: str,
     value: object,
     axes: tuple[str, ...],
@@ -126,12 +128,12 @@ def _check_array(
         raise DataError(f"{name} holds {value[index]} at index {at}.", place=where)
 
 
-def _expect(part: Part, name: str, what: str, found: int, expected: int) -> None:
+def _expect(part: Generator, name: str, what: str, found: int, expected: int) -> None:
     if found != expected:
         raise broken(part, f"returned {name} with {found} {what}, but {expected} are needed")
 
 
-def _check_known(part: Part, made: Problem) -> None:
+def _check_known(part: Generator, made: Problem) -> None:
     """Check the other fields: coefficients, noise, names, moments."""
     shape = (made.n_features, made.n_tasks)
     for name in ("truth", "start"):
@@ -159,7 +161,7 @@ def _check_known(part: Part, made: Problem) -> None:
         _expect(part, "moments", "features", made.moments.size, made.n_features)
 
 
-def _check_chains(part: Part, made: Problem) -> None:
+def _check_chains(part: Generator, made: Problem) -> None:
     for name, lengths, designs, responses in (
         ("chains", made.chains, made.X, made.y),
         ("chains_test", made.chains_test, made.X_test, made.y_test),
@@ -179,7 +181,7 @@ def _check_chains(part: Part, made: Problem) -> None:
             raise broken(part, f"returned {name} and y that do not give each word one class")
 
 
-def _check_facts(part: Part, params: dict, made: Problem, reserved: Collection[str]) -> None:
+def _check_facts(part: Generator, params: dict, made: Problem, reserved: Collection[str]) -> None:
     if not isinstance(made.facts, Mapping):
         raise broken(part, f"returned facts as {kind_of(made.facts)}, not as a dict")
     for name, value in made.facts.items():
@@ -196,7 +198,7 @@ def _check_facts(part: Part, params: dict, made: Problem, reserved: Collection[s
             )
 
 
-def _check_traits(part: Part, made: Problem, traits: frozenset[str]) -> None:
+def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> None:
     """Refuse promised traits that are missing, and some traits that were not promised."""
     present = {
         "truth": made.truth is not None,
@@ -236,8 +238,8 @@ def _check_traits(part: Part, made: Problem, traits: frozenset[str]) -> None:
             )
 
 
-def _check_shape(part: Part, params: dict, made: Problem) -> None:
-    shape_of = part.extra.get("shape")
+def _check_shape(part: Generator, params: dict, made: Problem) -> None:
+    shape_of = part.shape
     promised = shape_of(**params) if shape_of is not None else {}
     for name, value in promised.items():
         if made.shape[name] != value:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from greedyexp.core.registry import Part, protocol
+from greedyexp.core.parts import Algorithm, Metric
+from greedyexp.core.registry import protocol
 from greedyexp.estimates.path import Path
 from greedyexp.metrics.optimisation import NotReported
 from greedyexp.problems.problem import Problem
@@ -19,13 +20,13 @@ from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 
 
-def columns(metrics: Sequence[Part]) -> list[Measured]:
+def columns(metrics: Sequence[Metric]) -> list[Measured]:
     """The tuning that chose, one column for each metric, and the seconds of the fit."""
     return [Measured("tuning", "text"), *map(of_metric, metrics), FIT_SECONDS]
 
 
 @protocol("recovery", title="Recovery", takes="estimates", columns=columns, metrics=True)
-def recovery(problem: Problem, part: Part, params: dict, setup: Setup) -> Outcome:
+def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> Outcome:
     """Fit once, choose the tuning, compute every metric: one row for each algorithm and problem.
 
     With tuning ``oracle`` every metric takes its best value over the path, each at its own point,
@@ -72,7 +73,7 @@ def _judged(problem: Problem, path: Path, setup: Setup) -> Outcome:
     return Outcome(Status.OK, path.message, [row])
 
 
-def _best(problem: Problem, path: Path, metrics: Sequence[Part]) -> dict:
+def _best(problem: Problem, path: Path, metrics: Sequence[Metric]) -> dict:
     """Each metric at its own best point; without a direction, where the first with one is best.
 
     None for a metric that the algorithm does not tell.
@@ -81,7 +82,7 @@ def _best(problem: Problem, path: Path, metrics: Sequence[Part]) -> dict:
     for metric in metrics:
         with suppress(NotReported):
             along[metric.name] = measure(metric, problem, path)
-    better = {metric.name: metric.extra["better"] for metric in metrics}
+    better = {metric.name: metric.better for metric in metrics}
     points = {name: _best_point(values, better[name]) for name, values in along.items()}
     reference = next((point for point in points.values() if point is not None), len(path) - 1)
     best = dict.fromkeys(better)

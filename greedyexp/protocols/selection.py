@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import DataError
-from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.estimates.path import Path
 from greedyexp.metrics.optimisation import NotReported
@@ -39,7 +39,7 @@ _COUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def columns(
-    metrics: Sequence[Part],
+    metrics: Sequence[Metric],
     *,
     sizes: list[int],
     by: str,
@@ -117,7 +117,7 @@ def check(
 )
 def selection(
     problem: Problem,
-    part: Part,
+    part: Algorithm,
     params: dict,
     setup: Setup,
     *,
@@ -168,7 +168,7 @@ def selection(
 def _judged(
     problem: Problem,
     path: Path,
-    metrics: Sequence[Part],
+    metrics: Sequence[Metric],
     asked: dict[str, list[int]],
     by: str,
 ) -> Outcome:
@@ -219,7 +219,7 @@ def _last(path: Path, reached: np.ndarray, size: int, clear: bool) -> int | None
 
 
 def _measured(
-    problem: Problem, path: Path, metrics: Sequence[Part], place: dict, sizes: list[int]
+    problem: Problem, path: Path, metrics: Sequence[Metric], place: dict, sizes: list[int]
 ) -> list[dict]:
     """Every metric at every size; None for one that the algorithm does not tell."""
     along: dict[str, Sequence] = {}

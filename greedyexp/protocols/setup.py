@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Metric
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Setup:
         How a point of the algorithm's path is chosen; "none" for algorithms without a path.
     folds : int, at least 2
         Folds of the cross-validation.
-    metrics : tuple of Part
+    metrics : tuple of Metric
         The metrics that the experiment lists; empty for a protocol that takes none.
     rng : Generator
         The stream of this algorithm on this problem.
@@ -31,6 +31,6 @@ class Setup:
 
     tuning: str
     folds: int
-    metrics: tuple[Part, ...]
+    metrics: tuple[Metric, ...]
     rng: np.random.Generator
     clock: Callable[[], float] = time.perf_counter

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.border import check_estimates
@@ -16,7 +16,7 @@ from greedyexp.protocols.held_out import held_out_errors
 
 
 def fit(
-    part: Part,
+    part: Algorithm,
     problem: Problem,
     params: dict,
     *,
@@ -59,7 +59,7 @@ def check_folds(n_samples: int, folds: int) -> None:
 
 
 def cross_validated(
-    part: Part, problem: Problem, params: dict, *, folds: int, rng: np.random.Generator
+    part: Algorithm, problem: Problem, params: dict, *, folds: int, rng: np.random.Generator
 ) -> tuple[Path, int]:
     """The path on all rows, and the point with the least K-fold prediction error.
 
@@ -137,7 +137,7 @@ def _complement(problem: Problem, fold: list[np.ndarray]) -> list[np.ndarray]:
     ]
 
 
-def prescribed(part: Part, problem: Problem, params: dict) -> dict[str, np.ndarray]:
+def prescribed(part: Algorithm, problem: Problem, params: dict) -> dict[str, np.ndarray]:
     """The grid of one point that the algorithm's theory prescribes.
 
     Raises
@@ -145,7 +145,7 @@ def prescribed(part: Part, problem: Problem, params: dict) -> dict[str, np.ndarr
     ConfigError
         When the algorithm has no such rule.
     """
-    rule: Callable | None = part.extra.get("theory")
+    rule: Callable | None = part.theory
     if rule is None:
         raise ConfigError(f"algorithm '{part.name}' has no tuning rule from theory.")
     return rule(problem, **params)

@@ -20,8 +20,9 @@ from greedyexp.core.errors import (
     PluginError,
     StorageError,
     UserError,
+    last_line,
 )
-from greedyexp.core.parts import Part, last_line
+from greedyexp.core.parts import Display
 from greedyexp.core.plugins import exit_refused
 from greedyexp.experiment.design import Design
 from greedyexp.experiment.messages import dotted
@@ -110,9 +111,9 @@ def _drawn(folder: Path, out: Path | None) -> list[Path]:
     return written
 
 
-def _apart(part: Part, params: dict) -> list[str]:
+def _apart(part: Display, params: dict) -> list[str]:
     """The columns that separate the points of a figure or a table; none if it does not say."""
-    apart = part.extra.get("apart")
+    apart = part.apart
     return list(apart(**params)) if apart else []
 
 
@@ -142,7 +143,7 @@ def _fingerprint(source: Source) -> str:
 
 
 def _draw(
-    part: Part,
+    part: Display,
     params: dict,
     source: Source,
     stem: Path,
@@ -175,7 +176,7 @@ def _open_figures() -> set[int]:
 
 
 def _tabulate(
-    part: Part, params: dict, source: Source, stem: Path, writing: AbstractContextManager
+    part: Display, params: dict, source: Source, stem: Path, writing: AbstractContextManager
 ) -> list[Path]:
     made = _made(part, params, source)
     _refuse_other(part, made, pd.DataFrame, "a pandas DataFrame")
@@ -183,7 +184,7 @@ def _tabulate(
         return write_table(made, made.attrs.get("title", part.title), stem)
 
 
-def _made(part: Part, params: dict, source: Source):
+def _made(part: Display, params: dict, source: Source):
     """What a figure or a table returns; a plugin may change its frame and the folder."""
     folder = os.getcwd()
     try:
@@ -192,7 +193,7 @@ def _made(part: Part, params: dict, source: Source):
         os.chdir(folder)
 
 
-def _refuse_other(part: Part, made, wanted: type, words: str) -> None:
+def _refuse_other(part: Display, made, wanted: type, words: str) -> None:
     if not isinstance(made, wanted):
         raise PluginError(
             f"{part.kind} '{part.name}' must return {words} but returned {type(made).__name__}.",
@@ -202,7 +203,7 @@ def _refuse_other(part: Part, made, wanted: type, words: str) -> None:
 
 
 @contextlib.contextmanager
-def _plugin_guarded(part: Part) -> Iterator[None]:
+def _plugin_guarded(part: Display) -> Iterator[None]:
     """Report what a figure or a table of a plugin raises as a mistake of its author.
 
     Raises

@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.parts import Part
+from greedyexp.core.parts import Display
 from greedyexp.protocols.measured import Measured
 from greedyexp.results.records import identity, replicates
 from greedyexp.results.sizes import with_sizes
@@ -29,13 +29,16 @@ MOST_LINES = 4
 
 
 def with_panels(
-    part: Part, params: Mapping[str, Any], frames: Sequence[pd.DataFrame], keys: Sequence[Measured]
+    part: Display,
+    params: Mapping[str, Any],
+    frames: Sequence[pd.DataFrame],
+    keys: Sequence[Measured],
 ) -> dict[str, Any]:
     """The parameters of a figure or a table, with panels for what it would average over.
 
     Parameters
     ----------
-    part : Part
+    part : Display
         A figure or a table. One that was registered without ``apart`` is not checked.
     params : mapping
         All its parameters.
@@ -57,7 +60,7 @@ def with_panels(
         When there is no place for a column, or too many panels or lines would be drawn.
     """
     params = dict(params)
-    if part.extra.get("apart") is None:
+    if part.apart is None:
         return params
     frames = [chosen(frame, params) for frame in frames]
     averaged = _averaged(part, params, frames, keys)
@@ -93,10 +96,10 @@ def chosen(frame: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _averaged(
-    part: Part, params: dict, frames: Sequence[pd.DataFrame], keys: Sequence[Measured]
+    part: Display, params: dict, frames: Sequence[pd.DataFrame], keys: Sequence[Measured]
 ) -> dict[str, list]:
     """Columns that the part would average over, with their values; none if unknown."""
-    named = list(part.extra["apart"](**params))
+    named = list(part.apart(**params))
     found: dict[str, list] = {}
     for frame in frames:
         while (name := _varying(frame, [*named, *found])) is not None:
@@ -120,14 +123,14 @@ def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
     return None
 
 
-def _averaged_keys(part: Part, params: dict, keys: Sequence[Measured]) -> dict[str, list]:
+def _averaged_keys(part: Display, params: dict, keys: Sequence[Measured]) -> dict[str, list]:
     """The keys of the protocol that vary among the rows read and that the part does not read."""
-    columns = part.extra.get("columns")
+    columns = part.columns
     if columns is None:
         return {}
     # Columns in ``where`` are read too, but only one value of them separates points.
     read = set(columns(**params | ({"where": {}} if "where" in params else {})))
-    told = read.union(part.extra["apart"](**params))
+    told = read.union(part.apart(**params))
     where = {
         name: wanted if isinstance(wanted, list) else [wanted]
         for name, wanted in (params.get("where") or {}).items()
@@ -147,7 +150,7 @@ def _averaged_keys(part: Part, params: dict, keys: Sequence[Measured]) -> dict[s
     return found
 
 
-def _places(part: Part, params: Mapping) -> list[str]:
+def _places(part: Display, params: Mapping) -> list[str]:
     """The parameters that may take a column that the part does not name."""
     fields = part.parameters.model_fields
     free = [name for name in ("panel", "row") if name in fields and params[name] is None]
@@ -163,7 +166,7 @@ def _panels(params: Mapping, averaged: Mapping, frames: Sequence[pd.DataFrame]) 
     return count
 
 
-def _refusal(part: Part, averaged: Mapping[str, list]) -> ConfigError:
+def _refusal(part: Display, averaged: Mapping[str, list]) -> ConfigError:
     """The error, with what can be named and with a choice that can be pasted."""
     parts = [
         f"the {len(values)} values of '{name}'" if len(values) > 1 else f"the values of '{name}'"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.parts import Protocol, RecordKind
 from greedyexp.core.registry import parts
 from greedyexp.results.context import Context
 from greedyexp.results.counts import FAILED, require_columns
@@ -23,8 +23,8 @@ def remedy_for(column: str) -> str | None:
     return _joined(kind for _, kind in _declared() if column in kind.columns)
 
 
-def _declared() -> list[tuple[Part, RecordKind]]:
-    return [(part, kind) for part in parts("protocol").values() for kind in part.extra["records"]]
+def _declared() -> list[tuple[Protocol, RecordKind]]:
+    return [(part, kind) for part in parts("protocol").values() for kind in part.records]
 
 
 def _joined(kinds: Iterable[RecordKind]) -> str | None:
@@ -61,9 +61,7 @@ def _remedy_for_kind(frame: pd.DataFrame, kind: str) -> str | None:
     """Return how to record this kind, with the protocol that wrote the table if that can."""
     present = set(frame["record"].dropna())
     able = [(part, one) for part, one in _declared() if one.name == kind]
-    writers = [
-        one for part, one in able if present <= {other.name for other in part.extra["records"]}
-    ]
+    writers = [one for part, one in able if present <= {other.name for other in part.records}]
     return _joined(writers or [one for _, one in able])
 
 

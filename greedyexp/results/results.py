@@ -7,25 +7,25 @@ from collections.abc import Collection
 import pandas as pd
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.parts import Part
+from greedyexp.core.parts import Display
 
 # How a replicate ended; in the table they stand before what the protocol gives.
 ENDINGS = ("status", "message")
 
 
-def told_by_results(part: Part, params: dict, results: Collection[str]) -> list[tuple[str, str]]:
+def told_by_results(part: Display, params: dict, results: Collection[str]) -> list[tuple[str, str]]:
     """Message and remedy for every result that a figure or a table is to tell its points apart by.
 
     Parameters
     ----------
-    part : Part
+    part : Display
         A figure or a table.
     params : dict
         All its parameters.
     results : collection of str
         Columns.
     """
-    apart = part.extra.get("apart")
+    apart = part.apart
     return [
         (
             f"{part.kind} '{part.name}' cannot tell points, lines or panels apart by '{name}',"
@@ -38,7 +38,7 @@ def told_by_results(part: Part, params: dict, results: Collection[str]) -> list[
 
 
 def refuse_told_by_results(
-    part: Part, params: dict, frame: pd.DataFrame, keys: Collection[str] = ()
+    part: Display, params: dict, frame: pd.DataFrame, keys: Collection[str] = ()
 ) -> None:
     """Refuse a figure or a table that is to tell its points apart by results.
 

@@ -59,7 +59,7 @@ def columns_of(experiment) -> Columns:
     label = [] if experiment.points[0].label is None else [DATA_COLUMN]
     protocol = registry.find("protocol", experiment.protocol.name)
     metrics = [registry.find("metric", name) for name in experiment.metrics]
-    measured = protocol.extra["columns"](metrics, **experiment.protocol.params)
+    measured = protocol.columns(metrics, **experiment.protocol.params)
     return Columns(
         data=(*label, *dict.fromkeys(name for fields in parameters for name in fields)),
         swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),

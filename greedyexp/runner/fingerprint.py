@@ -11,7 +11,7 @@ from pathlib import Path
 
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Generator, Part
 from greedyexp.datasets.own import locate
 from greedyexp.losses import binding
 from greedyexp.runner import code_version
@@ -124,7 +124,7 @@ class Fingerprints:
             }
         )
 
-    def _of_algorithm(self, spec, generator: Part) -> bytes:
+    def _of_algorithm(self, spec, generator: Generator) -> bytes:
         experiment, code = self._experiment, self._disk.code
         part = registry.find("algorithm", spec.name)
         protocol = registry.find("protocol", experiment.protocol.name)
@@ -164,9 +164,9 @@ class Fingerprints:
             names = sorted(binding.modules().values())
         return [code_version.of_module(name, known) for name in names]
 
-    def _contents(self, generator: Part, params: dict) -> list[str]:
+    def _contents(self, generator: Generator, params: dict) -> list[str]:
         """Hashes of the files a generator reads for these parameters."""
-        reads = generator.extra.get("reads")
+        reads = generator.reads
         return [self._disk.hash(name) for name in reads(**params)] if reads else []
 
 

@@ -141,7 +141,7 @@ class Bench:
         self._drawn_twice: set[str] = set()
         # Only now, when all of it is imported: rows are stored under the version that the run has.
         _require_unchanged(work.code, parts)
-        columns = self._protocol.extra["columns"](self._metrics, **work.protocol_params)
+        columns = self._protocol.columns(self._metrics, **work.protocol_params)
         self._columns = frozenset(one.name for one in columns if one.kind != "seconds")
 
     def problem(self, generator: str, params: dict, replicate: int) -> Problem:

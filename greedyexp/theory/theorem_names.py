@@ -24,6 +24,6 @@ THEOREMS = {
 def all_are_known() -> bool:
     """Whether no algorithm of a plugin has theorems, which may have any name."""
     return not any(
-        part.extra["theorems"] is not None and not part.function.__module__.startswith("greedyexp.")
+        part.theorems is not None and not part.function.__module__.startswith("greedyexp.")
         for part in parts("algorithm").values()
     )

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from greedyexp.core.errors import ConfigError, DataError, PluginError
-from greedyexp.core.registry import Part, find, parts
+from greedyexp.core.parts import Algorithm
+from greedyexp.core.registry import find, parts
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols.constants import columns, constants
 from greedyexp.protocols.outcome import Status
@@ -57,9 +58,7 @@ def test_order_of_the_constants_in_both_regimes(p):
 
 
 def test_every_constant_is_taken_and_nothing_else():
-    names = {
-        name for name, part in parts("algorithm").items() if part.extra["yields"] == "constant"
-    }
+    names = {name for name, part in parts("algorithm").items() if part.yields == "constant"}
     assert names == {
         "mu2",
         "mu2_over_p",
@@ -70,13 +69,13 @@ def test_every_constant_is_taken_and_nothing_else():
         "smoothness_l2",
         "smoothness_l1_over_n",
     }
-    assert find("protocol", "constants").extra["takes"] == "constant"
+    assert find("protocol", "constants").takes == "constant"
 
 
 def test_impossible_shapes_are_told_before_any_work():
     def check(name, n, p, r=1):
         shape = {"n_tasks": r, "n_samples": n, "n_features": p, "shared_design": True}
-        find("algorithm", name).extra["check"](shape)
+        find("algorithm", name).check(shape)
 
     for name in ("mu1_exact", "mu1_upper", "mu1_sdp", "mu2"):
         check(name, 20, 10)
@@ -114,14 +113,14 @@ def test_accuracy_is_a_parameter():
 
 
 def test_plugins_that_return_something_else():
-    part = Part("algorithm", "odd", lambda problem: 1.0, "odd")
+    part = Algorithm("odd", lambda problem: 1.0)
     with pytest.raises(PluginError, match="algorithm 'odd' returned a float, not a Constant"):
         constants(ORTHOGONAL, part, {}, SETUP)
-    crossed = Part("algorithm", "crossed", lambda problem: Constant(3.0, 1.0, 2.0), "crossed")
+    crossed = Algorithm("crossed", lambda problem: Constant(3.0, 1.0, 2.0))
     outcome = constants(ORTHOGONAL, crossed, {}, SETUP)
     assert (outcome.status, outcome.rows) == (Status.ERROR, [])
     assert outcome.message == "the value 3.0 is not between its bounds 1.0, 2.0"
-    endless = Part("algorithm", "endless", lambda problem: Constant(1.0, 0.0, math.inf), "endless")
+    endless = Algorithm("endless", lambda problem: Constant(1.0, 0.0, math.inf))
     outcome = constants(ORTHOGONAL, endless, {}, SETUP)
     assert outcome.status is Status.NONFINITE
     assert outcome.rows == []
@@ -165,6 +164,6 @@ def test_a_square_design_of_lower_rank_that_does_not_fit_is_told_in_a_sentence()
     problem = as_problem(X, np.ones(200))
     part = find("algorithm", "mu1_sdp")
     # Its shape is one that fits, for independent columns.
-    part.extra["check"](problem.shape, tol=1e-6)
+    part.check(problem.shape, tol=1e-6)
     with pytest.raises(DataError, match=r"200 columns of rank 199 needs dense .* 6000 independent"):
         constants(problem, part, {}, SETUP)

@@ -60,7 +60,7 @@ def strong_convexity(risk, support):
 def promises(name, path, reference, **parameters):
     known = find("algorithm", name)
     given = known.parameters(**parameters).model_dump()
-    return {p.theorem: p for p in known.extra["theorems"](path, reference, **given)}
+    return {p.theorem: p for p in known.theorems(path, reference, **given)}
 
 
 @SETTINGS

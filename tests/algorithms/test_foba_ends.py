@@ -255,13 +255,13 @@ def test_theory_prescribes_the_goodness_at_the_minimiser_on_the_true_support():
             part = registry.find("algorithm", one.__name__)
             params = {"loss": "squared", "ridge": 0.0, "intercept": False}
             params |= {"unit": "feature", "judge": "coordinate", "prune": True}
-            grid = part.extra["theory"](problem, **params)
+            grid = part.theory(problem, **params)
             assert grid[name] == pytest.approx([expected[rule]], rel=2e-6)
             assert grid[name][0] > expected[rule]
         path = fast(problem, grid=grid)
         assert np.flatnonzero(path.coef[0]).tolist() == support.tolist()
     with pytest.raises(DataError, match="needs the true coefficients"):
-        registry.find("algorithm", "foba_gdt").extra["theory"](as_problem(X, y), **params)
+        registry.find("algorithm", "foba_gdt").theory(as_problem(X, y), **params)
 
 
 @pytest.mark.parametrize(

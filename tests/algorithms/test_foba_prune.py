@@ -78,7 +78,7 @@ def test_the_threshold_of_theory_is_the_same():
     problem = two_class_gaussian(np.random.default_rng(3), n_samples=150, p=20, sparsity=3)
     given = problem.X[0], problem.y[0]
     params = {"loss": "logistic", "ridge": 0.01}
-    theory = registry.find("algorithm", "foba_obj").extra["theory"]
+    theory = registry.find("algorithm", "foba_obj").theory
     others = {"intercept": False, "judge": "coordinate", "backward_ratio": 0.5}
     grids = [
         theory(problem, **params, **others, prune=prune, stop="optimum") for prune in (True, False)

@@ -323,7 +323,7 @@ def test_radius_is_by_default_that_of_the_truth():
 def test_theorems_speak_of_references_in_the_ball():
     risk = posed("logistic", 0, ridge=0.5, scale=2.0)
     path = fit(risk)
-    theorems = registry.find("algorithm", "forward_greedy").extra["theorems"]
+    theorems = registry.find("algorithm", "forward_greedy").theorems
     inside = Reference("truth", np.r_[-2.0, np.zeros(11)], 0.0, 0.0, 0.0)
     excess, ends = theorems(path, inside, loss="logistic")
     assert (excess.theorem, ends.theorem) == ("T2", "T2-termination")

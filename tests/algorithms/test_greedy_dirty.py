@@ -191,7 +191,7 @@ def test_noiseless_well_conditioned_problems_are_recovered_with_threshold_zero(s
 
 
 def test_theory_threshold_recovers_the_support():
-    prescribed = registry.find("algorithm", "greedy_dirty").extra["theory"]
+    prescribed = registry.find("algorithm", "greedy_dirty").theory
     for seed in range(10):
         problem = two_tasks(seed)
         grid = prescribed(problem, nu=0.5)
@@ -330,7 +330,7 @@ def test_impossible_thresholds_are_refused(arguments, words):
 
 def test_parameters_are_declared_with_their_ranges():
     part = registry.find("algorithm", "greedy_dirty")
-    assert part.requires == ("multi_task",)
+    assert part.fixed_requirements == ("multi_task",)
     assert part.takes_grid
     assert part.parameters(w=1.5).w == 1.5
     assert part.parameters(w=[1.2, 1.8], stack="per_class").w == [1.2, 1.8]

@@ -95,7 +95,7 @@ def test_equal_scores_go_to_the_lowest_row_and_grid_keeps_its_order():
 
 
 def test_needs_several_tasks():
-    assert registry.find("algorithm", "group_omp").requires == ("multi_task",)
+    assert registry.find("algorithm", "group_omp").fixed_requirements == ("multi_task",)
 
 
 def test_judged_after_a_refit_a_row_is_the_one_that_leaves_least():

@@ -179,7 +179,7 @@ def test_impossible_numbers_of_atoms_are_refused(values):
 
 def test_theory_takes_as_many_atoms_as_nonzeros():
     X, Y, truth = sparse_data(14, n=60, r=2, s=5)
-    theory = registry.find("algorithm", "omp").extra["theory"]
+    theory = registry.find("algorithm", "omp").theory
     grid = theory(as_problem(X, Y, truth=truth), n_atoms=None, normalize=True)
     assert grid["n_atoms"].tolist() == [5.0]
     with pytest.raises(DataError, match="number of nonzeros"):

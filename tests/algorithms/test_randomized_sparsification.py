@@ -266,4 +266,4 @@ def test_what_cannot_be_sparsified_is_refused():
     with pytest.raises(ConfigError, match="steps"):
         randomized_sparsification(problem, grid={"lam": np.ones(2)})
     part = registry.find("algorithm", "randomized_sparsification")
-    assert part.needs({"start": "truth", "risk": "population"}) == ("moments", "truth")
+    assert part.requirements_of({"start": "truth", "risk": "population"}) == ("moments", "truth")

@@ -170,11 +170,11 @@ def test_the_constants_of_theorem_5_are_those_of_the_run():
     known = find("algorithm", "replacement_steps")
     given = known.parameters(**asked).model_dump()
     reference = Reference("truth", w, risk.value(w), 0.0, risk.value(w))
-    (told,) = known.extra["theorems"](path, reference, **given)
+    (told,) = known.theorems(path, reference, **given)
     # The same of any point of the run, and of one without its first point.
     grid = {"steps": [len(path)]}
     later = replacement_steps(as_problem(X, y), grid=grid, **asked)
-    (again,) = known.extra["theorems"](later, reference, **given)
+    (again,) = known.theorems(later, reference, **given)
     assert again.constants == told.constants
     least, enlarged = np.inf, 0
     for t in range(len(path)):

@@ -145,7 +145,7 @@ def test_every_accuracy_of_a_grid_has_the_run_of_its_own(loss):
 @pytest.mark.parametrize("reading", READINGS)
 def test_theorems_are_those_of_the_reading(reading):
     X, y = data("hinge", 0)
-    theorems = registry.find("algorithm", "smoothed_forward_greedy").extra["theorems"]
+    theorems = registry.find("algorithm", "smoothed_forward_greedy").theorems
     told = {"ridge": 0.0, "epsilon": 0.2, "reading": reading}
     path = smoothed_forward_greedy(as_problem(X, y), radius=2.0, steps=10, **told)
     inside = Reference("truth", np.r_[2.0, np.zeros(7)], 0.0, 0.0, 0.0)

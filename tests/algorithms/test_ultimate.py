@@ -260,7 +260,7 @@ def test_the_registered_guarantee_holds():
     problem = as_problem(*gaussian_data(14, 5, 14))
     path = lasso(problem, lam=lam, tol=1e-13)
     optimum = Optimum(path.coef[0, :, 0], float(path.objective[0]), 0.0)
-    bound = find("algorithm", "ultimate").extra["guarantee"](problem, optimum, lam=lam)
+    bound = find("algorithm", "ultimate").guarantee(problem, optimum, lam=lam)
     assert 0 < bound.rate < 1
     iteration = ultimate(problem, lam=lam)
     first = iteration.objective - optimum.value

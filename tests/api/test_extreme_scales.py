@@ -31,13 +31,13 @@ NEEDED = {
 ALGORITHMS = [
     name
     for name, part in registry.parts("algorithm").items()
-    if part.extra["yields"] != "constant" and part.function.__module__.startswith("greedyexp.")
+    if part.yields != "constant" and part.function.__module__.startswith("greedyexp.")
 ]
 
 
 def solved(name, design, responses, **params):
     """The solution for one task, or two where the algorithm needs several."""
-    several = "multi_task" in registry.find("algorithm", name).requires
+    several = "multi_task" in registry.find("algorithm", name).fixed_requirements
     y = responses if several else responses[:, 0]
     return greedyexp.solve(name, design, y, **NEEDED.get(name, {}), **params)
 

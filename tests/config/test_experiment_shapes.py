@@ -200,7 +200,7 @@ def test_a_system_that_does_not_tell_its_memory_refuses_nothing(monkeypatch):
 def drawn(name: str, **params):
     part = registry.find("generator", name)
     full = {n: params.get(n, f.default) for n, f in part.parameters.model_fields.items()}
-    return part.extra["shape"](**full), part.function(np.random.default_rng(3), **full).shape
+    return part.shape(**full), part.function(np.random.default_rng(3), **full).shape
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_an_algorithm_refuses_in_the_words_of_its_check(name, params):
     part = registry.find("algorithm", name)
     full = {n: f.default for n, f in part.parameters.model_fields.items()} | params
     with pytest.raises(ValueError, match=next(iter(params))) as checked:
-        part.extra["check"](as_problem(X, y).shape, **full)
+        part.check(as_problem(X, y).shape, **full)
     with pytest.raises(ConfigError) as called:
         part.function(as_problem(X, y), **params)
     with pytest.raises(ConfigError) as solved:

@@ -225,7 +225,8 @@ def test_the_schema_accepts_what_loads():
 
 
 def test_a_protocol_must_say_something_known_of_what_it_takes():
-    with pytest.raises(PluginError, match="takes must be one of estimates, iterates, constant"):
-        registry.protocol("t_bad", takes="numbers", columns=lambda _: [])
-    with pytest.raises(PluginError, match="yields must be one of estimates, iterates, constant"):
-        registry.algorithm("t_bad", yields="numbers")
+    one_of = "set to one of estimates, iterates, constant"
+    with pytest.raises(PluginError, match=f"'takes' {one_of}"):
+        registry.protocol("t_bad", takes="numbers", columns=lambda _: [])(lambda *_: None)
+    with pytest.raises(PluginError, match=f"'yields' {one_of}"):
+        registry.algorithm("t_bad", yields="numbers")(lambda problem: None)

@@ -205,7 +205,11 @@ def test_a_copy_that_is_edited_before_workers_import_it_is_refused(tmp_path, mon
         ("import sys\nsys.exit(0)", 2, "raised SystemExit on import"),
         ("import os\n\nos._exit(3)", 3, r"called os._exit(3) on import"),
         ("def f():\n    raise KeyError('a')\nf()", 2, "raised KeyError on import"),
-        ("from greedyexp import metric\nmetric('m', better='up')", 2, "better must be"),
+        (
+            "from greedyexp import metric\n@metric('m', better='up')\ndef m(problem, coef): ...",
+            2,
+            "'better' set to",
+        ),
     ],
 )
 def test_an_import_that_fails_is_one_sentence_with_the_line(tmp_path, text, line, words):
@@ -288,7 +292,7 @@ def test_an_alarm_that_was_set_before_still_rings(tmp_path):
         ),
         (
             "@generator('f')\ndef f(rng, *, sweep=1): ...",
-            "generator 'f' has a parameter 'sweep', which an experiment file uses",
+            "generator 'f' has a parameter 'sweep', but experiment files use",
         ),
     ],
 )  # fmt: skip

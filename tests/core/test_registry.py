@@ -60,7 +60,7 @@ def test_a_plugin_file_registers_its_parts_and_an_edit_counts(tmp_path):
         (PLUGIN.format(name="x", k=1).replace("k:", "zip:"), "has a parameter 'zip'"),
         (
             METRIC.format(argument="order: int"),
-            "metric 'y' needs a value for 'order', which an experiment file has no place for",
+            "metric 'y' needs a value for 'order', but experiment files cannot set",
         ),
     ],
 )
@@ -83,8 +83,8 @@ def test_missing_plugins_and_unknown_names(tmp_path):
         ConfigError, match=r"no generator named 'gausian'\. Did you mean 'gaussian'"
     ):
         registry.find("generator", "gausian")
-    with pytest.raises(PluginError, match="better must be"):
-        registry.metric("m", better="up")
+    with pytest.raises(PluginError, match="'better' set to"):
+        registry.metric("m", better="up")(lambda problem, coef: 0.0)
 
 
 def test_installed_packages_offer_parts_by_entry_point(tmp_path):

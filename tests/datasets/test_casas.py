@@ -221,7 +221,7 @@ def test_a_day_alone_is_refused_before_any_work(tmp_path):
     with pytest.raises(
         DataError, match="spans one day; one to fit to and one to test on"
     ) as caught:
-        part.extra["check"](**params)
+        part.check(**params)
     assert caught.value.place == path
 
 
@@ -238,11 +238,11 @@ def test_a_wrong_year_is_refused_in_a_sentence(tmp_path):
 def test_the_sample_is_a_chain_problem():
     part = find("generator", "casas")
     params = part.parameters(path=str(SAMPLE)).model_dump()
-    part.extra["check"](**params)
-    assert part.extra["reads"](**params) == [str(SAMPLE)]
+    part.check(**params)
+    assert part.reads(**params) == [str(SAMPLE)]
     problem = draw(SAMPLE)
-    assert part.extra["shape"](**params).items() <= problem.shape.items()
-    assert set(problem.facts) == set(part.extra["facts"])
+    assert part.shape(**params).items() <= problem.shape.items()
+    assert set(problem.facts) == set(part.facts)
     assert (problem.facts["bad_lines"], problem.facts["measurements"]) == (0, 4)
     assert problem.feature_names == ("D001", "M001", "M002", "M003", "M004")
     assert problem.class_names == (

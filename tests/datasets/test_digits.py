@@ -286,5 +286,5 @@ def test_the_lasso_reads_real_digits():
     assert path.converged.all()
     assert argmax_error(problem, path.coef)[0] < 0.08
     assert one_vs_rest_error(problem, path.coef)[0] < 0.03
-    files = registry.find("generator", "digits_mfeat").extra["reads"](samples_per_digit=20)
+    files = registry.find("generator", "digits_mfeat").reads(samples_per_digit=20)
     assert len(files) == 6

@@ -236,7 +236,7 @@ def test_dense_algorithms_and_metrics_of_the_truth_are_refused():
 
 
 def test_the_shape_is_told_before_the_data_are_read():
-    shape = registry.find("generator", "libsvm_binary").extra["shape"]
+    shape = registry.find("generator", "libsvm_binary").shape
     for name, p in (("a1a", 123), ("a2a", 123), ("w1a", 300)):
         assert shape(dataset=name)["n_samples"] == COUNTS[name][0][0]
         assert shape(dataset=name)["n_features"] == p
@@ -293,6 +293,6 @@ def test_both_sets_of_incomes_split_the_same_rows():
 
 @real
 def test_the_files_read_are_those_of_the_set():
-    reads = registry.find("generator", "libsvm_binary").extra["reads"]
+    reads = registry.find("generator", "libsvm_binary").reads
     names = [path.rsplit("/", 1)[1].removesuffix(".gz") for path in reads(dataset="w1a")]
     assert names == ["w1a", "w1a.t"]

@@ -272,7 +272,7 @@ def test_minutes_are_those_of_a_walk_through_the_files(home, n_minutes, days):
     for seed in range(6):
         problem = part.function(np.random.default_rng(seed), **params)
         assert problem.class_names == tuple(names)
-        assert part.extra["shape"](**params).items() <= problem.shape.items()
+        assert part.shape(**params).items() <= problem.shape.items()
         assert len(problem.chains) == round(days / 2)
         assert sorted([*problem.chains, *problem.chains_test]) == sorted(lengths)
         # The columns of both parts, days apart, are what the walk gives.
@@ -296,5 +296,5 @@ def _days(X, y, chains):
 
 @real
 def test_the_files_are_told_as_read():
-    told = find("generator", "uci_adl").extra["reads"](home="A")
+    told = find("generator", "uci_adl").reads(home="A")
     assert [name.rsplit("/", 1)[-1] for name in told] == [member.name for member in DATASET.members]

@@ -318,11 +318,11 @@ def test_every_theorem_that_is_promised_has_words():
 def test_columns_are_told_and_bad_ones_refused():
     part = registry.find("figure", "accuracy_curve")
     given = Parameters(part).read_all({"row": "p", "where": {"copies": 1}})
-    assert part.extra["columns"](**given) == [
+    assert part.columns(**given) == [
         *("theorem", "p", "algorithm", "record", "reference", "epsilon", "steps"),
         *("features_needed", "steps_bound", "copies"),
     ]
-    assert part.extra["apart"](**given) == ["theorem", "p", "algorithm"]
+    assert part.apart(**given) == ["theorem", "p", "algorithm"]
     with pytest.raises(ConfigError, match="no rows of record 'epsilon'"):
         accuracy_curve(both().assign(record="step"), CONTEXT)
     with pytest.raises(ConfigError, match="'steps' is not a number"):

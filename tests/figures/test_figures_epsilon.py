@@ -210,7 +210,7 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
 
 
 def test_the_columns_are_told_before_any_work_starts():
-    told = registry.find("figure", "epsilon_curve").extra["columns"]
+    told = registry.find("figure", "epsilon_curve").columns
     needed = told(x="lam", panel="data", row="algorithm", mark="n_samples")
     assert needed == ["lam", "data", "algorithm", "n_samples", "record", "epsilon", "iterations"]
     assert "33" not in map(str, told(x="p", panel=None, row=None, mark=33.0))

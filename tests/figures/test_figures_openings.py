@@ -51,7 +51,7 @@ def table(**columns):
 )
 def test_columns_that_a_figure_reads_follow_from_its_parameters(name, given, read):
     part = registry.find("figure", name)
-    assert part.extra["columns"](**Parameters(part).read_all(given)) == read
+    assert part.columns(**Parameters(part).read_all(given)) == read
 
 
 def test_a_sweep_is_one_algorithm_where_the_columns_tell_its_values():

@@ -116,6 +116,6 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
         rates(frame.assign(rate="fast"), CONTEXT)
     with pytest.raises(ConfigError, match="no rows of record 'rate'"):
         rates(frame.assign(record="epsilon"), CONTEXT)
-    told = registry.find("figure", "rates").extra["columns"]
+    told = registry.find("figure", "rates").columns
     needed = told(x="aspect_ratio", panel=None, row=None, line=["algorithm"], mark=1.0)
     assert needed == ["aspect_ratio", "algorithm", "record", "rate", "predicted_rate"]

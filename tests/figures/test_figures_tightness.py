@@ -171,7 +171,7 @@ def test_columns_are_told_and_bad_ones_refused():
     given = Parameters(part).read_all({"where": {"accuracy": 0.1}})
     told = ["epsilon", "needed", "exact", "lower_bound", "lower_bound_printed", "l1_upper"]
     columns = ["truth_l1_norm", "error", "algorithm", "record", *told, "accuracy"]
-    assert part.extra["columns"](**given) == columns
+    assert part.columns(**given) == columns
     with pytest.raises(ConfigError, match="no column 'exact'"):
         tightness(rows().drop(columns="exact"), CONTEXT)
     with pytest.raises(ConfigError, match="'needed' is not a number"):

@@ -32,10 +32,10 @@ SUPPORT = {"default": "support"}
 @pytest.mark.parametrize("name", sorted(registry.parts("figure")))
 def test_every_figure_says_by_what_it_tells_its_points_apart(name):
     part = registry.find("figure", name)
-    assert part.extra["apart"] is not None
+    assert part.apart is not None
     needed = {"row": "p", "metrics": ["support"]} if name == "comparison" else {}
-    apart = part.extra["apart"](**Parameters(part).read_all(needed))
-    assert set(apart) <= set(part.extra["columns"](**Parameters(part).read_all(needed)))
+    apart = part.apart(**Parameters(part).read_all(needed))
+    assert set(apart) <= set(part.columns(**Parameters(part).read_all(needed)))
 
 
 @pytest.mark.parametrize(

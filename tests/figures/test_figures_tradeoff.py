@@ -349,8 +349,8 @@ def test_failed_replicates_are_told():
 def test_the_horizontal_axis_is_no_column_that_tells_panels_apart():
     part = registry.find("figure", "tradeoff")
     given = Parameters(part).read_all({"x": "step", "measured": ["excess", "gap"], "row": "data"})
-    assert part.extra["apart"](**given) == ["data", "algorithm"]
-    assert part.extra["columns"](**given) == [
+    assert part.apart(**given) == ["data", "algorithm"]
+    assert part.columns(**given) == [
         *("data", "algorithm", "record", "theorem", "reference", "step", "excess"),
         *("excess_bound", "gap"),
     ]

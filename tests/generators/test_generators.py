@@ -76,7 +76,7 @@ def test_value_laws():
     ],
 )
 def test_impossible_combinations_are_refused_before_any_work(given, words):
-    check = find("generator", "multitask_overlap").extra["check"]
+    check = find("generator", "multitask_overlap").check
     with pytest.raises(ValueError, match=words):
         check(**defaults("multitask_overlap", **given))
 
@@ -95,7 +95,7 @@ def test_correlated_design_has_the_stated_covariance():
 
 def load(path, seed=0, **given):
     params = defaults("file", path=str(path), **given)
-    find("generator", "file").extra["check"](**params)
+    find("generator", "file").check(**params)
     return file(np.random.default_rng(seed), **params)
 
 

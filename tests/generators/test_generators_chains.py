@@ -266,7 +266,7 @@ def test_a_home_depends_on_its_stream_alone():
 @pytest.mark.parametrize("name", ["synthetic_chains", "simulated_home", "uci_adl", "casas"])
 def test_what_is_promised_of_chains(name):
     part = find("generator", name)
-    assert {"labels", "chains", "test_rows", "multi_task"} <= set(part.extra["provides"])
+    assert {"labels", "chains", "test_rows", "multi_task"} <= set(part.provides)
 
 
 def test_cross_validation_of_chains_is_refused_before_any_work():
@@ -287,6 +287,6 @@ def test_shapes_and_facts_are_told_before_drawing(name, given):
     part = find("generator", name)
     params = part.parameters(**given).model_dump()
     problem = part.function(np.random.default_rng(0), **params)
-    told = part.extra["shape"](**params)
+    told = part.shape(**params)
     assert told.items() <= problem.shape.items()
-    assert set(part.extra["facts"]) == set(problem.facts)
+    assert set(part.facts) == set(problem.facts)

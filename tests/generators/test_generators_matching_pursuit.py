@@ -84,13 +84,13 @@ def test_the_response_is_the_signal_plus_noise_and_entries_are_normal():
 def test_the_number_of_features_is_given_or_follows_from_the_aspect_ratio(name, given, p):
     part = registry.find("generator", name)
     params = part.parameters(**given).model_dump()
-    part.extra["check"](**params)
+    part.check(**params)
     problem = part.function(rng(), **params)
-    told = part.extra["shape"](**params)
+    told = part.shape(**params)
     assert told == {key: problem.shape[key] for key in told}
     assert problem.n_features == p
     assert problem.facts == {"n_features": p}
-    assert part.provides(params) == {"truth", "noise_std"}
+    assert part.traits(params) == {"truth", "noise_std"}
 
 
 def test_a_gaussian_start_is_drawn_after_the_data():
@@ -290,11 +290,11 @@ def test_one_stream_gives_one_problem(stub, name):
     assert one.y[0].tobytes() == same.y[0].tobytes()
     assert not np.array_equal(one.X[0], other.X[0])
     assert not np.array_equal(one.y[0], other.y[0])
-    told = part.extra["shape"](**params)
+    told = part.shape(**params)
     assert told == {key: one.shape[key] for key in told}
-    assert set(one.facts) == set(part.extra["facts"])
-    assert (one.truth is not None) == ("truth" in part.provides(params))
-    assert (one.noise_std is not None) == ("noise_std" in part.provides(params))
+    assert set(one.facts) == set(part.facts)
+    assert (one.truth is not None) == ("truth" in part.traits(params))
+    assert (one.noise_std is not None) == ("noise_std" in part.traits(params))
 
 
 CONFIG = """\
@@ -373,5 +373,5 @@ def test_random_features_of_real_genes_have_full_rank(n, p):
 @real
 def test_every_real_gene_can_be_scaled():
     assert np.isfinite(leukemia(rng(), p=7129).X[0]).all()
-    files = registry.find("generator", "random_features").extra["reads"](p=5)
+    files = registry.find("generator", "random_features").reads(p=5)
     assert len(files) == 2

@@ -188,7 +188,7 @@ def test_classes_have_the_stated_probabilities():
 def part_of(name: str, **given):
     part = registry.find("generator", name)
     params = part.parameters(**given).model_dump()
-    part.extra["check"](**params)
+    part.check(**params)
     return part, params
 
 
@@ -214,9 +214,9 @@ TOLD = [
 def test_what_is_told_is_what_is_drawn(name, given, traits):
     part, params = part_of(name, **given)
     problem = part.function(rng(), **params)
-    assert part.provides(params) == traits
-    assert part.extra["shape"](**params) == problem.shape
-    assert set(problem.facts) == set(part.extra["facts"])
+    assert part.traits(params) == traits
+    assert part.shape(**params) == problem.shape
+    assert set(problem.facts) == set(part.facts)
     assert (problem.moments is not None) == ("moments" in traits)
     assert (problem.noise_std is not None) == ("noise_std" in traits)
     assert (problem.n_samples[0] == 0) == ("population" in traits)

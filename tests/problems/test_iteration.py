@@ -237,8 +237,8 @@ def test_what_it_gives_away_is_a_copy(method):
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "stepped"])
 def test_methods_are_registered_as_making_iterates(name):
     part = registry.find("algorithm", name)
-    assert part.extra["yields"] == "iterates"
-    assert part.extra["guarantee"] is getattr(guarantees, name)
-    part.extra["check"]({"n_tasks": 1})
+    assert part.yields == "iterates"
+    assert part.guarantee is getattr(guarantees, name)
+    part.check({"n_tasks": 1})
     with pytest.raises(ValueError, match="takes one task"):
-        part.extra["check"]({"n_tasks": 3})
+        part.check({"n_tasks": 3})

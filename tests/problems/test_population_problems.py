@@ -69,13 +69,13 @@ def in_need_of_rows() -> list[str]:
     return [
         name
         for name, part in parts.items()
-        if not part.extra["takes_population"] and "multi_task" not in part.requires
+        if not part.takes_population and "multi_task" not in part.fixed_requirements
     ]
 
 
 @pytest.mark.parametrize("name", in_need_of_rows())
 def test_every_other_algorithm_is_refused_in_one_sentence(name):
-    others = PROTOCOLS[registry.find("algorithm", name).extra["yields"]]
+    others = PROTOCOLS[registry.find("algorithm", name).yields]
     entry = {name: GIVEN[name]} if name in GIVEN else name
     told = message(small(POPULATION, entry, **others))
     place, _, said = told.partition(": ")
@@ -110,19 +110,17 @@ def test_a_metric_of_rows_is_refused():
 
 def test_no_metric_that_is_let_through_fails_for_want_of_rows(tmp_path):
     """Every metric either is refused or has a finite value, and none is silent."""
-    traits = registry.find("generator", "rademacher").provides(
-        {"n_samples": 0, "response": "linear"}
-    )
+    traits = registry.find("generator", "rademacher").traits({"n_samples": 0, "response": "linear"})
     names = [
         name
         for name, part in registry.parts("metric").items()
-        if set(part.requires) <= {*traits, "one_response"} and part.extra["of"] == "coef"
+        if set(part.fixed_requirements) <= {*traits, "one_response"} and part.of == "coef"
     ]
     assert {"frobenius_error", "support_size", "sign_support"} <= set(names)
     plan = small(POPULATION, "t_exact", metrics=names)
     table = greedyexp.run(plan, out=tmp_path, engine="serial")
     assert table.status.tolist() == ["ok"]
-    texts = [name for name in names if registry.find("metric", name).extra["text"]]
+    texts = [name for name in names if registry.find("metric", name).text]
     assert np.isfinite(table[names].drop(columns=texts).to_numpy(dtype=float)).all()
     assert table[texts].notna().all(axis=None)
 

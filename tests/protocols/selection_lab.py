@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from greedyexp.core import registry
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.selection import selection
@@ -36,7 +36,7 @@ def problem_of(tasks=1, **more) -> Problem:
 
 
 def select(path, problem=None, metrics=METRICS, clock=None, **params):
-    part = Part("algorithm", "known", lambda problem: path, "known")
+    part = Algorithm("known", lambda problem: path)
     setup = Setup("none", 5, metrics, np.random.default_rng(0))
     setup = setup if clock is None else replace(setup, clock=clock)
     return selection(problem or problem_of(path.coef.shape[2]), part, {}, setup, **params)

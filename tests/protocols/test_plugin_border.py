@@ -15,7 +15,7 @@ from scipy import sparse
 from greedyexp import Path, Problem
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, PluginError
-from greedyexp.core.parts import Part
+from greedyexp.core.parts import KINDS, Part
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols import border
@@ -33,12 +33,11 @@ CLASSES = tuple(np.eye(2)[[0, 1, 0, 1, 1, 0]].T.copy())
 CHAINS = Problem((X, X), CLASSES, chains=np.array([4, 2]))
 
 
-def part(kind: str, **extra) -> Part:
+def part(kind: str, **declared) -> Part:
     def mine(*_):
         """A function of this file."""
 
-    defaults = {"provides": (), "shape": None, "yields": "estimates", "binary": False, "of": "coef"}
-    return Part(kind, "mine", mine, "mine", extra=defaults | extra)
+    return KINDS[kind]("mine", mine, **declared)
 
 
 PLACE = re.compile(

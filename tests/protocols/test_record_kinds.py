@@ -133,9 +133,9 @@ def test_a_column_without_its_record_names_what_to_ask_of_the_protocol(hike, cal
 )
 def test_shipped_protocols_declare_the_records_they_write(name, params):
     part = find("protocol", name)
-    given = part.extra["columns"]([], **part.parameters(**params).model_dump())
+    given = part.columns([], **part.parameters(**params).model_dump())
     measured = {one.name: one for one in given}
-    declared = {kind.name: kind for kind in part.extra["records"]}
+    declared = {kind.name: kind for kind in part.records}
     assert set(measured["record"].values) == declared.keys()
     for kind in declared.values():
         keys = {

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 
 from greedyexp.core.errors import ConfigError, DataError, PluginError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.core.registry import find as find_part
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem, as_problem
@@ -23,9 +23,7 @@ METRICS = [
 
 
 def part(function, theory=None):
-    return Part(
-        "algorithm", function.__name__, function, function.__name__, extra={"theory": theory}
-    )
+    return Algorithm(function.__name__, function, theory=theory)
 
 
 def ridge(problem, *, penalties=(0.1, 1.0, 10.0, 100.0), grid=None):
@@ -278,7 +276,7 @@ def test_seconds_leave_out_what_theory_reads_from_the_truth():
         return {"n_atoms": np.array([3.0])}
 
     part = find_part("algorithm", "omp")
-    told = replace(part, extra={**part.extra, "theory": rule})
+    told = replace(part, theory=rule)
     setup = Setup("theory", 2, (find_part("metric", "support"),), None, clock)
     recovery(problem, told, {}, setup)
     assert ticks[0] == 1

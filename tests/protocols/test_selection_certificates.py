@@ -9,7 +9,7 @@ import pytest
 from selection_lab import METRICS, column, path_of, select
 
 from greedyexp.core import registry
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Metric
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.selection import selection
@@ -74,8 +74,7 @@ def test_a_path_without_small_or_finite_estimates_fails():
     path.coef[1, 3] = np.nan
     assert select(path, sizes=[0]).status is Status.OK
     assert select(path, sizes=[2]).status is Status.NONFINITE
-    infinite = Part("metric", "far", lambda problem, coef: np.full(len(coef), np.inf), "far")
-    infinite.extra.update(better="lower", binary=False, of="coef")
+    infinite = Metric("far", lambda problem, coef: np.full(len(coef), np.inf), better="lower")
     found = select(path_of(()), sizes=[1], metrics=(infinite,))
     assert (found.status, found.message) == (Status.NONFINITE, "a metric is not finite")
     assert select(path_of(), sizes=[1]).status is Status.ERROR

@@ -18,7 +18,7 @@ from greedyexp.claims.setting import setting_of
 from greedyexp.config import load, reload
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm, Metric
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.outcome import Status
@@ -87,9 +87,9 @@ def test_the_seconds_are_those_of_the_fit_alone():
         now[0] += 2.5
         return path_of(())
 
-    metric = Part("metric", "slow", slow, "slow", extra={"of": "coef", "better": None})
+    metric = Metric("slow", slow, better=None)
     setup = Setup("none", 5, (metric,), np.random.default_rng(0), lambda: now[0])
-    found = selection(problem_of(), Part("algorithm", "f", fit, "f"), {}, setup, sizes=[1])
+    found = selection(problem_of(), Algorithm("f", fit), {}, setup, sizes=[1])
     assert found.fit_seconds == 2.5
 
 

@@ -17,7 +17,7 @@ from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.losses.population import PopulationSquaredLoss
@@ -61,7 +61,7 @@ def follow(problem, weights, **asked):
         risk = np.array([loss.value(w) for w in coef[:, :, 0]])
         return Path(coef, grid, risk, np.ones(len(at), bool), loss=loss, facts={"steps": at})
 
-    part = Part("algorithm", "known", known, "Known")
+    part = Algorithm("known", known)
     setup = Setup("none", 5, (), np.random.default_rng(0))
     given = Parameters(registry.find("protocol", "tightness")).read_all(asked)
     return tightness(problem, part, {"steps": 1}, setup, **given)

@@ -301,7 +301,7 @@ def test_columns_are_those_asked_for(asked, names):
     outcome = follow(
         shrinking_problem(),
         lambda _: Watched(np.eye(3) * 3**0.5, np.full(3, 3**0.5)),
-        extra={"guarantee": halving, "prediction": lambda n, p: 0.5},
+        declared={"guarantee": halving, "prediction": lambda n, p: 0.5},
         **{"iterations": 9, **asked},
     )
     assert {name for row in outcome.rows for name in row} == {column.name for column in found}

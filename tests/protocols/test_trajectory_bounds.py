@@ -24,11 +24,11 @@ from greedyexp.protocols.trajectory.trajectory import trajectory
 
 @pytest.mark.parametrize(("c", "iterations"), [(0.9, 10_000), (0.999, 500), (0.5, 1)])
 def test_the_rate_is_the_contraction_of_the_gap(c, iterations):
-    extra = {"prediction": lambda n, p: n / p / 4}
+    declared = {"prediction": lambda n, p: n / p / 4}
     found = follow(
         shrinking_problem(),
         lambda _: Shrinking(3, c),
-        extra=extra,
+        declared=declared,
         iterations=iterations,
         points=0,
         rate=True,
@@ -60,8 +60,8 @@ def test_the_rate_is_of_the_second_half_and_above_the_floor():
 def test_guarantees_and_predictions_stand_beside_the_gap():
     problem = shrinking_problem()
     asked = {"iterations": 20, "points": 0, "dense": 20, "guarantees": True}
-    extra = {"guarantee": halving, "prediction": lambda n, p: 0.3}
-    found = follow(problem, lambda _: Shrinking(3, 0.5), extra=extra, **asked)
+    declared = {"guarantee": halving, "prediction": lambda n, p: 0.3}
+    found = follow(problem, lambda _: Shrinking(3, 0.5), declared=declared, **asked)
     for k, row in enumerate(found.rows):
         assert row["gap"] == pytest.approx(1.5 * 0.25**k, rel=1e-9)
         assert row["guarantee"] == pytest.approx(1.5 * 0.5**k)
@@ -82,7 +82,7 @@ def test_the_local_bound_begins_once_the_support_stays_inside():
     last = np.flatnonzero(outside)[-1]
     assert 3 < last < 300
     found = follow(
-        problem, proximal, {"lam": 0.15}, extra={"guarantee": halving},
+        problem, proximal, {"lam": 0.15}, declared={"guarantee": halving},
         iterations=400, points=30, local=True,
     )  # fmt: skip
     rows = of_kind(found, "iteration")
@@ -96,7 +96,7 @@ def test_the_local_bound_begins_once_the_support_stays_inside():
             expected = gaps[begin] * factor ** (k - begin)
             assert row["local_guarantee"] == pytest.approx(expected, rel=1e-6, abs=1e-14)
     short = follow(
-        problem, proximal, {"lam": 0.15}, extra={"guarantee": halving},
+        problem, proximal, {"lam": 0.15}, declared={"guarantee": halving},
         iterations=int(last), points=5, local=True,
     )  # fmt: skip
     assert all(row.get("local_guarantee") is None for row in short.rows)
@@ -119,7 +119,7 @@ def test_the_local_bound_of_recorded_iterations_does_not_depend_on_where_the_run
             problem,
             lambda problem, lam: Straying(problem.X[0], problem.y[0], lam),
             {"lam": 0.1},
-            extra={"guarantee": halving},
+            declared={"guarantee": halving},
             iterations=100, points=0, local=True, **more,
         )  # fmt: skip
         return of_kind(found, "iteration")

@@ -13,7 +13,7 @@ from runner_lab import Laboratory
 from greedyexp import report
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.core.parts import Part
+from greedyexp.core.parts import Algorithm, Metric
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.recovery import recovery
@@ -101,8 +101,8 @@ def test_the_fit_with_its_tuning_is_timed_and_nothing_else(tuning):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6, 3))
     problem = Problem((X,), (X[:, 0],), np.eye(3)[:, :1], 0.0, 1, {})
-    part = Part("algorithm", "fit", fit, "", "", (), {"theory": lambda problem: None})
-    metric = Part("metric", "judge", judge, "", "", (), {"better": None, "binary": False, "of": ""})
+    part = Algorithm("fit", fit, theory=lambda problem: None)
+    metric = Metric("judge", judge, better=None, of="")
     setup = Setup(tuning, 2, (metric,), rng, watch)
     outcome = recovery(problem, part, {}, setup)
     assert outcome.status is Status.OK

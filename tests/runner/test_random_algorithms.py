@@ -8,7 +8,7 @@ from kept_registry import kept_registry
 
 import greedyexp
 from greedyexp.core import registry
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.tuning import cross_validated, fit
@@ -28,11 +28,11 @@ def problem_of() -> Problem:
 
 
 def test_a_stream_is_given_to_who_takes_one():
-    part = Part("algorithm", "drawn", drawn, "drawn")
+    part = Algorithm("drawn", drawn)
     path = fit(part, problem_of(), {}, rng=np.random.default_rng(5))
     assert path.coef[0, 0, 0] == np.random.default_rng(5).random()
     assert fit(part, problem_of(), {}).coef[0, 0, 0] == np.random.default_rng(0).random()
-    plain = Part("algorithm", "plain", lambda problem, grid=None: drawn(problem), "plain")
+    plain = Algorithm("plain", lambda problem, grid=None: drawn(problem))
     fit(plain, problem_of(), {}, rng=np.random.default_rng(5))
 
 
@@ -44,7 +44,7 @@ def test_folds_go_on_with_the_same_stream():
         return drawn(problem, rng=rng)
 
     rng = np.random.default_rng(1)
-    cross_validated(Part("algorithm", "n", noting, "n"), problem_of(), {}, folds=2, rng=rng)
+    cross_validated(Algorithm("n", noting), problem_of(), {}, folds=2, rng=rng)
     assert len(seen) == 3
     assert all(one is rng for one in seen)
 

@@ -119,8 +119,8 @@ def test_what_nothing_is_promised_of_is_left_out():
 def test_columns_are_told_before_the_run():
     part = registry.find("table", "slopes")
     given = Parameters(part).read_all({"row": "p"})
-    assert part.extra["columns"](**given)[:3] == ["p", "algorithm", "record"]
-    assert part.extra["apart"](**given) == ["p", "algorithm"]
+    assert part.columns(**given)[:3] == ["p", "algorithm", "record"]
+    assert part.apart(**given) == ["p", "algorithm"]
 
 
 def test_rows_of_words_stand_as_the_file_lists_them():

@@ -25,7 +25,7 @@ def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     from greedyexp.datasets import catalogue
 
     load_plugins(plugin_files)
-    known = {kind: registry.parts(kind) for kind in registry.PACKAGES}
+    known = {kind: registry.parts(kind) for kind in registry.KINDS}
     configs, datasets = shipped.configs(), catalogue.known()
     found = [parts[name] for parts in known.values() if name in parts]
     if not found and name not in (*configs, *datasets):
@@ -46,18 +46,8 @@ def part_words(part) -> str:
     import inspect
 
     from greedyexp.cli import docstrings, parameters
-    from greedyexp.core import registry
 
-    facts = [("paper", part.paper), ("requires", ", ".join(part.requires))]
-    if part.kind == "algorithm":
-        facts.append(("makes", registry.YIELDS[part.extra["yields"]]))
-        facts.append(("tuning", "along a grid of its own" if part.takes_grid else "none"))
-    if part.kind == "protocol":
-        facts.append(("takes", registry.YIELDS[part.extra["takes"]]))
-        facts.append(("metrics", "at least one" if part.extra["metrics"] else "none"))
-    if part.kind == "metric":
-        facts.append(("better", part.extra.get("better") or "neither"))
-    facts.append(("file", inspect.getsourcefile(part.function) or ""))
+    facts = [*part.properties(), ("file", inspect.getsourcefile(part.function) or "")]
     shown = [(name, words) for name, words in facts if words]
     width = text.terminal_width()
     blocks = [f"{part.kind} {part.name}: {part.title}", text.table(shown, width=width)]

@@ -119,7 +119,7 @@ def _promises(
     accuracy, and may not have one bound together. The bound of the excess is that of the recorded
     run.
     """
-    prove = runner.part.extra.get("theorems")
+    prove = runner.part.theorems
     if prove is None:
         return []
     known = prove(path, reference, **runner.params)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from greedyexp.core.errors import PluginError
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.tuning import fit
@@ -47,7 +47,7 @@ class Runner:
 
     Parameters
     ----------
-    part : Part
+    part : Algorithm
         It has a parameter ``steps``.
     problem : Problem
     params : dict
@@ -56,7 +56,7 @@ class Runner:
         Every path begins with this stream, which stays where it is.
     """
 
-    part: Part
+    part: Algorithm
     problem: Problem
     params: dict
     rng: np.random.Generator

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import DataError
-from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.problems.problem import Problem
@@ -38,7 +38,7 @@ _OPEN_ENDED = ("steps", "needed")
 
 
 def columns(
-    metrics: Sequence[Part], *, epsilons: list[float], errors: list[str], **_
+    metrics: Sequence[Metric], *, epsilons: list[float], errors: list[str], **_
 ) -> list[Measured]:
     """The keys and the numbers of each accuracy.
 
@@ -79,7 +79,7 @@ def columns(
 )
 def tightness(
     problem: Problem,
-    part: Part,
+    part: Algorithm,
     params: dict,
     setup: Setup,
     *,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from greedyexp.algorithms._risk_settings import LARGEST_RADIUS
 from greedyexp.core.errors import DataError
-from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.marks import marks
@@ -82,7 +82,7 @@ _FINER = 0.1
 
 
 def columns(
-    metrics: Sequence[Part],
+    metrics: Sequence[Metric],
     *,
     steps: int,
     points: int,
@@ -222,7 +222,7 @@ def needs_for(params: dict, *, references: list[str], radius: float | None, **_)
 )
 def tradeoff(
     problem: Problem,
-    part: Part,
+    part: Algorithm,
     params: dict,
     setup: Setup,
     *,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.core.registry import Part
+from greedyexp.core.parts import Algorithm
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.guarantee import Optimum
 
@@ -17,7 +17,7 @@ class Bounds:
 
     Parameters
     ----------
-    part : Part
+    part : Algorithm
         The algorithm, with its ``guarantee`` and its ``prediction``.
     params : dict
         Its parameters.
@@ -28,7 +28,7 @@ class Bounds:
         The gap at iteration 0.
     """
 
-    part: Part
+    part: Algorithm
     params: dict
     problem: Problem
     best: Optimum
@@ -37,7 +37,7 @@ class Bounds:
     @property
     def rate(self) -> float | None:
         """The factor of the gap per iteration that random designs of these sizes approach."""
-        predict = self.part.extra.get("prediction")
+        predict = self.part.prediction
         n, p = self.problem.X[0].shape
         return None if predict is None else predict(n, p)
 
@@ -47,7 +47,7 @@ class Bounds:
 
     def proved(self, k: np.ndarray) -> np.ndarray | None:
         """The bound that is proved for every iteration."""
-        prove = self.part.extra.get("guarantee")
+        prove = self.part.guarantee
         if prove is None:
             return None
         return prove(self.problem, self.best, **self.params).bound(k, self.first)
@@ -69,7 +69,7 @@ class Bounds:
         last_outside : int
             The last iteration with a nonzero coefficient elsewhere.
         """
-        prove = self.part.extra.get("guarantee")
+        prove = self.part.guarantee
         later = np.flatnonzero(k > last_outside)
         if prove is None or not later.size:
             return None

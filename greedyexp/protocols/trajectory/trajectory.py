@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import DataError
-from greedyexp.core.parts import Part, RecordKind
+from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.problems.problem import Problem
@@ -92,7 +92,7 @@ _FINER = 0.1
 
 
 def columns(
-    metrics: Sequence[Part],
+    metrics: Sequence[Metric],
     *,
     iterations: int,
     epsilons: list[float],
@@ -154,7 +154,7 @@ def _recorded(iterations: int, points: int, dense: int) -> tuple[int, ...] | Non
 )
 def trajectory(
     problem: Problem,
-    part: Part,
+    part: Algorithm,
     params: dict,
     setup: Setup,
     *,
@@ -248,7 +248,7 @@ def _one_task(problem: Problem) -> Problem:
     return projected(problem)
 
 
-def _begin(part: Part, problem: Problem, params: dict) -> Iteration:
+def _begin(part: Algorithm, problem: Problem, params: dict) -> Iteration:
     return check_iteration(part, part.function(problem, **params), problem.n_features)
 
 

@@ -10,8 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from greedyexp.core.errors import INTERRUPTS, PluginError, UserError
-from greedyexp.core.parts import place
+from greedyexp.core.errors import INTERRUPTS, PluginError, UserError, place
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.runner.engines.base import Batch, Result
 from greedyexp.runner.messages import Kind, inherited, pair
