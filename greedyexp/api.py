@@ -15,9 +15,9 @@ from greedyexp.core import registry, shipped
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
-from greedyexp.problems.chains import chain_weights
-from greedyexp.problems.problem import Problem, as_chains, as_problem
-from greedyexp.problems.scales import far_from_centred
+from greedyexp.problems.chains import as_chains, chain_weights
+from greedyexp.problems.checks import far_from_centred
+from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols import tuning as tunings
 from greedyexp.protocols.border import check_iteration
 from greedyexp.protocols.settling import settle

@@ -9,7 +9,7 @@ from greedyexp.config.asking import guarded
 from greedyexp.config.mistakes import Place
 from greedyexp.core.errors import PluginError
 from greedyexp.core.parts import Generator
-from greedyexp.problems.memory import physical_memory
+from greedyexp.problems.checks import memory_shortage, physical_memory
 
 COUNTS = ("n_tasks", "n_samples", "n_features")
 _KNOWN = {*COUNTS, "shared_design"}
@@ -114,9 +114,6 @@ def check_memory(shape: Shape) -> None:
     designs = 1 if shape["shared_design"] else shape["n_tasks"]
     # In floats, which overflow to infinity where whole numbers could not be printed.
     needed = float(designs) * float(shape["n_samples"]) * float(shape["n_features"]) * _BYTES
-    present = physical_memory()
-    if present is not None and needed > present:
-        raise ValueError(
-            f"the designs would take {needed / 1e9:.3g} GB, and this machine has"
-            f" {present / 1e9:.3g} GB of memory."
-        )
+    shortage = memory_shortage(needed, "the designs", physical_memory())
+    if shortage:
+        raise ValueError(shortage)

@@ -13,8 +13,8 @@ from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
 from greedyexp.datasets.own import locate
 from greedyexp.generators._tables import Columns, feature_name, read_problem
+from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.problem import Problem
-from greedyexp.problems.scales import far_from_centred
 
 # A list of more than twice as many names is shortened to this many and the last.
 _LISTED = 10

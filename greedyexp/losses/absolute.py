@@ -7,8 +7,8 @@ import numpy as np
 from greedyexp.kernels.scalar_losses import ABSOLUTE
 from greedyexp.losses.loss import LossKind
 from greedyexp.losses.smoothed import SmoothedLoss
+from greedyexp.problems.checks import refuse_response_size
 from greedyexp.problems.problem import Problem
-from greedyexp.problems.scales import refuse_response_size
 
 
 class AbsoluteLoss(SmoothedLoss):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.loss import Loss, LossKind
+from greedyexp.problems.checks import refuse_feature_sizes
 from greedyexp.problems.problem import Problem
-from greedyexp.problems.scales import refuse_feature_sizes
 
 MOST_RIDGE = 1e150
 

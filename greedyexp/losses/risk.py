@@ -6,8 +6,8 @@ from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.losses.binding import check_ridge, kind_of, modules
 from greedyexp.losses.loss import Loss, LossKind
 from greedyexp.losses.population import PopulationSquaredLoss
+from greedyexp.problems.checks import refuse_feature_sizes
 from greedyexp.problems.problem import Problem
-from greedyexp.problems.scales import refuse_feature_sizes
 
 LEAST_BETA, MOST_BETA = 1e-100, 1e100
 

@@ -12,8 +12,8 @@ from greedyexp.kernels import column_basis as kernel
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted, largest_feature
+from greedyexp.problems.checks import refuse_response_size
 from greedyexp.problems.problem import Problem
-from greedyexp.problems.scales import refuse_response_size
 
 # A sum that is a smaller part of its terms is their rounding.
 SUM_ROUNDING = 8 * np.finfo(float).eps

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.core.errors import DataError
+from greedyexp.problems.checks import refuse_feature_sizes
+from greedyexp.problems.problem import Problem, as_matrix, lists_designs, refuse_masked
 
 
 class ChainWeights(NamedTuple):
@@ -68,3 +70,73 @@ def check_lengths(chains, n_words: int) -> np.ndarray:
             remedy="Give the words of each chain, and one row for each word.",
         )
     return lengths.astype(np.int64)
+
+
+def as_chains(X, labels, chains) -> Problem:
+    """Check sequences of labelled words and make a Problem of them, one task for each class.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, p)
+        One row for each word, the chains one after the other.
+    labels : array (n,)
+        The class of each word, whole numbers or texts; classes are sorted.
+    chains : array (c,) of int
+        Words of each chain.
+
+    Raises
+    ------
+    DataError
+        When shapes disagree, a value is not finite, a chain is empty, or there is one class only.
+    """
+    if lists_designs(X):
+        raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
+    design = as_matrix(X, "X")
+    lengths = check_lengths(chains, design.shape[0])
+    words = _labels(labels)
+    if len(words) != design.shape[0]:
+        raise DataError(f"X has {design.shape[0]} rows but y has {len(words)} labels.")
+    classes, place = np.unique(words, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(
+            f"all words have the label {classes[0]}; chains need two classes or more, since every"
+            " model of one class fits it perfectly."
+        )
+    y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
+    names = tuple(map(str, classes))
+    refuse_feature_sizes(design)
+    return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
+
+
+def _labels(labels) -> np.ndarray:
+    """One whole number or text for each word, all of one kind."""
+    refuse_masked(labels, "y")
+    # NumPy makes texts of the numbers in a list with both.
+    if isinstance(labels, (list, tuple)) and len({isinstance(word, str) for word in labels}) > 1:
+        raise _different_kinds()
+    try:
+        words = np.asarray(labels)
+    except ValueError:
+        words = np.zeros((0, 0))
+    if words.ndim != 1:
+        raise DataError("y must hold one label for each word.")
+    if words.dtype == object:
+        kinds = {str if isinstance(word, str) else type(word) for word in words}
+        if len(kinds) != 1:
+            raise _different_kinds()
+        words = np.array(words.tolist())
+    numeric = words.dtype.kind == "f"
+    if words.dtype.kind not in "biufUS" or (numeric and not np.isfinite(words).all()):
+        raise DataError("a label must be a number or a text.")
+    if numeric:
+        broken = words[words != np.floor(words)]
+        if len(broken):
+            raise DataError(
+                f"a label is {broken[0]:g}: labels are classes, whole numbers or texts.",
+                remedy="Give the class of each word, or use the squared loss without chains.",
+            )
+    return words
+
+
+def _different_kinds() -> DataError:
+    return DataError("the labels are of different kinds.", remedy="Give texts or numbers.")

@@ -10,10 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from greedyexp.core.errors import DataError
-from greedyexp.problems.chains import check_lengths
-from greedyexp.problems.memory import require_memory
+from greedyexp.problems.checks import refuse_feature_sizes, refuse_response_size, require_memory
 from greedyexp.problems.moments import Moments
-from greedyexp.problems.scales import refuse_feature_sizes, refuse_response_size
 
 # Beyond so many features a Gram matrix is computed in blocks of columns.
 _ONE_PRODUCT, _BLOCK = 8192, 1024
@@ -193,12 +191,12 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
         vanish, or there are fewer than two rows.
     """
     responses = _responses(y)
-    if _lists_designs(X):
-        designs = tuple(_matrix(Xj, f"X[{j}]") for j, Xj in enumerate(X))
+    if lists_designs(X):
+        designs = tuple(as_matrix(Xj, f"X[{j}]") for j, Xj in enumerate(X))
         if len(designs) != len(responses):
             raise DataError(f"X has {len(designs)} tasks but y has {len(responses)}.")
     else:
-        designs = (_matrix(X, "X"),) * len(responses)
+        designs = (as_matrix(X, "X"),) * len(responses)
     for j, (Xj, yj) in enumerate(zip(designs, responses, strict=True)):
         if Xj.shape[0] != yj.shape[0]:
             raise DataError(f"task {j}: X has {Xj.shape[0]} rows but y has {yj.shape[0]}.")
@@ -236,43 +234,7 @@ def refuse_sizes(problem: Problem) -> None:
         refuse_response_size(y)
 
 
-def as_chains(X, labels, chains) -> Problem:
-    """Check sequences of labelled words and make a Problem of them, one task for each class.
-
-    Parameters
-    ----------
-    X : array or sparse array (n, p)
-        One row for each word, the chains one after the other.
-    labels : array (n,)
-        The class of each word, whole numbers or texts; classes are sorted.
-    chains : array (c,) of int
-        Words of each chain.
-
-    Raises
-    ------
-    DataError
-        When shapes disagree, a value is not finite, a chain is empty, or there is one class only.
-    """
-    if _lists_designs(X):
-        raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
-    design = _matrix(X, "X")
-    lengths = check_lengths(chains, design.shape[0])
-    words = _labels(labels)
-    if len(words) != design.shape[0]:
-        raise DataError(f"X has {design.shape[0]} rows but y has {len(words)} labels.")
-    classes, place = np.unique(words, return_inverse=True)
-    if len(classes) < 2:
-        raise DataError(
-            f"all words have the label {classes[0]}; chains need two classes or more, since every"
-            " model of one class fits it perfectly."
-        )
-    y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
-    names = tuple(map(str, classes))
-    refuse_feature_sizes(design)
-    return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
-
-
-def _lists_designs(X) -> bool:
+def lists_designs(X) -> bool:
     """Whether X is a list of designs, and not one design or its rows."""
     try:
         return isinstance(X, (list, tuple)) and any(np.ndim(part) > 1 for part in X)
@@ -281,41 +243,7 @@ def _lists_designs(X) -> bool:
         return True
 
 
-def _labels(labels) -> np.ndarray:
-    """One whole number or text for each word, all of one kind."""
-    _refuse_masked(labels, "y")
-    # NumPy makes texts of the numbers in a list with both.
-    if isinstance(labels, (list, tuple)) and len({isinstance(word, str) for word in labels}) > 1:
-        raise _different_kinds()
-    try:
-        words = np.asarray(labels)
-    except ValueError:
-        words = np.zeros((0, 0))
-    if words.ndim != 1:
-        raise DataError("y must hold one label for each word.")
-    if words.dtype == object:
-        kinds = {str if isinstance(word, str) else type(word) for word in words}
-        if len(kinds) != 1:
-            raise _different_kinds()
-        words = np.array(words.tolist())
-    numeric = words.dtype.kind == "f"
-    if words.dtype.kind not in "biufUS" or (numeric and not np.isfinite(words).all()):
-        raise DataError("a label must be a number or a text.")
-    if numeric:
-        broken = words[words != np.floor(words)]
-        if len(broken):
-            raise DataError(
-                f"a label is {broken[0]:g}: labels are classes, whole numbers or texts.",
-                remedy="Give the class of each word, or use the squared loss without chains.",
-            )
-    return words
-
-
-def _different_kinds() -> DataError:
-    return DataError("the labels are of different kinds.", remedy="Give texts or numbers.")
-
-
-def _refuse_masked(value, name: str) -> None:
+def refuse_masked(value, name: str) -> None:
     if np.ma.is_masked(value):
         raise DataError(
             f"{name} is an array with masked values.", remedy="Remove or impute what is masked."
@@ -325,7 +253,7 @@ def _refuse_masked(value, name: str) -> None:
 def _responses(y) -> tuple[np.ndarray, ...]:
     if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
         return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))
-    _refuse_masked(y, "y")
+    refuse_masked(y, "y")
     array = np.asarray(y)
     if array.ndim == 2:
         return tuple(_vector(column, f"y[:, {j}]") for j, column in enumerate(array.T))
@@ -336,7 +264,7 @@ def _vector(value, name: str) -> np.ndarray:
     return _finite(value, name, ndim=1)
 
 
-def _matrix(value, name: str) -> np.ndarray | sparse.csr_array:
+def as_matrix(value, name: str) -> np.ndarray | sparse.csr_array:
     if not sparse.issparse(value):
         return _finite(value, name, ndim=2)
     if value.ndim != 2:
@@ -373,7 +301,7 @@ def _gram(X: np.ndarray | sparse.csr_array) -> np.ndarray:
 
 
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:
-    _refuse_masked(value, name)
+    refuse_masked(value, name)
     try:
         if np.iscomplexobj(value):
             raise DataError(f"{name} holds complex numbers; real ones are needed.")

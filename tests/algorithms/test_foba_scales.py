@@ -8,7 +8,8 @@ from foba_problems import RULES, told
 
 from greedyexp.algorithms.foba.foba_obj import foba_obj
 from greedyexp.losses.crf import CrfLoss
-from greedyexp.problems.problem import as_chains, as_problem
+from greedyexp.problems.chains import as_chains
+from greedyexp.problems.problem import as_problem
 
 SELECTIONS = [pytest.param(fast, id=fast.__name__) for rule in RULES.values() for fast in rule[:2]]
 APART = [300.0, 3e4, 3e6]

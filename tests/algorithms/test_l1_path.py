@@ -14,7 +14,8 @@ from greedyexp.algorithms.lasso.l1_path import l1_path
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.squared import SquaredLoss
-from greedyexp.problems.problem import Problem, as_chains, as_problem
+from greedyexp.problems.chains import as_chains
+from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.solvers.l1_path import L1Fit, QuadraticModel
 
 

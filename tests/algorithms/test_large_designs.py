@@ -6,7 +6,7 @@ import pytest
 import greedyexp
 from greedyexp.config import shapes
 from greedyexp.core.errors import DataError
-from greedyexp.problems import memory, problem
+from greedyexp.problems import checks, problem
 
 GB = 10**9
 
@@ -50,7 +50,7 @@ def test_the_product_of_shipped_sizes_stays_as_it_is():
     ],
 )
 def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_made(monkeypatch, name, tasks):
-    monkeypatch.setattr(memory, "available_memory", lambda: 3 * GB)
+    monkeypatch.setattr(checks, "available_memory", lambda: 3 * GB)
     X = np.zeros((3, 20_000))
     X[:, :3] = np.eye(3)
     designs = [X.copy() for _ in range(tasks)]
@@ -63,8 +63,8 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_made(monkeypatc
 
 def test_a_path_that_does_not_fit_is_refused(data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(memory, "_SMALL", 0)
-    monkeypatch.setattr(memory, "available_memory", lambda: 8 * 300**2)
+    monkeypatch.setattr(checks, "_SMALL", 0)
+    monkeypatch.setattr(checks, "available_memory", lambda: 8 * 300**2)
     with pytest.raises(DataError, match=r"a path of 301 estimates would take .* n_atoms"):
         greedyexp.solve("omp", X, y, n_atoms=300)
     with pytest.raises(DataError, match=r"a path of [0-9]+ estimates would take .* values of lam"):
@@ -82,9 +82,9 @@ def test_memory_that_runs_out_is_a_sentence(data, monkeypatch):
 
 
 def test_memory_is_asked_of_the_system_or_not_judged(monkeypatch):
-    assert 0 < memory.available_memory() <= shapes.physical_memory()
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
-    memory.require_memory(1e30, "it")
+    assert 0 < checks.available_memory() <= shapes.physical_memory()
+    monkeypatch.setattr(checks, "available_memory", lambda: None)
+    checks.require_memory(1e30, "it")
 
 
 @pytest.mark.deep

@@ -5,7 +5,8 @@ import pytest
 
 from greedyexp import solve
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.problems.problem import as_chains, as_problem
+from greedyexp.problems.chains import as_chains
+from greedyexp.problems.problem import as_problem
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))

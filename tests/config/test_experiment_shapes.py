@@ -165,7 +165,7 @@ def test_sizes_that_no_memory_holds_are_refused(tmp_path, generator):
     )
     told = message(path)
     assert told.startswith(f"{path}:4: impossible data at p = 100000000000: the designs would take")
-    assert told.endswith("GB of memory. (1 more of the 3 points are impossible.)")
+    assert told.endswith("GB available. (1 more of the 3 points are impossible.)")
     result = command("check", "huge.yaml", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.startswith("Error: huge.yaml:4: impossible data at p = 100000000000: ")

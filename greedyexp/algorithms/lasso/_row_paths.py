@@ -13,7 +13,7 @@ from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.estimates.path import Path
 from greedyexp.kernels.gram_fit import stored
 from greedyexp.kernels.row_path import row_path
-from greedyexp.problems.memory import require_memory
+from greedyexp.problems.checks import require_memory
 from greedyexp.problems.problem import Problem
 
 Price = Annotated[float, Field(gt=0)]

@@ -15,7 +15,7 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import omp as kernel
-from greedyexp.problems.memory import require_memory
+from greedyexp.problems.checks import require_memory
 from greedyexp.problems.problem import Problem
 
 

@@ -1,7 +1,8 @@
-"""Sizes and means of data: what cannot be computed with, and what needs an intercept."""
+"""Checks of data: the sizes of values, means far from zero, and memory."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -134,3 +135,54 @@ def _feature_means(X) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(X):
         return np.asarray(X.mean(axis=0)).ravel(), np.asarray(X.multiply(X).mean(axis=0)).ravel()
     return np.full(n, 1.0 / n) @ X, np.einsum("ij,ij->j", X, X) / n
+
+
+# Bytes below which the system is not asked, which would take longer than most fits.
+_SMALL = 100e6
+
+
+def require_memory(needed: float, what: str, remedy: str | None = None) -> None:
+    """Raise DataError if an allocation does not fit into the free memory.
+
+    Parameters
+    ----------
+    needed : float
+        Bytes.
+    what : str
+        Subject of the message.
+    remedy : str, optional
+    """
+    if needed >= _SMALL:
+        shortage = memory_shortage(needed, what, available_memory())
+        if shortage:
+            raise DataError(shortage, remedy=remedy)
+
+
+def memory_shortage(needed: float, what: str, present: int | None) -> str:
+    """Return a sentence if ``needed`` bytes exceed those present, otherwise an empty string."""
+    if present is None or needed <= present:
+        return ""
+    return (
+        f"{what} would take {needed / 1e9:.3g} GB of memory, more than the {present / 1e9:.3g} GB"
+        " available."
+    )
+
+
+def available_memory() -> int | None:
+    """Bytes that can be allocated without swapping; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return physical_memory()
+
+
+def physical_memory() -> int | None:
+    """Bytes of memory of this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
