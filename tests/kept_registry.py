@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from greedyexp.core import plugins, registry
+from greedyexp.theory import theorems
 
 
 @contextmanager
@@ -16,6 +17,7 @@ def kept_registry() -> Iterator[None]:
         registry.parts(kind)
     before = {kind: dict(known) for kind, known in registry._PARTS.items()}
     loaded = dict(plugins._loaded)
+    proved = dict(theorems._REGISTERED)
     modules = set(sys.modules)
     try:
         yield
@@ -23,6 +25,8 @@ def kept_registry() -> Iterator[None]:
         for kind, known in before.items():
             registry._PARTS[kind].clear()
             registry._PARTS[kind].update(known)
+        theorems._REGISTERED.clear()
+        theorems._REGISTERED.update(proved)
         plugins._loaded.clear()
         plugins._loaded.update(loaded)
         for name in set(sys.modules) - modules:

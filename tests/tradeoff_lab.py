@@ -13,7 +13,7 @@ from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.tradeoff.tradeoff import tradeoff
-from greedyexp.theory.promise import Promise
+from greedyexp.theory.theorems import RiskBound
 
 TRUTH = np.array([0.5, 0.0, -0.25, 0.0])
 
@@ -43,9 +43,9 @@ def halving(problem: Problem, *, steps: int = 1, grid=None) -> Path:
     return Path(coef, grid, risk, np.ones(len(asked), bool), loss=loss, facts={"steps": asked})
 
 
-def promise(theorem="H", factor=1.0, base=4.0, **more) -> Promise:
+def promise(theorem="H", factor=1.0, base=4.0, **more) -> RiskBound:
     """An excess of factor base^-k, and the steps that follow from it."""
-    return Promise(
+    return RiskBound(
         theorem,
         {"factor": factor},
         lambda k: factor * base ** -np.minimum(k, 400.0),

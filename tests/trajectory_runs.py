@@ -9,7 +9,7 @@ from greedyexp.estimates.iteration import Iteration, SteppedIteration
 from greedyexp.problems.problem import as_problem
 from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.trajectory.trajectory import trajectory
-from greedyexp.theory.guarantee import Guarantee
+from greedyexp.theory.convergence_rates import GapBound
 
 SETUP = Setup("none", 2, (), np.random.default_rng(0))
 
@@ -87,5 +87,5 @@ def halving(problem, best, *, support=None, **_):
     """A bound with the rate 1/2, on a support 1 - |S| / 1000."""
     if support is not None:
         assert np.array_equal(support, np.flatnonzero(best.coef))
-        return Guarantee(rate=1 - len(support) / 1000, power=2)
-    return Guarantee(rate=0.5)
+        return GapBound(rate=1 - len(support) / 1000, power=2)
+    return GapBound(rate=0.5)

@@ -17,11 +17,14 @@ from greedyexp.algorithms._limits import enforce
 from greedyexp.algorithms.matching_pursuit._descent import check_single_task, single_task
 from greedyexp.core.registry import algorithm
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import smoothness
-from greedyexp.theory.constant import Constant
-from greedyexp.theory.curvature import curvature_l1_upper, lojasiewicz_l2
-from greedyexp.theory.l1_curvature import curvature_l1, enumeration_fits
-from greedyexp.theory.l1_relaxation import curvature_l1_sdp, relaxation_fits
+from greedyexp.theory import constants
+from greedyexp.theory.constants import Constant, curvature_l1_upper, lojasiewicz_l2
+from greedyexp.theory.l1_curvature import (
+    curvature_l1,
+    curvature_l1_sdp,
+    enumeration_fits,
+    relaxation_fits,
+)
 
 
 def _design(problem: Problem) -> np.ndarray:
@@ -153,7 +156,7 @@ def mu1_upper(problem: Problem) -> Constant:
 )
 def smoothness_l2(problem: Problem) -> Constant:
     """L2, the largest eigenvalue of P^T P / n: smoothness of least squares in the l2 norm."""
-    return smoothness.smoothness_l2(_design(problem))
+    return constants.smoothness_l2(_design(problem))
 
 
 @algorithm(
@@ -165,7 +168,7 @@ def smoothness_l2(problem: Problem) -> Constant:
 )
 def smoothness_l1(problem: Problem) -> Constant:
     """L1, the largest squared norm of a column over n: smoothness in the l1 norm."""
-    return smoothness.smoothness_l1(_design(problem))
+    return constants.smoothness_l1(_design(problem))
 
 
 @algorithm(
@@ -181,4 +184,4 @@ def smoothness_l1_over_n(problem: Problem) -> Constant:
     Lemma 23 prints it for the exact constant, where it fails: three unit columns at 120 degrees
     have mu1L = 3/8 and L1 / n = 1/4.
     """
-    return smoothness.smoothness_l1(_design(problem)) / int(problem.n_samples[0])
+    return constants.smoothness_l1(_design(problem)) / int(problem.n_samples[0])

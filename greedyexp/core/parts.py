@@ -270,7 +270,7 @@ class Algorithm(Part):
         Kind of the returned value; iterates are an ``Iteration``, a constant is a ``Constant``.
         Only protocols that take it can evaluate the algorithm.
     guarantee : callable, optional
-        ``guarantee(problem, optimum, **parameters) -> Guarantee``, the theorem that bounds the
+        ``guarantee(problem, optimum, **parameters) -> GapBound``, the theorem that bounds the
         distance of the iterates from the optimum.
     prediction : callable, optional
         ``prediction(n, p) -> float or None``, the rate that random designs of n rows and p columns
@@ -280,8 +280,8 @@ class Algorithm(Part):
     takes_population : bool
         True if problems may have moments but no rows (trait ``population``).
     theorems : callable, optional
-        ``theorems(path, reference, **parameters) -> list of Promise``, the bounds that are proved
-        for the path and a reference predictor (``theory.promise``).
+        ``theorems(path, reference, **parameters) -> list of RiskBound``, the bounds that are proved
+        for the path and a reference predictor (``theory.theorems``).
     stops : iterable of str
         Parameters that determine where the path ends. ``solve`` reports that nothing was tuned if
         it returns the end of a path and none of them is given.

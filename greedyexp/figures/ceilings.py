@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures.looks import Looks
 from greedyexp.results.counts import require_columns
-from greedyexp.theory.ceilings import visible
+from greedyexp.theory.transitions import visible
 
 # What the prediction depends on.
 COLUMNS = ("values", "noise_std", "n_samples", "p", "n_tasks", "s")

@@ -28,7 +28,7 @@ from greedyexp.results.counts import (
 )
 from greedyexp.results.labels import axis_label, letter
 from greedyexp.stats.sequential import proportion_interval
-from greedyexp.theory.thresholds import Threshold
+from greedyexp.theory.transitions import Threshold
 
 
 def _columns(*, success, ceiling, **params) -> list[str]:
@@ -62,10 +62,10 @@ def phase_transition(
     many trials a point got. A replicate that failed (error, timeout, not finite) counts as
     no success; the note below the panels gives the rate. Colours and markers tell algorithms
     apart, dashes the second key. Vertical lines are the predicted transitions of
-    ``greedyexp.theory.thresholds``, drawn when ``x`` is theta, ``panel`` is kappa and the values of
+    ``theory.transitions``, drawn when ``x`` is theta, ``panel`` is kappa and the values of
     the coefficients are such as the prediction is stated for. That of the Lasso, n = 2 s log(p),
     depends on p and s in theta: one line for each size. With ``ceiling``, curves give the
-    probability that every nonzero value clears the noise (``greedyexp.theory.ceilings``).
+    probability that every nonzero value clears the noise (``greedyexp.theory.transitions``).
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, keys)

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from greedyexp.results.context import Context
-from greedyexp.theory.thresholds import TWO_TASKS, Threshold
+from greedyexp.theory.transitions import TWO_TASKS, Threshold
 
 # Above the grid, which some of them coincide with, and below the data.
 LOOK = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}

@@ -25,7 +25,7 @@ from greedyexp.results.labels import letter, number
 from greedyexp.results.limits import Limit, limit_at_zero
 from greedyexp.results.thresholds import thresholds
 from greedyexp.stats.sequential import nominal_confidence
-from greedyexp.theory.thresholds import Threshold
+from greedyexp.theory.transitions import Threshold
 
 _TRANSFORMS = {
     "1/log(x)": lambda x: 1 / np.log(x),

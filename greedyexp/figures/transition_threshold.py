@@ -21,7 +21,7 @@ from greedyexp.results.context import Context
 from greedyexp.results.counts import require_columns, require_numbers, trials_of
 from greedyexp.results.labels import axis_label, number
 from greedyexp.results.thresholds import thresholds
-from greedyexp.theory.thresholds import Threshold
+from greedyexp.theory.transitions import Threshold
 
 # Distance of the outermost of lines set beside one another, as a part of the axis: a marker moved
 # along a steep prediction would seem to lie off it.

@@ -20,7 +20,7 @@ from greedyexp.core.errors import PluginError
 from greedyexp.core.parts import Metric, Part
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
-from greedyexp.theory.constant import Constant
+from greedyexp.theory.constants import Constant
 
 # How each kind of part gets random numbers that the seed determines.
 _STREAMS = {
@@ -199,7 +199,7 @@ def check_constant(part: Part, made: object) -> Constant:
     PluginError
         When it is anything else, or an entry is not a number.
     """
-    remedy = "Return greedyexp.theory.constant.Constant(value, lower, upper)."
+    remedy = "Return greedyexp.theory.constants.Constant(value, lower, upper)."
     if not isinstance(made, Constant):
         raise broken(part, f"returned {kind_of(made)}, not a Constant", remedy)
     for name in ("value", "lower", "upper"):

@@ -10,31 +10,30 @@ import pandas as pd
 from pydantic import AfterValidator
 
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.protocols.tradeoff._promises import NONE
+from greedyexp.protocols.tradeoff._promises import all_theorems_registered
 from greedyexp.results.asked import refused
 from greedyexp.results.records import identity
 from greedyexp.results.spread import spread
 from greedyexp.results.where import Where, where_text
-from greedyexp.theory.theorem_names import THEOREMS, all_are_known
-
-# Those that are about the mean over runs, and about half of them.
-_AT_RANDOM = ("T1", "T1-lipschitz", "T1-lipschitz-printed")
+from greedyexp.theory.theorems import NO_THEOREM, theorems
 
 
 def words(theorem: str) -> str:
-    """What a theorem is called; its name when nothing else is known."""
-    return THEOREMS.get(theorem, theorem)
+    """Return the title of a theorem; its name if it is not registered."""
+    known = theorems().get(theorem)
+    return theorem if known is None else known.title
 
 
 def at_random(theorem: str) -> bool:
-    """Whether it is about the mean over runs, and the steps of half of them, not of each."""
-    return theorem in _AT_RANDOM
+    """Return True if a theorem holds for the mean over runs, not for each run."""
+    known = theorems().get(theorem)
+    return known is not None and known.holds == "in_expectation"
 
 
 def with_promise(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of which a theorem promises something, in the order of ``THEOREMS``."""
-    places = {name: place for place, name in enumerate(THEOREMS)}
-    kept = rows[rows["theorem"] != NONE]
+    """Return the rows with a bound, in the order of ``theorems``."""
+    places = {name: place for place, name in enumerate(theorems())}
+    kept = rows[rows["theorem"] != NO_THEOREM]
     order = kept["theorem"].map(lambda name: places.get(name, len(places)))
     return kept.loc[order.sort_values(kind="stable").index]
 
@@ -147,9 +146,10 @@ def known_before(parameter: str, named: Callable = list) -> AfterValidator:
     """
 
     def check(value):
-        for name in () if value is None or not all_are_known() else named(value):
-            if name not in THEOREMS:
-                raise refused(_none(parameter, name), did_you_mean(name, THEOREMS))
+        known = theorems()
+        for name in () if value is None or not all_theorems_registered() else named(value):
+            if name not in known:
+                raise refused(_unknown(parameter, name), did_you_mean(name, known))
         return value
 
     return AfterValidator(check)
@@ -158,15 +158,15 @@ def known_before(parameter: str, named: Callable = list) -> AfterValidator:
 def _chosen(where: Mapping) -> list[str]:
     wanted = where.get("theorem")
     wanted = wanted if isinstance(wanted, list) else [wanted]
-    return [str(one) for one in wanted if one not in (None, NONE)]
+    return [str(one) for one in wanted if one not in (None, NO_THEOREM)]
 
 
 # Parameter of figures and tables of promises.
 WhereTheorem = Annotated[Where, known_before("where", _chosen)]
 
 
-def _none(parameter: str, name: str) -> str:
-    return f"`{parameter}` names '{name}', which is no theorem."
+def _unknown(parameter: str, name: str) -> str:
+    return f"unknown theorem '{name}' in `{parameter}`."
 
 
 def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> None:
@@ -177,10 +177,7 @@ def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> 
     ConfigError
         With the nearest name.
     """
-    known = dict.fromkeys([*THEOREMS, *rows["theorem"]])
+    known = dict.fromkeys([*theorems(), *rows["theorem"]])
     for name in named:
         if name not in known:
-            raise ConfigError(
-                _none(parameter, name),
-                remedy=did_you_mean(name, list(known)),
-            )
+            raise ConfigError(_unknown(parameter, name), remedy=did_you_mean(name, list(known)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from greedyexp.theory.guarantee import Optimum
+from greedyexp.theory.constants import Optimum
 from greedyexp.theory.spectrum import EPS, spectrum
 
 # Violations of the conditions of optimality below this part of lam are left where mending the

@@ -1,8 +1,18 @@
-"""The curvature of least squares in the l1 norm, exactly, for few columns or a small rank.
+"""The curvature of least squares in the l1 norm: exact, and by a semidefinite relaxation.
 
-mu1 = (1/n) min ||P z||^2 over ||z||_1 = 1 when columns are independent, else
-mu1L = (1/n) min ||P^T v||_inf^2 over unit v in the range of P (Lemmas 1 and 2); the two agree where
-both are defined.
+mu1 = (1/n) min ||P z||^2 over ||z||_1 = 1 if columns are independent, else
+mu1L = (1/n) min ||P^T v||_inf^2 over unit v in the range of P (Lemmas 1 and 2). The two agree where
+both are defined. The exact constant is computed for few columns or a small rank.
+
+One relaxation serves both regimes. With M over positive semidefinite matrices on the range of P,
+
+    mu1_sdp = (1/n) min max_i P_i^T M P_i,  Tr M = 1
+            = (1/n) max lambda_min(P Diag(eta) P^T on the range),  eta >= 0, sum eta = 1.
+
+For p > n this is Lemma 22. With independent columns Z = P^T M P runs over all positive semidefinite
+matrices and Tr M = Tr(C Z), C = (P^T P)^-1: it is the maximum-cut relaxation of Lemma 21. Both
+sides are evaluated on P itself for the eta and M of a solver, so the bounds hold whatever the
+accuracy of the solver or of an inverse.
 """
 
 from __future__ import annotations
@@ -14,19 +24,23 @@ from scipy.spatial import ConvexHull
 
 from greedyexp.core.errors import DataError
 from greedyexp.kernels.sign_vectors import REFRESH, largest_form
-from greedyexp.theory.constant import Constant
+from greedyexp.theory.constants import Constant
+from greedyexp.theory.max_cut import LARGEST_ORDER, check_tol, max_cut
+from greedyexp.theory.semidefinite import Triangle, best_mixture
 from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 
 # 2^19 sign vectors take a hundredth of a second.
 MOST_COLUMNS = 20
 # Facets of a polytope that are listed within seconds.
 MOST_FACETS = 200_000
-# Qhull merges facets that agree to about this part of the largest coordinate.
+# Qhull merges facets that agree to about this fraction of the largest coordinate.
 HULL = 1e-11
+# The conic solver factors a dense matrix of about this many rows at every step (8000: 0.5 GB).
+LARGEST_SYSTEM = 8000
 
 
 def curvature_l1(design) -> Constant:
-    """mu1, or mu1L when columns are dependent.
+    """Return mu1, or mu1L if columns are dependent.
 
     Independent columns: 1 / (n mu1) is the largest v^T (P^T P)^-1 v over all sign vectors.
     Dependent ones: n mu1L is the squared distance from the origin of the nearest facet of the
@@ -35,18 +49,18 @@ def curvature_l1(design) -> Constant:
     Parameters
     ----------
     design : array (n, p)
-        P, with at most 20 columns, or of a rank so small that the hull can be listed.
+        P, with at most 20 columns, or with a rank for which the hull can be listed.
 
     Returns
     -------
     Constant
-        ``upper`` is the value at a point; ``lower`` adds what rounding can hide, that of the list
-        of facets by the tolerance of Qhull.
+        ``upper`` is the value at a point. ``lower`` allows for rounding errors, and for the
+        tolerance of Qhull if facets are listed.
 
     Raises
     ------
     DataError
-        When the design is too large; see also ``checked_design``.
+        If the design is too large; see also ``checked_design``.
 
     References
     ----------
@@ -64,14 +78,14 @@ def curvature_l1(design) -> Constant:
 
 
 def enumeration_fits(rank: int, p: int) -> bool:
-    """Whether ``curvature_l1`` takes p columns of that rank, at most min(n, p)."""
+    """Return True if ``curvature_l1`` accepts p columns of this rank, at most min(n, p)."""
     if rank == p:
         return p <= MOST_COLUMNS
     return _most_facets(rank, p) <= MOST_FACETS
 
 
 def _most_facets(rank: int, p: int) -> float:
-    """A bound on the facets of a polytope with 2 p vertices (McMullen's upper bound theorem)."""
+    """Bound the facets of a polytope with 2 p vertices (McMullen's upper bound theorem)."""
     points = 2 * p
     half = rank // 2
     if rank % 2:
@@ -80,9 +94,9 @@ def _most_facets(rank: int, p: int) -> float:
 
 
 def _by_signs(P: np.ndarray, known: Spectrum) -> Constant:
-    """Enumerate; the decomposition is that of a design within ``error`` of P.
+    """Enumerate sign vectors; ``known`` decomposes a design within ``error`` of P.
 
-    sqrt(n mu1) = min ||P z|| / ||z||_1 moves by no more than the norm of a change of P.
+    sqrt(n mu1) = min ||P z|| / ||z||_1 changes by no more than the norm of a change of P.
     """
     n, p = P.shape
     shrunk = known.right / known.values
@@ -116,3 +130,104 @@ def _by_facets(P: np.ndarray, known: Spectrum) -> Constant:
     lower = max(distance - hidden, 0.0) ** 2 / n
     upper = (reached + 4 * known.rank * EPS * scale + known.error) ** 2 / n
     return Constant(reached**2 / n, min(lower, reached**2 / n), upper)
+
+
+def curvature_l1_sdp(design, *, tol: float = 1e-6) -> Constant:
+    """Return mu1_sdp, a lower bound on mu1 (independent columns) or on mu1L (dependent ones).
+
+    mu1 is at most pi / 2 times as large; no such factor is known for mu1L.
+
+    Parameters
+    ----------
+    design : array (n, p)
+        P, of any positive rank. Singular values that rounding of the data can explain count as
+        zero.
+    tol : float in [1e-10, 1)
+        Target for the relative distance of the bounds; nearly dependent columns may miss it.
+
+    Returns
+    -------
+    Constant
+        Bounds on mu1_sdp. ``lower`` is also a bound on mu1 and mu1L.
+
+    Raises
+    ------
+    ConfigError
+        If tol is out of range.
+    DataError
+        If the design is too large; see also ``checked_design``.
+
+    References
+    ----------
+    Moucer, Taylor & Bach (2024), Proposition 8, Lemmas 21 and 22.
+    """
+    check_tol(tol)
+    P = checked_design(design)
+    known = spectrum(P)
+    p, rank = P.shape[1], known.rank
+    if not relaxation_fits(rank, p):
+        raise DataError(
+            f"the relaxation for {p} columns of rank {rank} needs dense matrices beyond memory;"
+            f" up to {LARGEST_ORDER} independent columns fit, else a rank with"
+            f" rank (rank + 1) / 2 + p <= {LARGEST_SYSTEM}."
+        )
+    eta, factor = _independent(known, tol) if rank == p else _dependent(known, tol)
+    lower = _from_weights(P, eta, rank)
+    upper = _from_factor(P, factor, known)
+    return Constant(min(lower, upper), min(lower, upper), upper)
+
+
+def relaxation_fits(rank: int, p: int) -> bool:
+    """Return True if ``curvature_l1_sdp`` accepts p columns of this rank, at most min(n, p)."""
+    if rank == p:
+        return p <= LARGEST_ORDER
+    return rank * (rank + 1) // 2 + p <= LARGEST_SYSTEM
+
+
+def _independent(known: Spectrum, tol: float):
+    """Return weights y and factor P C V^T of the maximum cut with C = (P^T P)^-1."""
+    shrunk = known.right / known.values
+    cut = max_cut(shrunk @ shrunk.T, tol=tol)
+    return cut.multipliers, (known.left / known.values) @ (known.right.T @ cut.factor.T)
+
+
+def _dependent(known: Spectrum, tol: float):
+    """Return weights and factor from the conic solver, in whitened coordinates of the range.
+
+    With P = U S V^T the condition is V^T Diag(eta) V >= lambda S^-2. In the basis U, nearly
+    dependent columns would make rounding errors of the solver as large as the eigenvalue.
+    """
+    p, rank = len(known.right), known.rank
+    basis, right = known.left[:, :rank], known.right[:, :rank]
+    shrink = known.smallest / known.values[:rank]
+    triangle = Triangle(rank)
+    squares = triangle.pack_squares(np.sqrt(p) * right.T)
+    eta, M = best_mixture(squares, triangle.pack(np.diag(shrink**2)), triangle, tol)
+    values, vectors = np.linalg.eigh(M)
+    return eta, (basis * shrink) @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _from_weights(P: np.ndarray, eta: np.ndarray, rank: int) -> float:
+    """lambda_min(P Diag(eta) P^T) / (n sum eta): at most mu1_sdp, hence mu1 and mu1L.
+
+    Directly: sum eta max_i (P_i^T v)^2 >= v^T P Diag(eta) P^T v >= lambda_min ||v||^2.
+    """
+    weighted = spectrum(P * np.sqrt(eta))
+    # The entries of the weighted design are rounded, too.
+    least = weighted.values[rank - 1] - weighted.error - 2 * EPS * np.linalg.norm(weighted.values)
+    return float(max(least, 0.0) ** 2 / (len(P) * eta.sum()) * (1 - (P.shape[1] + 8) * EPS))
+
+
+def _from_factor(P: np.ndarray, K: np.ndarray, known: Spectrum) -> float:
+    """max_i ||K^T P_i||^2 / (n ||K||^2), M = K K^T: at least mu1_sdp for K in the range of P.
+
+    K comes from a basis that is off the range by the angle error / s_rank at most (Wedin); its part
+    beyond the range adds to the trace and to nothing else, so that it is taken off there.
+    """
+    n = len(P)
+    seen = np.linalg.norm(K.T @ P, axis=0).max()
+    whole = np.linalg.norm(K)
+    rounding = (n + 2) * EPS * whole * np.linalg.norm(P, axis=0).max()
+    angle = known.error / max(known.smallest - known.error, EPS * known.smallest)
+    inside = whole * (1 - min(angle, 0.5) - (K.size + 2) * EPS)
+    return float(((seen + rounding) / inside) ** 2 / n * (1 + 8 * EPS))

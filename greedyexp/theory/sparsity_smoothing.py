@@ -1,8 +1,8 @@
-"""Bounds for Lipschitz losses, which forward greedy selection meets by smoothing.
+"""Bounds on forward greedy selection for Lipschitz losses, which it smooths.
 
 A rho-Lipschitz loss L is replaced by the beta-smooth Ls(a) = inf_v beta / 2 v^2 + L(a - v), with
-0 <= L - Ls <= rho^2 / (2 beta), and the risk of Ls is minimised. beta is that of the 2009 report;
-the 2008 report writes the same with v^2 / (2 beta), so its beta is the inverse of this one.
+0 <= L - Ls <= rho^2 / (2 beta), and the risk of Ls is minimised. beta is the one of the 2009
+report. The 2008 report writes v^2 / (2 beta), so its beta is the inverse of this one.
 """
 
 from __future__ import annotations
@@ -11,29 +11,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyexp.theory.promise import Promise
-from greedyexp.theory.sparsity_forms import check_positive, check_reading, excess_of, steps_of
+from greedyexp.theory.theorems import (
+    RiskBound,
+    check_nonnegative,
+    check_positive,
+    check_reading,
+    excess_form,
+    steps_form,
+    theorem,
+)
 
 CONVENTIONS = ("2009", "2008")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What an accuracy in all means for the smoothing and for the steps.
+    """How a total accuracy epsilon sets the smoothing and the accuracy of the minimisation.
 
     Parameters
     ----------
     sharpness : float
-        beta is this times rho^2 / epsilon.
+        beta / (rho^2 / epsilon).
     share : float
-        What the smoothed risk, or its gap, is to reach is this times epsilon.
+        Accuracy of the smoothed risk, or its gap, divided by epsilon.
     """
 
     sharpness: float
     share: float
 
 
-# Corollary 2 as it is proved and as it is printed; Figure 2 of the 2008 report.
+# Corollary 2 as proved and as printed; Figure 2 of the 2008 report.
 READINGS = {
     "corrected": Reading(1.0, 0.5),
     "2009": Reading(1.0, 1.0),
@@ -42,9 +49,9 @@ READINGS = {
 
 
 def smoothing_error(rho: float, beta: float, *, convention: str = "2009") -> float:
-    """What Ls is below L at most: rho^2 / (2 beta), or beta rho^2 / 2 in the convention of 2008.
+    """Bound L - Ls: rho^2 / (2 beta), or beta rho^2 / 2 in the convention of 2008.
 
-    The absolute and the hinge loss reach it, at |a - y| >= 1 / beta and 1 - y a >= 1 / beta.
+    The absolute and the hinge loss attain it, at |a - y| >= 1 / beta and 1 - y a >= 1 / beta.
 
     Parameters
     ----------
@@ -55,7 +62,7 @@ def smoothing_error(rho: float, beta: float, *, convention: str = "2009") -> flo
     Raises
     ------
     ValueError
-        When a value is out of its range.
+        If a value is out of range.
 
     References
     ----------
@@ -67,13 +74,13 @@ def smoothing_error(rho: float, beta: float, *, convention: str = "2009") -> flo
 
 
 def certified_error(rho: float, beta: float) -> float:
-    """rho^2 / (4 beta): R(w) - R(u) <= gap + this, the gap being the one of the smoothed risk at w.
+    """Return e = rho^2 / (4 beta) with R(w) - R(u) <= e + gap of the smoothed risk at w.
 
-    Half of what adding ``smoothing_error`` to the gap gives, for every u of the l1 ball. Let v
-    minimise in Ls(a) and g = beta v. Then g is the derivative of Ls at a, and a subgradient of L at
-    a - v, so that L(b) >= L(a - v) + g v + g (b - a) for all b, and
+    It is half of ``smoothing_error`` and holds for every u of the l1 ball. Let v be the minimiser
+    in Ls(a) and g = beta v. Then g is the derivative of Ls at a and a subgradient of L at
+    a - v. Hence L(b) >= L(a - v) + g v + g (b - a) for all b, and
     L(a) - L(b) <= g (a - b) + rho |v| - beta v^2 <= g (a - b) + rho^2 / (4 beta). In the mean the
-    first term is <grad Rs(w), w - u>, at most the gap. Convex terms such as a ridge change nothing.
+    first term is <grad Rs(w), w - u>, at most the gap. Convex terms such as a ridge do not matter.
 
     Parameters
     ----------
@@ -82,11 +89,13 @@ def certified_error(rho: float, beta: float) -> float:
     Raises
     ------
     ValueError
-        When a value is out of its range.
+        If a value is out of range.
     """
     return smoothing_error(rho, beta) / 2.0
 
 
+@theorem("C2", "Corollary 2 (as proved)", order=22)
+@theorem("C2-printed", "Corollary 2 (as printed)", order=23)
 def corollary2(
     rho: float,
     radius: float,
@@ -94,14 +103,16 @@ def corollary2(
     ridge: float = 0.0,
     epsilon: float | None = None,
     reading: str = "corrected",
-) -> Promise:
-    """Forward greedy selection on a risk smoothed with beta = rho^2 / epsilon, excess before it.
+) -> RiskBound:
+    """Bound forward greedy selection on a risk smoothed with beta = rho^2 / epsilon.
+
+    The excess is the one of the risk before smoothing.
 
     * ``corrected``: smoothing costs epsilon / 2, so the smoothed risk is minimised to epsilon / 2:
       k >= 16 rho^2 B1^2 / epsilon^2.
-    * ``printed``: it is minimised to epsilon, k >= 8 rho^2 B1^2 / epsilon^2, and the total is said
-      to be epsilon too, which is false. When the algorithm stops the excess is at most 5/4 epsilon
-      (``certified_error``), and no less can be said: with one feature and the absolute loss, let
+    * ``printed``: it is minimised to epsilon, k >= 8 rho^2 B1^2 / epsilon^2, and the total error is
+      claimed to be epsilon too, which is false. When the algorithm stops, the excess is at most
+      5/4 epsilon (``certified_error``). This is tight: with one feature and the absolute loss, let
       <w, x> reach y = epsilon / 2 at w = B1 in a share p of the rows, and go a length
       (1 - p / 4) epsilon / (1 - p) towards a far y in the others. The gap at 0 is epsilon, and the
       excess (1 + p / 4) epsilon.
@@ -111,21 +122,21 @@ def corollary2(
     Parameters
     ----------
     rho : float > 0
-        ``lipschitz_of_risk``, rho M. The loss itself is smoothed with beta = rho^2 / epsilon, which
-        leaves its risk (rho M)^2 / epsilon smooth.
+        ``lipschitz_of_risk``, rho M. The loss itself is smoothed with beta = rho^2 / epsilon; its
+        risk is then (rho M)^2 / epsilon smooth.
     radius : float > 0
         B1.
     ridge : float >= 0
     epsilon : float > 0, optional
-        The accuracy a run smooths for. ``excess`` is then that of this run (proven, whatever the
-        reading): 8 (rho^2 / epsilon + ridge) B1^2 / (k + 3) + epsilon / 2. Without it each k has
-        the epsilon whose ``steps`` are k.
+        The accuracy that sets the smoothing of a run. ``excess`` is then the proved bound for this
+        run, for either reading: 8 (rho^2 / epsilon + ridge) B1^2 / (k + 3) + epsilon / 2. By
+        default the bound at k is the epsilon for which ``steps`` is k.
     reading : {"corrected", "printed"}
 
     Raises
     ------
     ValueError
-        When a value is out of its range.
+        If a value is out of range.
 
     References
     ----------
@@ -140,45 +151,43 @@ def corollary2(
     )
 
 
+@theorem("S08-T2", "Theorem 2 (2008)", order=25)
 def theorem2_2008(
     rho: float, radius: float, *, ridge: float = 0.0, epsilon: float | None = None
-) -> Promise:
-    """Forward greedy selection on a smoothed risk: k >= 32 rho^2 B^2 / epsilon^2.
+) -> RiskBound:
+    """Bound forward greedy selection on a smoothed risk: k >= 32 rho^2 B^2 / epsilon^2.
 
-    The report gives the order only. With its beta = epsilon / (2 rho^2), here 2 rho^2 / epsilon,
+    The report gives only the order. With its beta = epsilon / (2 rho^2), here 2 rho^2 / epsilon,
     and accuracy epsilon / 2 for the smoothed risk its Theorem 1 needs
     8 (2 rho^2 / epsilon) B^2 / (epsilon / 2) steps. The proof spends epsilon / 4 + epsilon / 2 +
-    epsilon / 4; the last term is not positive, as smoothing only lowers a loss, so the excess is
+    epsilon / 4. The last term is not positive, as smoothing only lowers a loss, so the excess is
     at most 3/4 epsilon.
 
     Parameters
     ----------
     rho, radius, ridge, epsilon : see ``corollary2``
-        With epsilon ``excess`` is 8 (2 rho^2 / epsilon + ridge) B^2 / (k + 3) + epsilon / 4.
+        With epsilon, ``excess`` is 8 (2 rho^2 / epsilon + ridge) B^2 / (k + 3) + epsilon / 4.
 
     Raises
     ------
     ValueError
-        When a value is out of its range.
+        If a value is out of range.
 
     References
     ----------
     Shalev-Shwartz & Srebro (2008), Theorem 2 and Figure 2.
     """
-    return _smoothed(
-        "S08-T2",
-        (rho, radius, ridge, epsilon),
-        READINGS["2008"],
-    )
+    return _smoothed("S08-T2", (rho, radius, ridge, epsilon), READINGS["2008"])
 
 
-def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Promise:
-    """Forward greedy selection over the l1 ball, as the report of 2008 counts its steps.
+@theorem("S08-T1", "Theorem 1 (2008)", order=24)
+def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> RiskBound:
+    """Bound forward greedy selection over the l1 ball with the step count of the 2008 report.
 
-    1 + 8 beta B^2 / epsilon, or 1 + 8 B^2 / (beta epsilon) in its own convention: the second phase
-    of its proof. The first phase, said to take O(1) steps, takes one (after a step with eta = 1 the
-    excess is at most 2 beta B^2), and is that 1. Definition 1 of the report has beta where its
-    equation 3 and all that follows need the inverse.
+    The steps are 1 + 8 beta B^2 / epsilon, or 1 + 8 B^2 / (beta epsilon) in the convention of 2008:
+    the second phase of the proof, plus one step for the first phase, for which the report states
+    O(1) (after a step with eta = 1 the excess is at most 2 beta B^2). Definition 1 of the report
+    has beta where its equation 3 and everything after it need the inverse.
 
     Parameters
     ----------
@@ -191,7 +200,7 @@ def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Pr
     Raises
     ------
     ValueError
-        When a value is out of its range.
+        If a value is out of range.
 
     References
     ----------
@@ -200,40 +209,39 @@ def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Pr
     check_positive(beta=beta, radius=radius)
     check_reading(convention, CONVENTIONS)
     size = 8.0 * (beta if convention == "2009" else 1.0 / beta) * radius**2
-    return Promise(
+    return RiskBound(
         "S08-T1",
         {"beta": beta, "radius": radius},
         # Iteration t = k + 1 of the report has made k steps.
-        excess_of(lambda k: size / (k + 2.0)),
-        steps_of(lambda epsilon: 1.0 + size / epsilon),
+        excess_form(lambda k: size / (k + 2.0)),
+        steps_form(lambda epsilon: 1.0 + size / epsilon),
     )
 
 
-def _smoothed(name: str, values: tuple, reading: Reading) -> Promise:
-    """The promise of a reading."""
+def _smoothed(name: str, values: tuple, reading: Reading) -> RiskBound:
+    """Return the bound of a reading; ``values`` are rho, radius, ridge and epsilon."""
     sharpness, share = reading.sharpness, reading.share
     rho, radius, ridge, fixed = values
     check_positive(rho=rho, radius=radius)
-    if not ridge >= 0.0:
-        raise ValueError(f"ridge must be >= 0, but is {ridge!r}.")
+    check_nonnegative(ridge=ridge)
     constants = {"rho": rho, "radius": radius, "ridge": ridge}
     slow = 8.0 * sharpness / share * (rho * radius) ** 2
     fast = 8.0 / share * ridge * radius**2
 
-    def of_any(k: np.ndarray) -> np.ndarray:
+    def excess_over_epsilons(k: np.ndarray) -> np.ndarray:
         # The epsilon at which slow / epsilon^2 + fast / epsilon = k.
         return (fast + np.sqrt(fast**2 + 4.0 * slow * k)) / (2.0 * k)
 
-    def of_one(k: np.ndarray) -> np.ndarray:
+    def excess_at_epsilon(k: np.ndarray) -> np.ndarray:
         return share * (slow / fixed + fast) / (k + 3.0) + fixed / (2.0 * sharpness)
 
     if fixed is not None:
         check_positive(epsilon=fixed)
         constants["epsilon"] = fixed
-    return Promise(
+    return RiskBound(
         name,
         constants,
-        excess_of(of_any if fixed is None else of_one),
-        steps_of(lambda epsilon: slow / epsilon**2 + fast / epsilon),
+        excess_form(excess_over_epsilons if fixed is None else excess_at_epsilon),
+        steps_form(lambda epsilon: slow / epsilon**2 + fast / epsilon),
         original=True,
     )

@@ -13,7 +13,7 @@ from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols.constants import columns, constants
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.setup import Setup
-from greedyexp.theory.constant import Constant
+from greedyexp.theory.constants import Constant
 
 SETUP = Setup("none", 2, (), np.random.default_rng(0))
 ORTHOGONAL = as_problem(np.array([[1, 0.5], [1, 0.5], [1, -0.5], [1, -0.5]]), np.arange(4.0))

@@ -14,7 +14,7 @@ from greedyexp.core.registry import find
 from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 RULES = ["objective", "gradient", "residual"]
 LOSSES = {"squared": None, "logistic": None, "absolute": 4.0, "hinge": 4.0}

@@ -21,7 +21,7 @@ from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.recovery import recovery
 from greedyexp.protocols.setup import Setup
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 STEPS = ("paper", "line_search")
 

@@ -13,7 +13,7 @@ from greedyexp.algorithms.pursuit._refit import squared_loss, stationarity
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.theory import greedy as theory
+from greedyexp.theory import noise as theory
 
 
 def random_tasks(rng, noise=0.3, designs=None):

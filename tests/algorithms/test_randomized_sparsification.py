@@ -18,7 +18,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 
 def data(seed=0, n=80, d=10, classes=False):

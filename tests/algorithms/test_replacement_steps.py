@@ -10,7 +10,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import find
 from greedyexp.problems.moments import DenseMoments
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 RULES = ["objective", "gradient", "residual"]
 VARIANTS = ["refit", "simple"]

@@ -12,7 +12,7 @@ from greedyexp.algorithms.sparsity.smoothed_forward_greedy import smoothed_forwa
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.problems.problem import as_problem
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 LOSSES = ("absolute", "hinge")
 # beta epsilon, the share of epsilon that the gap is to reach, and what the excess then is at most.

@@ -25,7 +25,7 @@ from greedyexp.kernels import orthogonal_factor
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.solvers import gauge as gauge_step
 from greedyexp.solvers.gauge import conic_step
-from greedyexp.theory.guarantee import Optimum
+from greedyexp.theory.constants import Optimum
 
 
 def begun_at(P, y, start):

@@ -11,7 +11,7 @@ from greedyexp.figures.phase_transition import phase_transition
 from greedyexp.figures.style import COLOURS
 from greedyexp.results.context import Context
 from greedyexp.stats.proportions import confidence_sequence, wilson
-from greedyexp.theory.ceilings import visible
+from greedyexp.theory.transitions import visible
 
 CONTEXT = Context("demo", "quick", 10, "", {"ours": "greedy_dirty"}, {"ours": "Ours"})
 SIZES = {"n_samples": 267, "n_features": 128, "n_tasks": 2, "sparsity": 13}

@@ -60,7 +60,7 @@ def test_a_reading_asked_for_alone_is_drawn():
         tradeoff(both(), CONTEXT, theorems=["T2-termination"])
     )
     assert not lines(tradeoff(both(), CONTEXT, theorems=[]).axes[0], "promise")
-    with pytest.raises(ConfigError, match="names 'T22', which is no theorem"):
+    with pytest.raises(ConfigError, match="unknown theorem 'T22'"):
         tradeoff(both(), CONTEXT, theorems=["T22"])
 
 
@@ -250,10 +250,13 @@ def parts():
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
-        ({"tradeoff": {"theorems": ["T2", "T22"]}}, "`theorems` names 'T22', which is no theorem."),
-        ({"tradeoff": {"where": {"theorem": "T22"}}}, "`where` names 'T22', which is no theorem."),
-        ({"accuracy_curve": {"where": {"theorem": ["T2", "T22"]}}}, "`where` names 'T22'"),
-        ({"accuracy_curve": {"law": {"T22": "log"}}}, "`law` names 'T22', which is no theorem."),
+        ({"tradeoff": {"theorems": ["T2", "T22"]}}, "unknown theorem 'T22' in `theorems`."),
+        ({"tradeoff": {"where": {"theorem": "T22"}}}, "unknown theorem 'T22' in `where`."),
+        (
+            {"accuracy_curve": {"where": {"theorem": ["T2", "T22"]}}},
+            "unknown theorem 'T22' in `where`",
+        ),
+        ({"accuracy_curve": {"law": {"T22": "log"}}}, "unknown theorem 'T22' in `law`."),
     ],
 )
 def test_a_theorem_that_is_none_is_refused_before_the_run(figure, said, parts):

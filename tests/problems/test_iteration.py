@@ -21,7 +21,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import DataError, PluginError
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import guarantees
+from greedyexp.theory import convergence_rates
 
 
 class PlainShrinkage(SteppedIteration):
@@ -238,7 +238,7 @@ def test_what_it_gives_away_is_a_copy(method):
 def test_methods_are_registered_as_making_iterates(name):
     part = registry.find("algorithm", name)
     assert part.yields == "iterates"
-    assert part.guarantee is getattr(guarantees, name)
+    assert part.guarantee is getattr(convergence_rates, name)
     part.check({"n_tasks": 1})
     with pytest.raises(ValueError, match="takes one task"):
         part.check({"n_tasks": 3})

@@ -21,7 +21,7 @@ from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols import border
 from greedyexp.protocols.problem_border import _check_shape, check_problem, same_problem
 from greedyexp.runner.journal import Journal
-from greedyexp.theory.constant import Constant
+from greedyexp.theory.constants import Constant
 
 N, P = 6, 3
 RNG = np.random.default_rng(0)

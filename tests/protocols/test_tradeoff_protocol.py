@@ -150,16 +150,15 @@ def test_theorems_are_asked_with_the_run_its_reference_and_the_budget():
 
 def test_a_theorem_that_promises_nothing_is_left_out_and_told_when_asked_for():
     def theorems(path, reference, **_):
-        nothing = {"lam": 0.0, "beta": 1.0}
         empty = replace(promise("T4"), excess=lambda k: k + np.inf, steps=lambda e: e + np.inf)
-        return [replace(empty, constants=nothing), promise("T3")]
+        return [replace(empty, unmet="it needs a ridge"), promise("T3")]
 
     asked = {"steps": 9, "points": 2, "epsilons": [0.1]}
     part = part_of(theorems=theorems)
     assert {row["theorem"] for row in rows_of(follow(part=part, **asked), "bound")} == {"T3"}
-    why = "T4 promises nothing here: it needs strong convexity, but R has none on the supports met"
+    why = "T4 promises nothing here: it needs a ridge"
     both = follow(part=part, theorems=["T3", "T4"], references=["l1_ball", "truth"], **asked)
-    assert (both.status, both.message) == (Status.OK, f"{why}; a ridge gives it")
+    assert (both.status, both.message) == (Status.OK, why)
     assert {row["theorem"] for row in rows_of(both, "epsilon")} == {"T3"}
     with pytest.raises(DataError, match=f"no theorem that is asked for is left: {why}"):
         follow(part=part, theorems=["T4"], **asked)
@@ -327,7 +326,7 @@ def settings(algorithm, generator="rademacher", **asked) -> dict:
 
 def test_a_theorem_that_is_none_is_refused_unless_a_plugin_may_have_it(parts):
     load(settings("forward_greedy", theorems=["T2", "T3"]))
-    known = "protocol 'tradeoff' is to keep '{}', which is no theorem."
+    known = "unknown theorem '{}' in protocol 'tradeoff'."
     told = message(settings("forward_greedy", theorems=["T2", "T1-lipshitz"]))
     assert told.endswith(known.format("T1-lipshitz") + " Did you mean 'T1-lipschitz'?")
     other = settings("forward_greedy", theorems=["T2"])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from greedyexp.solvers.gauge import conic_step
-from greedyexp.theory.l1_relaxation import curvature_l1_sdp
+from greedyexp.theory.l1_curvature import curvature_l1_sdp
 from greedyexp.theory.max_cut import max_cut
 
 P = np.random.default_rng(0).standard_normal((4, 7))

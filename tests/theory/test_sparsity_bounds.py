@@ -14,7 +14,6 @@ from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.theory import sparsity_bounds as bounds
-from greedyexp.theory import sparsity_constants as constants
 from greedyexp.theory import sparsity_smoothing as smoothing
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
@@ -64,7 +63,7 @@ def test_the_steps_for_an_accuracy_bound_the_excess_by_it(promise):
     later = promise.excess(np.arange(200))
     assert (later[1:] <= later[:-1]).all()
     assert (later >= 0).all()
-    assert bounds.why_nothing(promise) == ""
+    assert promise.why_infinite == ""
 
 
 def test_steps_are_the_printed_numbers():
@@ -166,7 +165,7 @@ NOT_CONVEX = "it needs strong convexity, but R has none on the supports met; a r
     ],
 )
 def test_what_promises_nothing_says_why(promise, sentence):
-    assert bounds.why_nothing(promise) == sentence
+    assert promise.why_infinite == sentence
     assert np.isinf(promise.excess(np.arange(1, 9))).all()
     assert np.isinf(promise.steps(EPSILONS)).all()
 
@@ -175,7 +174,7 @@ def test_theorem_five_asks_for_enough_features():
     # 3 (1 + 4 * 4) = 51 = k + 1.
     for k, known in ((49, False), (50, True)):
         promise = bounds.theorem5(1.0, 0.5, 3, features=k, first_gap=0.1, span=2.0)
-        assert (bounds.why_nothing(promise) == "") == known
+        assert (promise.why_infinite == "") == known
 
 
 @pytest.mark.parametrize(
@@ -229,19 +228,19 @@ def test_smoothness_of_the_risk_serves_any_step(seed, name, size, ridge):
         "absolute": lambda: AbsoluteLoss(risk.X, risk.y, beta=2.0, ridge=ridge),
         "hinge": lambda: HingeLoss(risk.X, risk.y, beta=2.0, ridge=ridge),
     }[name]()
-    beta = constants.smoothness_of_risk(loss)
+    beta = bounds.smoothness_of_risk(loss)
     assert beta == pytest.approx(risk.smoothness)
     rng = np.random.default_rng(seed)
     w, u = rng.standard_normal((2, 6)) * np.exp(rng.standard_normal())
     rise = risk.value(w + u) - risk.value(w) - risk.gradient(w) @ u
     assert rise <= beta / 2 * np.abs(u).sum() ** 2 * (1 + 1e-9)
     if name != "squared":
-        rho = constants.lipschitz_of_risk(loss)
+        rho = bounds.lipschitz_of_risk(loss)
         assert rho == pytest.approx(max(1.0, size))
         change = risk.value(w + u) - risk.value(w) - ridge / 2 * (2 * w + u) @ u
         assert abs(change) <= rho * np.abs(u).sum() * (1 + 1e-9)
     else:
-        assert constants.lipschitz_of_risk(loss) == math.inf
+        assert bounds.lipschitz_of_risk(loss) == math.inf
 
 
 def test_smoothness_of_the_risk_is_reached_along_the_largest_feature():
@@ -249,7 +248,7 @@ def test_smoothness_of_the_risk_is_reached_along_the_largest_feature():
     loss = SquaredLoss(X, np.array([1.0, 2.0]), ridge=0.7)
     u = np.array([2.0, 0.0])
     rise = loss.value(u) - loss.value(0 * u) - loss.gradient(0 * u) @ u
-    assert rise == pytest.approx(constants.smoothness_of_risk(loss) / 2 * np.abs(u).sum() ** 2)
+    assert rise == pytest.approx(bounds.smoothness_of_risk(loss) / 2 * np.abs(u).sum() ** 2)
 
 
 @pytest.mark.parametrize("name", ["absolute", "hinge"])

@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
 from greedyexp.core.errors import DataError
-from greedyexp.theory.curvature import curvature_l1_upper, lojasiewicz_l2
+from greedyexp.theory.constants import (
+    curvature_l1_upper,
+    lojasiewicz_l2,
+    smoothness_l1,
+    smoothness_l2,
+)
 from greedyexp.theory.l1_curvature import curvature_l1
-from greedyexp.theory.smoothness import smoothness_l1, smoothness_l2
 from greedyexp.theory.spectrum import checked_design, spectrum
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)

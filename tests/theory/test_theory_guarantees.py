@@ -17,9 +17,9 @@ from slow_descent import (
 
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.trajectory._reference import optimum
-from greedyexp.theory import guarantees
-from greedyexp.theory.guarantee import Guarantee, Optimum
-from greedyexp.theory.smoothness import SMOOTHNESS
+from greedyexp.theory import convergence_rates as rates
+from greedyexp.theory.constants import SMOOTHNESS, Optimum
+from greedyexp.theory.convergence_rates import GapBound
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=200)
 ITERATIONS = 40
@@ -68,20 +68,20 @@ def check_never_violated(problem, lam, step, prove):
 @SETTINGS
 @given(problems(lam_zero=True))
 def test_gradient_descent_keeps_its_guarantee(drawn):
-    check_never_violated(*drawn, gradient_step, guarantees.gradient_descent)
+    check_never_violated(*drawn, gradient_step, rates.gradient_descent)
 
 
 @SETTINGS
 @given(problems(lam_zero=True))
 def test_coordinate_descent_keeps_its_guarantee(drawn):
-    check_never_violated(*drawn, coordinate_step, guarantees.gs_coordinate_descent)
+    check_never_violated(*drawn, coordinate_step, rates.gs_coordinate_descent)
 
 
 @SETTINGS
 @given(problems())
 def test_proximal_gradient_keeps_its_guarantee(drawn):
     problem, lam = drawn
-    prove = partial(guarantees.proximal_gradient, lam=lam)
+    prove = partial(rates.proximal_gradient, lam=lam)
     check_never_violated(problem, lam, gradient_step, prove)
 
 
@@ -89,7 +89,7 @@ def test_proximal_gradient_keeps_its_guarantee(drawn):
 @given(problems(), st.sampled_from(["l1", "l2"]))
 def test_proximal_coordinate_descent_keeps_its_guarantee(drawn, smoothness):
     problem, lam = drawn
-    prove = partial(guarantees.proximal_gs_coordinate_descent, lam=lam, smoothness=smoothness)
+    prove = partial(rates.proximal_gs_coordinate_descent, lam=lam, smoothness=smoothness)
     check_never_violated(problem, lam, partial(coordinate_step, smoothness=smoothness), prove)
 
 
@@ -97,7 +97,7 @@ def test_proximal_coordinate_descent_keeps_its_guarantee(drawn, smoothness):
 @given(problems())
 def test_matching_pursuit_keeps_its_guarantee(drawn):
     problem, lam = drawn
-    check_never_violated(problem, lam, pursuit_step, partial(guarantees.rmp, lam=lam))
+    check_never_violated(problem, lam, pursuit_step, partial(rates.rmp, lam=lam))
 
 
 @settings(deadline=None, derandomize=True, max_examples=6)
@@ -117,7 +117,7 @@ def test_ultimate_method_keeps_its_guarantee(drawn):
         cp.Problem(cp.Minimize(model), [P @ (a + move) == P @ rest]).solve(solver="CLARABEL")
         a = rest.value
         found.append(objective(P, y, lam, a) - best.value)
-    proved = guarantees.ultimate(problem, best, lam=lam).bound(np.arange(9), found[0])
+    proved = rates.ultimate(problem, best, lam=lam).bound(np.arange(9), found[0])
     assert (np.array(found) <= proved + 1e-6 * (1 + found[0])).all()
 
 
@@ -129,8 +129,8 @@ def test_guarantee_of_gradient_descent_is_tight(n, p):
     best = best_of(problem, 0.0)
     iterations = 3000
     found = gaps(gradient_step, P, y, 0.0, np.zeros(p), best.value, iterations)
-    guarantee = guarantees.gradient_descent(problem, best)
-    smaller = Guarantee(rate=0.9 * guarantee.rate, power=guarantee.power)
+    guarantee = rates.gradient_descent(problem, best)
+    smaller = GapBound(rate=0.9 * guarantee.rate, power=guarantee.power)
     above = found > 1e-12 * found[0]
     k = np.flatnonzero(above)[-1]
     assert found[k] > smaller.bound(k, found[0])
@@ -142,7 +142,7 @@ def test_exponent_2k_is_false_for_coordinate_descent():
     # Two orthonormal columns and equal coefficients: every step takes one of them, half the gap.
     P, y = np.sqrt(2.0) * np.eye(2), np.sqrt(2.0) * np.ones(2)
     problem = Problem((P,), (y,))
-    guarantee = guarantees.gs_coordinate_descent(problem, best_of(problem, 0.0))
+    guarantee = rates.gs_coordinate_descent(problem, best_of(problem, 0.0))
     found = gaps(coordinate_step, P, y, 0.0, np.zeros(2), 0.0, 1)
     assert found[1] == pytest.approx(guarantee.bound(1, found[0]))
     assert found[1] > 1.9 * found[0] * guarantee.rate**2
@@ -154,25 +154,25 @@ def test_linear_rates_are_those_of_the_constants():
     P[:, 0], P[:, 1] = 1.0, [0.5, 0.5, -0.5, -0.5]
     problem = Problem((P,), (np.arange(4.0),))
     best = best_of(problem, 0.0)
-    assert guarantees.gradient_descent(problem, best).contraction == pytest.approx((3 / 4) ** 2)
-    assert guarantees.gs_coordinate_descent(problem, best).contraction == pytest.approx(4 / 5)
+    assert rates.gradient_descent(problem, best).contraction == pytest.approx((3 / 4) ** 2)
+    assert rates.gs_coordinate_descent(problem, best).contraction == pytest.approx(4 / 5)
     lasso = optimum(problem, 0.1)
-    gradient = guarantees.proximal_gradient(problem, lasso, lam=0.1)
+    gradient = rates.proximal_gradient(problem, lasso, lam=0.1)
     assert gradient.contraction == pytest.approx((3 / 4) ** 2)
     assert gradient.sublinear == pytest.approx((lasso.coef @ lasso.coef) / 2)
-    one = guarantees.proximal_gs_coordinate_descent(problem, lasso, lam=0.1, smoothness="l2")
+    one = rates.proximal_gs_coordinate_descent(problem, lasso, lam=0.1, smoothness="l2")
     assert one.contraction == pytest.approx(7 / 8)
-    pursuit = guarantees.rmp(problem, lasso, lam=0.1)
+    pursuit = rates.rmp(problem, lasso, lam=0.1)
     assert pursuit.contraction == pytest.approx(4 / 5)
     radius = 14 / 8 / 0.1 + np.abs(lasso.coef).sum()
     assert pursuit.sublinear == pytest.approx(2 * radius**2)
-    assert guarantees.ultimate(problem, lasso, lam=0.1).contraction == pytest.approx(4 / 5)
+    assert rates.ultimate(problem, lasso, lam=0.1).contraction == pytest.approx(4 / 5)
 
 
 @pytest.mark.parametrize("lam", [1e-150, 1e-300, 5e-324])
 def test_a_tiny_penalty_leaves_no_sublinear_bound(lam):
     problem = Problem((np.eye(3, 5),), (np.arange(1.0, 4.0),))
-    found = guarantees.rmp(problem, Optimum(np.zeros(5), 0.0, 0.0), lam=lam)
+    found = rates.rmp(problem, Optimum(np.zeros(5), 0.0, 0.0), lam=lam)
     if lam == 1e-150:
         assert found.sublinear == pytest.approx(2 / 3 * (14 / 6 / lam) ** 2)
     else:
@@ -187,13 +187,11 @@ def test_the_constant_of_the_steps_is_one_table():
     problem = Problem((P,), (np.arange(6.0),))
     best = optimum(problem, 0.1)
     for smoothness, constant in SMOOTHNESS.items():
-        proved = guarantees.proximal_gs_coordinate_descent(
-            problem, best, lam=0.1, smoothness=smoothness
-        )
+        proved = rates.proximal_gs_coordinate_descent(problem, best, lam=0.1, smoothness=smoothness)
         mu2 = np.linalg.svd(P, compute_uv=False)[-1] ** 2 / 6
         assert proved.rate == pytest.approx(1 - mu2 / 4 / constant(P).value)
     with pytest.raises(KeyError):
-        guarantees.proximal_gs_coordinate_descent(problem, best, lam=0.1, smoothness="L1")
+        rates.proximal_gs_coordinate_descent(problem, best, lam=0.1, smoothness="L1")
 
 
 def test_dependent_columns_leave_a_linear_rate_to_few_methods():
@@ -205,11 +203,11 @@ def test_dependent_columns_leave_a_linear_rate_to_few_methods():
         ("proximal_gs_coordinate_descent", {"smoothness": "l1"}),
         ("rmp", {}),
     ]:
-        prove = getattr(guarantees, name)
+        prove = getattr(rates, name)
         assert prove(problem, best, lam=0.05, **parameters).rate is None
         assert prove(problem, best, lam=0.0, **parameters).rate < 1
-    assert guarantees.ultimate(problem, best, lam=0.05).rate < 1
-    assert guarantees.rmp(problem, best, lam=0.0).sublinear is None
+    assert rates.ultimate(problem, best, lam=0.05).rate < 1
+    assert rates.rmp(problem, best, lam=0.0).sublinear is None
 
 
 def test_local_guarantee_is_that_of_the_columns_of_the_support():
@@ -219,22 +217,22 @@ def test_local_guarantee_is_that_of_the_columns_of_the_support():
     best = optimum(problem, 0.3)
     inside = best.coef != 0
     assert 0 < inside.sum() < 6
-    local = guarantees.proximal_gradient(problem, best, lam=0.3, support=inside)
+    local = rates.proximal_gradient(problem, best, lam=0.3, support=inside)
     values = np.linalg.svd(P[:, inside], compute_uv=False) ** 2
     # The steps keep the length that all columns give them.
     rate = 1 - values[-1] / np.linalg.norm(P, 2) ** 2
     assert local.rate == pytest.approx(rate)
     assert local.sublinear is None
-    indices = guarantees.rmp(problem, best, lam=0.3, support=np.flatnonzero(inside))
-    assert indices == guarantees.rmp(problem, best, lam=0.3, support=inside)
-    nothing = guarantees.rmp(problem, best, lam=0.3, support=np.zeros(20, dtype=bool))
+    indices = rates.rmp(problem, best, lam=0.3, support=np.flatnonzero(inside))
+    assert indices == rates.rmp(problem, best, lam=0.3, support=inside)
+    nothing = rates.rmp(problem, best, lam=0.3, support=np.zeros(20, dtype=bool))
     assert nothing.bound([0, 1], 1.0) == pytest.approx([1.0, 0.0])
 
 
 def test_bound_is_the_least_of_what_is_proved():
-    both = Guarantee(rate=0.5, power=2, sublinear=1.0, shift=1)
+    both = GapBound(rate=0.5, power=2, sublinear=1.0, shift=1)
     assert both.bound(np.array([0, 1, 2, 10]), 1.6) == pytest.approx([1.6, 0.4, 0.1, 1.6 / 4**10])
-    assert Guarantee(sublinear=3.0).bound([0, 1, 2, 6], 2.0) == pytest.approx([2, 2, 1.5, 0.5])
-    assert Guarantee().bound([0, 5], 2.0) == pytest.approx([2, 2])
-    assert Guarantee().contraction is None
+    assert GapBound(sublinear=3.0).bound([0, 1, 2, 6], 2.0) == pytest.approx([2, 2, 1.5, 0.5])
+    assert GapBound().bound([0, 5], 2.0) == pytest.approx([2, 2])
+    assert GapBound().contraction is None
     assert both.contraction == 0.25

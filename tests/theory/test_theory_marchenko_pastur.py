@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.theory.marchenko_pastur import (
+from greedyexp.theory.convergence_rates import (
     edges,
     gradient_rate,
     predict_coordinate_descent,

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.kernels.max_cut import is_dual
-from greedyexp.theory import l1_relaxation
-from greedyexp.theory.l1_curvature import curvature_l1
-from greedyexp.theory.l1_relaxation import curvature_l1_sdp, relaxation_fits
+from greedyexp.theory import l1_curvature
+from greedyexp.theory.l1_curvature import curvature_l1, curvature_l1_sdp, relaxation_fits
 from greedyexp.theory.max_cut import max_cut
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
@@ -130,10 +129,10 @@ def test_three_columns_at_120_degrees():
 @pytest.mark.parametrize("shape", [(5, 5), (12, 9), (9, 4)])
 def test_both_formulations_are_one_programme(shape):
     P = np.random.default_rng(5).standard_normal(shape)
-    known = l1_relaxation.spectrum(P)
-    eta, factor = l1_relaxation._dependent(known, 1e-7)
-    lower = l1_relaxation._from_weights(P, eta, known.rank)
-    upper = l1_relaxation._from_factor(P, factor, known)
+    known = l1_curvature.spectrum(P)
+    eta, factor = l1_curvature._dependent(known, 1e-7)
+    lower = l1_curvature._from_weights(P, eta, known.rank)
+    upper = l1_curvature._from_factor(P, factor, known)
     cut = curvature_l1_sdp(P)
     assert max(lower, cut.lower) <= min(upper, cut.upper)
     assert upper - lower <= 1e-5 * upper

@@ -16,7 +16,7 @@ from greedyexp.estimates.path import Path, join
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import greedy_dirty as kernel
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import greedy as theory
+from greedyexp.theory import noise as theory
 
 DEFAULT_FRACTIONS = (0.05, 0.25, 0.5, 0.75, 0.95)
 Weight = Annotated[float, Field(ge=1)]
@@ -48,7 +48,7 @@ def check(shape: dict, *, w, c, max_support: int | None, **_) -> None:
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
-    """w in the middle of (1, r) and epsilon at the noise level; see ``theory.greedy``."""
+    """w in the middle of (1, r) and epsilon at the noise level; see ``theory.noise``."""
     if problem.noise_std is None:
         raise DataError(
             "the theoretical threshold of the greedy dirty model needs the noise level.",

@@ -13,8 +13,8 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, objective
 from greedyexp.kernels.diagonal_descent import descend
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import guarantees
-from greedyexp.theory.marchenko_pastur import predict_gradient_descent
+from greedyexp.theory import convergence_rates
+from greedyexp.theory.convergence_rates import predict_gradient_descent
 
 
 @algorithm(
@@ -23,7 +23,7 @@ from greedyexp.theory.marchenko_pastur import predict_gradient_descent
     paper="Moucer, Taylor & Bach (2024), section 2.1",
     yields="iterates",
     check=check_single_task,
-    guarantee=guarantees.gradient_descent,
+    guarantee=convergence_rates.gradient_descent,
     prediction=predict_gradient_descent,
 )
 def gradient_descent(problem: Problem) -> Iteration:

@@ -11,9 +11,9 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import GAUSS_SOUTHWELL
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import guarantees
-from greedyexp.theory.marchenko_pastur import predict_coordinate_descent
-from greedyexp.theory.smoothness import smoothness_l1
+from greedyexp.theory import convergence_rates
+from greedyexp.theory.constants import smoothness_l1
+from greedyexp.theory.convergence_rates import predict_coordinate_descent
 
 
 @algorithm(
@@ -22,7 +22,7 @@ from greedyexp.theory.smoothness import smoothness_l1
     paper="Nutini et al. (2015); Moucer, Taylor & Bach (2024), eq. 11",
     yields="iterates",
     check=check_single_task,
-    guarantee=guarantees.gs_coordinate_descent,
+    guarantee=convergence_rates.gs_coordinate_descent,
     prediction=predict_coordinate_descent,
 )
 def gs_coordinate_descent(problem: Problem) -> Iteration:

@@ -13,8 +13,8 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import PROXIMAL_GRADIENT
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import guarantees
-from greedyexp.theory.smoothness import smoothness_l2
+from greedyexp.theory import convergence_rates
+from greedyexp.theory.constants import smoothness_l2
 
 
 @algorithm(
@@ -23,7 +23,7 @@ from greedyexp.theory.smoothness import smoothness_l2
     paper="Combettes & Wajs (2005); Moucer, Taylor & Bach (2024), eq. 14",
     yields="iterates",
     check=check_single_task,
-    guarantee=guarantees.proximal_gradient,
+    guarantee=convergence_rates.proximal_gradient,
 )
 def proximal_gradient(problem: Problem, *, lam: Lam) -> Iteration:
     """Proximal gradient with the step length 1 / L2, also known as ISTA.

@@ -18,8 +18,8 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import PROXIMAL_GAUSS_SOUTHWELL
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import guarantees
-from greedyexp.theory.smoothness import SMOOTHNESS
+from greedyexp.theory import convergence_rates
+from greedyexp.theory.constants import SMOOTHNESS
 
 
 @algorithm(
@@ -28,7 +28,7 @@ from greedyexp.theory.smoothness import SMOOTHNESS
     paper="Nutini et al. (2015), GS-q rule; Moucer, Taylor & Bach (2024), eq. 15",
     yields="iterates",
     check=check_single_task,
-    guarantee=guarantees.proximal_gs_coordinate_descent,
+    guarantee=convergence_rates.proximal_gs_coordinate_descent,
 )
 def proximal_gs_coordinate_descent(
     problem: Problem,

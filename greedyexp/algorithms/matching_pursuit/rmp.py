@@ -13,8 +13,8 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import MATCHING_PURSUIT
 from greedyexp.problems.problem import Problem
-from greedyexp.theory import guarantees
-from greedyexp.theory.smoothness import smoothness_l1
+from greedyexp.theory import convergence_rates
+from greedyexp.theory.constants import smoothness_l1
 
 
 @algorithm(
@@ -23,7 +23,7 @@ from greedyexp.theory.smoothness import smoothness_l1
     paper="Moucer, Taylor & Bach (2024), Algorithm 1",
     yields="iterates",
     check=check_single_task,
-    guarantee=guarantees.rmp,
+    guarantee=convergence_rates.rmp,
 )
 def rmp(problem: Problem, *, lam: Lam) -> Iteration:
     """Regularised matching pursuit: minimise the upper bound in the geometry of the l1 norm.

@@ -16,7 +16,7 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, SteppedIteration
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.gauge import GaugeStep
-from greedyexp.theory import guarantees
+from greedyexp.theory import convergence_rates
 
 # Relative duality gap of a step from which on the iterates are not what they should be.
 TOLERATED = 1e-12
@@ -59,7 +59,7 @@ class UltimateIteration(SteppedIteration):
     paper="Moucer, Taylor & Bach (2024), eq. 20",
     check=check_single_task,
     yields="iterates",
-    guarantee=guarantees.ultimate,
+    guarantee=convergence_rates.ultimate,
 )
 def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     """Ultimate method: each step minimises the upper bound that the gauge of the atoms gives.

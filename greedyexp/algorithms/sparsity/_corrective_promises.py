@@ -8,9 +8,8 @@ import numpy as np
 
 from greedyexp.algorithms.sparsity._corrective_settings import covered
 from greedyexp.estimates.path import Path
-from greedyexp.theory.promise import Promise, Reference
-from greedyexp.theory.sparsity_bounds import theorem3, theorem4, theorem5
-from greedyexp.theory.sparsity_constants import smoothness_of_risk
+from greedyexp.theory.sparsity_bounds import smoothness_of_risk, theorem3, theorem4, theorem5
+from greedyexp.theory.theorems import Reference, RiskBound
 
 # Constants of strong convexity that agree to this relative precision are equal.
 EQUAL = 1e-9
@@ -18,7 +17,7 @@ EQUAL = 1e-9
 
 def selection_promises(
     path: Path, reference: Reference, *, rule: str, risk: str, **_
-) -> list[Promise]:
+) -> list[RiskBound]:
     """T3 and T4 of a path of ``fully_corrective``; none where the rule is not ``covered``.
 
     lam of T4 is that of R on the union of the supports of the estimates and of the reference, which
@@ -39,7 +38,7 @@ def selection_promises(
 
 def replacement_promises(
     path: Path, reference: Reference, *, rule: str, variant: str, **_
-) -> list[Promise]:
+) -> list[RiskBound]:
     """T5 of a path of ``replacement_steps``; none of the simple variant.
 
     lam is the least of R on the sets F' of the run, each with the support of the reference. There

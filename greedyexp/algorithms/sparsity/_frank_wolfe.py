@@ -16,8 +16,8 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import Loss
 from greedyexp.problems.problem import Problem
-from greedyexp.theory.promise import Reference
-from greedyexp.theory.sparsity_constants import smoothness_of_risk
+from greedyexp.theory.sparsity_bounds import smoothness_of_risk
+from greedyexp.theory.theorems import Reference
 
 StepLength = Annotated[
     Literal["paper", "line_search"],

@@ -11,7 +11,7 @@ from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.moments import Moments, SpreadMoments
 from greedyexp.problems.problem import Problem
-from greedyexp.theory.sparsity_constants import smoothness_of_risk
+from greedyexp.theory.sparsity_bounds import smoothness_of_risk
 
 # Up to so many features the Gram matrix of the sample is kept.
 MOST_KEPT = 2048

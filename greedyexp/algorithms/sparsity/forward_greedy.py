@@ -23,12 +23,11 @@ from greedyexp.algorithms.sparsity._frank_wolfe import StepLength, follow, holds
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
-from greedyexp.theory.promise import Promise, Reference
-from greedyexp.theory.sparsity_bounds import theorem2
-from greedyexp.theory.sparsity_constants import smoothness_of_risk
+from greedyexp.theory.sparsity_bounds import smoothness_of_risk, theorem2
+from greedyexp.theory.theorems import Reference, RiskBound
 
 
-def theorems(path: Path, reference: Reference, **_) -> list[Promise]:
+def theorems(path: Path, reference: Reference, **_) -> list[RiskBound]:
     """Theorem 2, as it is proved for the excess and for the end, of a reference in the ball."""
     if not holds(path, reference):
         return []

@@ -33,10 +33,13 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.l1_ball import BallMinimum, duality_gap
-from greedyexp.theory.promise import Promise, Reference
-from greedyexp.theory.sparsity_bounds import theorem1_lipschitz, theorem1_smooth
-from greedyexp.theory.sparsity_constants import lipschitz_of_risk, smoothness_of_risk
-from greedyexp.theory.sparsity_forms import no_promise
+from greedyexp.theory.sparsity_bounds import (
+    lipschitz_of_risk,
+    smoothness_of_risk,
+    theorem1_lipschitz,
+    theorem1_smooth,
+)
+from greedyexp.theory.theorems import Reference, RiskBound, no_bound
 
 Start = Annotated[
     Literal["l1_ball", "truth"],
@@ -66,7 +69,7 @@ def _needs(*, start: str, **params) -> tuple[str, ...]:
     return (*needs(**params), "truth") if start == "truth" else needs_of_ball(**params)
 
 
-def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Promise]:
+def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[RiskBound]:
     """Theorem 1 for every constant that the loss has, of a reference no better than w*.
 
     That the excess is small with probability 1/2, and not just in the mean, is said by Markov's
@@ -94,7 +97,7 @@ def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Pro
         replace(
             promise,
             original=kinked,
-            steps=promise.steps if least or promise.theorem == of_any else no_promise,
+            steps=promise.steps if least or promise.theorem == of_any else no_bound,
         )
         for promise in found
     ]

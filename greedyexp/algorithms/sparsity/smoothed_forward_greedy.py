@@ -24,10 +24,9 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
-from greedyexp.theory.promise import Promise, Reference
-from greedyexp.theory.sparsity_constants import lipschitz_of_risk
-from greedyexp.theory.sparsity_forms import no_promise
+from greedyexp.theory.sparsity_bounds import lipschitz_of_risk
 from greedyexp.theory.sparsity_smoothing import corollary2, theorem2_2008
+from greedyexp.theory.theorems import Reference, RiskBound, no_bound
 
 LipschitzLoss = Annotated[
     Literal["absolute", "hinge"], Field(description="what is minimised, in the mean")
@@ -52,7 +51,7 @@ def _needs(*, radius: float | None, **_) -> tuple[str, ...]:
 
 def theorems(
     path: Path, reference: Reference, *, ridge: float, epsilon: float, reading: str, **_
-) -> list[Promise]:
+) -> list[RiskBound]:
     """What is proved, or printed, of the reading, for a reference in the ball.
 
     The bound of the excess after k steps is that of runs for the parameter epsilon, and infinite
@@ -68,7 +67,7 @@ def theorems(
         printed = "printed" if reading == "2009" else "corrected"
         promise = corollary2(*constants, **told, reading=printed)
     if (path.facts["beta"] != path.loss.beta).any():
-        promise = replace(promise, excess=no_promise)
+        promise = replace(promise, excess=no_bound)
     return [promise]
 
 

@@ -9,14 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from greedyexp.core.errors import ConfigError, DataError, did_you_mean
+from greedyexp.core.registry import parts
 from greedyexp.estimates.path import Path
 from greedyexp.protocols.tradeoff._run import Runner, Seen
-from greedyexp.theory.promise import Promise, Reference
-from greedyexp.theory.sparsity_bounds import why_nothing
-from greedyexp.theory.theorem_names import THEOREMS, all_are_known
-
-# What stands for the theorem where none promises anything.
-NONE = "none"
+from greedyexp.theory.theorems import NO_THEOREM, Reference, RiskBound
+from greedyexp.theory.theorems import theorems as known_theorems
 
 
 @dataclass(frozen=True)
@@ -26,20 +23,20 @@ class Pair:
     Parameters
     ----------
     reference : Reference
-    promise : Promise or None
+    promise : RiskBound or None
         None where no theorem says anything of the algorithm against this reference.
     original : bool
         Whether the excess is that of the loss before it was smoothed.
     """
 
     reference: Reference
-    promise: Promise | None
+    promise: RiskBound | None
     original: bool
 
     @property
     def keys(self) -> dict[str, str]:
         """The columns that tell its rows apart."""
-        theorem = NONE if self.promise is None else self.promise.theorem
+        theorem = NO_THEOREM if self.promise is None else self.promise.theorem
         return {"theorem": theorem, "reference": self.reference.name}
 
     def excess(self, seen: Seen) -> np.ndarray:
@@ -112,7 +109,7 @@ def pairs(
 
 def _promises(
     runner: Runner, path: Path, recorded: np.ndarray, reference: Reference
-) -> list[Promise]:
+) -> list[RiskBound]:
     """What the theorems of an algorithm say; nothing where it has none.
 
     The estimates of an algorithm that ends by its own certificate are of several runs, one for each
@@ -140,16 +137,24 @@ def refuse_unknown(theorems: Sequence[str]) -> None:
     ConfigError
         With the nearest name.
     """
+    known = known_theorems()
     for name in theorems:
-        if name not in THEOREMS and all_are_known():
+        if name not in known and all_theorems_registered():
             raise ConfigError(
-                f"protocol 'tradeoff' is to keep '{name}', which is no theorem.",
-                remedy=did_you_mean(name, THEOREMS),
+                f"unknown theorem '{name}' in protocol 'tradeoff'.",
+                remedy=did_you_mean(name, known),
             )
 
 
-def _empty(promise: Promise) -> str:
-    why = why_nothing(promise) or "it speaks of more steps and coarser accuracies"
+def all_theorems_registered() -> bool:
+    """Return False if an algorithm of a plugin has theorems, which it need not register."""
+    return not any(
+        part.theorems is not None and not part.shipped for part in parts("algorithm").values()
+    )
+
+
+def _empty(promise: RiskBound) -> str:
+    why = promise.why_infinite or "it speaks of more steps and coarser accuracies"
     return f"{promise.theorem} promises nothing here: {why}"
 
 

@@ -12,7 +12,7 @@ from greedyexp.core.errors import DataError
 from greedyexp.losses.loss import Loss
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.l1_ball import minimise_over_ball, minimise_unsmoothed_over_ball
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from greedyexp.protocols.tradeoff._promises import Pair
 from greedyexp.protocols.tradeoff._run import Seen
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.tuning import fit
-from greedyexp.theory.promise import Reference
+from greedyexp.theory.theorems import Reference
 
 
 def search_steps(steps: int, fine: int, resolution: int) -> np.ndarray:

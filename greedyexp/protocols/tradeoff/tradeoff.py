@@ -19,7 +19,13 @@ from greedyexp.protocols.measured import FIT_SECONDS, Measured
 from greedyexp.protocols.outcome import Outcome, Status
 from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.tradeoff._look import look
-from greedyexp.protocols.tradeoff._promises import Pair, kept_within, pairs, refuse_unknown
+from greedyexp.protocols.tradeoff._promises import (
+    Pair,
+    all_theorems_registered,
+    kept_within,
+    pairs,
+    refuse_unknown,
+)
 from greedyexp.protocols.tradeoff._references import Compared, compared
 from greedyexp.protocols.tradeoff._rows import (
     accuracy_rows,
@@ -31,7 +37,8 @@ from greedyexp.protocols.tradeoff._rows import (
 )
 from greedyexp.protocols.tradeoff._run import Runner
 from greedyexp.protocols.tradeoff._unit_box import in_unit_box
-from greedyexp.theory.theorem_names import THEOREMS, all_are_known
+from greedyexp.theory.theorems import NO_THEOREM
+from greedyexp.theory.theorems import theorems as known_theorems
 
 Budget = Annotated[int, Field(ge=1, le=2**53, description="most steps of the algorithm")]
 Points = Annotated[
@@ -119,8 +126,9 @@ def columns(
         "step": tuple(marks(steps, points, dense).tolist()),
         "reference": tuple(references),
         "epsilon": tuple(epsilons),
-        "theorem": (*(theorems or THEOREMS), "none") if all_are_known() else None,
     }
+    if all_theorems_registered():
+        listed["theorem"] = (*(theorems or known_theorems()), NO_THEOREM)
     found = [Measured("record", "key", records)]
     for name, (kind, told) in _COLUMNS.items():
         own = tuple(record for record in told if record in records)

@@ -8,7 +8,7 @@ import numpy as np
 
 from greedyexp.core.parts import Algorithm
 from greedyexp.problems.problem import Problem
-from greedyexp.theory.guarantee import Optimum
+from greedyexp.theory.constants import Optimum
 
 
 @dataclass(frozen=True)

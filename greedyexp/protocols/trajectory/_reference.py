@@ -9,7 +9,7 @@ import numpy as np
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.lasso_active_set import duality_gap, minimise
-from greedyexp.theory.guarantee import Optimum
+from greedyexp.theory.constants import Optimum
 from greedyexp.theory.spectrum import Spectrum, spectrum
 
 # An optimum is certified when its gap is at most this part of G(0), whatever the units of the data;

@@ -22,7 +22,7 @@ from greedyexp.protocols.setup import Setup
 from greedyexp.protocols.trajectory._bounds import Bounds
 from greedyexp.protocols.trajectory._driving import DEPTH, Course, contraction, drive
 from greedyexp.protocols.trajectory._reference import certified, optimum, projected
-from greedyexp.theory.guarantee import Optimum
+from greedyexp.theory.constants import Optimum
 
 Accuracies = Annotated[
     list[Annotated[float, Field(gt=0, allow_inf_nan=False)]],
