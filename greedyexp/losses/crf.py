@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +11,7 @@ from greedyexp.losses.crf_fit import CrfFit, minimum_without_features
 from greedyexp.losses.crf_likelihood import CrfLikelihood, NullFit
 from greedyexp.losses.loss import Fit, LossKind, Restricted
 from greedyexp.problems.chains import classes_of
+from greedyexp.problems.checks import Indices
 from greedyexp.problems.problem import Problem
 
 
@@ -29,7 +29,7 @@ class CrfLoss(CrfLikelihood):
         """The fit over the dense parameters alone."""
         return minimum_without_features(self)
 
-    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+    def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         fit = CrfFit(self)
         fit.begin(support, start)
         return Restricted(fit.params, fit.value, fit.full_gradient, fit.converged, fit.message)

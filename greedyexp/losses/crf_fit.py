@@ -8,13 +8,12 @@ such a change by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from greedyexp.losses.crf_likelihood import CrfLikelihood, NullFit, Reduced
 from greedyexp.losses.loss import TOLERANCE, Fit
 from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hessian, remove
+from greedyexp.problems.checks import Indices
 
 # Log odds below this leave a gradient that no tolerance takes for zero.
 DEEP = 5.0
@@ -121,7 +120,7 @@ COARSE = 1e-3
 ROUNDS = 10
 
 
-class CrfFit(Fit):
+class CrfFit(Fit[CrfLikelihood]):
     """A restricted minimiser that carries its inverse Hessian through additions and removals.
 
     Where no minimum exists the parameters stay as they were before, ``converged`` is False and
@@ -133,21 +132,24 @@ class CrfFit(Fit):
         Passes over the data that the present minimiser took.
     """
 
+    _x: np.ndarray
+    _inverse: np.ndarray
+
     def __init__(self, loss: CrfLikelihood):
         self.loss = loss
         self.support = []
         self._settle(Reduced(loss, ()), loss.null.found, loss.null.reason)
 
-    def begin(self, support: Sequence[int], start: np.ndarray | None) -> None:
+    def begin(self, support: Indices, start: np.ndarray | None) -> None:
         """Take a support into an empty one and minimise, from ``start`` if it is given."""
         function = self._enter(support)
         self._minimise(function, self._x if start is None else np.asarray(start)[function.free])
 
-    def add(self, features: Sequence[int]) -> None:
+    def add(self, features: Indices) -> None:
         """Take features into the support and minimise."""
         self._minimise(self._enter(features), self._x)
 
-    def remove(self, features: Sequence[int]) -> None:
+    def remove(self, features: Indices) -> None:
         """Take features out of the support and minimise."""
         for feature in features:
             place = self.support.index(feature)
@@ -157,7 +159,7 @@ class CrfFit(Fit):
             self._x = np.delete(self._x, place)
         self._minimise(Reduced(self.loss, self.support), self._x)
 
-    def _enter(self, features: Sequence[int]) -> Reduced:
+    def _enter(self, features: Indices) -> Reduced:
         """Give features the coefficient zero, and the inverse Hessian their derivatives.
 
         These are differences of gradients, one pass for each feature. Returns the loss over what is
@@ -189,8 +191,8 @@ class CrfFit(Fit):
         """Take over where a descent ended; ``reason`` says why there is no minimum, if so."""
         self._x, self._inverse = descent.x, descent.inverse
         self.evaluations = descent.evaluations
-        self.params = function.spread(descent.x)
-        self.value, self.full_gradient = self.loss.value_and_gradient(self.params)
+        self._params = function.spread(descent.x)
+        self.value, self._full_gradient = self.loss.value_and_gradient(self.params)
         self.converged = descent.converged
         self.message = reason
         if not (descent.converged or reason):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,9 +21,10 @@ from greedyexp.kernels.chain_moments import (
     variances_of_moves,
 )
 from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
-from greedyexp.losses.loss import TOLERANCE, ChainLoss, largest_feature
+from greedyexp.losses.loss import TOLERANCE, ChainLoss
 from greedyexp.losses.quasi_newton import Descent
 from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths
+from greedyexp.problems.checks import Indices, is_sparse, largest_feature
 
 # Sparse designs of at most this many entries are kept dense, which is faster.
 DENSE_ENTRIES = 2**20
@@ -88,7 +89,7 @@ class CrfLikelihood(ChainLoss):
         n, p = X.shape
         self.chains = check_lengths(chains, n)
         self.labels = check_labels(labels, n, n_classes)
-        if scipy.sparse.issparse(X):
+        if is_sparse(X):
             X = X.toarray() if n * p <= DENSE_ENTRIES else scipy.sparse.csr_array(X)
         self.X = X
         self.shape = (p, n_classes)
@@ -206,7 +207,7 @@ class CrfLikelihood(ChainLoss):
             )
         return steps.ravel(), gains.ravel() / n
 
-    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+    def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         """All changes of the partition functions in one pass over the chains."""
         support = np.asarray(support, dtype=np.int64)
         if not support.size:
@@ -214,7 +215,7 @@ class CrfLikelihood(ChainLoss):
         rows, place = np.unique(support // self.shape[1], return_inverse=True)
         steps = -params[support]
         columns = self.columns(rows)
-        if scipy.sparse.issparse(columns):
+        if is_sparse(columns):
             columns = columns.toarray()
         change = changes(self._prepared(params), columns, place, support % self.shape[1], steps)
         change -= self.observed[support] * steps
@@ -286,7 +287,7 @@ class CrfLikelihood(ChainLoss):
     @cached_property
     def _by_column(self):
         """A sparse X by columns; None when X is dense."""
-        return scipy.sparse.csc_array(self.X) if scipy.sparse.issparse(self.X) else None
+        return scipy.sparse.csc_array(self.X) if is_sparse(self.X) else None
 
 
 def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
@@ -318,7 +319,7 @@ def sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
         (np.ones(len(words)), (chain, words)), shape=(n_chains, len(words))
     )
     total = member @ X
-    return total.toarray() if scipy.sparse.issparse(total) else total
+    return total.toarray() if is_sparse(total) else total
 
 
 class Reduced:
@@ -335,7 +336,7 @@ class Reduced:
         Places of the free parameters: the dense ones, then the support in its order.
     """
 
-    def __init__(self, loss: CrfLikelihood, support: Sequence[int]):
+    def __init__(self, loss: CrfLikelihood, support: Indices):
         self._loss = loss
         r, size, total = loss.shape[1], loss.size, loss.size + loss.n_dense
         self._support = support = np.asarray(support, dtype=np.int64)
@@ -360,7 +361,7 @@ class Reduced:
         for feature in self._support:
             place = np.searchsorted(self._rows, [feature // self._loss.shape[1]])
             column = self._columns[:, place]
-            column = column.toarray() if scipy.sparse.issparse(column) else column
+            column = column.toarray() if is_sparse(column) else column
             yield int(feature), column[:, 0]
 
     def sizes(self) -> np.ndarray:

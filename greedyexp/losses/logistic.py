@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +11,7 @@ from greedyexp.kernels import logistic_best, logistic_lines, logistic_newton
 from greedyexp.kernels.scalar_losses import LOGISTIC
 from greedyexp.losses.loss import TIE, TOLERANCE, Fit, Loss, LossKind, Restricted
 from greedyexp.losses.signed_columns import SignedColumns, two_values
+from greedyexp.problems.checks import Indices
 from greedyexp.problems.problem import Problem
 
 # The rounding of a derivative, relative to the mean |value| of its column.
@@ -136,7 +136,7 @@ class LogisticLoss(Loss):
             sums = np.append(sums, self.labels @ weights)
         return self.penalty * params - sums / self.n_samples
 
-    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+    def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         found = LogisticFit(self, support, start)
         gradient = found.full_gradient
         return Restricted(found.params, found.value, gradient, found.converged, found.message)
@@ -175,7 +175,7 @@ def _build(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
 KIND = LossKind("logistic", _build)
 
 
-class LogisticFit(Fit):
+class LogisticFit(Fit[LogisticLoss]):
     """The minimiser over a support, which keeps the signed columns of the support together.
 
     Newton's method goes on from the last minimiser. Where no minimum exists the coefficients stay
@@ -194,7 +194,7 @@ class LogisticFit(Fit):
     def __init__(
         self,
         loss: LogisticLoss,
-        support: Sequence[int] = (),
+        support: Indices = (),
         start: np.ndarray | None = None,
         *,
         full_gradient: np.ndarray | None = None,
@@ -215,13 +215,13 @@ class LogisticFit(Fit):
         self._refit()
         self._full = full_gradient
 
-    def add(self, features: Sequence[int]) -> None:
+    def add(self, features: Indices) -> None:
         self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
         self._take(features)
         self._coef = np.append(self._coef, np.zeros(len(features)))
         self._refit()
 
-    def remove(self, features: Sequence[int]) -> None:
+    def remove(self, features: Indices) -> None:
         gone = {int(feature) for feature in features}
         stays = [place for place, feature in enumerate(self._indices) if feature not in gone]
         self._signed[: len(stays)] = self._signed[stays]
@@ -281,7 +281,7 @@ class LogisticFit(Fit):
         """How many of them, the first ones, have coefficients without a ridge."""
         return self.loss.n_dense if self.loss.ridge > 0.0 else len(self._indices)
 
-    def _take(self, features: Sequence[int]) -> None:
+    def _take(self, features: Indices) -> None:
         size = len(self._indices)
         if size + len(features) > len(self._signed):
             grown = np.empty((2 * (size + len(features)), self.loss.n_samples))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from greedyexp.core.errors import ConfigError, DataError, UserError
+from greedyexp.problems.checks import Indices
 
 # Largest |gradient| over the free coefficients that a restricted minimiser may leave, relative to
 # ``Loss.scale``.
@@ -77,10 +79,16 @@ class Loss(ABC):
     n_dense: int = 0
     n_samples: int
     ridge: float = 0.0
-    scale: float
     beta: float = math.inf
     rho: float = math.inf
-    largest_feature: float
+
+    @cached_property
+    def scale(self) -> float:
+        raise NotImplementedError
+
+    @cached_property
+    def largest_feature(self) -> float:
+        raise NotImplementedError
 
     @property
     def size(self) -> int:
@@ -119,7 +127,7 @@ class Loss(ABC):
         """
         return np.sqrt(2.0 * abs(value) * self.smoothness[: self.size])
 
-    def strong_convexity(self, support: Sequence[int]) -> float:
+    def strong_convexity(self, support: Indices) -> float:
         """rho_- >= 0 between points whose selectable coefficients are in one support.
 
         Q(b') >= Q(b) + <grad Q(b), b' - b> + rho_- / 2 ||b' - b||^2, with the best dense
@@ -132,7 +140,7 @@ class Loss(ABC):
         """All one-dimensional minima: steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,)."""
 
     @abstractmethod
-    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+    def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         """The minimiser over the coefficients ``support`` and the dense ones.
 
         Parameters
@@ -142,7 +150,7 @@ class Loss(ABC):
             Where to begin; what it has off the support is dropped.
         """
 
-    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+    def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         """Q(b - b_i e_i) - Q(b) for each i of the support, the others as they are."""
         value = self.value(params)
         costs = np.empty(len(support))
@@ -180,6 +188,9 @@ class Loss(ABC):
         A loss with a factorisation to keep has a fit of its own.
         """
         return PlainFit(self)
+
+
+L = TypeVar("L", bound=Loss)
 
 
 @dataclass(frozen=True)
@@ -251,7 +262,7 @@ class ChainLoss(Loss):
         """
 
 
-class Fit(ABC):
+class Fit(ABC, Generic[L]):
     """The minimiser of a loss over a support that grows and shrinks.
 
     Attributes
@@ -271,20 +282,28 @@ class Fit(ABC):
         What a user should know of it; empty when all is well.
     """
 
-    loss: Loss
+    loss: L
     support: list[int]
-    params: np.ndarray
     value: float
-    full_gradient: np.ndarray
     converged: bool
     message: str
+    _params: np.ndarray
+    _full_gradient: np.ndarray
+
+    @property
+    def params(self) -> np.ndarray:
+        return self._params
+
+    @property
+    def full_gradient(self) -> np.ndarray:
+        return self._full_gradient
 
     @abstractmethod
-    def add(self, features: Sequence[int]) -> None:
+    def add(self, features: Indices) -> None:
         """Take features into the support and minimise."""
 
     @abstractmethod
-    def remove(self, features: Sequence[int]) -> None:
+    def remove(self, features: Indices) -> None:
         """Take features out of the support and minimise."""
 
     @property
@@ -309,12 +328,26 @@ class Fit(ABC):
         feature = int(np.argmax(gains >= gains.max() * (1.0 - TIE)))
         return feature, float(gains[feature])
 
+    def refit_gains(self) -> np.ndarray:
+        """Decrease of Q when a feature joins and all are fitted again, for every feature (d,).
+
+        Only the squared loss has it.
+        """
+        raise NotImplementedError
+
     def removal_costs(self) -> np.ndarray:
         """Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
         return self.loss.removal_costs(self.params, self.support)
 
+    def refit_removal_costs(self) -> np.ndarray:
+        """Increase of Q when a feature leaves and the others are fitted again, in support order.
 
-class PlainFit(Fit):
+        Only the squared loss has it.
+        """
+        raise NotImplementedError
+
+
+class PlainFit(Fit[Loss]):
     """A fit that minimises anew at each change, from where it stands; of any loss."""
 
     def __init__(self, loss: Loss):
@@ -322,22 +355,16 @@ class PlainFit(Fit):
         self.support = []
         self._minimise(None)
 
-    def add(self, features: Sequence[int]) -> None:
+    def add(self, features: Indices) -> None:
         self.support.extend(int(feature) for feature in features)
         self._minimise(self.params)
 
-    def remove(self, features: Sequence[int]) -> None:
+    def remove(self, features: Indices) -> None:
         gone = set(features)
         self.support = [feature for feature in self.support if feature not in gone]
         self._minimise(self.params)
 
     def _minimise(self, start: np.ndarray | None) -> None:
         found = self.loss.minimise(self.support, start)
-        self.params, self.value, self.full_gradient = found.params, found.value, found.gradient
+        self._params, self.value, self._full_gradient = found.params, found.value, found.gradient
         self.converged, self.message = found.converged, found.message
-
-
-def largest_feature(X) -> float:
-    """max |x_ij| of an array or a sparse array, without a copy of it; zero of an empty one."""
-    values: np.ndarray = X.data if sparse.issparse(X) else X
-    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
 import numpy as np
 
 from greedyexp.kernels import cholesky
 from greedyexp.kernels.row_gradient import subtract_rows
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, PlainFit, Restricted
+from greedyexp.problems.checks import Indices
 from greedyexp.problems.moments import SPAN, DenseMoments, Moments, SpreadMoments
 
 
@@ -45,10 +45,10 @@ class PopulationSquaredLoss(Loss):
     n_samples = 1
     beta = 1.0
     rho = np.inf
-    largest_feature = 1.0
 
     def __init__(self, moments: Moments, *, ridge: float = 0.0):
         self.moments = moments
+        self.largest_feature = 1.0
         self.shape = (moments.size, 1)
         self.ridge = float(ridge)
         self._curvature = moments.diagonal + self.ridge
@@ -86,7 +86,7 @@ class PopulationSquaredLoss(Loss):
         """The curvature itself, shape (d,)."""
         return self._curvature.copy()
 
-    def strong_convexity(self, support: Sequence[int]) -> float:
+    def strong_convexity(self, support: Indices) -> float:
         """The smallest eigenvalue of E[x_S x_S^T] + ridge I, infinite for no feature."""
         return self.moments.smallest_eigenvalue(support) + self.ridge
 
@@ -97,7 +97,7 @@ class PopulationSquaredLoss(Loss):
         np.divide(-slope, self._curvature, out=step, where=self._curvature > 0.0)
         return step, -0.5 * slope * step
 
-    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+    def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         """The minimiser over the coefficients ``support``; of several the one of least norm.
 
         Parameters
@@ -113,7 +113,7 @@ class PopulationSquaredLoss(Loss):
         certified = np.abs(gradient[support]).max(initial=0.0) <= TOLERANCE * self.scale
         return Restricted(params, value, gradient, bool(certified))
 
-    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+    def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         """R(w - w_i e_i) - R(w) for each i of the support: h_i w_i^2 / 2 - g_i w_i."""
         support = np.asarray(support, dtype=np.int64)
         own = params[support]
@@ -122,8 +122,10 @@ class PopulationSquaredLoss(Loss):
     def fit(self) -> Fit:
         """The fit without any feature, ready to take some."""
         if isinstance(self.moments, SpreadMoments):
-            return SpreadFit(self)
-        return DenseFit(self) if isinstance(self.moments, DenseMoments) else PlainFit(self)
+            return SpreadFit(self, self.moments)
+        if isinstance(self.moments, DenseMoments):
+            return DenseFit(self, self.moments)
+        return PlainFit(self)
 
 
 # Features there is room for at first; doubled when it is used up.
@@ -132,7 +134,7 @@ ROOM = 16
 NAMED = 6
 
 
-class PopulationFit(Fit):
+class PopulationFit(Fit[PopulationSquaredLoss]):
     """What fits to moments share: the order of the support, barred features, the certificate.
 
     A feature whose squared sine of the angle to the span of the support is at most 1e-10 is barred:
@@ -156,7 +158,7 @@ class PopulationFit(Fit):
         self._barred = self._curvature <= 0.0
         self._settle()
 
-    def add(self, features: Sequence[int]) -> None:
+    def add(self, features: Indices) -> None:
         """Take features into the support, but for those in its span, and fit."""
         for feature in features:
             if not (self._inside[feature] or self._barred[feature]):
@@ -164,7 +166,7 @@ class PopulationFit(Fit):
                 self._take(int(feature))
         self._settle()
 
-    def remove(self, features: Sequence[int]) -> None:
+    def remove(self, features: Indices) -> None:
         """Take features out of the support and fit."""
         for feature in features:
             place = self.support.index(feature)
@@ -211,7 +213,7 @@ class PopulationFit(Fit):
     def _settle(self) -> None:
         """Coefficients, value, gradient and certificate of the present support."""
         loss, held = self.loss, self._held[: len(self.support)]
-        self.params = np.zeros(loss.size)
+        self._params = np.zeros(loss.size)
         self.params[held] = self._coefficients(held)
         gradient, apart = self._image(held)
         self.value = loss.value_at(self.params, apart)
@@ -220,7 +222,7 @@ class PopulationFit(Fit):
         self.converged = bool(error <= TOLERANCE * loss.scale)
         gradient[held] = 0.0
         gradient[self._barred] = 0.0
-        self.full_gradient = gradient
+        self._full_gradient = gradient
         self.message = self._report()
 
     def _join(self, feature: int) -> None:
@@ -248,6 +250,10 @@ class PopulationFit(Fit):
 class SpreadFit(PopulationFit):
     """A fit to features that share a hidden variable; every change costs O(d)."""
 
+    def __init__(self, loss: PopulationSquaredLoss, moments: SpreadMoments):
+        self._moments = moments
+        super().__init__(loss)
+
     def _take(self, feature: int) -> None:
         self._join(feature)
         self._bar()
@@ -269,7 +275,7 @@ class SpreadFit(PopulationFit):
     def _bar(self) -> None:
         """Bar all features in the span of the support."""
         held = self._held[: len(self.support)]
-        outside = self.loss.moments.outside(held, self.loss.ridge)
+        outside = self._moments.outside(held, self.loss.ridge)
         self._barred = outside <= SPAN * self._curvature
         self._barred[held] = False
 
@@ -281,15 +287,16 @@ class DenseFit(PopulationFit):
     the span of the support when it is to be taken.
     """
 
-    def __init__(self, loss: PopulationSquaredLoss):
+    def __init__(self, loss: PopulationSquaredLoss, moments: DenseMoments):
+        self._moments = moments
         self._factor = np.zeros((ROOM, ROOM))
         self._rotated = np.zeros(ROOM)
         # E[y x] as the product with the best predictor gives it, so that differences agree.
-        self._cross = loss.moments.times(loss.moments.predictor)
+        self._cross = moments.times(moments.predictor)
         super().__init__(loss)
 
     def _take(self, feature: int) -> None:
-        moments, size = self.loss.moments, len(self.support)
+        moments, size = self._moments, len(self.support)
         cross = moments.matrix[feature, self._held]
         own = self._curvature[feature]
         if cholesky.append(self._factor, size, cross, own) <= SPAN:
@@ -308,7 +315,7 @@ class DenseFit(PopulationFit):
         return coef
 
     def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
-        moments = self.loss.moments
+        moments = self._moments
         image = self._cross.copy()
         subtract_rows(image, self.params[held], moments.matrix, held, len(held))
         np.negative(image, out=image)

@@ -73,7 +73,9 @@ def descend(
     """
     value, gradient = function(x)
     fresh = inverse is None
-    state = Descent(x, value, gradient, _blank(gradient) if fresh else inverse, evaluations=1)
+    if inverse is None:
+        inverse = _blank(gradient)
+    state = Descent(x, value, gradient, inverse, evaluations=1)
     while (np.abs(state.gradient) > tolerance).any():
         if state.iterations >= limit:
             return state
@@ -91,7 +93,7 @@ def descend(
 
 def _blank(gradient: np.ndarray) -> np.ndarray:
     """A first step of length 1."""
-    return np.eye(len(gradient)) / max(np.linalg.norm(gradient), 1e-300)
+    return np.eye(len(gradient)) / max(float(np.linalg.norm(gradient)), 1e-300)
 
 
 def _step(function, state: Descent, fresh: bool) -> bool:

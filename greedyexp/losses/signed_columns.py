@@ -10,7 +10,7 @@ import scipy.sparse
 from greedyexp.core.errors import DataError
 from greedyexp.kernels import logistic_columns
 from greedyexp.kernels.logistic_columns import Columns
-from greedyexp.losses.loss import largest_feature
+from greedyexp.problems.checks import is_sparse, largest_feature
 
 NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
@@ -31,7 +31,8 @@ class SignedColumns:
     def __init__(self, X, y: np.ndarray):
         self.n_samples, self.n_features = X.shape
         self._signs = y
-        if scipy.sparse.issparse(X):
+        self._design: np.ndarray | scipy.sparse.csc_array
+        if is_sparse(X):
             self._design = scipy.sparse.csc_array(X, dtype=np.float64, copy=True)
             self._design.sum_duplicates()
         else:

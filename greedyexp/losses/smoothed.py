@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,7 @@ from greedyexp.kernels import clipped_lines, scalar_losses
 from greedyexp.kernels.clipped_lines import bend, line_step
 from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
 from greedyexp.losses.signed_columns import SignedColumns
+from greedyexp.problems.checks import Indices
 
 # The rounding of a derivative, relative to the mean |value| of its column.
 SLOPE_ROUNDING = 16 * np.finfo(float).eps
@@ -65,7 +65,7 @@ class SmoothedLoss(Loss):
         self.ridge = float(ridge)
         self.beta = float(beta)
         self._signs, self.offsets = signs, offsets
-        self.scale = self._scale()
+        self.scale = self._scale_of_gradients()
 
     @cached_property
     def largest_feature(self) -> float:
@@ -111,7 +111,7 @@ class SmoothedLoss(Loss):
         )
         return steps, gains
 
-    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+    def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         """A minimiser over the coefficients ``support``.
 
         Parameters
@@ -122,7 +122,7 @@ class SmoothedLoss(Loss):
         """
         return minimum(self, support, start)
 
-    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+    def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         costs = np.empty(len(support))
         clipped_lines.falls(
             self.rows(support),
@@ -135,7 +135,7 @@ class SmoothedLoss(Loss):
         )
         return costs
 
-    def rows(self, support: Sequence[int]) -> np.ndarray:
+    def rows(self, support: Indices) -> np.ndarray:
         """The columns s * x_j of a support, one after the other (k, n)."""
         rows = np.empty((len(support), self.n_samples))
         for place, feature in enumerate(support):
@@ -166,7 +166,7 @@ class SmoothedLoss(Loss):
     def _powers(self, weights: np.ndarray) -> np.ndarray:
         return self.beta * self.columns.powers(weights) / self.n_samples + self.ridge
 
-    def _scale(self) -> float:
+    def _scale_of_gradients(self) -> float:
         slopes = np.abs(self.gradient(np.zeros(self.size)))
         steepest = int(slopes.argmax())
         size = np.abs(self.rows([steepest])).mean()
@@ -327,7 +327,7 @@ def _modes(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return roots**2, vectors.T
 
 
-def minimum(loss: SmoothedLoss, support: Sequence[int], start: np.ndarray | None) -> Restricted:
+def minimum(loss: SmoothedLoss, support: Indices, start: np.ndarray | None) -> Restricted:
     """A minimiser over the coefficients of a support, from where one starts."""
     places = np.asarray(support, dtype=np.int64)
     params = np.zeros(loss.size)

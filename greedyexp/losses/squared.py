@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from greedyexp.kernels import column_basis as kernel
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
-from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted, largest_feature
-from greedyexp.problems.checks import refuse_response_size
+from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted
+from greedyexp.problems.checks import Indices, is_sparse, largest_feature, refuse_response_size
 from greedyexp.problems.problem import Problem
 
 # A sum that is a smaller part of its terms is their rounding.
@@ -103,7 +101,7 @@ class SquaredLoss(Loss):
         """The curvature itself, shape (p + q,)."""
         return self._curvature.copy()
 
-    def strong_convexity(self, support: Sequence[int]) -> float:
+    def strong_convexity(self, support: Indices) -> float:
         """The smallest eigenvalue of X_S^T X_S / n + ridge I, infinite for no column.
 
         With an intercept X stands for the columns less their means. More columns than there are
@@ -127,7 +125,7 @@ class SquaredLoss(Loss):
         np.divide(-slope, own, out=step, where=own > 0.0)
         return step, -0.5 * slope * step
 
-    def minimise(self, support: Sequence[int], start: np.ndarray | None = None) -> Restricted:
+    def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         """The minimiser over the coefficients ``support`` and the intercept, by LAPACK.
 
         Parameters
@@ -153,7 +151,7 @@ class SquaredLoss(Loss):
         certified = np.abs(gradient[free]).max(initial=0.0) <= TOLERANCE * self.scale
         return Restricted(params, self.value(params), gradient, bool(certified))
 
-    def removal_costs(self, params: np.ndarray, support: Sequence[int]) -> np.ndarray:
+    def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         """Q(b - b_i e_i) - Q(b) for each i of the support: h_i b_i^2 / 2 - g_i b_i."""
         support = np.asarray(support, dtype=np.int64)
         own = params[support]
@@ -190,7 +188,7 @@ CORRECTIONS = 3
 NAMED = 6
 
 
-class SquaredFit(Fit):
+class SquaredFit(Fit[SquaredLoss]):
     """The least-squares fit on a support that grows and shrinks.
 
     Adding a feature costs one product with the design, removing one plane rotations. Coefficients
@@ -204,13 +202,12 @@ class SquaredFit(Fit):
 
     Parameters
     ----------
-    loss : Loss
-        The squared loss.
+    loss : SquaredLoss
     data : CentredData
         Its design and response.
     """
 
-    def __init__(self, loss: Loss, data: CentredData):
+    def __init__(self, loss: SquaredLoss, data: CentredData):
         self.loss = loss
         self.support: list[int] = []
         self._data = data
@@ -227,14 +224,14 @@ class SquaredFit(Fit):
         self._floor = GAIN_FLOOR * float(data.response @ data.response) / loss.n_samples
         self._settle()
 
-    def add(self, features: Sequence[int]) -> None:
+    def add(self, features: Indices) -> None:
         """Take features into the support, but for those in its span, and fit."""
         for feature in features:
             if feature not in self.support:
                 self._take(int(feature))
         self._settle()
 
-    def remove(self, features: Sequence[int]) -> None:
+    def remove(self, features: Indices) -> None:
         """Take features out of the support and fit."""
         for feature in features:
             place = self.support.index(feature)
@@ -312,14 +309,14 @@ class SquaredFit(Fit):
             coef += kernel.correction(self._basis, size, residual)
         self.converged = bool(error <= TOLERANCE * self.loss.scale)
         self.value = float(residual @ residual) / (2 * n)
-        self.params = np.zeros(self.loss.size + self.loss.n_dense)
+        self._params = np.zeros(self.loss.size + self.loss.n_dense)
         self.params[self.support] = coef
         self.params[self.loss.size :] = self._data.mean - self._data.means[self.support] @ coef
         gradient = np.zeros(len(self.params))
         barred = self._basis.outside <= self._limits
         barred[self.support] = True
         np.divide(self._basis.correlation, -n, out=gradient[: self.loss.size], where=~barred)
-        self.full_gradient = gradient
+        self._full_gradient = gradient
         self.message = self._report(barred)
 
     def _report(self, barred: np.ndarray) -> str:
@@ -410,7 +407,7 @@ class CentredData:
     def __init__(self, X, y: np.ndarray, center: bool):
         self.X = X
         n, p = X.shape
-        if sparse.issparse(X):
+        if is_sparse(X):
             self.squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
         else:
             self.squares = np.einsum("ni,ni->i", X, X)
@@ -425,7 +422,7 @@ class CentredData:
         """Squared norms of the centred columns, (p,); from differences, not from squared means."""
         if not self.means.any():
             return self.squares
-        if sparse.issparse(self.X):
+        if is_sparse(self.X):
             powers = self._sparse_powers()
         else:
             powers = np.empty(len(self.means))
@@ -444,7 +441,7 @@ class CentredData:
     def columns(self, indices: np.ndarray) -> np.ndarray:
         """Centred columns (n, k), dense."""
         columns = self.X[:, indices]
-        columns = columns.toarray() if sparse.issparse(columns) else columns
+        columns = columns.toarray() if is_sparse(columns) else columns
         return columns - self.means[indices]
 
     def correlate(self, vector: np.ndarray) -> np.ndarray:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 from scipy import sparse
 
 from greedyexp.core.errors import DataError
+
+# Places of features.
+Indices = Sequence[int] | np.ndarray
 
 # The largest absolute value of a feature or a response lies between these. Fourth powers of it, and
 # of its ratio to another, are numbers, most of them with all their digits.
@@ -17,6 +21,17 @@ SMALLEST, LARGEST = 1e-75, 1e75
 # A response is far from centred when its mean carries more than this part of its mean square, that
 # is when |mean| exceeds the standard deviation; a feature when |mean| exceeds three of them.
 _RESPONSE_SHARE, _FEATURE_SHARE = 0.5, 0.9
+
+
+def is_sparse(X: object) -> TypeGuard[sparse.csr_array]:
+    """Return whether an array is one of scipy.sparse."""
+    return sparse.issparse(X)
+
+
+def largest_feature(X) -> float:
+    """Return max |x_ij| of an array or a sparse array without a copy; zero for an empty array."""
+    values: np.ndarray = X.data if is_sparse(X) else X
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
@@ -35,8 +50,8 @@ def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
     """
     if X.shape[0] == 0:
         return
-    if sparse.issparse(X):
-        sizes = abs(X).max(axis=0).toarray().ravel()
+    if is_sparse(X):
+        sizes: np.ndarray = abs(X).max(axis=0).toarray().ravel()
     else:
         sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
     for feature in np.flatnonzero(_unfit(sizes))[:1]:
@@ -53,11 +68,11 @@ def refuse_response_size(y: np.ndarray) -> None:
         With its largest absolute value.
     """
     size = max(y.max(), -y.min()) if len(y) else 0.0
-    if _unfit(size):
+    if _unfit(np.asarray(size)):
         raise _size_error("the responses", size)
 
 
-def _unfit(sizes: np.ndarray | float) -> np.ndarray:
+def _unfit(sizes: np.ndarray) -> np.ndarray:
     return (sizes > LARGEST) | ((sizes != 0.0) & (sizes < SMALLEST))
 
 
@@ -110,7 +125,7 @@ def _features_off_centre(X, names: Sequence[str]) -> str | None:
     far = np.flatnonzero(share > _FEATURE_SHARE)
     if not len(far):
         return ""
-    columns = X[:, far].toarray() if sparse.issparse(X) else X[:, far]
+    columns = X[:, far].toarray() if is_sparse(X) else X[:, far]
     if (np.ptp(columns, axis=0) == 0).any():
         return None
     most = int(np.argmax(share[far]))
@@ -132,7 +147,7 @@ def _deviation(values: np.ndarray) -> str:
 def _feature_means(X) -> tuple[np.ndarray, np.ndarray]:
     """Mean and mean square of each feature."""
     n = X.shape[0]
-    if sparse.issparse(X):
+    if is_sparse(X):
         return np.asarray(X.mean(axis=0)).ravel(), np.asarray(X.multiply(X).mean(axis=0)).ravel()
     return np.full(n, 1.0 / n) @ X, np.einsum("ij,ij->j", X, X) / n
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.linalg import eigvalsh, solve_triangular
 from scipy.optimize import brentq
 
 from greedyexp.core.errors import DataError
+from greedyexp.problems.checks import Indices
 
 # A squared sine below which a feature counts as lying in the span of others.
 SPAN = 1e-10
@@ -55,11 +55,11 @@ class Moments(ABC):
         """E[x x_j], a new array (d,)."""
 
     @abstractmethod
-    def solve(self, support: Sequence[int], right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
+    def solve(self, support: Indices, right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
         """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,)."""
 
     @abstractmethod
-    def smallest_eigenvalue(self, support: Sequence[int]) -> float:
+    def smallest_eigenvalue(self, support: Indices) -> float:
         """Of E[x_S x_S^T]; infinite for no feature."""
 
     def quadratic(self, vector: np.ndarray, image: np.ndarray | None = None) -> float:
@@ -146,7 +146,7 @@ class SpreadMoments(Moments):
         """v^T E[x x^T] v, a sum of squares."""
         return _inner(self.alpha, vector * vector) + _inner(self.u, vector) ** 2
 
-    def solve(self, support: Sequence[int], right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
+    def solve(self, support: Indices, right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
         """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,); O(k).
 
         With a = alpha + ridge, t = u^T v and G the sum of u_i^2 / a_i the equations are
@@ -181,7 +181,7 @@ class SpreadMoments(Moments):
             solution[shared] = u[shared] * (rest / _inner(u[shared], u[shared]))
         return solution
 
-    def outside(self, support: Sequence[int], ridge: float = 0.0) -> np.ndarray:
+    def outside(self, support: Indices, ridge: float = 0.0) -> np.ndarray:
         """Squared distance of every feature from the span of a support, shape (d,).
 
         alpha_j + ridge + u_j^2 (1 - u_S^T (E[x_S x_S^T] + ridge I)^-1 u_S), where the bracket is
@@ -195,7 +195,7 @@ class SpreadMoments(Moments):
             left = 1.0 / (1.0 + np.divide(u * u, own, out=np.zeros(len(u)), where=own > 0.0).sum())
         return self.alpha + ridge + self.u * self.u * left
 
-    def smallest_eigenvalue(self, support: Sequence[int]) -> float:
+    def smallest_eigenvalue(self, support: Indices) -> float:
         """Of E[x_S x_S^T]; infinite for no feature.
 
         It lies between the two smallest alpha_i and is the root mu + min alpha of the secular
@@ -265,7 +265,7 @@ class DenseMoments(Moments):
         """E[x x_j], a new array (d,)."""
         return self.matrix[index].copy()
 
-    def solve(self, support: Sequence[int], right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
+    def solve(self, support: Indices, right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
         """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,).
 
         By a Cholesky factor, or by singular values where features are in the span of others.
@@ -274,14 +274,14 @@ class DenseMoments(Moments):
         block = self.matrix[np.ix_(support, support)] + ridge * np.eye(len(support))
         try:
             factor = np.linalg.cholesky(block)
-            independent = (np.diag(factor) ** 2 > SPAN * np.diag(block)).all()
+            independent = bool((np.diag(factor) ** 2 > SPAN * np.diag(block)).all())
         except np.linalg.LinAlgError:
             independent = False
         if not independent:
             return np.linalg.lstsq(block, right, rcond=None)[0]
         return solve_triangular(factor.T, solve_triangular(factor, right, lower=True))
 
-    def smallest_eigenvalue(self, support: Sequence[int]) -> float:
+    def smallest_eigenvalue(self, support: Indices) -> float:
         """Of E[x_S x_S^T]; infinite for no feature."""
         support = np.asarray(support, dtype=np.int64)
         block = self.matrix[np.ix_(support, support)]

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from scipy import sparse
 
 from greedyexp.core.errors import DataError
-from greedyexp.problems.checks import refuse_feature_sizes, refuse_response_size, require_memory
+from greedyexp.problems.checks import (
+    is_sparse,
+    refuse_feature_sizes,
+    refuse_response_size,
+    require_memory,
+)
 from greedyexp.problems.moments import Moments
 
 # Beyond so many features a Gram matrix is computed in blocks of columns.
@@ -264,8 +270,8 @@ def _vector(value, name: str) -> np.ndarray:
     return _finite(value, name, ndim=1)
 
 
-def as_matrix(value, name: str) -> np.ndarray | sparse.csr_array:
-    if not sparse.issparse(value):
+def as_matrix(value, name: str) -> np.ndarray:
+    if not is_sparse(value):
         return _finite(value, name, ndim=2)
     if value.ndim != 2:
         raise DataError(f"{name} has {value.ndim} dimension(s); 2 expected.")
@@ -278,11 +284,12 @@ def as_matrix(value, name: str) -> np.ndarray | sparse.csr_array:
         design.data = _finite(design.data, f"{name}.data", ndim=1)
     else:
         design.data = np.zeros(0)
-    return design
+    # Problems annotate designs as arrays; CSR arrays support the same products.
+    return cast(np.ndarray, design)
 
 
-def _gram(X: np.ndarray | sparse.csr_array) -> np.ndarray:
-    if sparse.issparse(X):
+def _gram(X: np.ndarray) -> np.ndarray:
+    if is_sparse(X):
         return (X.T @ X / X.shape[0]).toarray()
     n, p = X.shape
     if p <= _ONE_PRODUCT:

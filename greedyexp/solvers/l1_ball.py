@@ -21,9 +21,9 @@ from greedyexp.solvers.l1_ball_face import (
 from greedyexp.solvers.l1_ball_starts import (
     conic_start,
     has_conic,
-    is_spread,
     minimise_spread,
     solve_dual,
+    spread_moments,
     start_by_softer,
     start_on_path,
 )
@@ -86,14 +86,15 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     if radius * judge.steepest <= FINEST * value:
         return judge(origin)
     finest = FINEST * value + min(EPS * radius * judge.steepest, GAP * value)
-    if is_spread(loss):
-        best = judge(minimise_spread(loss, radius))
+    moments = spread_moments(loss)
+    if moments is not None:
+        best = judge(minimise_spread(loss, moments, radius))
         if best.converged:
             return best
         other = judge(settle_on_face(loss, best.params, radius, finest, MOST_SETTLED))
         return min(best, other, key=lambda one: one.gap)
-    near = start_by_softer if has_conic(loss) else start_on_path
-    best = judge(settle_on_face(loss, near(loss, radius), radius, finest))
+    start = start_by_softer(loss, radius) if has_conic(loss) else start_on_path(loss, radius)
+    best = judge(settle_on_face(loss, start, radius, finest))
     if not best.converged and has_conic(loss):
         start = conic_start(loss, radius, best.params)
         other = judge(settle_on_face(loss, start, radius, finest))
@@ -120,9 +121,9 @@ class _Judge:
 
     def __call__(self, params: np.ndarray) -> BallMinimum:
         value, gradient = self.loss.value_and_gradient(params)
-        gap = min(duality_gap(params, gradient, self.radius), value)
+        gap: float = min(duality_gap(params, gradient, self.radius), value)
         size = max(self.steepest, float(self.loss.smoothness.max() * np.abs(params).sum()))
-        allowed = GAP * self.value + ROUNDING * self.radius * size
+        allowed = float(GAP * self.value + ROUNDING * self.radius * size)
         allowed = min(allowed, COARSEST * self.value)
         if gap > allowed:
             gap = min(gap, self._beyond_ball(gradient, allowed))
@@ -202,7 +203,7 @@ class _Dual:
         d, n = self.rows.shape
         ones = np.ones((d, 1))
         matrix = np.block([[self.rows, -ones], [-self.rows, -ones]])
-        found = linprog(
+        found = linprog(  # type: ignore[call-overload]  # The stub lacks sparse arrays.
             np.append(-self.offsets, self.radius),
             A_ub=sparse.csc_array(matrix),
             b_ub=np.zeros(2 * d),

@@ -11,6 +11,7 @@ from scipy import linalg
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.smoothed import SmoothedLoss
 
 
@@ -156,7 +157,6 @@ class Hessian:
 
     def __init__(self, loss: Loss):
         self.loss = loss
-        self.moments = getattr(loss, "moments", None)
         self.pieces = isinstance(loss, SmoothedLoss)
         self.curved = bool(np.isfinite(loss.rho))
         self._kept: dict[int, np.ndarray] = {}
@@ -172,8 +172,8 @@ class Hessian:
             if index not in self._kept:
                 self._kept[index] = self._column(int(index), w, gradient)
         columns = np.stack([self._kept[index] for index in used])
-        if self.pieces:
-            loss = self.loss
+        loss = self.loss
+        if isinstance(loss, SmoothedLoss):
             rows = columns[:, loss.bent(loss.arguments(w))]
             damped = loss.ridge + DAMPING * float(loss.smoothness.max())
             return rows @ rows.T * (loss.beta / loss.n_samples) + damped * np.eye(len(used))
@@ -182,10 +182,10 @@ class Hessian:
 
     def _column(self, index: int, w: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Second derivatives by one coefficient and all (d,); of pieces the feature itself."""
-        if self.pieces:
+        if isinstance(self.loss, SmoothedLoss):
             return self.loss.rows([index])[0]
-        if self.moments is not None:
-            column = self.moments.column(index)
+        if isinstance(self.loss, PopulationSquaredLoss):
+            column = self.loss.moments.column(index)
             column[index] += self.loss.ridge
             return column
         ahead, behind = w.copy(), w.copy()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from typing import TypeGuard
 
 import clarabel
 import numpy as np
 from scipy import sparse
 
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.solvers.l1_ball_face import into_ball, settle_on_face
@@ -55,15 +57,19 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
         if norm is None or norm >= radius:
             break
         above, inside = lam, norm
+    if norm is None:
+        return into_ball(fit.params, radius)
     below, outside = lam, norm
     for count in range(PATH_ROOTS):
-        if norm is None or abs(norm - radius) <= CLOSE_TO_BALL * radius:
+        if abs(norm - radius) <= CLOSE_TO_BALL * radius:
             break
         part = (radius - inside) / (outside - inside)
         # Each third step halves, so that a strongly bent path cannot hold the secant up.
         lam = above + (below - above) * (0.5 if count % 3 == 2 else part)
         norm = norm_at(lam)
-        if norm is not None and norm >= radius:
+        if norm is None:
+            break
+        if norm >= radius:
             below, outside = lam, norm
         else:
             above, inside = lam, norm
@@ -110,13 +116,14 @@ SPREAD_ROOTS = 200
 CORRECTIONS = 3
 
 
-def is_spread(loss: Loss) -> bool:
-    """Whether E[x x^T] + ridge I is a positive diagonal matrix plus u u^T."""
-    moments = getattr(loss, "moments", None)
-    return isinstance(moments, SpreadMoments) and bool((moments.alpha + loss.ridge > 0.0).all())
+def spread_moments(loss: Loss) -> SpreadMoments | None:
+    """Return the moments if E[x x^T] + ridge I is a positive diagonal matrix plus u u^T."""
+    if not isinstance(loss, PopulationSquaredLoss) or not isinstance(loss.moments, SpreadMoments):
+        return None
+    return loss.moments if (loss.moments.alpha + loss.ridge > 0.0).all() else None
 
 
-def minimise_spread(loss: Loss, radius: float) -> np.ndarray:
+def minimise_spread(loss: Loss, moments: SpreadMoments, radius: float) -> np.ndarray:
     """The minimiser of w^T (diag(a) + u u^T) w / 2 - c^T w over the ball, shape (d,).
 
     With t = <u, w> and the multiplier lam of the ball, w_j is c_j - u_j t brought towards zero by
@@ -126,10 +133,11 @@ def minimise_spread(loss: Loss, radius: float) -> np.ndarray:
     Parameters
     ----------
     loss : Loss
-        For which ``is_spread`` is true.
+    moments : SpreadMoments
+        The result of ``spread_moments``.
     radius : float > 0
     """
-    model = _SpreadModel(loss.moments, loss.ridge)
+    model = _SpreadModel(moments, loss.ridge)
     w = model.at(0.0)
     if np.abs(w).sum() <= radius:
         return w
@@ -219,7 +227,7 @@ FIRST_FEATURES, MORE_FEATURES, MORE_PART = 30, 20, 0.25
 CONIC_EXCESS = 1e-8
 
 
-def has_conic(loss: Loss) -> bool:
+def has_conic(loss: Loss) -> TypeGuard[SmoothedLoss]:
     """Whether the conjugate of the loss is a quadratic on an interval."""
     return isinstance(loss, SmoothedLoss)
 
