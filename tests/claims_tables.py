@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from greedyexp.claims.evaluation import Judged, evaluate_claims
-from greedyexp.claims.model import compile_claim
+from greedyexp.claims.evaluation import JudgedClaim, evaluate_claims
+from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.core import registry
 from greedyexp.experiment.design import design_of
@@ -57,14 +57,14 @@ def table(sweep: dict, outcomes: dict, **more) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(status="ok", message="")
 
 
-def judge(frame, test, *, words: Setting | None = None, sweep=None, **claim) -> Judged:
+def judge(frame, test, *, words: Setting | None = None, sweep=None, **claim) -> JudgedClaim:
     """One claim judged alone; the sweep is that of the words, or the one given."""
     words = words or setting(sweep=sweep)
     entry = {"id": "one", "quote": "It is so.", "test": test, **claim}
     return evaluate_claims([compile_claim(entry, words, "Figure 1")], frame, words)[0]
 
 
-def only(judged: Judged):
+def only(judged: JudgedClaim):
     """The one test of a claim."""
     (test,) = judged.tests
     return test

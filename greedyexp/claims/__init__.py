@@ -1,1 +1,11 @@
-"""Claims of a paper: a small language, statistics from the tidy table, verdicts."""
+"""Claims of a paper: a small language, statistics from the tidy table, and verdicts.
+
+setting      the names that the claims of an experiment may use
+language     expressions, quantities, linear forms and tests, with their type checks
+parser       from the text of a claim to its tests
+table        the rows that a claim concerns
+estimates    estimates of quantities in one cell of the table, with intervals
+decisions    contrasts of estimates, p-values and verdicts of single tests
+evaluation   all claims of an experiment, corrected for their number
+report       verdicts in words and as the contents of ``claims.json``
+"""

@@ -1,29 +1,214 @@
-"""What an interval says about a relation, and how many trials would make it say something."""
+"""Decisions: linear contrasts of estimates, and the verdict of each test."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from greedyexp.claims.contrasts import Contrast
-from greedyexp.stats.contrasts import p_value_of
-from greedyexp.stats.proportions import clopper_pearson_upper
+from greedyexp.claims.estimates import Estimate, Estimator, PeakEstimate, ProportionEstimate
+from greedyexp.claims.language import Expression, Form, Trend, columns_of, evaluate
+from greedyexp.claims.table import Group, MissingData, Table
+from greedyexp.stats.contrasts import combined_interval, line_weights, p_value_of
+from greedyexp.stats.proportions import clopper_pearson_upper, mcnemar
 
-# What may happen in fewer than this share of replicates is rare enough to call it never.
+# An event in fewer than this share of replicates counts as never happening.
 RARE = 0.05
 MOST_TRIALS = 1_000_000
-# Significant digits of the numbers in a verdict. Thresholds that are fitted on different
-# processors agree to about ten digits.
+# Significant digits of the numbers in a verdict. Fitted thresholds agree to about ten digits
+# between processors.
 DIGITS = 8
 
 
+@dataclass(frozen=True)
+class Contrast:
+    """A sum of coefficients times estimates, and a constant.
+
+    Parameters
+    ----------
+    estimates : tuple of Estimate
+        Each once, all of one kind.
+    coefficients : array, shape (k,)
+    constant : float
+    """
+
+    estimates: tuple[Estimate, ...]
+    coefficients: np.ndarray
+    constant: float
+
+    @cached_property
+    def _correlation(self) -> np.ndarray:
+        count = len(self.estimates)
+        matrix = np.eye(count)
+        for i in range(count):
+            for j in range(i):
+                one, two = self.estimates[i], self.estimates[j]
+                matrix[i, j] = matrix[j, i] = one.correlation(two)
+        return matrix
+
+    @property
+    def value(self) -> float:
+        """The estimate; nan if infinite terms have opposite signs."""
+        with np.errstate(invalid="ignore"):
+            values = np.array([estimate.value for estimate in self.estimates])
+            return float(np.sum(self.coefficients * values)) + self.constant
+
+    def minus(self, other: Contrast) -> Contrast:
+        """Return the difference from another contrast."""
+        return Contrast(
+            self.estimates + other.estimates,
+            np.concatenate([self.coefficients, -other.coefficients]),
+            self.constant - other.constant,
+        )
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the interval at a confidence level.
+
+        The uncertainty of peaks on a grid is not random and does not cancel: it adds up.
+        """
+        ends = [estimate.interval(confidence) for estimate in self.estimates]
+        lows, highs = zip(*ends, strict=True)
+        down, up = self._worst
+        matrix = self._correlation
+        _, low, high = combined_interval(self.coefficients, down, lows, highs, matrix)
+        if self._peaks:
+            _, _, high = combined_interval(self.coefficients, up, lows, highs, matrix)
+        return low + self.constant, high + self.constant
+
+    @property
+    def _peaks(self) -> bool:
+        return isinstance(self.estimates[0], PeakEstimate)
+
+    @property
+    def _worst(self) -> tuple[np.ndarray, np.ndarray]:
+        """The worst case of each estimate, for the lower and for the upper end."""
+        low, high = np.array([estimate.limits for estimate in self.estimates]).T
+        positive = self.coefficients > 0
+        return np.where(positive, low, high), np.where(positive, high, low)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Interval of the true value that would remain after infinitely many replicates."""
+        if not self._peaks:
+            return self.value, self.value
+        down, up = (float(self.coefficients @ worst) for worst in self._worst)
+        return down + self.constant, up + self.constant
+
+    @property
+    def trials(self) -> int:
+        """Trials per point of the sweep and algorithm."""
+        rows = sum(estimate.rows for estimate in self.estimates)
+        return math.ceil(rows / sum(estimate.sample.points for estimate in self.estimates))
+
+    def exact_p(self, boundary: float) -> float:
+        """Return McNemar's exact p-value for a difference of proportions on the same data.
+
+        It is 0 for other contrasts. For small counts the approximate interval can be too short.
+        """
+        plain = sorted(self.coefficients) == [-1.0, 1.0] and self.constant == boundary
+        if not plain:
+            return 0.0
+        one, two = self.estimates
+        if not isinstance(one, ProportionEstimate) or not isinstance(two, ProportionEstimate):
+            return 0.0
+        paired = np.array_equal(np.sort(one.sample.pairs), np.sort(two.sample.pairs))
+        return mcnemar(*one.table(two)) if paired else 0.0
+
+    def constant_p(self) -> float:
+        """Return the probability that all values are equal if the true value is elsewhere.
+
+        It is 0 if values differ. A mean may depend on values that occur as rarely as ``RARE``. A
+        peak lies on either side of its mean equally often.
+        """
+        if not all(estimate.constant for estimate in self.estimates):
+            return 0.0
+        if self._peaks:
+            return float(2 * 0.5 ** min(estimate.rows for estimate in self.estimates))
+        return float((1 - RARE) ** sum(estimate.rows for estimate in self.estimates))
+
+
+def contrast(form: Form, group: Group, estimator: Estimator) -> Contrast:
+    """Return the contrast of a form in a group.
+
+    Raises
+    ------
+    MissingData
+        If the table lacks data for it.
+    """
+    terms: dict[int, tuple[Estimate, float]] = {}
+    constant = _add(form, group, 1.0, terms, estimator)
+    kept = [(estimate, weight) for estimate, weight in terms.values() if weight]
+    if not kept:
+        raise MissingData("all coefficients are zero")
+    found, weights = zip(*kept, strict=True)
+    return Contrast(found, np.array(weights), constant)
+
+
+def number(expression: Expression, cell: Group, labels: list[str], table: Table) -> float:
+    """Return the value of an expression in a cell.
+
+    Raises
+    ------
+    MissingData
+        If a column has no single number there, or the result is not finite.
+    """
+    columns = {name: table.at(cell, name, labels) for name in sorted(columns_of(expression))}
+    value = float(evaluate(expression, columns))
+    if not np.isfinite(value):
+        where = ", ".join(f"{name} = {value:g}" for name, value in columns.items())
+        raise MissingData(f"a number in the test is not finite{f' at {where}' if where else ''}")
+    # Rearranging a test turns 0 into -0.
+    return value + 0.0
+
+
+def _add(
+    form: Form,
+    cell: Group,
+    factor: float,
+    terms: dict[int, tuple[Estimate, float]],
+    estimator: Estimator,
+) -> float:
+    """Add the terms of a form times a factor; return its constant times the factor."""
+    labels, table = form.algorithms, estimator.table
+    constant = factor * number(form.constant, cell, labels, table)
+    for quantity, coefficient in form.terms:
+        weight = factor * number(coefficient, cell, labels, table)
+        if isinstance(quantity, Trend):
+            # A least-squares line is linear in the values it is fitted to.
+            constant += sum(
+                _add(quantity.form, at, weight * share, terms, estimator)
+                for at, share in _trend_weights(quantity, cell, table)
+            )
+            continue
+        estimate = estimator.estimate(quantity, cell)
+        _, before = terms.get(id(estimate), (estimate, 0.0))
+        terms[id(estimate)] = (estimate, before + weight)
+    return constant
+
+
+def _trend_weights(trend: Trend, group: Group, table: Table) -> list[tuple[Group, float]]:
+    """Return the cells along a trend, each with its weight in the slope or intercept."""
+    labels = trend.form.algorithms
+    along = {n for column in trend.columns for n in table.setting.mates(column, labels)}
+    cells = table.cells(group, sorted(along), labels)
+    x = np.array([number(trend.along, cell, labels, table) for cell in cells])
+    try:
+        limit, slope = line_weights(x)
+    except ValueError:
+        columns = ", ".join(trend.columns)
+        raise MissingData(f"the {trend.name} needs two values along {columns}") from None
+    weights = limit if trend.name == "limit" else slope
+    return list(zip(cells, weights.tolist(), strict=True))
+
+
 class Verdict(str, Enum):
-    """What became of a claim or a test; the values are the words of ``claims.json``."""
+    """The result of a claim or a test, as written to ``claims.json``."""
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
@@ -33,18 +218,20 @@ class Verdict(str, Enum):
         return self.value
 
 
-def shortened(value: float | None, size: float | None = None) -> float | None:
+def rounded(value: float, size: float | None = None) -> float:
     """Round a number to 8 significant digits of ``size``, by default of itself."""
     size = value if size is None else size
-    if value is None or not math.isfinite(value) or size == 0.0:
+    if not math.isfinite(value) or size == 0.0:
         return value
     # Adding zero makes a negative zero positive.
     return round(float(value), DIGITS - 1 - math.floor(math.log10(abs(size)))) + 0.0
 
 
-@dataclass
-class Tested(ABC):
-    """One relation in one group, judged on its own; ``decide`` adds the verdict.
+@dataclass(kw_only=True)
+class JudgedTest:
+    """One relation in one group, without a verdict until ``decide``.
+
+    A test without an answer is an instance of this class, the others are of ``AnsweredTest``.
 
     Parameters
     ----------
@@ -54,12 +241,15 @@ class Tested(ABC):
         The test as written.
     relation : str
         ``<``, ``<=``, ``>``, ``>=`` or ``==``.
-    boundary : float or None
     p : float or None
-        None when nothing could be judged, for the given reason.
+        None if there is no answer, for the given reason.
+    failed, unconverged : int
+        Number of rows or replicates with these outcomes.
+    needed_trials, obstacle : int or None, str
+        Trials per point that would decide an inconclusive test, or why there is no such number.
     """
 
-    group: dict
+    group: dict[str, Any]
     text: str
     relation: str
     boundary: float | None = None
@@ -77,132 +267,149 @@ class Tested(ABC):
     needed_trials: int | None = None
     obstacle: str = ""
 
-    @abstractmethod
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        """Give the verdict at the level that several tests at once leave to this one."""
+        """Set the verdict at the level that the correction for several tests leaves."""
+        self.obstacle = self.reason
 
-    def shorten(self) -> None:
+    def round(self) -> None:
         """Round the numbers after the verdict, so that they are the same on every processor.
 
-        The estimate and its interval to 8 digits of the largest of them: of a difference near zero
-        more digits would be rounding errors. The others to 8 digits of their own, but for the
-        confidence, which is the same everywhere.
+        The estimate and its interval are rounded to 8 digits of the largest of them: more digits
+        of a difference near zero would be rounding errors. The confidence stays: it is exact.
         """
         sizes = [abs(value) for value in (self.estimate, self.low, self.high) if value is not None]
         size = max((value for value in sizes if math.isfinite(value)), default=0.0)
-        for name in ("estimate", "low", "high"):
-            setattr(self, name, shortened(getattr(self, name), size))
-        for name in ("boundary", "p", "p_adjusted"):
-            setattr(self, name, shortened(getattr(self, name)))
+        sized = {"estimate": size, "low": size, "high": size}
+        for name in (*sized, "boundary", "p", "p_adjusted"):
+            value = getattr(self, name)
+            if value is not None:
+                setattr(self, name, rounded(value, sized.get(name)))
 
 
-@dataclass
-class Unjudged(Tested):
-    """A test that the table has no answer to."""
+@dataclass(kw_only=True)
+class AnsweredTest(JudgedTest, ABC):
+    """A test with a p-value, which is set on creation."""
+
+    estimate: float
+    trials: int
+    p: float = field(init=False)
+    p_adjusted: float = math.nan
+    confidence: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+    def __post_init__(self) -> None:
+        self.p = self._p_value()
+
+    @abstractmethod
+    def _p_value(self) -> float:
+        """Return the p-value of the test on its own."""
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        """Stays inconclusive, for its reason."""
-        self.obstacle = self.reason
+        self.p_adjusted, self.confidence = p_adjusted, confidence
+        self._decide(p_adjusted <= alpha)
+
+    @abstractmethod
+    def _decide(self, significant: bool) -> None:
+        """Set interval and verdict, or the trials that would decide."""
 
 
-@dataclass
-class Compared(Tested):
-    """A contrast against a boundary."""
+@dataclass(kw_only=True)
+class Compared(AnsweredTest):
+    """A contrast against a boundary.
 
-    contrast: Contrast | None = None
+    It is supported or refuted if the interval excludes the opposite answer.
+    """
+
+    boundary: float
+    contrast: Contrast
     margin: float = 0.0
 
-    def judge(self) -> None:
-        """Set the p-value: the interval that decides leaves out every boundary."""
-        self.p = max(p_value_of(self.contrast.interval, b) for b in self._boundaries())
+    @property
+    def _boundaries(self) -> tuple[float, float]:
         if self.relation != "==":
-            self.p = max(self.p, self.contrast.exact_p(self.boundary))
-        if self.contrast.unvarying:
-            self.p = max(self.p, self.contrast.alike(RARE))
-
-    def _boundaries(self) -> tuple[float, ...]:
-        if self.relation != "==":
-            return (self.boundary,)
+            return self.boundary, self.boundary
         return self.boundary - self.margin, self.boundary + self.margin
 
-    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        """Supported or refuted when the interval at this level leaves out the other answer."""
-        self.p_adjusted, self.confidence = p_adjusted, confidence
-        self.low, self.high = self.contrast.interval(confidence)
-        told = self._told()
-        if p_adjusted <= alpha and told is not Verdict.INCONCLUSIVE:
-            self.verdict = told
+    def _p_value(self) -> float:
+        p = max(p_value_of(self.contrast.interval, b) for b in dict.fromkeys(self._boundaries))
+        if self.relation != "==":
+            p = max(p, self.contrast.exact_p(self.boundary))
+        return max(p, self.contrast.constant_p())
+
+    def _decide(self, significant: bool) -> None:
+        self.low, self.high = self.contrast.interval(self.confidence)
+        answer = self._answer()
+        if significant and answer is not Verdict.INCONCLUSIVE:
+            self.verdict = answer
         else:
             self.needed_trials, self.obstacle = self._needed()
 
-    def _told(self) -> Verdict:
-        """What the interval says."""
-        below, above = self._boundaries()[0], self._boundaries()[-1]
+    def _answer(self) -> Verdict:
+        """Return the verdict of the interval."""
+        below, above = self._boundaries
+        outside = self.high < below or self.low > above
         if self.relation == "==":
             if below < self.low and self.high < above:
                 return Verdict.SUPPORTED
-            outside = self.high < below or self.low > above
             return Verdict.REFUTED if outside else Verdict.INCONCLUSIVE
-        if not (self.high < below or self.low > below):
+        if not outside:
             return Verdict.INCONCLUSIVE
         holds = (self.high < below) == self.relation.startswith("<")
         return Verdict.SUPPORTED if holds else Verdict.REFUTED
 
     def _needed(self) -> tuple[int | None, str]:
-        """Trials per point at which the interval would decide if the estimate stayed."""
+        """Return the trials per point at which the interval would decide for this estimate."""
         if not np.isfinite(self.estimate):
             return None, "The estimate is not finite: sweep further, more trials cannot decide it."
-        low, high = self.contrast.settled
-        if low < high and any(low <= boundary <= high for boundary in self._boundaries()):
+        low, high = self.contrast.limits
+        if low < high and any(low <= boundary <= high for boundary in self._boundaries):
             return None, "The points of the sweep are too far apart: more trials cannot decide it."
-        ratio = max(self._ratio(boundary) for boundary in self._boundaries())
-        if ratio == math.inf and self.estimate in self._boundaries():
+        ratio = max(self._ratio(boundary) for boundary in self._boundaries)
+        if ratio == math.inf and self.estimate in self._boundaries:
             return None, "The estimate sits on the boundary: no number of trials would decide it."
         if not math.isfinite(ratio):
             return None, "The interval is unbounded there: how many trials it takes is unknown."
-        needed = max(math.ceil(shortened(self.trials * ratio**2)), self.trials + 1)
+        needed = max(math.ceil(rounded(self.trials * ratio**2)), self.trials + 1)
         if needed > MOST_TRIALS:
             return None, f"It would take more than {MOST_TRIALS} trials per point."
         return needed, ""
 
     def _ratio(self, boundary: float) -> float:
-        """How many times narrower the interval must be to leave out a boundary."""
+        """Return how many times narrower the interval must be to exclude a boundary."""
         below = boundary < self.estimate
-        nearest = self.contrast.settled[0 if below else 1]
+        nearest = self.contrast.limits[0 if below else 1]
         distance = abs(nearest - boundary)
         width = abs(nearest - (self.low if below else self.high))
         if distance == 0:
             return math.inf
-        # Where an exact test or equal values ask for more than the interval, go by the p-value.
-        asked = -ndtri((1 - self.confidence) / 2)
-        reached = -ndtri(max(self.p, 1e-9) / 2)
+        # The p-value decides if an exact test or equal values demand more than the interval.
+        asked = -float(ndtri((1 - self.confidence) / 2))
+        reached = -float(ndtri(max(self.p, 1e-9) / 2))
         by_p = asked / reached if reached > 0 else math.inf
         return max(width / distance, by_p if width < distance else 0.0)
 
 
-@dataclass
-class Bounded(Tested):
-    """A relation that should hold in every replicate; the estimate is the share of violations."""
+@dataclass(kw_only=True)
+class Bounded(AnsweredTest):
+    """A relation that should hold in every replicate. The estimate is the share of violations."""
 
-    violations: int = 0
-    replicates: int = 0
-    points: int = 1
+    violations: int
+    replicates: int
+    points: int
 
-    def judge(self) -> None:
-        """One violation refutes; without any, the p-value is that of a violation being rare."""
-        self.p = 0.0 if self.violations else (1 - RARE) ** self.replicates
+    def _p_value(self) -> float:
+        """Return 0 after a violation, else the probability of none if violations are not rare."""
+        return 0.0 if self.violations else (1 - RARE) ** self.replicates
 
-    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        """Supported when violations are rarer than ``RARE`` at this level."""
-        self.p_adjusted, self.confidence = p_adjusted, confidence
+    def _decide(self, significant: bool) -> None:
         self.low = 0.0
-        self.high = float(
-            clopper_pearson_upper(self.violations, self.replicates, confidence=confidence)
-        )
+        limit = clopper_pearson_upper(self.violations, self.replicates, confidence=self.confidence)
+        self.high = float(limit)
         if self.violations:
             self.verdict = Verdict.REFUTED
-        elif p_adjusted <= alpha:
+        elif significant:
             self.verdict = Verdict.SUPPORTED
         else:
-            rows = math.log(1 - confidence) / math.log(1 - RARE)
+            rows = math.log(1 - self.confidence) / math.log(1 - RARE)
             self.needed_trials = max(math.ceil(rows / self.points), self.trials + 1)

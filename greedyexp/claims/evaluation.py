@@ -1,61 +1,77 @@
-"""Every claim of an experiment against its table."""
+"""Evaluation of every claim of an experiment against its table."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from greedyexp.claims.contrasts import Contrast, contrast, number
-from greedyexp.claims.decisions import Compared, Tested, Unjudged, Verdict
-from greedyexp.claims.estimating import Estimates
-from greedyexp.claims.everywhere import always
-from greedyexp.claims.fitting import used_up
-from greedyexp.claims.model import Claim
-from greedyexp.claims.quantities import (
+from greedyexp.claims.decisions import (
+    Bounded,
+    Compared,
+    Contrast,
+    JudgedTest,
+    Verdict,
+    contrast,
+    number,
+)
+from greedyexp.claims.estimates import Estimator
+from greedyexp.claims.language import (
     Always,
+    Claim,
     Comparison,
+    Form,
+    Measurement,
     Monotone,
-    algorithms_of,
-    metrics_of,
+    Test,
+    columns_along,
+    evaluate,
 )
 from greedyexp.claims.setting import Setting
-from greedyexp.claims.table import Group, Missing, Table
+from greedyexp.claims.table import Group, MissingData, Table
+from greedyexp.protocols.outcome import Status
+from greedyexp.results.counts import FAILED
 from greedyexp.stats.multiplicity import holm
 
 ALPHA = 0.05
+# Relative rounding error allowed in a relation that includes equality.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedClaim:
     """A claim with its tests.
 
     Parameters
     ----------
     claim : Claim
-    tests : list of Tested
+    tests : list of JudgedTest
         One for each test and group, decided.
     """
 
     claim: Claim
-    tests: list[Tested]
+    tests: list[JudgedTest]
 
     @property
     def verdict(self) -> Verdict:
-        """Refuted when any test is, supported when all are."""
+        """Refuted if any test is, supported if all are."""
         verdicts = {test.verdict for test in self.tests}
         if Verdict.REFUTED in verdicts:
             return Verdict.REFUTED
         return Verdict.SUPPORTED if verdicts == {Verdict.SUPPORTED} else Verdict.INCONCLUSIVE
 
 
-def evaluate_claims(claims: Sequence[Claim], frame: pd.DataFrame, setting: Setting) -> list[Judged]:
-    """Judge claims by a tidy table alone.
+def evaluate_claims(
+    claims: Sequence[Claim], frame: pd.DataFrame, setting: Setting
+) -> list[JudgedClaim]:
+    """Judge claims by a tidy table.
 
     Parameters
     ----------
@@ -63,164 +79,274 @@ def evaluate_claims(claims: Sequence[Claim], frame: pd.DataFrame, setting: Setti
     frame : DataFrame
         The tidy table.
     setting : Setting
-        What was swept, and by which algorithms.
+        Its sweeps and algorithms.
 
     Returns
     -------
-    list of Judged
+    list of JudgedClaim
         In the order of the claims. The tests of all claims of one figure share an error
-        probability of 5% by Holm's method; a test without an answer counts as one more.
+        probability of 5% by Holm's method; a test without an answer counts as one of them.
     """
     whole = Table(frame, setting)
-    tables: dict[str, Estimates] = {}
+    estimators: dict[str, Estimator] = {}
     judged = []
     for claim in claims:
         key = json.dumps(claim.where, sort_keys=True, default=str)
-        if key not in tables:
-            tables[key] = Estimates(whole.narrowed(claim.where))
-        tests = [one for test in claim.tests for one in _tested(test, claim, tables[key])]
-        judged.append(Judged(claim, tests))
+        if key not in estimators:
+            estimators[key] = Estimator(whole.narrowed(claim.where))
+        tests = [one for test in claim.tests for one in _tested(test, claim, estimators[key])]
+        judged.append(JudgedClaim(claim, tests))
     for figure in dict.fromkeys(claim.figure for claim in claims):
         _decide([test for one in judged if one.claim.figure == figure for test in one.tests])
     return judged
 
 
-def _decide(tests: list[Tested]) -> None:
-    """Holm's method over one family."""
-    if not tests:
-        return
+def _decide(tests: list[JudgedTest]) -> None:
+    """Apply Holm's method to one family."""
     decisions = holm([1.0 if test.p is None else test.p for test in tests], ALPHA)
     for test, adjusted, level in zip(
         tests, decisions.adjusted.tolist(), decisions.levels.tolist(), strict=True
     ):
         test.decide(adjusted, level, ALPHA)
-        test.shorten()
+        test.round()
 
 
-def _tested(test, claim: Claim, estimates: Estimates) -> Iterable[Tested]:
-    table = estimates.table
-    if not len(table.frame):
-        where = ", ".join(f"{name} = {value}" for name, value in claim.where.items())
-        reason = f"the table has no rows{f' with {where}' if where else ''}"
-        return [Unjudged({}, test.text, getattr(test, "relation", ""), reason=reason)]
+def _tested(test: Test, claim: Claim, estimator: Estimator) -> list[JudgedTest]:
+    table = estimator.table
     try:
-        return _elementary(test, claim, estimates)
-    except Missing as lack:
-        return [_unjudged(test, {}, lack)]
+        if not len(table.frame):
+            where = ", ".join(f"{name} = {value}" for name, value in claim.where.items())
+            raise MissingData(f"the table has no rows{f' with {where}' if where else ''}")
+        match test:
+            case Comparison():
+                return _comparisons(test, claim.margin or 0.0, estimator)
+            case Monotone():
+                return _steps(test, estimator)
+            case Always() if test.algorithms:
+                return [_always(test, test.algorithms, {}, estimator)]
+            case Always():
+                wanted = claim.where.get("algorithm", list(table.setting.algorithms))
+                labels = sorted(wanted) if isinstance(wanted, list) else [wanted]
+                return [_always(test, [one], {"algorithm": one}, estimator) for one in labels]
+    except MissingData as lack:
+        return [_unanswered(test, {}, lack)]
 
 
-def _elementary(test, claim: Claim, estimates: Estimates) -> Iterable[Tested]:
-    match test:
-        case Comparison():
-            return _comparisons(test, claim.margin or 0.0, estimates)
-        case Monotone():
-            return _steps(test, estimates)
-        case Always() if test.algorithms:
-            return [always(test, test.algorithms, {}, estimates)]
-        case Always():
-            wanted = claim.where.get("algorithm", list(estimates.table.setting.algorithms))
-            labels = sorted(wanted) if isinstance(wanted, list) else [wanted]
-            return [always(test, [one], {"algorithm": one}, estimates) for one in labels]
-    raise TypeError(test)
+def _unanswered(test: Test, shown: dict[str, Any], lack: MissingData) -> JudgedTest:
+    return JudgedTest(group=shown, text=test.text, relation=test.relation, reason=str(lack))
 
 
-def _comparisons(test: Comparison, margin: float, estimates: Estimates) -> list[Tested]:
-    table, labels = estimates.table, algorithms_of(test.form)
-    margin = margin if test.relation == "==" else 0.0
-    tested = []
-    for group in _groups(test, table, labels):
+def _comparisons(test: Comparison, margin: float, estimator: Estimator) -> list[JudgedTest]:
+    table = estimator.table
+    tested: list[JudgedTest] = []
+    for group in _groups(test.form, (), table):
+        shown = table.shown(group)
         try:
-            found = contrast(test.form, group, estimates)
-            boundary = number(test.boundary, group, labels, table)
-        except Missing as lack:
-            tested.append(_unjudged(test, table.shown(group), lack))
+            found = contrast(test.form, group, estimator)
+            boundary = number(test.boundary, group, test.form.algorithms, table)
+        except MissingData as lack:
+            tested.append(_unanswered(test, shown, lack))
             continue
-        tested.append(_compared(test, table.shown(group), found, boundary, margin))
+        tested.append(
+            _compared(test, shown, found, boundary, margin if test.relation == "==" else 0.0)
+        )
     return tested
 
 
-def _groups(test, table: Table, labels: list[str]) -> list[Group]:
-    """Groups of a test; one without values where no algorithm of the test has any.
+def _groups(form: Form, along: tuple[str, ...], table: Table) -> list[Group]:
+    """Return the groups of a test; one without values if no algorithm of the test has any.
 
     Raises
     ------
-    Missing
-        When there are groups, but of other measurements.
+    MissingData
+        If there are groups, but only of other measurements.
     """
-    along = (test.column,) if isinstance(test, Monotone) else ()
-    groups = table.groups(labels, used_up(test.form, along, table.setting)) or [()]
-    metrics = metrics_of(test.form)
-    told = [group for group in groups if table.tells(group, metrics)]
-    if not told:
-        raise Missing(f"no row of the table has a number of {' and '.join(metrics)}")
-    return told
+    used = columns_along(form, along, table.setting)
+    groups = table.groups(form.algorithms, used) or [()]
+    having = [group for group in groups if table.has_metrics(group, form.metrics)]
+    if not having:
+        raise MissingData(f"no row of the table has a number of {' and '.join(form.metrics)}")
+    return having
 
 
-def _steps(test: Monotone, estimates: Estimates) -> list[Tested]:
-    """A test for each step from a value of the column to the next."""
-    table, labels = estimates.table, algorithms_of(test.form)
+def _steps(test: Monotone, estimator: Estimator) -> list[JudgedTest]:
+    """Return a test for each step from a value of the column to the next."""
+    table, labels = estimator.table, test.form.algorithms
     along = table.setting.mates(test.column, labels)
-    tested: list[Tested] = []
-    for group in _groups(test, table, labels):
+    tested: list[JudgedTest] = []
+    for group in _groups(test.form, (test.column,), table):
         try:
             cells = table.cells(group, along, labels)
-            places = [number_of(test.column, table.shown(cell)) for cell in cells]
+            places = [_number_in(table.shown(cell), test.column) for cell in cells]
             if len(set(places)) < 2:
-                raise Missing(f"there is one value of {test.column} only")
-        except Missing as lack:
-            tested.append(_unjudged(test, table.shown(group), lack))
+                raise MissingData(f"there is one value of {test.column} only")
+        except MissingData as lack:
+            tested.append(_unanswered(test, table.shown(group), lack))
             continue
         order = np.argsort(places, kind="stable")
         for one, two in itertools.pairwise(order):
             shown = table.shown(group) | {test.column: [places[one], places[two]]}
             try:
-                low, high = (contrast(test.form, cells[place], estimates) for place in (one, two))
-            except Missing as lack:
-                tested.append(_unjudged(test, shown, lack))
+                low, high = (contrast(test.form, cells[place], estimator) for place in (one, two))
+            except MissingData as lack:
+                tested.append(_unanswered(test, shown, lack))
                 continue
-            tested.append(_compared(test, shown, _difference(high, low), 0.0, 0.0))
+            tested.append(_compared(test, shown, high.minus(low), 0.0, 0.0))
     return tested
 
 
-def number_of(column: str, shown: dict) -> float:
-    """A value of a column that must be a number.
-
-    Raises
-    ------
-    Missing
-        When it is not one.
-    """
+def _number_in(shown: dict[str, Any], column: str) -> float:
+    """Return a value of a column, which must be a number."""
     value = shown.get(column)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Missing(f"{column} is not a number everywhere")
+        raise MissingData(f"{column} is not a number everywhere")
     return value
 
 
-def _difference(one: Contrast, two: Contrast) -> Contrast:
-    return Contrast(
-        one.estimates + two.estimates,
-        np.concatenate([one.coefficients, -two.coefficients]),
-        one.constant - two.constant,
-    )
-
-
-def _unjudged(test, shown: dict, lack: Missing) -> Unjudged:
-    return Unjudged(shown, test.text, test.relation, reason=str(lack))
-
-
-def _compared(test, shown: dict, found: Contrast, boundary: float, margin: float) -> Compared:
-    parts = {id(estimate): estimate for estimate in found.estimates}.values()
-    compared = Compared(
-        shown,
-        test.text,
-        test.relation,
+def _compared(
+    test: Test, shown: dict[str, Any], found: Contrast, boundary: float, margin: float
+) -> Compared:
+    samples = {id(estimate): estimate.sample for estimate in found.estimates}.values()
+    return Compared(
+        group=shown,
+        text=test.text,
+        relation=test.relation,
         boundary=boundary,
         estimate=found.value,
-        trials=math.ceil(found.rows / found.points),
-        failed=sum(estimate.failed for estimate in parts),
-        unconverged=sum(estimate.unconverged for estimate in parts),
+        trials=found.trials,
+        failed=sum(sample.failed for sample in samples),
+        unconverged=sum(sample.unconverged for sample in samples),
         contrast=found,
         margin=margin,
     )
-    compared.judge()
-    return compared
+
+
+def _always(
+    test: Always, algorithms: list[str], shown: dict[str, Any], estimator: Estimator
+) -> JudgedTest:
+    """Test a relation in all rows of one algorithm, or in all common rows of several.
+
+    The unit is the data set, which violates the relation if any of its rows does. A violation by a
+    run that did not converge has no certificate: either the relation or the run may be wrong. If
+    replicates have rows of several kinds, only the kinds that have all columns count. A run that
+    ended before it reached an accuracy has an unknown number of iterations.
+    """
+    table = estimator.table
+    try:
+        everyone = [table.rows(label, ()) for label in algorithms]
+        rows = _common_rows(table, algorithms, everyone)
+        columns = _values_in(test, algorithms, rows, estimator)
+    except MissingData as lack:
+        return _unanswered(test, shown, lack)
+    sides = (evaluate(side, columns) for side in (test.left, test.right))
+    left, right = (np.broadcast_to(side, rows.shape[1:]) for side in sides)
+    statuses = table.frame["status"].to_numpy()[rows]
+    relevant = ~np.isin(statuses, FAILED).any(axis=0)
+    if table.setting.keys:
+        named = [(name, rows[0]) for name in test.columns]
+        named += [(one.name, rows[algorithms.index(one.algorithm)]) for one in test.measurements]
+        relevant &= ~np.any([_not_applicable(table, *one) for one in named], axis=0)
+    known = relevant & np.isfinite(left) & np.isfinite(right)
+    violated = known & ~_holds(left, test.relation, right)
+    doubtful = violated & (statuses == Status.NOT_CONVERGED.value).any(axis=0)
+
+    first, pairs = algorithms[0], table.pairs[rows[0]]
+    seen, violations = np.unique(pairs[known]), np.unique(pairs[violated & ~doubtful])
+    reason = ""
+    if doubtful.any():
+        place = _first_place(table, first, rows[0][doubtful])
+        reason = f"runs that did not converge violate it{place}, and have no certificate"
+    elif (relevant & ~known).any():
+        names = {*test.columns, *(one.name for one in test.measurements)}
+        open_ended = not names.isdisjoint(table.setting.open_ended)
+        place = _first_place(table, first, rows[0][relevant & ~known])
+        problem = "not reached or not finite" if open_ended else "not finite"
+        reason = f"a number in the test is {problem}{place}"
+    elif not known.any():
+        verb = "has no row" if len(algorithms) == 1 else "have no common row"
+        reason = f"{' and '.join(algorithms)} {verb} with both sides"
+    # One violation refutes whatever the other rows are; support needs all of them.
+    if reason and not len(violations):
+        return _unanswered(test, shown, MissingData(reason))
+    points = len(table.cells((), table.setting.swept, [first]))
+    ended = np.concatenate(everyone)
+    return Bounded(
+        group=shown,
+        text=test.text,
+        relation=test.relation,
+        estimate=len(violations) / len(seen),
+        trials=math.ceil(len(seen) / points),
+        failed=_replicates(table, ended, FAILED),
+        unconverged=_replicates(table, ended, (Status.NOT_CONVERGED.value,)),
+        violations=len(violations),
+        replicates=len(seen),
+        points=points,
+    )
+
+
+def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]) -> np.ndarray:
+    """Return the rows, shape (k, n), that the algorithms have in common, one column for each.
+
+    They belong to one data set and replicate and agree in keys and in columns swept by both.
+    """
+    parts = []
+    for place, (label, rows) in enumerate(zip(algorithms, everyone, strict=True)):
+        names = (*table.setting.keys, *table.setting.swept_by([label]))
+        part = table.frame[[name for name in dict.fromkeys(names) if name in table.frame]]
+        parts.append(part.iloc[rows].assign(**{"#": table.pairs[rows], f"#{place}": rows}))
+    # Each merge uses all columns that both sides have.
+    joined: pd.DataFrame = functools.reduce(pd.merge, parts)
+    return np.asarray(joined[[f"#{place}" for place in range(len(parts))]]).T
+
+
+def _values_in(
+    test: Always, algorithms: list[str], rows: np.ndarray, estimator: Estimator
+) -> dict[str | Measurement, np.ndarray]:
+    """Return the values of all columns in a relation, shape (n,) each.
+
+    Raises
+    ------
+    MissingData
+        If the table does not have them, or a column without an algorithm differs between them.
+    """
+    columns: dict[str | Measurement, np.ndarray] = {}
+    for name in sorted(test.columns):
+        values = np.array([estimator.column(name, one) for one in rows])
+        if not np.array_equal(values, values[:1].repeat(len(rows), axis=0), equal_nan=True):
+            raise MissingData(f"{name} is not the same for {' and '.join(algorithms)}")
+        columns[name] = values[0]
+    for one in test.measurements:
+        columns[one] = estimator.column(one.name, rows[algorithms.index(one.algorithm)])
+    return columns
+
+
+def _not_applicable(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
+    """Return the rows in which a column is empty because their kind does not have it."""
+    empty: np.ndarray = table.frame[name].isna().to_numpy()[rows]
+    return empty & ~table.kinds.have(name)[rows] if name in table.setting.open_ended else empty
+
+
+def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
+    """Return the place of the first of some rows, whatever their order."""
+    return min(table.at_words(table.cell(label, row)) for row in rows)
+
+
+def _replicates(table: Table, rows: np.ndarray, statuses: tuple[str, ...]) -> int:
+    """Count the replicates with one of some statuses, separately for variants of an algorithm."""
+    ended = rows[np.isin(table.frame["status"].to_numpy()[rows], statuses)]
+    labels = table.frame["algorithm"].to_numpy()[ended]
+    return len(pd.MultiIndex.from_arrays([table.pairs[ended], labels]).unique())
+
+
+def _holds(left: np.ndarray, relation: str, right: np.ndarray) -> np.ndarray:
+    """Return whether the relation holds in each row, equality up to rounding."""
+    with np.errstate(invalid="ignore"):
+        slack = ROUNDING * np.maximum(np.abs(left), np.abs(right))
+        slack = np.where(np.isfinite(slack), slack, 0.0)
+        holds: dict[str, np.ndarray] = {
+            "<": left < right,
+            "<=": left <= right + slack,
+            ">": left > right,
+            ">=": left >= right - slack,
+        }
+        return holds[relation]

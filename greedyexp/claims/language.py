@@ -1,297 +1,441 @@
-"""From the text of a test to what it means; every mistake is one sentence.
-
-The text is parsed as a Python expression and read through a list of allowed constructs; nothing
-of it is executed.
-"""
+"""The language of claims: expressions, quantities, linear forms, tests and their types."""
 
 from __future__ import annotations
 
-import ast
-import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from greedyexp.claims import arguments
-from greedyexp.claims.arguments import mistake, shortened, written
-from greedyexp.claims.expressions import (
-    FUNCTIONS,
-    OPERATORS,
-    Column,
-    Expression,
-    Function,
-    Number,
-    columns_of,
-    combined,
-    evaluate,
-)
-from greedyexp.claims.fitting import check_columns, check_kinds
-from greedyexp.claims.quantities import (
-    NEGATIVE,
-    Always,
-    Comparison,
-    Form,
-    Mean,
-    Monotone,
-    Peak,
-    Test,
-    Trend,
-)
+import numpy as np
+
 from greedyexp.claims.setting import Setting
-from greedyexp.core.errors import did_you_mean
+from greedyexp.core.errors import ConfigError
 
-RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
-SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
-QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
-TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
-WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
+Value: TypeAlias = "np.ndarray | np.float64"
+
+FUNCTIONS: dict[str, Callable[[Value], Value]] = {"log": np.log, "sqrt": np.sqrt, "abs": np.abs}
+OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+}
 
 
-def parse(text: str, setting: Setting) -> Test:
-    """What a test says.
+@dataclass(frozen=True)
+class Number:
+    """A literal number."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """The value of a column."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The value of a measured column in the row of a named algorithm."""
+
+    name: str
+    algorithm: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """One of ``FUNCTIONS`` applied to an expression."""
+
+    name: str
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One of ``OPERATORS`` between two expressions."""
+
+    symbol: str
+    left: Expression
+    right: Expression
+
+
+Expression: TypeAlias = "Number | Column | Measurement | Function | Operation"
+
+ZERO, ONE, NEGATIVE = Number(0.0), Number(1.0), Number(-1.0)
+
+
+def combined(symbol: str, left: Expression, right: Expression) -> Expression:
+    """Return the operation, simplified where an operand is 0 or 1 or both are numbers."""
+    if symbol in "+-" and right == ZERO:
+        return left
+    if symbol == "+" and left == ZERO:
+        return right
+    if symbol == "*" and ONE in (left, right):
+        return right if left == ONE else left
+    operation = Operation(symbol, left, right)
+    if isinstance(left, Number) and isinstance(right, Number):
+        return Number(float(evaluate(operation, {})))
+    return operation
+
+
+def evaluate(expression: Expression, columns: Mapping[Any, Any]) -> Value:
+    """Evaluate an expression at one row or, with columns as arrays, at every row.
 
     Parameters
     ----------
-    text : str
-        Such as ``threshold(greedy_dirty) < 1 - kappa / 2``.
-    setting : Setting
-        The names it may use.
+    columns : mapping of str or Measurement to float or array
+        Values of all columns and measurements in the expression.
 
-    Raises
-    ------
-    ConfigError
-        Without a place: the caller knows where the text was written.
+    Returns
+    -------
+    float or array
+        Not finite where a logarithm or a division is undefined.
     """
-    text = " ".join(text.split())
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # Inside [...] YAML ends an unquoted text at a comma.
-        cut = text.count("(") != text.count(")")
-        remedy = "Put a test with a comma in quotes." if cut else ""
-        raise mistake(
-            f"the test '{shortened(text)}' cannot be read.",
-            remedy or "Write a comparison, such as threshold(a) < threshold(b).",
-        ) from None
-    try:
-        return _Reader(text, setting).test(tree)
-    except RecursionError:
-        raise mistake("the test is nested too deeply.") from None
+    with np.errstate(all="ignore"):
+        return _evaluate(expression, columns)
 
 
-class _Reader:
-    """Reads one test."""
+def _evaluate(expression: Expression, columns: Mapping[Any, Any]) -> Value:
+    match expression:
+        case Number(literal):
+            return np.float64(literal)
+        case Function(name, argument):
+            return FUNCTIONS[name](_evaluate(argument, columns))
+        case Operation(symbol, left, right):
+            return OPERATORS[symbol](_evaluate(left, columns), _evaluate(right, columns))
+    key = expression.name if isinstance(expression, Column) else expression
+    # [()] turns an array without dimensions into a scalar.
+    value: Value = np.asarray(columns[key], dtype=float)[()]
+    return value
 
-    def __init__(self, text: str, setting: Setting):
-        self.text = text
-        self.setting = setting
 
-    def test(self, node: ast.expr) -> Test:
-        if isinstance(node, ast.Compare):
-            return self.comparison(node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            name = node.func.id
-            if name == "always":
-                return self.always(node)
-            if name in TESTS:
-                return self.monotone(node, TESTS[name])
-            if name not in QUANTITIES and name not in FUNCTIONS:
-                raise mistake(
-                    f"there is no function '{name}' in claims.", did_you_mean(name, WORDS)
-                )
-        raise mistake(
-            f"'{shortened(self.text)}' is no test: it compares nothing.",
-            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
+def columns_of(*expressions: Expression) -> frozenset[str]:
+    """Return the names of the columns that appear without an algorithm."""
+    leaves = (leaf for one in expressions for leaf in _leaves(one))
+    return frozenset(leaf.name for leaf in leaves if isinstance(leaf, Column))
+
+
+def _leaves(expression: Expression) -> Iterator[Number | Column | Measurement]:
+    match expression:
+        case Function(_, argument):
+            yield from _leaves(argument)
+        case Operation(_, left, right):
+            yield from _leaves(left)
+            yield from _leaves(right)
+        case _:
+            yield expression
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Value of a swept column at which the success probability of an algorithm crosses a level."""
+
+    algorithm: str
+    metric: str
+    of: str
+    level: float
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """Success probability of an algorithm."""
+
+    algorithm: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean of a metric over replicates."""
+
+    algorithm: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Ratio of two means over the same replicates."""
+
+    top: Mean
+    bottom: Mean
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Value of an expression of swept columns at which a metric is largest."""
+
+    algorithm: str
+    metric: str
+    along: Expression
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Slope or intercept (``limit``) of the least-squares line of a form along an expression."""
+
+    name: str
+    form: Form
+    along: Expression
+    columns: tuple[str, ...]
+
+
+Quantity: TypeAlias = "Threshold | Proportion | Mean | Ratio | Peak"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A sum of quantities times coefficients, and a constant.
+
+    Parameters
+    ----------
+    terms : tuple of (Quantity or Trend, Expression)
+        Each quantity once, with its coefficient.
+    constant : Expression
+    """
+
+    terms: tuple[tuple[Quantity | Trend, Expression], ...] = ()
+    constant: Expression = ZERO
+
+    def plus(self, other: Form, symbol: str = "+") -> Form:
+        """Return the sum or, for symbol "-", the difference."""
+        terms = dict(self.terms)
+        for quantity, coefficient in other.terms:
+            terms[quantity] = combined(symbol, terms.get(quantity, ZERO), coefficient)
+        kept = tuple((q, c) for q, c in terms.items() if c != ZERO)
+        return Form(kept, combined(symbol, self.constant, other.constant))
+
+    def times(self, factor: Expression, symbol: str = "*") -> Form:
+        """Return the form times a number or, for symbol "/", divided by it."""
+        terms = tuple((q, combined(symbol, c, factor)) for q, c in self.terms)
+        return Form(terms, combined(symbol, self.constant, factor))
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """Its quantities, including those inside trends."""
+        found: list[Quantity] = []
+        for quantity, _ in self.terms:
+            found += quantity.form.quantities if isinstance(quantity, Trend) else [quantity]
+        return found
+
+    @property
+    def trends(self) -> list[Trend]:
+        """Its slopes and limits."""
+        return [quantity for quantity, _ in self.terms if isinstance(quantity, Trend)]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns in its coefficients and its constant, without those inside trends."""
+        return columns_of(self.constant, *(coefficient for _, coefficient in self.terms))
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Labels of its algorithms, in order of appearance."""
+        return list(dict.fromkeys(part.algorithm for part in self._parts()))
+
+    @property
+    def metrics(self) -> list[str]:
+        """Its metrics, in order of appearance."""
+        return list(dict.fromkeys(part.metric for part in self._parts()))
+
+    def _parts(self) -> Iterator[Threshold | Proportion | Mean | Peak]:
+        """Iterate over its quantities, with the two means of each ratio."""
+        for quantity in self.quantities:
+            if isinstance(quantity, Ratio):
+                yield from (quantity.top, quantity.bottom)
+            else:
+                yield quantity
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A form without constant against a boundary: ``<``, ``<=``, ``>``, ``>=`` or ``==``."""
+
+    text: str
+    form: Form
+    relation: str
+    boundary: Expression
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """A form that increases (``>``) or decreases (``<``) along the values of a column."""
+
+    text: str
+    form: Form
+    relation: str
+    column: str
+
+
+@dataclass(frozen=True)
+class Always:
+    """A relation between two expressions that holds in every row.
+
+    Either no column has an algorithm, and the relation concerns each row of any algorithm; or
+    measured columns have algorithms, and it concerns the rows that these have in common.
+    """
+
+    text: str
+    left: Expression
+    relation: str
+    right: Expression
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns that appear without an algorithm."""
+        return columns_of(self.left, self.right)
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        """Columns that appear with an algorithm, sorted."""
+        found = {
+            leaf
+            for side in (self.left, self.right)
+            for leaf in _leaves(side)
+            if isinstance(leaf, Measurement)
+        }
+        return sorted(found, key=lambda one: (one.name, one.algorithm))
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Labels of the algorithms that appear, sorted; empty if it concerns any algorithm."""
+        return sorted({one.algorithm for one in self.measurements})
+
+
+Test: TypeAlias = "Comparison | Monotone | Always"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of an experiment.
+
+    Parameters
+    ----------
+    id, quote, place, note : str
+        Its name, the words of the paper, their place there, and why they are read this way.
+    figure : str
+        The family of claims that are corrected together.
+    tests : tuple of Test
+        All must hold.
+    where : dict
+        Column -> value or list of values: the rows to use.
+    margin : float or None
+        Half width of equality.
+    """
+
+    id: str
+    quote: str
+    place: str
+    figure: str
+    tests: tuple[Test, ...]
+    where: dict[str, Any] = field(default_factory=dict)
+    margin: float | None = None
+    note: str = ""
+
+
+def named_in(test: Test) -> tuple[list[str], frozenset[str]]:
+    """Return the labels of algorithms and the columns, including metrics, in a test."""
+    if isinstance(test, Always):
+        return test.algorithms, test.columns | {one.name for one in test.measurements}
+    columns = {*test.form.metrics, *test.form.columns}
+    columns |= {test.column} if isinstance(test, Monotone) else columns_of(test.boundary)
+    for trend in test.form.trends:
+        columns |= columns_of(trend.along) | trend.form.columns
+    for quantity in test.form.quantities:
+        if isinstance(quantity, Peak):
+            columns |= columns_of(quantity.along)
+        elif isinstance(quantity, Threshold):
+            columns.add(quantity.of)
+    return test.form.algorithms, frozenset(columns)
+
+
+def check_kinds(form: Form) -> None:
+    """Raise ConfigError without a place if the quantities of a form cannot be added."""
+    quantities, trends = form.quantities, form.trends
+    kinds = sorted({type(quantity).__name__.lower() for quantity in quantities})
+    if len(kinds) > 1:
+        raise ConfigError(f"a {kinds[0]} cannot be compared with a {kinds[1]}.")
+    if trends and len(trends) < len(form.terms):
+        name = trends[0].name
+        raise ConfigError(f"{name}(...) can only be compared with numbers or another trend.")
+    if len({trend.columns for trend in trends}) > 1:
+        raise ConfigError("trends along different columns cannot be compared.")
+    if len({q.of for q in quantities if isinstance(q, Threshold)}) > 1:
+        raise ConfigError("thresholds of different columns cannot be compared.")
+    if len({q.along for q in quantities if isinstance(q, Peak)}) > 1:
+        raise ConfigError("peaks along different expressions cannot be compared.")
+    if sum(isinstance(quantity, Ratio) for quantity in quantities) > 1:
+        raise ConfigError(
+            "a ratio can be compared with a number or a column, not with another ratio."
         )
 
-    def comparison(self, node: ast.Compare) -> Comparison:
-        left, relation, right = self.sides(node)
-        one, two = self.form(left), self.form(right)
-        if not one.terms:
-            one, two, relation = two, one, MIRRORED[relation]
-        if not one.terms:
-            raise mistake(
-                f"'{shortened(self.text)}' compares no threshold, proportion or mean.",
-                "A relation between columns of every row is always(...).",
+
+def columns_along(form: Form, along: tuple[str, ...], setting: Setting) -> tuple[str, ...]:
+    """Return the columns that a test runs along, which have no single value in a group.
+
+    Parameters
+    ----------
+    form : Form
+    along : tuple of str
+        Columns that the test itself runs along, as for ``increasing``.
+
+    Returns
+    -------
+    tuple of str
+        Those of thresholds, peaks, trends and of ``along``, with all columns zipped with them.
+    """
+    columns = list(along)
+    for trend in form.trends:
+        columns += trend.columns
+    for quantity in form.quantities:
+        if isinstance(quantity, Threshold):
+            columns.append(quantity.of)
+        elif isinstance(quantity, Peak):
+            columns += quantity.columns
+    labels = form.algorithms
+    return tuple(dict.fromkeys(n for c in columns for n in setting.mates(c, labels)))
+
+
+def check_columns(
+    form: Form, more: frozenset[str], along: tuple[str, ...], setting: Setting
+) -> None:
+    """Raise ConfigError without a place if a number depends on a column with several values.
+
+    Parameters
+    ----------
+    more : frozenset of str
+        Columns used in addition to the coefficients of the form.
+    along : tuple of str
+        As in ``columns_along``; coefficients may depend on these.
+    """
+    inside = columns_along(form, (), setting)
+    own = set(setting.swept_by(setting.algorithms)) - set(setting.swept_by(form.algorithms))
+    for name in sorted(form.columns | more):
+        if name in inside:
+            raise ConfigError(
+                f"'{name}' takes several values within the comparison, so it is not a number there."
             )
-        whole = one.plus(two, "-")
-        if not whole.terms:
-            raise mistake(f"'{shortened(self.text)}' has the same quantities on both sides.")
-        form = Form(whole.terms)
-        boundary = Form(constant=whole.constant).times(NEGATIVE).constant
-        check_kinds(form)
-        check_columns(form, columns_of(boundary), (), self.setting)
-        return Comparison(self.text, form, relation, boundary)
+        if name in own:
+            raise ConfigError(f"'{name}' is swept by an algorithm that the test does not name.")
+    both = set(along) & set(inside)
+    if both:
+        raise ConfigError(f"a quantity of the test already runs along '{min(both)}'.")
 
-    def sides(self, node: ast.Compare) -> tuple[ast.expr, str, ast.expr]:
-        if len(node.ops) > 1:
-            raise mistake("a test has one comparison.", "Write a list of two tests.")
-        relation = RELATIONS.get(type(node.ops[0]))
-        if relation is None:
-            raise mistake("a test compares with <, <=, >, >= or ==.")
-        return node.left, relation, node.comparators[0]
 
-    def monotone(self, node: ast.Call, relation: str) -> Monotone:
-        name = node.func.id
-        quantity, column = arguments.positional(node, name, ("quantity", "column"))
-        form = self.quantity_form(quantity, name)
-        if not isinstance(column, ast.Name):
-            raise mistake(f"{name} takes the name of a swept column as its second argument.")
-        arguments.check_swept(column.id, form, name, self.setting)
-        check_kinds(form)
-        check_columns(form, frozenset(), (column.id,), self.setting)
-        return Monotone(self.text, form, relation, column.id)
-
-    def always(self, node: ast.Call) -> Always:
-        (inner,) = arguments.positional(node, "always", ("comparison",))
-        if not isinstance(inner, ast.Compare):
-            raise mistake("always takes a comparison of columns, such as always(error <= 1).")
-        left, relation, right = self.sides(inner)
-        if relation == "==":
-            raise mistake(
-                "always takes <, <=, > or >=.", "Write always(abs(a - b) <= 0) or a tolerance."
+def check_always(test: Always, setting: Setting) -> None:
+    """Raise ConfigError without a place if a column has no common value for all algorithms."""
+    if not test.algorithms:
+        return
+    for name in sorted(test.columns):
+        if name in setting.measured:
+            raise ConfigError(
+                f"'{name}' needs an algorithm, since other columns of the test have one.",
+                remedy=f"Write {name}(ALGORITHM).",
             )
-        known = (*self.setting.known, *self.setting.measured)
-        sides = [self.expression(side, known) for side in (left, right)]
-        test = Always(self.text, sides[0], relation, sides[1])
-        if not (test.columns or test.measurements):
-            raise mistake("always compares columns, but here is none.", did_you_mean("", known))
-        arguments.check_common(test, self.setting)
-        return test
-
-    def quantity_form(self, node: ast.expr, caller: str) -> Form:
-        form = self.form(node)
-        if not form.terms:
-            raise mistake(
-                f"{caller} needs a quantity, but '{written(node)}' is a number.",
-                "Quantities are threshold(...), proportion(...) and mean(...).",
-            )
-        return form
-
-    def form(self, node: ast.expr) -> Form:
-        """The linear form that a side of a comparison is."""
-        form = self.sum(node)
-        finite(form.constant, node)
-        return form
-
-    def sum(self, node: ast.expr) -> Form:
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            form = self.form(node.operand)
-            return form.times(NEGATIVE) if isinstance(node.op, ast.USub) else form
-        if isinstance(node, ast.BinOp):
-            return self.operation(node)
-        if isinstance(node, ast.Call):
-            name = arguments.function_name(node, (*WORDS, *self.setting.measured))
-            if name in self.setting.measured:
-                raise mistake(
-                    f"'{written(node)}' differs between replicates.",
-                    f"Write mean(ALGORITHM, {name}), or the comparison inside always(...).",
-                )
-            if name in TESTS:
-                raise mistake(f"{name}(...) is a test of its own and has no value to compare.")
-            if name in QUANTITIES:
-                quantity = self.quantity(node, name)
-                return Form(((quantity, Number(1.0)),))
-        return Form(constant=self.expression(node, self.setting.known))
-
-    def operation(self, node: ast.BinOp) -> Form:
-        symbol = self.symbol(node)
-        left, right = self.form(node.left), self.form(node.right)
-        if symbol in "+-":
-            return left.plus(right, symbol)
-        if symbol == "*" and not left.terms:
-            left, right = right, left
-        if right.terms or (symbol == "**" and left.terms):
-            raise mistake(
-                f"'{written(node)}' is not linear in its quantities.",
-                "Write a / b < c as a < c * b, or use ratio(mean(...), mean(...)).",
-            )
-        if symbol == "**":
-            return Form(constant=combined("**", left.constant, right.constant))
-        return left.times(right.constant, symbol)
-
-    def symbol(self, node: ast.BinOp) -> str:
-        symbol = SYMBOLS.get(type(node.op))
-        if symbol is None:
-            raise mistake(f"'{written(node)}' uses an operator other than + - * / **.")
-        return symbol
-
-    def quantity(self, node: ast.Call, name: str):
-        if name in ("slope", "limit"):
-            return self.trend(node, name)
-        if name == "ratio":
-            return arguments.ratio(node, self.setting)
-        if name == "peak":
-            return self.peak(node)
-        return arguments.simple(node, name, self.setting)
-
-    def trend(self, node: ast.Call, name: str) -> Trend:
-        inner, along = arguments.positional(node, name, ("quantity", "expression"))
-        form = self.quantity_form(inner, name)
-        if form.trends():
-            raise mistake(f"{name} cannot hold another slope or limit.")
-        expression, swept = self.along(along, form, name)
-        check_columns(form, columns_of(expression), (), self.setting)
-        return Trend(name, form, expression, swept)
-
-    def peak(self, node: ast.Call) -> Peak:
-        wanted = ("ALGORITHM", "METRIC", "expression")
-        label, metric, along = arguments.positional(node, "peak", wanted)
-        algorithm = arguments.named_algorithm(label, "peak", self.setting)
-        metric = arguments.named_metric(metric, "peak", self.setting)
-        form = Form(((Mean(algorithm, metric), Number(1.0)),))
-        return Peak(algorithm, metric, *self.along(along, form, "peak"))
-
-    def along(self, node: ast.expr, form: Form, name: str) -> tuple[Expression, tuple[str, ...]]:
-        """An expression for a form to run along, and the swept columns in it."""
-        expression = self.expression(node, self.setting.known)
-        swept = sorted(
-            column
-            for column in columns_of(expression)
-            if arguments.is_swept(column, form, self.setting)
-        )
-        if not swept:
-            raise mistake(
-                f"'{written(node)}' names no swept column, as {name} needs.",
-                f"Swept: {', '.join(self.setting.swept)}." if self.setting.swept else "",
-            )
-        return expression, tuple(swept)
-
-    def expression(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
-        """Arithmetic on numbers and columns."""
-        return finite(self.arithmetic(node, known), node)
-
-    def arithmetic(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
-        match node:
-            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-                return Number(float(value) if abs(value) < 1e300 else math.inf)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return combined("*", NEGATIVE, self.expression(operand, known))
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.expression(operand, known)
-            case ast.BinOp() if self.symbol(node) in OPERATORS:
-                left, right = (self.expression(side, known) for side in (node.left, node.right))
-                return combined(self.symbol(node), left, right)
-            case ast.Call():
-                return self.call(node, known)
-            case ast.Name(id=name):
-                return Column(arguments.known_column(name, known, self.setting))
-        raise mistake(f"'{written(node)}' has no meaning in a claim.")
-
-    def call(self, node: ast.Call, known: tuple[str, ...]) -> Expression:
-        """A function of an expression, or a column named with an algorithm."""
-        name = arguments.function_name(node, (*WORDS, *known))
-        if name in FUNCTIONS:
-            (argument,) = arguments.positional(node, name, ("expression",))
-            applied = Function(name, self.expression(argument, known))
-            if isinstance(applied.argument, Number):
-                return Number(float(evaluate(applied, {})))
-            return applied
-        if name in known:
-            return arguments.measurement(node, name, self.setting)
-        raise mistake(f"{name}(...) cannot stand here: only columns and numbers can.")
-
-
-def finite(expression: Expression, node: ast.expr) -> Expression:
-    """The expression, unless it is a number beyond all others."""
-    if isinstance(expression, Number) and not math.isfinite(expression.value):
-        raise mistake(f"'{written(node)}' is not a finite number.")
-    return expression
+        swept = name in setting.swept_by(setting.algorithms)
+        if swept and not all(name in setting.swept_by([label]) for label in test.algorithms):
+            raise ConfigError(f"'{name}' is not swept by every algorithm that the test names.")

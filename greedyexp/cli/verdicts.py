@@ -10,8 +10,8 @@ import click
 from greedyexp.cli.text import count, table
 
 if TYPE_CHECKING:
-    from greedyexp.claims.decisions import Tested
-    from greedyexp.claims.evaluation import Judged
+    from greedyexp.claims.decisions import JudgedTest
+    from greedyexp.claims.evaluation import JudgedClaim
     from greedyexp.report import Verified
 
 _COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow"}
@@ -43,9 +43,9 @@ def summary(verified: Verified) -> str:
     return f"{title}: {count(len(verdicts), 'claim')}, {', '.join(parts)}"
 
 
-def report(judged: Judged) -> str:
+def report(judged: JudgedClaim) -> str:
     """A claim: verdict, what it hangs on, what would decide it, and the words of the paper."""
-    from greedyexp.claims import sentences
+    from greedyexp.claims import report as words
 
     claim = judged.claim
     head = f"{claim.id}: {coloured(judged.verdict.value)}"
@@ -53,28 +53,28 @@ def report(judged: Judged) -> str:
     if len(judged.tests) > 1:
         head += f" ({held} of {len(judged.tests)} tests)"
     rows = []
-    test = sentences.weakest(judged)
+    test = words.weakest(judged)
     if test is not None:
         rows.append(("test", test.text))
-        rows += [("at", sentences.group_words(test.group))] if test.group else []
+        rows += [("at", words.group_words(test.group))] if test.group else []
         if test.p is None:
             rows.append(("reason", f"{test.reason}."))
         else:
-            level = sentences.confidence_words(test.confidence)
+            level = words.confidence_words(test.confidence)
             rows.append(("estimate", _against_boundary(test)))
-            rows.append(("interval", f"{sentences.interval_words(test)} at {level}"))
-            lost = sentences.lost_words(test)
+            rows.append(("interval", f"{words.interval_words(test)} at {level}"))
+            lost = words.outcome_words(test)
             rows.append(("trials", f"{test.trials} per point{f' ({lost})' if lost else ''}"))
-            rows += [("decided by", sentences.decider(test))] if sentences.decider(test) else []
+            rows += [("decided by", words.decider(test))] if words.decider(test) else []
     quote = textwrap.wrap(f'"{claim.quote}"', _WIDTH - 16) or [""]
     rows += [("quote" if not index else "", line) for index, line in enumerate(quote)]
     rows += [("place", claim.place)] if claim.place else []
     return f"{head}\n{table(rows, indent='  ')}"
 
 
-def _against_boundary(test: Tested) -> str:
+def _against_boundary(test: JudgedTest) -> str:
     """``-0.93 against 0``."""
-    from greedyexp.claims.sentences import number_words
+    from greedyexp.claims.report import number_words
 
     estimate = number_words(test.estimate)
     return (

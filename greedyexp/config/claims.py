@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from greedyexp.claims.model import BadClaim, Claim, compile_claim
+from greedyexp.claims.language import Claim
+from greedyexp.claims.parser import BadClaim, compile_claim
 from greedyexp.config.data import Data
 from greedyexp.config.document import Document
 from greedyexp.config.mistakes import Keys, Mistakes

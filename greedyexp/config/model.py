@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from greedyexp.claims.model import Claim
+from greedyexp.claims.language import Claim
 from greedyexp.config.trials import AdaptiveTrials
 from greedyexp.experiment.design import Design, design_of
 from greedyexp.experiment.messages import SLUG

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from greedyexp.claims.quantities import Test, named_in
+from greedyexp.claims.language import Test, named_in
 from greedyexp.claims.setting import Setting
 from greedyexp.config.data import COLUMN, Data
 from greedyexp.config.model import AlgorithmSpec

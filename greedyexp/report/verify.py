@@ -8,9 +8,10 @@ from pathlib import Path
 
 from pandas.api.types import is_numeric_dtype
 
-from greedyexp.claims.evaluation import Judged, evaluate_claims
-from greedyexp.claims.model import BadClaim, Claim, compile_claim
-from greedyexp.claims.record import as_json, record
+from greedyexp.claims.evaluation import JudgedClaim, evaluate_claims
+from greedyexp.claims.language import Claim
+from greedyexp.claims.parser import BadClaim, compile_claim
+from greedyexp.claims.report import as_json, record
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.config.claims import ClaimEntry
 from greedyexp.core.errors import ConfigError, StorageError
@@ -32,7 +33,7 @@ class Verified:
     ----------
     folder : Path
     name, profile : str
-    judged : list of Judged
+    judged : list of JudgedClaim
         Empty when the experiment makes no claims.
     contents : dict
         What ``claims.json`` holds.
@@ -45,7 +46,7 @@ class Verified:
     folder: Path
     name: str
     profile: str
-    judged: list[Judged]
+    judged: list[JudgedClaim]
     contents: dict
     part: str = ""
     unwritten: str = ""
@@ -116,7 +117,7 @@ def _write(source: Source, contents: dict) -> str:
     return ""
 
 
-def _judged(source: Source) -> list[Judged]:
+def _judged(source: Source) -> list[JudgedClaim]:
     design = source.design
     entries = design.settings.get("claims") or []
     if not entries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.model import compile_claim
+from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.experiment.design import design_of
 from greedyexp.protocols.measured import Measured

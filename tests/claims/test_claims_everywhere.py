@@ -9,7 +9,7 @@ import pytest
 from claims_tables import only
 from claims_trajectories import course, failure, hits, judge, words
 
-from greedyexp.claims.language import parse
+from greedyexp.claims.parser import parse
 from greedyexp.core.errors import ConfigError
 
 

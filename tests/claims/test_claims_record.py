@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from claims_tables import THETA, curve, latent, setting, table, wins
 
-from greedyexp.claims.decisions import Compared, shortened
+from greedyexp.claims.decisions import JudgedTest, rounded
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.model import compile_claim
-from greedyexp.claims.record import as_json, record
+from greedyexp.claims.parser import compile_claim
+from greedyexp.claims.report import as_json, record
 
 
 def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
@@ -73,19 +73,24 @@ def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
 
 
 def test_numbers_are_told_to_eight_digits_of_the_largest_beside_them():
-    test = Compared({}, "text", "<", boundary=1 / 3, estimate=3e-17, p=1 / 7)
+    test = JudgedTest(group={}, text="text", relation="<", boundary=1 / 3, estimate=3e-17, p=1 / 7)
     test.low, test.high, test.p_adjusted, test.confidence = -1 / 30, math.pi / 10, 2 / 7, 1 - 1e-10
-    test.shorten()
+    test.round()
     assert (test.estimate, test.low, test.high) == (0.0, -0.03333333, 0.31415927)
     assert (test.boundary, test.p, test.p_adjusted) == (0.33333333, 0.14285714, 0.28571429)
     assert test.confidence == 1 - 1e-10
-    assert [shortened(value) for value in (None, math.inf, 0.0, 123456789.0)] == [
-        None, math.inf, 0.0, 123456790.0,
-    ]  # fmt: skip
-    assert math.copysign(1.0, shortened(-1e-20, 1.0)) == 1.0
+    assert [rounded(value) for value in (math.inf, 0.0, 123456789.0)] == [
+        math.inf,
+        0.0,
+        123456790.0,
+    ]
+    assert math.copysign(1.0, rounded(-1e-20, 1.0)) == 1.0
     test.estimate, test.low, test.high = 1e-9, -math.inf, math.inf
-    test.shorten()
+    test.round()
     assert (test.estimate, test.low, test.high) == (1e-9, -math.inf, math.inf)
+    test.estimate, test.low, test.high, test.p = None, None, 1 / 3, None
+    test.round()
+    assert (test.estimate, test.low, test.high, test.p) == (None, None, 0.33333333, None)
 
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"

@@ -10,9 +10,9 @@ from claims_tables import only
 from claims_trajectories import course, failure, hits, judge, words
 from scipy import stats
 
-from greedyexp.claims.language import parse
-from greedyexp.claims.peaks import places
-from greedyexp.claims.sentences import reason
+from greedyexp.claims.estimates import peak_places
+from greedyexp.claims.parser import parse
+from greedyexp.claims.report import reason
 from greedyexp.core.errors import ConfigError
 
 # Keys are columns of a sweep.
@@ -266,7 +266,7 @@ def test_intervals_of_peaks_hold_where_curves_have_their_mean_peak():
     for _ in range(runs):
         centre = rng.uniform(0.8, 1.2)
         tops = centre + 0.15 * rng.standard_normal((6, 1))
-        found = places(x, -np.abs(x - tops))
+        found = peak_places(x, -np.abs(x - tops))
         low = found.below.mean() - stats.t.ppf(0.975, 5) * stats.sem(found.below)
         high = found.above.mean() + stats.t.ppf(0.975, 5) * stats.sem(found.above)
         held += low <= centre <= high
@@ -281,23 +281,23 @@ def test_intervals_of_peaks_hold_where_curves_have_their_mean_peak():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("peak(gd, iterations) > 1", "peak is written peak(ALGORITHM, METRIC, expression)"),
-        ("peak(gd, iterations, n_samples) > 1", "names no swept column, as peak needs"),
+        ("peak(gd, iterations) > 1", "peak must be written peak(ALGORITHM, METRIC, expression)"),
+        ("peak(gd, iterations, n_samples) > 1", "names no swept column, which peak needs"),
         ("peak(gdd, iterations, p) > 1", "no algorithm 'gdd'"),
         ("peak(gd, iteration, p) > 1", "no metric 'iteration'"),
         ("peak(gd, gap, p) > mean(gd, gap)", "a mean cannot be compared with a peak"),
         ("peak(gd, gap, p) > peak(cd, gap, log(p))", "along different expressions"),
-        ("peak(gd, gap, p) > p", "'p' takes many values"),
+        ("peak(gd, gap, p) > p", "'p' takes several values"),
         ("same(gd, cd, gap, 1)", "no function 'same'"),
-        ("always(gap(gd) == gap(cd))", "always takes <, <=, > or >="),
-        ("always(gap(gd) <= guarantee)", "'guarantee' stands without an algorithm"),
+        ("always(gap(gd) == gap(cd))", "always needs one of <, <=, > and >="),
+        ("always(gap(gd) <= guarantee)", "'guarantee' needs an algorithm"),
         ("always(gap(gdd) <= 1)", "no algorithm 'gdd'"),
-        ("always(gap(gd, cd) <= 1)", "gap is written gap(ALGORITHM)"),
-        ("always(gap() <= 1)", "gap is written gap(ALGORITHM)"),
+        ("always(gap(gd, cd) <= 1)", "gap must be written gap(ALGORITHM)"),
+        ("always(gap() <= 1)", "gap must be written gap(ALGORITHM)"),
         ("always(gap(gd + cd) <= 1)", "the algorithm of gap must be a name"),
         ("always(gapp(gd) <= 1)", "no function 'gapp'"),
-        ("always(epsilon(gd) <= 1)", "'epsilon' is not measured and takes no algorithm"),
-        ("always(mean(gd, gap) <= gap(cd))", "mean(...) cannot stand here"),
+        ("always(epsilon(gd) <= 1)", "'epsilon' is not measured, so it takes no algorithm"),
+        ("always(mean(gd, gap) <= gap(cd))", "mean(...) is not allowed here"),
         ("gap(gd) <= gap(cd)", "'gap(gd)' differs between replicates"),
         ("mean(gd, gap) <= abs(gap(cd))", "there is no function 'gap'"),
         ("pek(gd, gap, p) > 1", "no function 'pek'"),

@@ -12,8 +12,8 @@ from scipy import stats
 
 from greedyexp.claims import decisions
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.model import compile_claim
-from greedyexp.claims.sentences import reason, sentence, weakest
+from greedyexp.claims.parser import compile_claim
+from greedyexp.claims.report import reason, sentence, weakest
 
 
 def repeated(frame: pd.DataFrame, times: int) -> pd.DataFrame:

@@ -231,7 +231,7 @@ def test_selection_has_texts_at_each_size(tmp_path):
         ),
         (
             {"claims": [{"id": "a", "quote": "b", "test": "mean(omp, selected_features) > 1"}]},
-            "there is no metric 'selected_features' in the experiment whose values are numbers",
+            "there is no metric 'selected_features' with numeric values in the experiment",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from selection_lab import DEFAULTS, METRICS, column, path_of, problem_of, select
 
 import greedyexp
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.model import compile_claim
+from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load, reload
 from greedyexp.core import registry

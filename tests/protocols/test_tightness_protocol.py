@@ -12,7 +12,7 @@ from experiment_parts import message
 
 import greedyexp
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.model import compile_claim
+from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
 from greedyexp.core import registry

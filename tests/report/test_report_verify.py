@@ -60,7 +60,7 @@ def test_a_claim_with_everything_in_it_is_judged(judge, tmp_path):
         ({"where": 5}, ".where", "where must be a mapping, but is 5."),
         ({"where": [1]}, ".where", "where must be a mapping, but is [1]."),
         ({"margin": "a"}, ".margin", "margin must be a number"),
-        ({"margin": 0.1}, ".margin", "a margin goes with == only."),
+        ({"margin": 0.1}, ".margin", "a margin is allowed only with ==."),
         ({"marg": 3}, "", "unknown key 'marg'."),
         ({"quote": 7}, ".quote", "quote must be a text, but is 7."),
     ],

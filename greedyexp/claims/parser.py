@@ -1,0 +1,531 @@
+"""The parser of claims: from the text of a test to its meaning.
+
+The text is parsed as a Python expression and translated through a list of allowed constructs. None
+of it is executed. Errors are a single sentence without a place, which the caller adds.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from greedyexp.claims.language import (
+    FUNCTIONS,
+    NEGATIVE,
+    ONE,
+    Always,
+    Claim,
+    Column,
+    Comparison,
+    Expression,
+    Form,
+    Function,
+    Mean,
+    Measurement,
+    Monotone,
+    Number,
+    Peak,
+    Proportion,
+    Quantity,
+    Ratio,
+    Test,
+    Threshold,
+    Trend,
+    check_always,
+    check_columns,
+    check_kinds,
+    columns_of,
+    combined,
+    evaluate,
+)
+from greedyexp.claims.setting import Setting
+from greedyexp.core.errors import ConfigError, did_you_mean
+
+RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
+TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
+WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
+# Optional arguments of a quantity of one algorithm, in their order.
+OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
+
+
+class BadClaim(ConfigError):
+    """An error in one entry of ``claims``.
+
+    Parameters
+    ----------
+    keys : tuple of str or int
+        Place of the error within the entry.
+    """
+
+    def __init__(self, keys: tuple[str | int, ...], message: str, remedy: str | None = None):
+        super().__init__(message, remedy=remedy)
+        self.keys = keys
+
+
+def compile_claim(entry: Mapping[str, Any], setting: Setting, family: str) -> Claim:
+    """Return the claim of a YAML entry.
+
+    Parameters
+    ----------
+    entry : mapping
+        ``id``, ``quote``, ``test`` and optional keys, all with valid types.
+    setting : Setting
+        The names that tests may use.
+    family : str
+        The figure of claims that name none.
+
+    Raises
+    ------
+    BadClaim
+        With the keys of the error.
+    """
+    texts = entry["test"]
+    listed = isinstance(texts, list)
+    tests = []
+    for index, text in enumerate(texts if listed else [texts]):
+        try:
+            tests.append(parse(text, setting))
+        except ConfigError as error:
+            keys = ("test", index) if listed else ("test",)
+            raise BadClaim(keys, error.message, error.remedy) from None
+    margin = entry.get("margin")
+    equality = any(isinstance(test, Comparison) and test.relation == "==" for test in tests)
+    if equality and margin is None:
+        raise BadClaim(("test",), "a test with == needs a margin.", "Add 'margin: 0.05'.")
+    if margin is not None and not equality:
+        raise BadClaim(("margin",), "a margin is allowed only with ==.", "Remove it, or write ==.")
+    return Claim(
+        id=entry["id"],
+        quote=entry["quote"],
+        place=entry.get("place") or "",
+        figure=entry.get("figure") or family,
+        tests=tuple(tests),
+        where=dict(entry.get("where") or {}),
+        margin=margin,
+        note=entry.get("note") or "",
+    )
+
+
+def parse(text: str, setting: Setting) -> Test:
+    """Return the meaning of a test.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``threshold(greedy_dirty) < 1 - kappa / 2``.
+    setting : Setting
+        The names it may use.
+
+    Raises
+    ------
+    ConfigError
+        Without a place.
+    """
+    text = " ".join(text.split())
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # Inside [...] YAML ends an unquoted text at a comma.
+        cut = text.count("(") != text.count(")")
+        raise _error(
+            f"the test '{_shortened(text)}' cannot be read.",
+            "Put a test with a comma in quotes."
+            if cut
+            else "Write a comparison, such as threshold(a) < threshold(b).",
+        ) from None
+    try:
+        return _Parser(text, setting).test(tree)
+    except RecursionError:
+        raise _error("the test is nested too deeply.") from None
+
+
+def _error(message: str, remedy: str = "") -> ConfigError:
+    return ConfigError(message, remedy=remedy or None)
+
+
+def _shortened(text: str) -> str:
+    """Return a part of a test, cut to fit in a message."""
+    return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
+def _source(node: ast.expr) -> str:
+    """Return the text of a node."""
+    return _shortened(ast.unparse(node))
+
+
+def _function_name(node: ast.Call, known: Iterable[str]) -> str:
+    if not isinstance(node.func, ast.Name):
+        raise _not_allowed(node)
+    if node.func.id not in known:
+        raise _error(
+            f"there is no function '{node.func.id}' in claims.", did_you_mean(node.func.id, known)
+        )
+    return node.func.id
+
+
+def _not_allowed(node: ast.expr) -> ConfigError:
+    return _error(f"'{_source(node)}' is not allowed in a claim.")
+
+
+def _positional(node: ast.Call, name: str, wanted: tuple[str, ...]) -> list[ast.expr]:
+    """Return the arguments of a function that takes all of them by position."""
+    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+    if node.keywords or starred or len(node.args) != len(wanted):
+        raise _error(f"{name} must be written {name}({', '.join(wanted)}).")
+    return node.args
+
+
+def _named_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
+    """Return the arguments of ``threshold``, ``proportion`` or ``mean`` by name."""
+    if not 1 <= len(node.args) <= 2 or any(isinstance(a, ast.Starred) for a in node.args):
+        metric = ", METRIC" if name == "mean" else "[, METRIC]"
+        raise _error(f"{name} must be written {name}(ALGORITHM{metric}).")
+    given = dict(zip(("algorithm", "metric"), node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in OPTIONS[name]:
+            raise _error(
+                f"{name} has no argument '{keyword.arg}'.",
+                did_you_mean(str(keyword.arg), OPTIONS[name]),
+            )
+        if keyword.arg in given:
+            raise _error(f"duplicate argument '{keyword.arg}' of {name}.")
+        given[keyword.arg] = keyword.value
+    return given
+
+
+def _word(node: ast.expr, role: str) -> str:
+    """Return a name, with or without quotes."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise _error(
+        f"{role} must be a name, but is '{_source(node)}'.",
+        "Put a label that is not a plain word in quotes.",
+    )
+
+
+def _level(node: ast.expr) -> float:
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+        raise _error(f"level must be a number between 0 and 1, but is '{_source(node)}'.")
+    return float(value)
+
+
+def _symbol(node: ast.BinOp) -> str:
+    symbol = SYMBOLS.get(type(node.op))
+    if symbol is None:
+        raise _error(f"'{_source(node)}' uses an operator other than + - * / **.")
+    return symbol
+
+
+def _finite(expression: Expression, node: ast.expr) -> Expression:
+    """Return the expression, unless it is a number that is not finite."""
+    if isinstance(expression, Number) and not math.isfinite(expression.value):
+        raise _error(f"'{_source(node)}' is not a finite number.")
+    return expression
+
+
+def _sides(node: ast.Compare) -> tuple[ast.expr, str, ast.expr]:
+    if len(node.ops) > 1:
+        raise _error("a test must have exactly one comparison.", "Write a list of two tests.")
+    relation = RELATIONS.get(type(node.ops[0]))
+    if relation is None:
+        raise _error("a test must compare with <, <=, >, >= or ==.")
+    return node.left, relation, node.comparators[0]
+
+
+class _Parser:
+    """Parser of one test. Its methods translate nodes of the syntax tree.
+
+    Parameters
+    ----------
+    text : str
+        The whole test.
+    setting : Setting
+    """
+
+    def __init__(self, text: str, setting: Setting):
+        self.text = text
+        self.setting = setting
+
+    def test(self, node: ast.expr) -> Test:
+        if isinstance(node, ast.Compare):
+            return self.comparison(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name == "always":
+                return self.always(node)
+            if name in TESTS:
+                return self.monotone(node, name)
+            if name not in QUANTITIES and name not in FUNCTIONS:
+                raise _error(f"there is no function '{name}' in claims.", did_you_mean(name, WORDS))
+        raise _error(
+            f"'{_shortened(self.text)}' is not a test: it has no comparison.",
+            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
+        )
+
+    def comparison(self, node: ast.Compare) -> Comparison:
+        left, relation, right = _sides(node)
+        one, two = self.form(left), self.form(right)
+        if not one.terms:
+            one, two, relation = two, one, MIRRORED[relation]
+        if not one.terms:
+            raise _error(
+                f"'{_shortened(self.text)}' compares no threshold, proportion or mean.",
+                "For a relation between columns in every row write always(...).",
+            )
+        whole = one.plus(two, "-")
+        if not whole.terms:
+            raise _error(f"'{_shortened(self.text)}' has the same quantities on both sides.")
+        form = Form(whole.terms)
+        boundary = combined("*", whole.constant, NEGATIVE)
+        check_kinds(form)
+        check_columns(form, columns_of(boundary), (), self.setting)
+        return Comparison(self.text, form, relation, boundary)
+
+    def monotone(self, node: ast.Call, name: str) -> Monotone:
+        quantity, column = _positional(node, name, ("quantity", "column"))
+        form = self.quantity_form(quantity, name)
+        if not isinstance(column, ast.Name):
+            raise _error(f"the second argument of {name} must be the name of a swept column.")
+        if not self.setting.mates(column.id, form.algorithms):
+            known = (*self.setting.shared, *self.setting.swept_by(form.algorithms))
+            raise _error(
+                f"{name} needs a swept column, and '{column.id}' is not swept.",
+                did_you_mean(column.id, known),
+            )
+        check_kinds(form)
+        check_columns(form, frozenset(), (column.id,), self.setting)
+        return Monotone(self.text, form, TESTS[name], column.id)
+
+    def always(self, node: ast.Call) -> Always:
+        (inner,) = _positional(node, "always", ("comparison",))
+        if not isinstance(inner, ast.Compare):
+            raise _error("always needs a comparison of columns, such as always(error <= 1).")
+        left, relation, right = _sides(inner)
+        if relation == "==":
+            raise _error(
+                "always needs one of <, <=, > and >=.",
+                "Write always(abs(a - b) <= 0) or a tolerance.",
+            )
+        known = (*self.setting.known, *self.setting.measured)
+        first, second = self.expression(left, known), self.expression(right, known)
+        test = Always(self.text, first, relation, second)
+        if not (test.columns or test.measurements):
+            raise _error("the comparison in always has no column.", did_you_mean("", known))
+        check_always(test, self.setting)
+        return test
+
+    def quantity_form(self, node: ast.expr, caller: str) -> Form:
+        form = self.form(node)
+        if not form.terms:
+            raise _error(
+                f"{caller} needs a quantity, but '{_source(node)}' is a number.",
+                "Quantities are threshold(...), proportion(...) and mean(...), for example.",
+            )
+        return form
+
+    def form(self, node: ast.expr) -> Form:
+        """Translate one side of a comparison, which must be linear in its quantities."""
+        form = self.sum(node)
+        _finite(form.constant, node)
+        return form
+
+    def sum(self, node: ast.expr) -> Form:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            form = self.form(node.operand)
+            return form.times(NEGATIVE) if isinstance(node.op, ast.USub) else form
+        if isinstance(node, ast.BinOp):
+            return self.operation(node)
+        if isinstance(node, ast.Call):
+            name = _function_name(node, (*WORDS, *self.setting.measured))
+            if name in self.setting.measured:
+                raise _error(
+                    f"'{_source(node)}' differs between replicates.",
+                    f"Write mean(ALGORITHM, {name}), or put the comparison inside always(...).",
+                )
+            if name in TESTS:
+                raise _error(f"{name}(...) is a complete test and has no value to compare.")
+            if name in QUANTITIES:
+                return Form(((self.quantity(node, name), ONE),))
+        return Form(constant=self.expression(node, self.setting.known))
+
+    def operation(self, node: ast.BinOp) -> Form:
+        symbol = _symbol(node)
+        left, right = self.form(node.left), self.form(node.right)
+        if symbol in "+-":
+            return left.plus(right, symbol)
+        if symbol == "*" and not left.terms:
+            left, right = right, left
+        if right.terms or (symbol == "**" and left.terms):
+            raise _error(
+                f"'{_source(node)}' is not linear in its quantities.",
+                "Write a / b < c as a < c * b, or use ratio(mean(...), mean(...)).",
+            )
+        if symbol == "**":
+            return Form(constant=combined("**", left.constant, right.constant))
+        return left.times(right.constant, symbol)
+
+    def quantity(self, node: ast.Call, name: str) -> Quantity | Trend:
+        match name:
+            case "slope" | "limit":
+                return self.trend(node, name)
+            case "ratio":
+                return self.ratio(node)
+            case "peak":
+                return self.peak(node)
+            case "mean":
+                return self.mean(node)
+        given = _named_arguments(node, name)
+        algorithm = self.algorithm(given["algorithm"], name)
+        metric = self.success_metric(given.get("metric"), name, algorithm)
+        if name == "proportion":
+            return Proportion(algorithm, metric)
+        of = _word(given["of"], "'of'") if "of" in given else "theta"
+        if of not in self.setting.swept:
+            raise _error(
+                f"'{of}' is not swept by the data, so there is no threshold along it.",
+                "Write threshold(ALGORITHM, of=COLUMN). " + did_you_mean(of, self.setting.swept),
+            )
+        level = _level(given["level"]) if "level" in given else 0.5
+        return Threshold(algorithm, metric, of, level)
+
+    def mean(self, node: ast.Call) -> Mean:
+        given = _named_arguments(node, "mean")
+        algorithm = self.algorithm(given["algorithm"], "mean")
+        if "metric" not in given:
+            raise _error(f"mean needs a metric: mean({algorithm}, METRIC).")
+        return Mean(algorithm, self.metric(given["metric"], "mean"))
+
+    def ratio(self, node: ast.Call) -> Ratio:
+        means = []
+        for argument in _positional(node, "ratio", ("mean(a, metric)", "mean(b, metric)")):
+            match argument:
+                case ast.Call(func=ast.Name(id="mean")):
+                    means.append(self.mean(argument))
+                case _:
+                    raise _error("ratio needs two means.", "Else write a / b < c as a < c * b.")
+        return Ratio(*means)
+
+    def trend(self, node: ast.Call, name: str) -> Trend:
+        inner, along = _positional(node, name, ("quantity", "expression"))
+        form = self.quantity_form(inner, name)
+        if form.trends:
+            raise _error(f"{name} cannot contain another slope or limit.")
+        expression, swept = self.along(along, form, name)
+        check_columns(form, columns_of(expression), (), self.setting)
+        return Trend(name, form, expression, swept)
+
+    def peak(self, node: ast.Call) -> Peak:
+        wanted = ("ALGORITHM", "METRIC", "expression")
+        label, column, along = _positional(node, "peak", wanted)
+        algorithm, metric = self.algorithm(label, "peak"), self.metric(column, "peak")
+        form = Form(((Mean(algorithm, metric), ONE),))
+        return Peak(algorithm, metric, *self.along(along, form, "peak"))
+
+    def along(self, node: ast.expr, form: Form, name: str) -> tuple[Expression, tuple[str, ...]]:
+        """Return an expression for a form to run along, and its swept columns."""
+        expression = self.expression(node, self.setting.known)
+        labels = form.algorithms
+        swept = [c for c in sorted(columns_of(expression)) if self.setting.mates(c, labels)]
+        if not swept:
+            raise _error(
+                f"'{_source(node)}' names no swept column, which {name} needs.",
+                f"Swept: {', '.join(self.setting.swept)}." if self.setting.swept else "",
+            )
+        return expression, tuple(swept)
+
+    def expression(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
+        """Translate arithmetic on numbers and columns."""
+        return _finite(self.arithmetic(node, known), node)
+
+    def arithmetic(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
+        match node:
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return Number(float(value) if abs(value) < 1e300 else math.inf)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return combined("*", NEGATIVE, self.expression(operand, known))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.expression(operand, known)
+            case ast.BinOp():
+                symbol = _symbol(node)
+                left, right = (self.expression(side, known) for side in (node.left, node.right))
+                return combined(symbol, left, right)
+            case ast.Call():
+                return self.call(node, known)
+            case ast.Name(id=name):
+                return self.column(name, known)
+        raise _not_allowed(node)
+
+    def call(self, node: ast.Call, known: tuple[str, ...]) -> Expression:
+        """Translate a function of an expression, or a column with an algorithm."""
+        name = _function_name(node, (*WORDS, *known))
+        if name in FUNCTIONS:
+            (argument,) = _positional(node, name, ("expression",))
+            applied = Function(name, self.expression(argument, known))
+            if isinstance(applied.argument, Number):
+                return Number(float(evaluate(applied, {})))
+            return applied
+        if name not in known:
+            raise _error(f"{name}(...) is not allowed here: use columns and numbers only.")
+        if name not in self.setting.measured:
+            raise _error(f"'{name}' is not measured, so it takes no algorithm.", f"Write {name}.")
+        (label,) = _positional(node, name, ("ALGORITHM",))
+        return Measurement(name, self.algorithm(label, name))
+
+    def column(self, name: str, known: tuple[str, ...]) -> Column:
+        """Return the column, if it is among the known ones."""
+        if name in known:
+            return Column(name)
+        if name in self.setting.algorithms:
+            raise _error(
+                f"'{name}' is an algorithm and has no value.",
+                f"Write threshold({name}), for example.",
+            )
+        if name in self.setting.measured:
+            raise _error(
+                f"'{name}' is a metric, which differs between replicates.",
+                f"Write mean(ALGORITHM, {name}) or always(...).",
+            )
+        raise _error(f"there is no column '{name}'.", did_you_mean(name, known))
+
+    def algorithm(self, node: ast.expr, name: str) -> str:
+        """Return the label of an algorithm."""
+        algorithm = _word(node, f"the algorithm of {name}")
+        if algorithm not in self.setting.algorithms:
+            raise _error(
+                f"there is no algorithm '{algorithm}' in the experiment.",
+                did_you_mean(algorithm, self.setting.algorithms),
+            )
+        return algorithm
+
+    def metric(self, node: ast.expr, name: str) -> str:
+        """Return the name of a measured column."""
+        metric = _word(node, f"the metric of {name}")
+        if metric not in self.setting.measured:
+            raise _error(
+                f"there is no metric '{metric}' with numeric values in the experiment.",
+                did_you_mean(metric, self.setting.measured),
+            )
+        return metric
+
+    def success_metric(self, node: ast.expr | None, name: str, algorithm: str) -> str:
+        """Return the name of a metric whose values are 0 and 1; without a node the default."""
+        if node is None:
+            default = self.setting.algorithms[algorithm].success
+            if default is None:
+                raise _error(f"{name} needs a metric that is 0 or 1; the experiment has none.")
+            return default
+        metric, binary = self.metric(node, name), self.setting.binary
+        if metric not in binary:
+            raise _error(
+                f"{name} needs a metric that is 0 or 1, but '{metric}' is not.",
+                f"0 or 1: {', '.join(binary)}." if binary else "Use mean(...).",
+            )
+        return metric

@@ -1,0 +1,198 @@
+"""Verdicts in words and as the contents of ``claims.json``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from greedyexp.claims.decisions import AnsweredTest, Bounded, JudgedTest, Verdict
+from greedyexp.claims.evaluation import JudgedClaim
+
+_NUMBERS = ("estimate", "boundary", "low", "high", "confidence", "p", "p_adjusted")
+_COUNTS = ("trials", "failed", "unconverged", "needed_trials")
+
+
+def record(
+    config: Mapping[str, Any],
+    profile: str,
+    judged: Sequence[JudgedClaim],
+    digests: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the contents of ``claims.json``, a function of table and configuration alone.
+
+    Computed numbers have 8 digits (``JudgedTest.round``), also in the sentences.
+
+    Parameters
+    ----------
+    config : mapping
+        The resolved experiment.
+    profile : str
+    judged : sequence of JudgedClaim
+    digests : mapping of str to str
+        Digests of the settings and the table.
+    """
+    return {
+        "experiment": config["name"],
+        "profile": profile,
+        "paper": config.get("paper"),
+        "trials": config["trials"],
+        "digests": dict(digests),
+        "claims": [_claim_record(one) for one in judged],
+        "readings": config.get("readings") or [],
+    }
+
+
+def as_json(contents: Mapping[str, Any]) -> str:
+    """Return the text of ``claims.json``, with floats by ``repr`` and never nan or infinity."""
+    return json.dumps(contents, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _claim_record(judged: JudgedClaim) -> dict[str, Any]:
+    claim = judged.claim
+    trials = [test.trials for test in judged.tests if test.trials is not None]
+    return {
+        "id": claim.id,
+        "quote": claim.quote,
+        "place": claim.place,
+        "figure": claim.figure,
+        "test": [test.text for test in claim.tests],
+        "where": claim.where,
+        "margin": claim.margin,
+        "note": claim.note,
+        "verdict": judged.verdict.value,
+        "reason": reason(judged),
+        "trials": min(trials, default=None),
+        "tests": [_test_record(test) for test in judged.tests],
+    }
+
+
+def _test_record(test: JudgedTest) -> dict[str, Any]:
+    numbers = {key: getattr(test, key) for key in _NUMBERS}
+    odd = {k: repr(v) for k, v in numbers.items() if v is not None and not math.isfinite(v)}
+    finite = {k: None if k in odd or v is None else float(v) for k, v in numbers.items()}
+    return {
+        "group": {key: _json_value(value) for key, value in test.group.items()},
+        "test": test.text,
+        **finite,
+        "not_finite": odd,
+        "verdict": test.verdict.value,
+        **{key: getattr(test, key) for key in _COUNTS},
+        "sentence": sentence(test),
+    }
+
+
+def _json_value(value: Any) -> Any:
+    """Return a swept value, as text if it is infinite: JSON has no infinity."""
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def sentence(test: JudgedTest) -> str:
+    """Return estimate, interval, verdict and the remaining effort of one test."""
+    where = group_words(test.group)
+    head = f"{where}: " if where else ""
+    if not isinstance(test, AnsweredTest):
+        return f"{head}{test.reason}."
+    parts = [f"{head}{_estimate_words(test)}: {test.verdict}."]
+    if outcome_words(test):
+        parts.append(f"Among its rows: {outcome_words(test)}.")
+    wanted = decider(test)
+    return " ".join([*parts, wanted] if wanted else parts)
+
+
+def group_words(group: Mapping[str, Any]) -> str:
+    """Return ``p = 128, kappa = 0.3``, with ``p = 128 to 256`` for a step."""
+    return ", ".join(
+        f"{name} = {' to '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in group.items()
+    )
+
+
+def _estimate_words(test: AnsweredTest) -> str:
+    """Return ``-0.93 [-1.02, -0.85] at 99.2%, against 0, 100 trials per point``."""
+    level = confidence_words(test.confidence)
+    if isinstance(test, Bounded):
+        return (
+            f"{test.violations} of {test.replicates} replicates violate it, a rate of at most"
+            f" {number_words(test.high)} at {level}"
+        )
+    trials = f"{test.trials} {'trial' if test.trials == 1 else 'trials'} per point"
+    return (
+        f"{number_words(test.estimate)} {interval_words(test)} at {level}, against"
+        f" {number_words(test.boundary)}, {trials}"
+    )
+
+
+def outcome_words(test: JudgedTest) -> str:
+    """Return ``2 failed, 1 not converged``, or an empty text if there are none."""
+    counts = ((test.failed, "failed"), (test.unconverged, "not converged"))
+    return ", ".join(f"{count} {words}" for count, words in counts if count)
+
+
+def interval_words(test: JudgedTest) -> str:
+    """Return ``[-1.02, no upper limit]``."""
+    low = "no lower limit" if test.low == -math.inf else number_words(test.low)
+    high = "no upper limit" if test.high == math.inf else number_words(test.high)
+    return f"[{low}, {high}]"
+
+
+def confidence_words(confidence: float) -> str:
+    """Return ``95%`` or ``99.92%``, with enough digits to differ from 100%."""
+    percent, digits = 100 * confidence, 0
+    while digits < 8 and abs(round(percent, digits) - percent) > 1e-9 + 0.1 * (100 - percent):
+        digits += 1
+    return f"{percent:.{digits}f}%"
+
+
+def number_words(value: float | None) -> str:
+    """Return four digits, or words for a value that is not a finite number."""
+    if value is None or math.isnan(value):
+        return "undetermined"
+    if math.isinf(value):
+        return "infinity" if value > 0 else "minus infinity"
+    return f"{value:.4g}"
+
+
+def decider(test: JudgedTest) -> str:
+    """Return a sentence on how an inconclusive test could be decided."""
+    if test.verdict is not Verdict.INCONCLUSIVE or test.p is None:
+        return ""
+    if test.needed_trials is None:
+        return test.obstacle
+    return f"About {test.needed_trials} trials per point would decide it."
+
+
+def weakest(judged: JudgedClaim) -> JudgedTest | None:
+    """Return the test behind the verdict: the clearest refutation or the least certain test."""
+    tests = [test for test in judged.tests if test.verdict is judged.verdict]
+    if judged.verdict is Verdict.REFUTED:
+        return min(tests, key=_p_value)
+    if judged.verdict is Verdict.SUPPORTED:
+        return max(tests, key=_p_value)
+    return max(tests, key=_doubt, default=None)
+
+
+def _p_value(test: JudgedTest) -> float:
+    return 0.0 if test.p is None else test.p
+
+
+def _doubt(test: JudgedTest) -> tuple[bool, float, float]:
+    """Order tests without an answer first, then by the number of trials they need."""
+    needed = math.inf if test.needed_trials is None else test.needed_trials
+    return (test.p is not None, needed, _p_value(test))
+
+
+def reason(judged: JudgedClaim) -> str:
+    """Return why a claim has its verdict."""
+    verdict, count = judged.verdict, len(judged.tests)
+    if verdict is Verdict.SUPPORTED:
+        return "The test holds." if count == 1 else f"All {count} tests hold."
+    test = weakest(judged)
+    if test is None:
+        return "There is nothing to test."
+    if count == 1:
+        return sentence(test)
+    share = sum(one.verdict is verdict for one in judged.tests)
+    words = "refuted" if verdict is Verdict.REFUTED else "undecided"
+    return f"{share} of {count} tests {'is' if share == 1 else 'are'} {words}; {sentence(test)}"
