@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from greedyexp.claims.estimates import Estimate, Estimator, PeakEstimate, ProportionEstimate
-from greedyexp.claims.language import Expression, Form, Trend, columns_of, evaluate
+from greedyexp.claims.estimates import Estimate, Estimator, correlation_of, success_table
+from greedyexp.claims.language import (
+    Expression,
+    Form,
+    Peak,
+    Proportion,
+    Trend,
+    columns_of,
+    evaluate,
+)
 from greedyexp.claims.table import Group, MissingData, Table
 from greedyexp.stats.contrasts import combined_interval, line_weights, p_value_of
 from greedyexp.stats.proportions import clopper_pearson_upper, mcnemar
@@ -49,7 +57,7 @@ class Contrast:
         for i in range(count):
             for j in range(i):
                 one, two = self.estimates[i], self.estimates[j]
-                matrix[i, j] = matrix[j, i] = one.correlation(two)
+                matrix[i, j] = matrix[j, i] = correlation_of(one, two)
         return matrix
 
     @property
@@ -83,7 +91,7 @@ class Contrast:
 
     @property
     def _peaks(self) -> bool:
-        return isinstance(self.estimates[0], PeakEstimate)
+        return self.estimates[0].kind is Peak
 
     @property
     def _worst(self) -> tuple[np.ndarray, np.ndarray]:
@@ -112,13 +120,11 @@ class Contrast:
         It is 0 for other contrasts. For small counts the approximate interval can be too short.
         """
         plain = sorted(self.coefficients) == [-1.0, 1.0] and self.constant == boundary
-        if not plain:
+        if not plain or self.estimates[0].kind is not Proportion:
             return 0.0
         one, two = self.estimates
-        if not isinstance(one, ProportionEstimate) or not isinstance(two, ProportionEstimate):
-            return 0.0
         paired = np.array_equal(np.sort(one.sample.pairs), np.sort(two.sample.pairs))
-        return mcnemar(*one.table(two)) if paired else 0.0
+        return mcnemar(*success_table(one, two)) if paired else 0.0
 
     def constant_p(self) -> float:
         """Return the probability that all values are equal if the true value is elsewhere.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -52,23 +52,35 @@ class Sample:
     points: int = 1
 
 
-@dataclass
-class Estimate(ABC):
+@dataclass(frozen=True)
+class Estimate:
     """An estimate from the rows of one cell.
 
     Parameters
     ----------
+    kind : type
+        The type of the quantity.
     value : float
         May be infinite or nan for thresholds.
     outcomes : array, shape (n,)
-        The contribution of each replicate: its metric, or its effect on a crossing.
+        The contribution of each replicate: its metric, the midpoint of its peak, its first-order
+        effect on a threshold, or 0 for ratios.
     sample : Sample
+    interval : callable
+        Confidence -> (low, high).
+    constant : bool
+        True if all values are equal and their spread is not informative.
+    peaks : Peaks or None
+        The peak of each replicate.
     """
 
+    kind: type[Quantity]
     value: float
     outcomes: np.ndarray
     sample: Sample
-    _intervals: dict[float, Interval] = field(default_factory=dict, repr=False, kw_only=True)
+    interval: Callable[[float], Interval]
+    constant: bool = False
+    peaks: Peaks | None = None
 
     @property
     def rows(self) -> int:
@@ -76,116 +88,53 @@ class Estimate(ABC):
         return len(self.sample.pairs)
 
     @property
-    def constant(self) -> bool:
-        """True if all values are equal and their spread is not informative."""
-        return False
-
-    @property
     def limits(self) -> Interval:
         """Interval of the true value that would remain after infinitely many such replicates."""
-        return self.value, self.value
-
-    def interval(self, confidence: float) -> Interval:
-        """Return the interval at a confidence level."""
-        if confidence not in self._intervals:
-            low, high = self._interval(confidence)
-            self._intervals[confidence] = (float(low), float(high))
-        return self._intervals[confidence]
-
-    @abstractmethod
-    def _interval(self, confidence: float) -> Interval:
-        """Compute the interval."""
-
-    @abstractmethod
-    def correlation(self, other: Estimate) -> float:
-        """Return the correlation with another estimate through the data sets of both."""
-
-    def _common(self, other: Estimate) -> tuple[np.ndarray, np.ndarray]:
-        """Return the outcomes of both on their common data sets."""
-        _, here, there = np.intersect1d(
-            self.sample.pairs, other.sample.pairs, assume_unique=True, return_indices=True
-        )
-        return self.outcomes[here], other.outcomes[there]
-
-    def _shared(self, other: Estimate, common: int) -> float:
-        """Return the share of common replicates: only these correlate the two averages."""
-        return common / float(np.sqrt(self.rows * other.rows))
+        if self.peaks is None:
+            return self.value, self.value
+        return float(self.peaks.below.mean()), float(self.peaks.above.mean())
 
 
-@dataclass
-class ThresholdEstimate(Estimate):
-    """A threshold. Its outcomes are the first-order effects of the replicates on the estimate."""
-
-    x: np.ndarray
-    successes: np.ndarray
-    trials: np.ndarray
-    level: float
-    sequential: bool
-
-    def _interval(self, confidence: float) -> Interval:
-        fit = located_crossing(
-            self.x,
-            self.successes,
-            self.trials,
-            sequential=self.sequential,
-            level=self.level,
-            confidence=confidence,
-        )
-        return fit.low, fit.high
-
-    def correlation(self, other: Estimate) -> float:
-        pairs = np.union1d(self.sample.pairs, other.sample.pairs)
+def correlation_of(one: Estimate, two: Estimate) -> float:
+    """Return the correlation of two estimates of one kind through their common data sets."""
+    if one.kind is Ratio:
+        # Ratios are combined only across different data.
+        return 0.0
+    if one.kind is Threshold:
+        pairs = np.union1d(one.sample.pairs, two.sample.pairs)
         moves = np.zeros((2, len(pairs)))
-        for row, one in zip(moves, (self, other), strict=True):
-            row[np.searchsorted(pairs, one.sample.pairs)] = one.outcomes
+        for row, estimate in zip(moves, (one, two), strict=True):
+            row[np.searchsorted(pairs, estimate.sample.pairs)] = estimate.outcomes
         return float(uncentred_correlation(moves)[0, 1])
+    first, second = _common_outcomes(one, two)
+    if not len(first):
+        return 0.0
+    if one.kind is Proportion:
+        common = phi(*success_table(one, two))
+    else:
+        common = float(correlation([first, second])[0, 1])
+    # Only the common replicates correlate the two averages.
+    return common * (len(first) / float(np.sqrt(one.rows * two.rows)))
 
 
-@dataclass
-class ProportionEstimate(Estimate):
-    """A proportion. Its outcomes are 0 and 1."""
-
-    sequential: bool
-
-    def _interval(self, confidence: float) -> Interval:
-        low, high = proportion_interval(
-            self.outcomes.sum(), self.rows, sequential=self.sequential, confidence=confidence
-        )
-        return float(low), float(high)
-
-    def table(self, other: Estimate) -> tuple[int, int, int, int]:
-        """Return the number of data sets on which both, only one, or none succeeded."""
-        one, two = self._common(other)
-        both = int(one @ two)
-        first, second = int(one.sum()) - both, int(two.sum()) - both
-        return both, first, second, len(one) - both - first - second
-
-    def correlation(self, other: Estimate) -> float:
-        counts = self.table(other)
-        return phi(*counts) * self._shared(other, sum(counts)) if sum(counts) else 0.0
+def success_table(one: Estimate, two: Estimate) -> tuple[int, int, int, int]:
+    """Return the number of data sets on which both, only one, or no proportion has a success."""
+    first, second = _common_outcomes(one, two)
+    both = int(first @ second)
+    only_first, only_second = int(first.sum()) - both, int(second.sum()) - both
+    return both, only_first, only_second, len(first) - both - only_first - only_second
 
 
-@dataclass
-class MeanEstimate(Estimate):
-    """A mean."""
-
-    @property
-    def constant(self) -> bool:
-        return self.rows > 1 and bool(np.ptp(self.outcomes) == 0)
-
-    def _interval(self, confidence: float) -> Interval:
-        _, low, high = t_interval(self.outcomes, confidence)
-        return low, high
-
-    def correlation(self, other: Estimate) -> float:
-        mine, others = self._common(other)
-        if not len(mine):
-            return 0.0
-        return float(correlation([mine, others])[0, 1]) * self._shared(other, len(mine))
+def _common_outcomes(one: Estimate, two: Estimate) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outcomes of both estimates on their common data sets."""
+    _, here, there = np.intersect1d(
+        one.sample.pairs, two.sample.pairs, assume_unique=True, return_indices=True
+    )
+    return one.outcomes[here], two.outcomes[there]
 
 
 @dataclass(frozen=True)
-class PeakPlaces:
+class Peaks:
     """Positions at which each of n curves is largest.
 
     Parameters
@@ -202,7 +151,7 @@ class PeakPlaces:
     above: np.ndarray
 
 
-def peak_places(x: Sequence[float] | np.ndarray, values: np.ndarray) -> PeakPlaces:
+def peaks_of(x: Sequence[float] | np.ndarray, values: np.ndarray) -> Peaks:
     """Return the positions at which curves through common points are largest.
 
     Parameters
@@ -220,51 +169,18 @@ def peak_places(x: Sequence[float] | np.ndarray, values: np.ndarray) -> PeakPlac
     before, after = np.append(-np.inf, points[:-1]), np.append(points[1:], np.inf)
     below = (low + before[np.searchsorted(points, low)]) / 2
     above = (high + after[np.searchsorted(points, high)]) / 2
-    return PeakPlaces(low, high, below, above)
+    return Peaks(low, high, below, above)
 
 
-@dataclass
-class PeakEstimate(MeanEstimate):
-    """The mean position of a peak. Its outcomes are the midpoints of the replicates' peaks."""
-
-    at: PeakPlaces
-
-    @property
-    def constant(self) -> bool:
-        return self.rows > 1 and bool(np.ptp(self.at.low) == np.ptp(self.at.high) == 0)
-
-    @property
-    def limits(self) -> Interval:
-        return float(self.at.below.mean()), float(self.at.above.mean())
-
-    def _interval(self, confidence: float) -> Interval:
-        # A peak is known only up to its neighbours, and is unbounded at an end of the sweep.
-        low, high = -np.inf, np.inf
-        if np.isfinite(self.at.below).all():
-            _, low, _ = t_interval(self.at.below, confidence)
-        if np.isfinite(self.at.above).all():
-            _, _, high = t_interval(self.at.above, confidence)
-        return low, high
-
-
-@dataclass
-class RatioEstimate(Estimate):
-    """A ratio of means. Its outcomes are unused."""
-
-    top: np.ndarray
-    bottom: np.ndarray
-
-    @property
-    def constant(self) -> bool:
-        return self.rows > 1 and bool(np.ptp(self.top) == 0 and np.ptp(self.bottom) == 0)
-
-    def _interval(self, confidence: float) -> Interval:
-        _, low, high = fieller(self.top, self.bottom, confidence)
-        return low, high
-
-    def correlation(self, other: Estimate) -> float:
-        # Ratios are combined only across different data.
-        return 0.0
+def _peak_interval(peaks: Peaks, confidence: float) -> Interval:
+    """Return an interval for the mean position, where each peak is known up to its neighbours."""
+    low, high = -np.inf, np.inf
+    # A peak at an end of the sweep is unbounded on this side.
+    if np.isfinite(peaks.below).all():
+        _, low, _ = t_interval(peaks.below, confidence)
+    if np.isfinite(peaks.above).all():
+        _, _, high = t_interval(peaks.above, confidence)
+    return low, high
 
 
 class Estimator:
@@ -303,20 +219,34 @@ class Estimator:
             case Threshold():
                 return self._threshold(quantity, cell)
             case Proportion():
-                rows = self._rows(quantity.algorithm, cell)
-                values = self._successes(quantity.metric, rows)
-                sequential = self.table.setting.sequential
-                return ProportionEstimate(
-                    float(values.mean()), values, self._sample(rows), sequential
-                )
+                return self._proportion(quantity, cell)
             case Mean():
-                rows = self._rows(quantity.algorithm, cell)
-                values = self._values(quantity, rows)
-                return MeanEstimate(float(values.mean()), values, self._sample(rows))
+                return self._mean(quantity, cell)
             case Ratio():
                 return self._ratio(quantity, cell)
             case Peak():
                 return self._peak(quantity, cell)
+
+    def _proportion(self, quantity: Proportion, cell: Group) -> Estimate:
+        rows = self._rows(quantity.algorithm, cell)
+        wins = self._successes(quantity.metric, rows)
+        sequential = self.table.setting.sequential
+
+        @cache
+        def interval(confidence: float) -> Interval:
+            low, high = proportion_interval(
+                wins.sum(), len(wins), sequential=sequential, confidence=confidence
+            )
+            return float(low), float(high)
+
+        return Estimate(Proportion, float(wins.mean()), wins, self._sample(rows), interval)
+
+    def _mean(self, quantity: Mean, cell: Group) -> Estimate:
+        rows = self._rows(quantity.algorithm, cell)
+        values = self._values(quantity, rows)
+        interval = cache(lambda confidence: t_interval(values, confidence)[1:])
+        value, sample = float(values.mean()), self._sample(rows)
+        return Estimate(Mean, value, values, sample, interval, _all_equal(values))
 
     def _sample(self, rows: np.ndarray, points: int = 1, pairs: np.ndarray | None = None) -> Sample:
         status = self.table.frame["status"].to_numpy()[rows]
@@ -371,7 +301,7 @@ class Estimator:
             missing = np.isnan(values) & ~without_key & ~self._failed(rows)
             if missing.any():
                 raise MissingData(f"{missing.sum()} of {len(rows)} replicates have no {metric}")
-        values = np.nan_to_num(values, nan=0.0)
+        values = np.where(np.isnan(values), 0.0, values)
         if not np.isin(values, (0.0, 1.0)).all():
             raise MissingData(f"metric '{metric}' is not 0 or 1 in every row")
         return values
@@ -393,7 +323,7 @@ class Estimator:
     def _failed(self, rows: np.ndarray) -> np.ndarray:
         return np.isin(self.table.frame["status"].to_numpy()[rows], FAILED)
 
-    def _threshold(self, quantity: Threshold, cell: Group) -> ThresholdEstimate:
+    def _threshold(self, quantity: Threshold, cell: Group) -> Estimate:
         rows = self._rows(quantity.algorithm, cell)
         wins = self._successes(quantity.metric, rows)
         at = self.column(quantity.of, rows)
@@ -402,17 +332,27 @@ class Estimator:
         x, place = np.unique(at, return_inverse=True)
         successes = np.bincount(place, weights=wins)
         trials = np.bincount(place).astype(float)
-        sequential, level = self.table.setting.sequential, quantity.level
-        fit = located_crossing(x, successes, trials, sequential=sequential, level=level)
+        locate = partial(
+            located_crossing,
+            x,
+            successes,
+            trials,
+            sequential=self.table.setting.sequential,
+            level=quantity.level,
+        )
+
+        @cache
+        def interval(confidence: float) -> Interval:
+            located = locate(confidence=confidence)
+            return located.low, located.high
+
+        fit = locate()
         moves = np.zeros(len(rows))
         if fit.regular:
             moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])
-        sample = self._sample(rows, len(x))
-        return ThresholdEstimate(
-            fit.estimate, moves, sample, x, successes, trials, level, sequential
-        )
+        return Estimate(Threshold, fit.estimate, moves, self._sample(rows, len(x)), interval)
 
-    def _peak(self, quantity: Peak, cell: Group) -> PeakEstimate:
+    def _peak(self, quantity: Peak, cell: Group) -> Estimate:
         algorithm, table = quantity.algorithm, self.table
         mates = (table.setting.mates(column, [algorithm]) for column in quantity.columns)
         along = tuple(dict.fromkeys(name for names in mates for name in names))
@@ -425,10 +365,14 @@ class Estimator:
             raise MissingData(f"{algorithm} does not have every replicate at every point")
         rows = np.array([rows[np.argsort(series[rows])] for rows in points])
         x = [self._position(quantity, at) for at in rows]
-        at = peak_places(x, self._heights(quantity, rows).T)
-        middles = (at.low + at.high) / 2
+        peaks = peaks_of(x, self._heights(quantity, rows).T)
+        middles = (peaks.low + peaks.high) / 2
         sample = self._sample(rows.ravel(), pairs=replicates)
-        return PeakEstimate(float(middles.mean()), middles, sample, at)
+        interval, constant = (
+            cache(partial(_peak_interval, peaks)),
+            _all_equal(peaks.low, peaks.high),
+        )
+        return Estimate(Peak, float(middles.mean()), middles, sample, interval, constant, peaks)
 
     def _position(self, quantity: Peak, rows: np.ndarray) -> float:
         """Return the value of the expression at a point."""
@@ -450,7 +394,7 @@ class Estimator:
             )
         return values
 
-    def _ratio(self, quantity: Ratio, cell: Group) -> RatioEstimate:
+    def _ratio(self, quantity: Ratio, cell: Group) -> Estimate:
         means = quantity.top, quantity.bottom
         tops, bottoms = (self._rows(mean.algorithm, cell) for mean in means)
         # All values must be there, although only common replicates form the ratio.
@@ -462,5 +406,11 @@ class Estimator:
             raise MissingData("the two means have no replicate in common")
         top, bottom = top[here], bottom[there]
         value, _, _ = fieller(top, bottom)
-        sample = self._sample(tops[here], pairs=pairs)
-        return RatioEstimate(value, np.zeros(len(here)), sample, top, bottom)
+        interval = cache(lambda confidence: fieller(top, bottom, confidence)[1:])
+        sample, constant = self._sample(tops[here], pairs=pairs), _all_equal(top, bottom)
+        return Estimate(Ratio, value, np.zeros(len(pairs)), sample, interval, constant)
+
+
+def _all_equal(*samples: np.ndarray) -> bool:
+    """Return True if each sample has several values, all of them equal."""
+    return all(len(values) > 1 and np.ptp(values) == 0 for values in samples)

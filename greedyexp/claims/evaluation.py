@@ -296,7 +296,7 @@ def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]
         parts.append(part.iloc[rows].assign(**{"#": table.pairs[rows], f"#{place}": rows}))
     # Each merge uses all columns that both sides have.
     joined: pd.DataFrame = functools.reduce(pd.merge, parts)
-    return np.asarray(joined[[f"#{place}" for place in range(len(parts))]]).T
+    return np.stack([joined[f"#{place}"].to_numpy() for place in range(len(parts))])
 
 
 def _values_in(

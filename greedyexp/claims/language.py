@@ -101,15 +101,18 @@ def evaluate(expression: Expression, columns: Mapping[Any, Any]) -> Value:
 
 def _evaluate(expression: Expression, columns: Mapping[Any, Any]) -> Value:
     match expression:
-        case Number(literal):
-            return np.float64(literal)
         case Function(name, argument):
             return FUNCTIONS[name](_evaluate(argument, columns))
         case Operation(symbol, left, right):
             return OPERATORS[symbol](_evaluate(left, columns), _evaluate(right, columns))
-    key = expression.name if isinstance(expression, Column) else expression
+        case Number(literal):
+            numbers: Any = literal
+        case Column(name):
+            numbers = columns[name]
+        case _:
+            numbers = columns[expression]
     # [()] turns an array without dimensions into a scalar.
-    value: Value = np.asarray(columns[key], dtype=float)[()]
+    value: Value = np.asarray(numbers, dtype=float)[()]
     return value
 
 

@@ -158,14 +158,17 @@ def _source(node: ast.expr) -> str:
     return _shortened(ast.unparse(node))
 
 
+def _known(name: str, known: Iterable[str], kind: str, where: str = "") -> str:
+    """Return a name, or raise an error with the nearest known name."""
+    if name not in known:
+        raise _error(f"there is no {kind} '{name}'{where}.", did_you_mean(name, known))
+    return name
+
+
 def _function_name(node: ast.Call, known: Iterable[str]) -> str:
     if not isinstance(node.func, ast.Name):
         raise _not_allowed(node)
-    if node.func.id not in known:
-        raise _error(
-            f"there is no function '{node.func.id}' in claims.", did_you_mean(node.func.id, known)
-        )
-    return node.func.id
+    return _known(node.func.id, known, "function", " in claims")
 
 
 def _not_allowed(node: ast.expr) -> ConfigError:
@@ -187,14 +190,10 @@ def _named_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
         raise _error(f"{name} must be written {name}(ALGORITHM{metric}).")
     given = dict(zip(("algorithm", "metric"), node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg not in OPTIONS[name]:
-            raise _error(
-                f"{name} has no argument '{keyword.arg}'.",
-                did_you_mean(str(keyword.arg), OPTIONS[name]),
-            )
-        if keyword.arg in given:
-            raise _error(f"duplicate argument '{keyword.arg}' of {name}.")
-        given[keyword.arg] = keyword.value
+        argument = _known(str(keyword.arg), OPTIONS[name], "argument", f" of {name}")
+        if argument in given:
+            raise _error(f"duplicate argument '{argument}' of {name}.")
+        given[argument] = keyword.value
     return given
 
 
@@ -257,14 +256,12 @@ class _Parser:
     def test(self, node: ast.expr) -> Test:
         if isinstance(node, ast.Compare):
             return self.comparison(node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            name = node.func.id
+        if isinstance(node, ast.Call):
+            name = _function_name(node, WORDS)
             if name == "always":
                 return self.always(node)
             if name in TESTS:
                 return self.monotone(node, name)
-            if name not in QUANTITIES and name not in FUNCTIONS:
-                raise _error(f"there is no function '{name}' in claims.", did_you_mean(name, WORDS))
         raise _error(
             f"'{_shortened(self.text)}' is not a test: it has no comparison.",
             "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
@@ -481,39 +478,28 @@ class _Parser:
 
     def column(self, name: str, known: tuple[str, ...]) -> Column:
         """Return the column, if it is among the known ones."""
-        if name in known:
-            return Column(name)
-        if name in self.setting.algorithms:
+        if name not in known and name in self.setting.algorithms:
             raise _error(
                 f"'{name}' is an algorithm and has no value.",
                 f"Write threshold({name}), for example.",
             )
-        if name in self.setting.measured:
+        if name not in known and name in self.setting.measured:
             raise _error(
                 f"'{name}' is a metric, which differs between replicates.",
                 f"Write mean(ALGORITHM, {name}) or always(...).",
             )
-        raise _error(f"there is no column '{name}'.", did_you_mean(name, known))
+        return Column(_known(name, known, "column"))
 
     def algorithm(self, node: ast.expr, name: str) -> str:
         """Return the label of an algorithm."""
         algorithm = _word(node, f"the algorithm of {name}")
-        if algorithm not in self.setting.algorithms:
-            raise _error(
-                f"there is no algorithm '{algorithm}' in the experiment.",
-                did_you_mean(algorithm, self.setting.algorithms),
-            )
-        return algorithm
+        return _known(algorithm, self.setting.algorithms, "algorithm", " in the experiment")
 
     def metric(self, node: ast.expr, name: str) -> str:
         """Return the name of a measured column."""
         metric = _word(node, f"the metric of {name}")
-        if metric not in self.setting.measured:
-            raise _error(
-                f"there is no metric '{metric}' with numeric values in the experiment.",
-                did_you_mean(metric, self.setting.measured),
-            )
-        return metric
+        where = " with numeric values in the experiment"
+        return _known(metric, self.setting.measured, "metric", where)
 
     def success_metric(self, node: ast.expr | None, name: str, algorithm: str) -> str:
         """Return the name of a metric whose values are 0 and 1; without a node the default."""

@@ -1,4 +1,4 @@
-"""What the claims of an experiment can name: its algorithms, metrics, columns and sweeps."""
+"""The names that the claims of an experiment may use: algorithms, metrics, columns, sweeps."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from greedyexp.experiment.design import Design, success_metric
 from greedyexp.experiment.sweep import Axes
 from greedyexp.protocols.measured import Measured
 
-# Kinds of columns that claims may take means of.
+# Kinds of columns with a mean.
 _NUMBERS = ("number", "success", "seconds")
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm as claims see it.
+    """The sweep and the default metric of an algorithm.
 
     Parameters
     ----------
     axes : tuple of tuple of str
-        Its swept parameters; those that are zipped stand together.
+        Its swept parameters, those of one zip together.
     success : str or None
-        The metric of ``threshold`` and ``proportion`` when they name none.
+        The default metric of ``threshold`` and ``proportion``.
     """
 
     axes: Axes = ()
@@ -32,29 +32,29 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Setting:
-    """The words of an experiment.
+    """The names of an experiment, with their roles.
 
     Parameters
     ----------
     axes : tuple of tuple of str
-        Swept data columns; those that are zipped stand together. Of data in several blocks those
-        that any block sweeps, and ``data``, the label of the block.
+        Swept data columns, those of one zip together. For data in several blocks: the columns
+        swept by any block, and ``data``, the label of the block.
     algorithms : dict of str to Algorithm
-        By the label of the entry.
+        Label of an entry -> its algorithm.
     binary : tuple of str
-        Metrics, and other columns of the protocol, whose values are 0 and 1.
+        Metrics and other columns of the protocol with values 0 and 1.
     measured : tuple of str
-        All that the protocol measures.
+        All numeric columns that the protocol measures.
     columns : tuple of str
         Columns that describe the data or the algorithm.
     keys : tuple of str
-        Columns of the protocol that tell the rows of one replicate apart; none when each replicate
+        Columns of the protocol that distinguish the rows of one replicate; none if each replicate
         has one row.
     open_ended : tuple of str
-        Measurements of which an empty cell is a run that ended before it got there.
+        Measurements with an empty cell if a run ended before it reached the value.
     sequential : bool
-        Whether results decided how many replicates a point got: intervals must then hold at any
-        stopping time.
+        True if the number of replicates at a point depended on results. Intervals must then be
+        valid at any stopping time.
     entries : mapping of str to str
         Label of an algorithm in the table -> label of its entry.
     """
@@ -70,7 +70,7 @@ class Setting:
     entries: Mapping[str, str] = field(default_factory=dict)
 
     def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
-        """The column and those zipped with it; empty when it is neither swept nor a key."""
+        """Return the column and those zipped with it, or nothing if it is not swept or a key."""
         keys = [(key,) for key in self.keys]
         swept = [*self.axes, *keys, *(axis for a in algorithms for axis in self.algorithms[a].axes)]
         return tuple(dict.fromkeys(name for axis in swept if column in axis for name in axis))
@@ -82,16 +82,16 @@ class Setting:
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """What tells rows of any one algorithm apart: the swept data columns and the keys."""
+        """The swept data columns and the keys, which distinguish the rows of one algorithm."""
         return (*self.swept, *self.keys)
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Columns that have a value before anything is measured."""
+        """Columns with a value before anything is measured."""
         return (*self.columns, *self.keys)
 
     def swept_by(self, algorithms: Iterable[str]) -> tuple[str, ...]:
-        """The parameters that any of these algorithms sweeps."""
+        """Return the parameters that any of these algorithms sweeps."""
         names = (n for a in algorithms for axis in self.algorithms[a].axes for n in axis)
         return tuple(dict.fromkeys(names))
 

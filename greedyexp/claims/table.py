@@ -261,9 +261,9 @@ class Table:
         """
         foreign = set(self.setting.swept_by(self.setting.algorithms))
         foreign -= {*self.setting.swept_by([algorithm]), *self.setting.shared}
-        rows = self.of(algorithm)
         own = tuple((name, code) for name, code in cell if name not in foreign)
-        rows = rows[self._inside(own, rows)]
+        everything = self.of(algorithm)
+        rows: np.ndarray = everything[self._inside(own, everything)]
         if not len(rows):
             raise MissingData(f"the table has no rows of {algorithm}{self.at_words(own)}")
         return rows

@@ -19,6 +19,7 @@ from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 
 LABELLED_TEST = ("test_rows", "labels")
+SEVERAL_CLASSES = (*LABELLED_TEST, "multi_task")
 TWO_CLASSES = ("labels", "one_response")
 TWO_CLASSES_TEST = ("test_rows", *TWO_CLASSES)
 
@@ -33,19 +34,14 @@ def one_vs_rest_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     "one_vs_rest_variance",
     better=None,
     title="variance of the one-against-rest error",
-    requires=(*LABELLED_TEST, "multi_task"),
+    requires=SEVERAL_CLASSES,
 )
 def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Variance over the r tasks of their one-against-rest errors, with divisor r - 1."""
     return _task_errors(problem, coef).var(axis=-1, ddof=1)
 
 
-@metric(
-    "argmax_error",
-    better="lower",
-    title="classification error",
-    requires=(*LABELLED_TEST, "multi_task"),
-)
+@metric("argmax_error", better="lower", title="classification error", requires=SEVERAL_CLASSES)
 def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Share of test rows whose largest prediction is not that of their class."""
     wrong, _ = wrong_rows(problem, coef)
@@ -56,7 +52,7 @@ def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     "argmax_variance",
     better=None,
     title="variance of the classification error",
-    requires=(*LABELLED_TEST, "multi_task"),
+    requires=SEVERAL_CLASSES,
 )
 def argmax_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Variance over the r classes of the error on the rows of each, with divisor r - 1."""

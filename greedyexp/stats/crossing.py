@@ -58,13 +58,7 @@ class Crossing:
 
 
 def crossing(
-    x,
-    successes,
-    trials,
-    *,
-    level: float = 0.5,
-    confidence: float = 0.95,
-    whole: bool = False,
+    x, successes, trials, *, level: float = 0.5, confidence: float = 0.95, whole: bool = False
 ) -> Crossing:
     """Fit where a success probability that rises with x crosses a level.
 

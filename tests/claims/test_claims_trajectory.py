@@ -10,7 +10,7 @@ from claims_tables import only
 from claims_trajectories import course, failure, hits, judge, words
 from scipy import stats
 
-from greedyexp.claims.estimates import peak_places
+from greedyexp.claims.estimates import peaks_of
 from greedyexp.claims.parser import parse
 from greedyexp.claims.report import reason
 from greedyexp.core.errors import ConfigError
@@ -266,7 +266,7 @@ def test_intervals_of_peaks_hold_where_curves_have_their_mean_peak():
     for _ in range(runs):
         centre = rng.uniform(0.8, 1.2)
         tops = centre + 0.15 * rng.standard_normal((6, 1))
-        found = peak_places(x, -np.abs(x - tops))
+        found = peaks_of(x, -np.abs(x - tops))
         low = found.below.mean() - stats.t.ppf(0.975, 5) * stats.sem(found.below)
         high = found.above.mean() + stats.t.ppf(0.975, 5) * stats.sem(found.above)
         held += low <= centre <= high

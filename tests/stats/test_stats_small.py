@@ -16,11 +16,23 @@ from greedyexp.stats.proportions import (
 )
 
 
+LENGTH = 400
+
+
+@pytest.fixture(scope="module")
+def sequence_at_90():
+    """Both ends of the confidence sequence after every number of successes and trials."""
+    wins, trials = np.tril_indices(LENGTH + 1)[::-1]
+    ends = np.full((2, LENGTH + 1, LENGTH + 1), np.nan)
+    ends[:, wins, trials] = confidence_sequence(wins, trials, confidence=0.9)
+    return ends
+
+
 @pytest.mark.parametrize("p", [0.02, 0.5, 0.8])
-def test_a_sequence_rarely_ever_misses(p):
-    runs, length = 1000, 400
+def test_a_sequence_rarely_ever_misses(p, sequence_at_90):
+    runs, length = 1000, LENGTH
     wins = np.cumsum(np.random.default_rng(3).random((runs, length)) < p, axis=1)
-    low, high = confidence_sequence(wins, np.arange(1, length + 1), confidence=0.9)
+    low, high = sequence_at_90[:, wins, np.arange(1, length + 1)]
     missed = np.mean(np.any((low > p) | (high < p), axis=1))
     assert missed <= 0.1 + 3 * np.sqrt(0.09 / runs)
     # The same simulation shows that an interval for one fixed time misses at some time.
