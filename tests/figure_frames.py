@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from greedyexp.figures.style import use_style
+from greedyexp.figures._plot.style import use_style
 
 THETAS = (0.5, 1.0, 1.5, 2.0)
 

@@ -22,7 +22,7 @@ from greedyexp.claims.language import (
 from greedyexp.claims.table import Group, MissingData, Table
 from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.protocols.outcome import Status
-from greedyexp.results.counts import FAILED, NO_SECONDS
+from greedyexp.results.records import FAILED, NO_SECONDS
 from greedyexp.stats.contrasts import correlation, uncentred_correlation
 from greedyexp.stats.crossing import influence
 from greedyexp.stats.means import fieller, t_interval

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from greedyexp.claims.setting import Setting
-from greedyexp.results.where import matches
+from greedyexp.results.records import matches
 
 # The values of some columns, as codes (see ``Table.value``).
 Group: TypeAlias = tuple[tuple[str, int], ...]

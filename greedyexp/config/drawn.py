@@ -18,9 +18,8 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.core.registry import parts
 from greedyexp.protocols.measured import Measured
-from greedyexp.results.averaging import chosen, with_panels
+from greedyexp.results.averaging import ENDINGS, chosen, separated_by_results, with_panels
 from greedyexp.results.records import remedy_for
-from greedyexp.results.results import ENDINGS, told_by_results
 
 
 def refuse_figure(
@@ -58,7 +57,7 @@ def refuse_figure(
             f"{part.kind} '{part.name}' cannot show '{name}', whose values are texts.",
         )
     with guarded("apart", part, doc.place(keys)):
-        refusals = told_by_results(part, params, (*measured, *ENDINGS))
+        refusals = separated_by_results(part, params, (*measured, *ENDINGS))
     for message, remedy in refusals:
         mistakes.add(doc.place(keys), message, remedy)
 

@@ -1,11 +1,24 @@
-"""Figures: tidy frames in, matplotlib figures out."""
+"""Figures: functions from the tidy table to a matplotlib figure, each with its own reduction.
+
+- ``phase_transition``: success probabilities and where they cross a level
+- ``trajectory``: iterations, rates and coefficients
+- ``tradeoff``: risk, steps and features, with the bounds of theorems
+- ``comparison``, ``class_errors``, ``constants``: means with intervals
+
+To add a figure, write one file that registers it. Shared tools:
+
+- ``_panels``: grids of panels, legend and note, parameters that choose panels and lines
+- ``_axes``: logarithmic axes, ticks, limits
+- ``_style``: colours and the styles of lines
+- ``_marks``: intervals, bounds, vertical lines
+"""
 
 import os
 
 try:
     import matplotlib
 except ValueError:
-    # MPLBACKEND names a backend that is not installed, as in commands started from a notebook of
-    # another environment. Figures are drawn to files, for which none is needed.
+    # MPLBACKEND names a backend that is not installed, for example in commands started from a
+    # notebook of another environment. Figures are drawn to files, which needs no backend.
     os.environ.pop("MPLBACKEND", None)
     import matplotlib  # noqa: F401

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from greedyexp.core.registry import figure
-from greedyexp.figures.panels import Panels, wrapped
-from greedyexp.figures.style import MARKERS, assign, shades
-from greedyexp.results import selection
-from greedyexp.results.comparison import averages_text
+from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
-from greedyexp.results.selection import Sizes, class_names, remarks
-from greedyexp.results.where import Where, rows_where, where_text
+from greedyexp.results.metric_means import (
+    Sizes,
+    mean_interval,
+    means_text,
+    name_text,
+    records_at,
+    selection_notes,
+)
+from greedyexp.results.records import Where, rows_where
+from greedyexp.results.text import where_text
+
+# The share of the held-out rows that are of a class.
+SHARE = "class_share"
 
 
-def _apart(**_) -> list[str]:
-    return ["algorithm"]
+def _separate(**_: Any) -> list[str]:
+    return plot.separate(line=["algorithm"])
 
 
-def _columns(*, where=(), **_) -> list[str]:
-    return ["algorithm", "class_error", "class", "size", *where]
-
-
-@figure("class_errors", title="Errors of classes", columns=_columns, apart=_apart)
+@figure(
+    "class_errors",
+    title="Errors of classes",
+    columns=plot.reads("class_error", "class", "size", apart=_separate),
+    apart=_separate,
+)
 def class_errors(
     frame: pd.DataFrame,
     context: Context,
@@ -35,48 +47,74 @@ def class_errors(
 ) -> Figure:
     """One panel for each algorithm: the error of every class, one mark for each size.
 
-    Errors are those on the rows of a class that are held out; one without such rows has no mark.
-    Classes stand as the data list them, each with its share of these rows. Bars are 95% t
+    Errors are those on the held-out rows of a class; a class without such rows has no mark.
+    Classes have the order of the data, each with its share of these rows. Bars are 95% t
     intervals; with one replicate there are none.
     """
     frame = rows_where(frame, where)
-    table = selection.class_errors(frame, context, sizes)
-    names = class_names(frame, table)
+    table = _errors(frame, context, sizes)
+    names = _class_names(frame, table)
     places = {name: place for place, name in enumerate(names)}
     labels = context.in_order("algorithm", sorted(table["algorithm"].unique()))
     titles = context.titled(labels)
     levels = sorted(table["size"].unique())
-    looks = {
-        size: {"color": colour, "marker": marker, "linestyle": "none", "markersize": 5}
-        for (size, colour), marker in zip(
-            shades(levels).items(), assign(levels, MARKERS).values(), strict=True
-        )
+    markers = plot.cycle(levels, plot.MARKERS)
+    styles: dict[int, plot.Style] = {
+        size: {"color": colour, "marker": markers[size], "linestyle": "none", "markersize": 5}
+        for size, colour in plot.shades(levels).items()
     }
-    # An error is at most 1; where all are small the rest would be empty.
+    # An error is at most 1; if all are small, most of the axis would be empty.
     highest = np.nanmax([0.0, *table["value"], *table["high"].replace(np.inf, np.nan)])
     widest = min(1.0, 1.05 * highest) or 1.0
-    panels = Panels(wrapped(labels), height=0.6 + 0.24 * len(names))
+    shifts = np.linspace(-0.2, 0.2, len(levels)) if len(levels) > 1 else [0.0]
+    panels = plot.Panels(plot.wrapped(labels), height=0.6 + 0.24 * len(names))
     for axis, label in panels:
         axis.set_title(titles[label], pad=4)
         axis.set_yticks(list(places.values()), list(names.values()))
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.set_xlim(-0.02 * widest, 1.02 * widest)
-        _draw(axis, table[table["algorithm"] == label], places, looks)
+        own = table[table["algorithm"] == label]
+        for (size, style), shift in zip(styles.items(), shifts, strict=True):
+            points = own[own["size"] == size]
+            at = points["class"].map(places) + shift
+            axis.plot(points["value"], at, gid=f"size {size}", **style)
+            for y, low, high in zip(at, points["low"], points["high"], strict=True):
+                if np.isfinite([low, high]).all():
+                    ends = np.clip([low, high], 0.0, 1.0)
+                    axis.plot(ends, [y, y], color=style["color"], linewidth=0.9, gid="interval")
     panels.label("test error of the class", "")
-    panels.legend([Line2D([], [], label=f"size {size}", **look) for size, look in looks.items()])
-    told = where_text(where)
-    said = remarks(frame, context, averages_text(table["replicates"], context))
-    panels.note([*([f"{told}."] if told else []), *said])
+    panels.legend([Line2D([], [], label=f"size {size}", **one) for size, one in styles.items()])
+    choice = where_text(where)
+    notes = selection_notes(frame, context, means_text(table["replicates"], context))
+    panels.note([f"{choice}." if choice else "", *notes])
     return panels.figure
 
 
-def _draw(axis, table: pd.DataFrame, places: dict, looks: dict) -> None:
-    shifts = np.linspace(-0.2, 0.2, len(looks)) if len(looks) > 1 else [0.0]
-    for (size, look), shift in zip(looks.items(), shifts, strict=True):
-        points = table[table["size"] == size]
-        at = points["class"].map(places) + shift
-        axis.plot(points["value"], at, gid=f"size {size}", **look)
-        for y, low, high in zip(at, points["low"], points["high"], strict=True):
-            if np.isfinite([low, high]).all():
-                ends = np.clip([low, high], 0.0, 1.0)
-                axis.plot(ends, [y, y], color=look["color"], linewidth=0.9, gid="interval")
+def _errors(frame: pd.DataFrame, context: Context, sizes: Sequence[int]) -> pd.DataFrame:
+    """Compute the mean error of each class at each size.
+
+    Returns
+    -------
+    DataFrame
+        A row for each algorithm, size and class, classes in the order of the data: ``value``,
+        ``low`` and ``high`` (95% t interval, nan if there is none), number of ``replicates`` with
+        rows of the class.
+    """
+    rows, order = records_at(frame, "class", "class_error", sizes)
+    cells = []
+    groups: Any = rows.groupby(["algorithm", "size", "class"])["class_error"]
+    for (label, size, name), errors in groups:
+        known = errors.dropna()
+        cells.append((label, int(size), name, *mean_interval(known, context), len(known)))
+    names = ["algorithm", "size", "class", "value", "low", "high", "replicates"]
+    table = pd.DataFrame(cells, columns=names)
+    return table.sort_values("class", key=lambda column: column.map(order), kind="stable")
+
+
+def _class_names(frame: pd.DataFrame, table: pd.DataFrame) -> Mapping[Any, str]:
+    """Return the title of each class, with its mean share if the frame has shares."""
+    shown = list(table["class"].unique())
+    if SHARE not in frame.columns:
+        return {name: name_text(name) for name in shown}
+    shares = frame.groupby("class")[SHARE].mean()
+    return {name: f"{name_text(name)} ({shares[name]:.1%})" for name in shown}

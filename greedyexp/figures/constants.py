@@ -2,82 +2,119 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import Field
 
 from greedyexp.core.registry import figure
-from greedyexp.figures.axes import LogAxis
-from greedyexp.figures.intervals import draw_interval, least_gap
-from greedyexp.figures.looks import Looks
-from greedyexp.figures.marks import Mark, draw_mark, mark_handle
-from greedyexp.figures.options import Line, Panel, Row, apart, named_columns
-from greedyexp.figures.panels import Panels, inside, laid_out
-from greedyexp.results import notes
-from greedyexp.results.constants import enclosure_text, means
+from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
-from greedyexp.results.counts import require_numbers
-from greedyexp.results.labels import axis_label
-from greedyexp.results.records import told_apart
+from greedyexp.results.records import (
+    failed_rows,
+    group_columns,
+    refuse_all_failed,
+    refuse_empty_cells,
+    require_columns,
+    require_finite,
+    require_numeric,
+)
+from greedyexp.results.text import axis_label, count_text, failures_text, origin_text
+from greedyexp.stats.means import t_interval
 
 
 @figure(
-    "constants", title="Constants", columns=named_columns("value", "lower", "upper"), apart=apart
+    "constants",
+    title="Constants",
+    columns=plot.reads("value", "lower", "upper"),
+    apart=plot.separate,
 )
 def constants(
     frame: pd.DataFrame,
     context: Context,
     *,
-    x: Annotated[str, Field(description="column along the horizontal axis")] = "p",
-    panel: Panel = None,
-    row: Row = None,
-    line: Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
-    scale: Annotated[
-        Literal["linear", "log"], Field(description="scale of the horizontal axis")
-    ] = "linear",
-    mark: Mark = None,
+    x: plot.X = "p",
+    panel: plot.Panel = None,
+    row: plot.Row = None,
+    line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
+    scale: plot.Scale = "linear",
+    mark: plot.Mark = None,
 ) -> Figure:
     """The mean of each constant over replicates against ``x``, one line for each.
 
-    The vertical axis is that of all panels, the horizontal one that of a row, or of a panel alone
-    without ``row``. Bars are 95% t intervals of the mean, set slightly beside one another; one that
-    reaches 0 goes on below the logarithmic axis and ends in an arrow. Replicates that failed are
-    not in the means and are counted below, as are means of 0, which the axis cannot show.
+    All panels share the vertical axis; the panels of a row share the horizontal one. Bars are 95% t
+    intervals of the mean, slightly shifted so that they do not overlap. A bar that extends to 0
+    goes on below the logarithmic axis and ends in an arrow. Replicates that failed are not in the
+    means and are counted below, as are means of 0, which the axis cannot show.
     """
-    frame, keys = told_apart(frame, context, row, panel, *line, x)
-    table = means(frame, keys)
-    require_numbers(table, x)
+    frame, keys = group_columns(frame, context, row, panel, *line, x)
+    table = _means(frame, keys)
+    require_finite(table, x)
     drawn = table[table["value"] > 0]
-    looks = Looks(table, line)
-    panels = Panels(
-        laid_out(frame, context, row=row, panel=panel),
-        height=3.0,
-        narrowest=2.1,
-        sharex="row" if row else False,
+    styles = plot.LineStyles(table, line)
+    panels = plot.Panels.by_columns(
+        frame, context, row, panel, height=3.0, min_width=2.1, sharex="row" if row else False
     )
     for axis, values in panels:
         axis.set_yscale("log")
-        axis.set_ylim(*_heights(drawn))
-        points = inside(drawn, values)
+        axis.set_ylim(*_limits(drawn))
         # All sizes along the axis that this panel shares.
-        sizes = inside(table, {row: values[row]} if row else values)[x]
-        along = LogAxis(x, sizes) if scale == "log" else None
-        _draw_lines(axis, points, x, sizes, line, looks, along)
-        if along:
-            along.apply(axis)
-        draw_mark(axis, inside(frame, values), mark)
+        sizes = plot.inside(table, {row: values[row]} if row else values)[x]
+        along = plot.horizontal_axis(scale, x, sizes)
+        at = np.log(along.places(sizes)) if scale == "log" else sizes
+        width = min(0.3 * plot.least_gap(at), 0.004 * (at.max() - at.min()) * len(styles))
+        offsets = styles.offsets(width)
+        for key, points in plot.inside(drawn, values).groupby(line, sort=True):
+            style, shift = styles.of(*key), offsets[key]
+            places = along.places(points[x])
+            shifted = places * np.exp(shift) if scale == "log" else places + shift
+            axis.plot(shifted, points["value"], **style, gid="mean")
+            plot.draw_intervals(axis, shifted, points, style["color"])
+        along.apply(axis)
+        plot.draw_mark(axis, plot.inside(frame, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
-    panels.legend([*looks.handles(context), *mark_handle(mark, x)])
-    panels.note(_note(frame, table, context))
+    panels.legend([*styles.handles(context), *plot.mark_handles(mark, x)])
+    panels.note(_notes(frame, table, context))
     return panels.figure
 
 
-def _heights(drawn: pd.DataFrame) -> tuple[float, float]:
-    """All means and the upper ends; lower ends as far as they are near."""
+def _means(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Compute the mean constant for every combination of the keys.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of protocol ``constants``: ``value``, ``lower`` and ``upper`` in one row per replicate.
+
+    Returns
+    -------
+    DataFrame
+        The keys, sorted; ``value``, ``low`` and ``high`` (95% t interval of the mean), nan if no
+        value is finite; the number of ``replicates`` with a finite value.
+
+    Raises
+    ------
+    ConfigError
+        If a column is missing or has wrong values, or every replicate failed.
+    """
+    numbers = ("value", "lower", "upper")
+    require_columns(frame, [*keys, *numbers])
+    refuse_all_failed(frame)
+    require_numeric(frame, *numbers)
+    failed = failed_rows(frame)
+    refuse_empty_cells(frame[~failed], keys)
+    finite = frame["value"].where(~failed & np.isfinite(frame["value"]))
+    rows = []
+    for key, group in frame.groupby(list(keys), sort=True):
+        values = finite[group.index].dropna()
+        rows.append((*key, *t_interval(values), len(values)))
+    return pd.DataFrame(rows, columns=[*keys, "value", "low", "high", "replicates"])
+
+
+def _limits(drawn: pd.DataFrame) -> tuple[float, float]:
+    """Return vertical limits: all means and upper ends, and lower ends that are near."""
     if drawn.empty:
         return 0.1, 1.0
     low, high = drawn["value"].min(), drawn["value"].max()
@@ -89,37 +126,32 @@ def _heights(drawn: pd.DataFrame) -> tuple[float, float]:
     return low / margin, high * margin
 
 
-def _draw_lines(
-    axis,
-    table: pd.DataFrame,
-    x: str,
-    sizes: pd.Series,
-    line: list[str],
-    looks: Looks,
-    along: LogAxis | None,
-) -> None:
-    at = np.log(along.places(sizes)) if along else sizes
-    shifts = looks.places(min(0.3 * least_gap(at), 0.004 * (at.max() - at.min()) * len(looks)))
-    for key, points in table.groupby(line, sort=True):
-        look = looks.of(*key)
-        shift = shifts[key]
-        beside = along.places(points[x]) * np.exp(shift) if along else points[x] + shift
-        axis.plot(beside, points["value"], **look, gid="mean")
-        for where, point in zip(beside, points.itertuples(), strict=True):
-            draw_interval(axis, where, point.low, point.high, look["color"])
-
-
-def _note(frame: pd.DataFrame, table: pd.DataFrame, context: Context) -> list[str]:
-    count = notes.count_text(table["replicates"].min(), table["replicates"].max())
-    hidden = int((table["value"] <= 0).sum())
-    empty = int(table["value"].isna().sum())
-    lines = [
-        f"{notes.origin(context)}: means over {count} replicates with 95% t intervals",
-        notes.failures_text(frame, "not in the means"),
-        enclosure_text(frame, context),
+def _notes(frame: pd.DataFrame, table: pd.DataFrame, context: Context) -> list[str]:
+    count = count_text(table["replicates"])
+    hidden, empty = int((table["value"] <= 0).sum()), int(table["value"].isna().sum())
+    notes = [
+        f"{origin_text(context)}: means over {count} replicates with 95% t intervals",
+        failures_text(frame, "not in the means"),
+        _enclosure_text(frame, context),
     ]
     if hidden:
-        lines.append(f"Means of 0, not drawn: {hidden}.")
+        notes.append(f"Means of 0, not drawn: {hidden}.")
     if empty:
-        lines.append(f"Points without a value: {empty}.")
-    return lines
+        notes.append(f"Points without a value: {empty}.")
+    return notes
+
+
+def _enclosure_text(frame: pd.DataFrame, context: Context) -> str:
+    """Return the largest relative width of the certified enclosures; empty if none is finite."""
+    width = (frame["upper"] - frame["lower"]) / frame["upper"].abs().where(frame["upper"] != 0)
+    width = width[np.isfinite(width)]
+    if width.empty:
+        return ""
+    wide = sorted(frame.loc[width.index, "algorithm"][width > 0.01].unique())
+    if wide:
+        named = ", ".join(context.titles.get(label, label) for label in wide)
+        return (
+            f"Certified to 1% or better but for {named}"
+            f" (widest {width.max():.2g} of the upper end)."
+        )
+    return f"Each value is certified to {width.max():.1g} of itself or better."

@@ -1,7 +1,12 @@
-"""From the CSV of a run alone: its figures, its tables and the verdicts on its claims."""
+"""Figures, tables and verdicts of a run, made from its CSV and its configuration alone.
+
+- ``source``: run folders and their tables
+- ``draw``: figures and tables
+- ``verify``: verdicts on claims
+"""
 
 from greedyexp.report.draw import draw
-from greedyexp.report.folders import read_frame, run_folders
+from greedyexp.report.source import read_frame, run_folders
 from greedyexp.report.verify import Verified, verify
 
 __all__ = ["Verified", "draw", "read_frame", "run_folders", "verify"]

@@ -1,4 +1,4 @@
-"""Drawing every figure and writing every table of a run from its CSV and its configuration."""
+"""Draw the figures and write the tables of a run from its CSV and its configuration."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import hashlib
 import inspect
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -29,11 +30,13 @@ from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.measured import Measured
 from greedyexp.report.source import Source, read_source
-from greedyexp.report.tabulate import write_table
-from greedyexp.results.averaging import settings_of, with_panels
-from greedyexp.results.counts import require_columns
-from greedyexp.results.results import refuse_told_by_results
-from greedyexp.results.sizes import with_sizes
+from greedyexp.results.averaging import (
+    refuse_separation_by_results,
+    separating_columns,
+    settings_of,
+    with_panels,
+)
+from greedyexp.results.records import require_columns, with_sizes
 from greedyexp.runner.files import replacing
 from greedyexp.runner.state import Replaced, retried, unchanged
 
@@ -41,14 +44,14 @@ from greedyexp.runner.state import Replaced, retried, unchanged
 def draw(folder: Path, out: Path | None = None) -> list[Path]:
     """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
-    One that cannot be drawn does not keep the others from it.
+    If one cannot be drawn, the others still are.
 
     Parameters
     ----------
     folder : Path
-        Holds ``config.yaml`` and the tidy table; the journal is not needed.
+        With ``config.yaml`` and the tidy table; the journal is not needed.
     out : Path, optional
-        Write below this folder instead, such as when the run folder is read-only.
+        Write below this folder instead, for example because the run folder is read-only.
 
     Returns
     -------
@@ -58,13 +61,13 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
     Raises
     ------
     StorageError
-        When the table or the configuration is missing or unreadable, or a file cannot be written.
+        If the table or the configuration is missing or unreadable, or a file cannot be written.
     ConfigError
-        When a figure or a table does not exist, has a wrong parameter, or names a column that the
-        CSV does not have; it names the entry of ``config.yaml``. An error that names no file names
-        the folder. Of several errors it is the first, raised when all else is drawn.
+        If a figure or a table does not exist, has a wrong parameter, or names a column that the
+        CSV does not have; it names the entry of ``config.yaml``. An error without a file names
+        the folder. Of several errors the first is raised, after everything else is drawn.
     PluginError
-        When a figure or a table of a plugin fails or returns something else; it names the line.
+        If a figure or a table of a plugin fails or returns something else; it names the line.
     """
     try:
         return retried(lambda: _drawn(folder, out))
@@ -76,29 +79,27 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
 
 def _drawn(folder: Path, out: Path | None) -> list[Path]:
     source = read_source(folder)
-    if source.frame.empty:
+    frame = source.frame
+    if frame.empty:
         return []
-    note = _fingerprint(source)
     written: list[Path] = []
     errors: list[Exception] = []
     measured = _measured(source.design)
     keys = [one.name for one in measured if one.apart]
-    settings, sized = settings_of(source.frame), with_sizes(source.frame)
+    settings, sized = settings_of(frame), with_sizes(frame)
     for kind in ("figure", "table"):
         for index, (name, given, stem) in enumerate(_listed(source.design, kind)):
             try:
-                part = registry.find(kind, name)
+                part: Display = registry.find(kind, name)
                 target = (out or folder) / f"{kind}s" / stem
                 writing = nullcontext() if out else unchanged(source.state)
                 with _plugin_guarded(part):
                     params = Parameters(part).read_all(given)
-                    refuse_told_by_results(part, params, source.frame, keys)
-                    require_columns(sized, _apart(part, params))
+                    refuse_separation_by_results(part, params, frame, keys)
+                    require_columns(sized, separating_columns(part, params))
                     params = with_panels(part, params, [settings], measured)
-                    if kind == "figure":
-                        written += _draw(part, params, source, target, note, writing)
-                    else:
-                        written += _tabulate(part, params, source, target, writing)
+                    save = _save_figure if kind == "figure" else _save_table
+                    written += save(part, params, source, target, writing)
             except Replaced:
                 raise
             except Exception as error:  # The others can still be drawn; it is raised below.
@@ -111,22 +112,16 @@ def _drawn(folder: Path, out: Path | None) -> list[Path]:
     return written
 
 
-def _apart(part: Display, params: dict) -> list[str]:
-    """The columns that separate the points of a figure or a table; none if it does not say."""
-    apart = part.apart
-    return list(apart(**params)) if apart else []
-
-
 def _measured(design: Design) -> list[Measured]:
-    """The columns of the protocol."""
+    """Return the columns of the protocol."""
     # If the protocol no longer exists or was edited, figures that do not need it are still drawn.
     with contextlib.suppress(ConfigError):
         return design.measured
     return []
 
 
-def _listed(design: Design, kind: str) -> Iterator[tuple[str, dict, str]]:
-    """Name, parameters and file stem of each figure or table; a repeated name gets a number."""
+def _listed(design: Design, kind: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield name, parameters and file stem of each figure or table; repeated names get a number."""
     seen: dict[str, int] = {}
     for name, given in design.drawn(kind):
         seen[name] = seen.get(name, 0) + 1
@@ -135,36 +130,34 @@ def _listed(design: Design, kind: str) -> Iterator[tuple[str, dict, str]]:
 
 def _fingerprint(source: Source) -> str:
     commit = "unknown"
-    # A figure can be drawn without knowing the commit.
+    # A figure can be drawn without the commit.
     with contextlib.suppress(TypeError, KeyError):
         commit = str(source.state.manifest["git"]["commit"])
     digest = hashlib.sha256(source.state.config_text.encode()).hexdigest()[:16]
     return f"greedyexp config {digest} commit {commit}"
 
 
-def _draw(
+def _save_figure(
     part: Display,
-    params: dict,
+    params: Mapping[str, Any],
     source: Source,
     stem: Path,
-    note: str,
     writing: AbstractContextManager,
 ) -> list[Path]:
     """Draw one figure in the package's style; settings that it changes are restored."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    from greedyexp.figures.style import use_style
+    from greedyexp.figures._plot.style import use_style
 
     # A plugin may draw by pyplot, which keeps figures open.
     before = _open_figures()
     with matplotlib.rc_context():
         use_style()
         try:
-            picture = _made(part, params, source)
-            _refuse_other(part, picture, Figure, "a matplotlib Figure")
+            picture = _result(part, params, source, Figure, "a matplotlib Figure")
             with writing:
-                return _save(picture, stem, note)
+                return _write(picture, stem, _fingerprint(source))
         finally:
             for number in _open_figures() - before:
                 sys.modules["matplotlib.pyplot"].close(number)
@@ -175,41 +168,43 @@ def _open_figures() -> set[int]:
     return set(pyplot.get_fignums()) if pyplot else set()
 
 
-def _tabulate(
-    part: Display, params: dict, source: Source, stem: Path, writing: AbstractContextManager
+def _save_table(
+    part: Display,
+    params: Mapping[str, Any],
+    source: Source,
+    stem: Path,
+    writing: AbstractContextManager,
 ) -> list[Path]:
-    made = _made(part, params, source)
-    _refuse_other(part, made, pd.DataFrame, "a pandas DataFrame")
+    from greedyexp.tables._output import write_table
+
+    table = _result(part, params, source, pd.DataFrame, "a pandas DataFrame")
     with writing:
-        return write_table(made, made.attrs.get("title", part.title), stem)
+        return write_table(table, table.attrs.get("title", part.title), stem)
 
 
-def _made(part: Display, params: dict, source: Source):
-    """What a figure or a table returns; a plugin may change its frame and the folder."""
+def _result(
+    part: Display, params: Mapping[str, Any], source: Source, wanted: type, words: str
+) -> Any:
+    """Call a figure or a table. A plugin may change its frame and the working directory."""
     folder = os.getcwd()
     try:
-        return part.function(source.frame.copy(), source.context, **params)
+        result = part.function(source.frame.copy(), source.context, **params)
     finally:
         os.chdir(folder)
-
-
-def _refuse_other(part: Display, made, wanted: type, words: str) -> None:
-    if not isinstance(made, wanted):
+    if not isinstance(result, wanted):
         raise PluginError(
-            f"{part.kind} '{part.name}' must return {words} but returned {type(made).__name__}.",
+            f"{part.kind} '{part.name}' must return {words} but returned {type(result).__name__}.",
             place=part.place,
             remedy="Fix the plugin.",
         )
+    return result
 
 
 @contextlib.contextmanager
 def _plugin_guarded(part: Display) -> Iterator[None]:
-    """Report what a figure or a table of a plugin raises as a mistake of its author.
+    """Turn exceptions of a plugin's figure or table into ``PluginError``.
 
-    Raises
-    ------
-    PluginError
-        Instead of any exception but one that a user can mend.
+    Exceptions that a user can fix are kept.
     """
     if part.shipped:
         yield
@@ -220,25 +215,26 @@ def _plugin_guarded(part: Display) -> Iterator[None]:
     except (UserError, Interrupted):
         raise
     except BaseException as error:
-        said = " ".join(str(error).split()).rstrip(".")
+        message = " ".join(str(error).split()).rstrip(".")
         raise PluginError(
-            f"{part.kind} '{part.name}' raised {type(error).__name__}: {said}.",
-            place=last_line(error, {inspect.getsourcefile(part.function)}) or part.place,
+            f"{part.kind} '{part.name}' raised {type(error).__name__}: {message}.",
+            place=last_line(error, {inspect.getsourcefile(part.function) or ""}) or part.place,
             remedy="Fix the plugin; --traceback shows where it failed.",
         ) from error
 
 
-def _save(picture, stem: Path, note: str) -> list[Path]:
-    files = [stem.with_suffix(".png"), stem.with_suffix(".pdf")]
+def _write(picture: Any, stem: Path, note: str) -> list[Path]:
+    # Without the creation date, the same table gives the same file.
+    metadata: dict[str, dict[str, str | None]] = {
+        "png": {"Description": note, "Software": "greedyexp"},
+        "pdf": {"Subject": note, "CreationDate": None},
+    }
+    files = [stem.with_suffix(f".{suffix}") for suffix in metadata]
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(files[0]) as stream:
-            about = {"Description": note, "Software": "greedyexp"}
-            picture.savefig(stream, format="png", metadata=about)
-        # Without the creation date, the same table gives the same file.
-        with replacing(files[1]) as stream:
-            about = {"Subject": note, "CreationDate": None}
-            picture.savefig(stream, format="pdf", metadata=about)
+        for file, (suffix, about) in zip(files, metadata.items(), strict=True):
+            with replacing(file) as stream:
+                picture.savefig(stream, format=suffix, metadata=about)
     except (OSError, StorageError) as error:
         system = error if isinstance(error, OSError) else error.__cause__
         raise StorageError(

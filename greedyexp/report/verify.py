@@ -1,10 +1,12 @@
-"""The verdict on every claim of a run folder, from its table and its configuration."""
+"""Judge the claims of a run from its table and its configuration."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pandas.api.types import is_numeric_dtype
 
@@ -34,20 +36,20 @@ class Verified:
     folder : Path
     name, profile : str
     judged : list of JudgedClaim
-        Empty when the experiment makes no claims.
+        Empty if the experiment makes no claims.
     contents : dict
-        What ``claims.json`` holds.
+        Contents of ``claims.json``.
     part : str
-        How much of the run the table has, in words; empty for all that is known of.
+        How much of the run is in the table, such as ``3 of 12 replicates``; empty if all of it.
     unwritten : str
-        Why ``claims.json`` could not be written; empty when it was, or was not to be.
+        Why ``claims.json`` could not be written; empty otherwise.
     """
 
     folder: Path
     name: str
     profile: str
     judged: list[JudgedClaim]
-    contents: dict
+    contents: dict[str, Any]
     part: str = ""
     unwritten: str = ""
 
@@ -58,17 +60,17 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     Parameters
     ----------
     folder : Path
-        Holds ``config.yaml`` and the table; the journal is not needed.
+        With ``config.yaml`` and the table; the journal is not needed.
     write : bool
-        Write ``claims.json``. A folder that cannot be written to is judged all the same.
+        Write ``claims.json``. Claims in a read-only folder are judged too.
 
     Raises
     ------
     StorageError
-        When table or configuration are missing, unreadable or damaged, or belong to different
-        runs; when the file cannot be written although the folder can.
+        If table or configuration are missing, unreadable or damaged, or belong to different
+        runs; if the file cannot be written although the folder can.
     ConfigError
-        When a claim of the configuration cannot be read.
+        If a claim of the configuration cannot be read.
     """
     return retried(lambda: _verify(folder, write))
 
@@ -84,13 +86,13 @@ def _verify(folder: Path, write: bool) -> Verified:
     )
 
 
-def _write(source: Source, contents: dict) -> str:
-    """Write ``claims.json``, or remove it when there is nothing to say.
+def _write(source: Source, contents: Mapping[str, Any]) -> str:
+    """Write ``claims.json``, or remove it if there is nothing to write.
 
     Returns
     -------
     str
-        Why it was not written, in a folder without permission to write; otherwise empty.
+        The reason if there is no permission to write; otherwise empty.
     """
     target = source.folder / "claims.json"
     wanted = as_json(contents) if contents["claims"] or contents["readings"] else None
@@ -138,9 +140,9 @@ def _judged(source: Source) -> list[JudgedClaim]:
 
 
 def _refuse_damaged_measurements(source: Source, measured: list[Measured]) -> None:
-    """Refuse a table without what the protocol measures, or with words among its numbers."""
+    """Raise ``StorageError`` if a column of the protocol is missing or has text for numbers."""
     frame = source.frame
-    # A run may be kept without its seconds: claims about them are then inconclusive.
+    # A run may be kept without its seconds; claims about them are inconclusive then.
     for column in [column for column in measured if column.kind not in ("text", "seconds")]:
         if column.name not in frame.columns:
             wrong = f"the table has no column '{column.name}'."
@@ -151,8 +153,8 @@ def _refuse_damaged_measurements(source: Source, measured: list[Measured]) -> No
         raise StorageError(wrong, place=str(source.state.table), remedy=AGAIN)
 
 
-def _claim(entry, index: int, setting: Setting, family: str) -> Claim:
-    """A claim of ``config.yaml``, which somebody may have edited since the run."""
+def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:
+    """Compile a claim of ``config.yaml``, which may have been edited since the run."""
     try:
         read = read_value(model_adapter(ClaimEntry), entry, "a claim")
         return compile_claim(read.model_dump(), setting, family)

@@ -1,1 +1,10 @@
-"""The tidy table of a run: who made it, what counts as success, how rows are chosen."""
+"""The results of a run, shared by claims, figures and tables.
+
+- ``context``: facts about the run that the tidy table lacks
+- ``records``: rows of the tidy table, chosen, checked and grouped
+- ``averaging``: columns that separate points, so that only replicates are averaged
+- ``spread``: medians over replicates with bands
+- ``metric_means``: means of metrics with intervals
+- ``theorems``: rows about theorems, their bounds and accuracies
+- ``text``: words of figures, tables and notes
+"""

@@ -1,15 +1,16 @@
-"""Columns that a figure or a table would average over without saying so.
+"""Columns that separate the points, lines and panels of a figure or the rows of a table.
 
-Figures average over replicates. Whatever else varies (data, algorithms and their swept parameters,
-keys of the protocol) must be told apart by an axis, a line, a panel or a row, unless ``where``
-chooses one value of it. A column that is not named takes the place of ``panel`` or ``row`` if that
-is null, or becomes the second of ``line``; where there is no place the figure is refused.
+Figures and tables average over replicates. Any other column that varies (data, algorithms and their
+swept parameters, keys of the protocol) must separate points, lines, panels or rows, unless
+``where`` chooses one of its values. A column that is not named becomes ``panel`` or ``row`` if that
+is null, or the second of ``line``. If no place is left, the figure is refused. Results of the run
+cannot separate anything.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,14 +19,61 @@ import yaml
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.parts import Display
 from greedyexp.protocols.measured import Measured
-from greedyexp.results.records import identity, replicates
-from greedyexp.results.sizes import with_sizes
-from greedyexp.results.where import matches
+from greedyexp.results.records import identity, matches, replicates, with_sizes
 
-# Most panels of a figure for columns that it does not name, and most lines of one
-# colour.
-MOST_PANELS = 12
-MOST_LINES = 4
+# Columns on how a replicate ended.
+ENDINGS = ("status", "message")
+
+# Limits for columns that a figure does not name: panels, and lines of one colour.
+MAX_PANELS = 12
+MAX_LINES = 4
+
+
+def separated_by_results(
+    part: Display, params: Mapping[str, Any], results: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return message and remedy for each result that separates points of a figure or table.
+
+    Parameters
+    ----------
+    part : Display
+        A figure or a table.
+    params : mapping
+        All its parameters.
+    results : collection of str
+        Columns.
+    """
+    return [
+        (
+            f"{part.kind} '{part.name}' cannot separate points, lines or panels by '{name}',"
+            " which is a result of the run.",
+            "Name a column of the data or of the algorithms.",
+        )
+        for name in dict.fromkeys(separating_columns(part, params))
+        if name in results
+    ]
+
+
+def refuse_separation_by_results(
+    part: Display, params: Mapping[str, Any], frame: pd.DataFrame, keys: Collection[str] = ()
+) -> None:
+    """Raise ``ConfigError`` if a result separates points of a figure or table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A tidy table: columns from ``status`` on are results.
+    keys : collection of str
+        Columns of the protocol that may separate points (``Measured.apart``).
+    """
+    results = [name for name in frame.columns[len(identity(frame)) :] if name not in keys]
+    for message, remedy in separated_by_results(part, params, results):
+        raise ConfigError(message, remedy=remedy)
+
+
+def separating_columns(part: Display, params: Mapping[str, Any]) -> list[str]:
+    """Return the columns that separate the points of a part; none if it does not say."""
+    return list(part.apart(**params)) if part.apart else []
 
 
 def with_panels(
@@ -34,30 +82,29 @@ def with_panels(
     frames: Sequence[pd.DataFrame],
     keys: Sequence[Measured],
 ) -> dict[str, Any]:
-    """The parameters of a figure or a table, with panels for what it would average over.
+    """Add panels for the columns over which a figure or a table would average.
 
     Parameters
     ----------
     part : Display
-        A figure or a table. One that was registered without ``apart`` is not checked.
+        A figure or a table. One registered without ``apart`` is not checked.
     params : mapping
         All its parameters.
     frames : sequence of DataFrame
-        The settings of the replicates, from ``settings_of``. The columns of several frames are
-        crossed: each row of one occurs with each row of the others.
+        The settings of the replicates, from ``settings_of``. Several frames are crossed: each row
+        of one occurs with each row of the others.
     keys : sequence of Measured
         All columns of the protocol.
 
     Returns
     -------
     dict
-        The parameters, in which ``panel``, ``row`` and ``line`` name what the part would average
-        over.
+        The parameters; ``panel``, ``row`` and ``line`` name the columns that were not named.
 
     Raises
     ------
     ConfigError
-        When there is no place for a column, or too many panels or lines would be drawn.
+        If there is no place for a column, or there would be too many panels or lines.
     """
     params = dict(params)
     if part.apart is None:
@@ -66,52 +113,61 @@ def with_panels(
     averaged = _averaged(part, params, frames, keys)
     if not averaged:
         return params
-    # Other keys of the protocol are axes of its rows and cannot be panels.
-    told = {one.name: one.apart for one in keys}
-    free = _places(part, params)
-    fits = len(averaged) <= len(free)
-    for place, (name, values) in zip(free, averaged.items(), strict=False):
-        fits &= bool(values) and told.get(name, True)
+    # Some keys of a protocol are axes and cannot be panels.
+    separating = {one.name: one.apart for one in keys}
+    places = _free_places(part, params)
+    fits = len(averaged) <= len(places)
+    for place, (name, values) in zip(places, averaged.items(), strict=False):
+        fits &= bool(values) and separating.get(name, True)
         if place == "line":
-            fits &= len(values) <= MOST_LINES
+            fits &= len(values) <= MAX_LINES
             params["line"] = [*params["line"], name]
         else:
             params[place] = name
-    if not fits or _panels(params, averaged, frames) > MOST_PANELS:
+    if not fits or _panels(params, averaged, frames) > MAX_PANELS:
         raise _refusal(part, averaged)
     return params
 
 
 def settings_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """The settings of the replicates of a tidy table: the columns before ``status``."""
-    return replicates(frame)[identity(frame)]
+    """Return the settings of the replicates of a tidy table: the columns before ``status``."""
+    found: pd.DataFrame = replicates(frame)[identity(frame)]
+    return found
 
 
 def chosen(frame: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows that ``where`` chooses; its entries for other columns are ignored."""
+    """Return the rows chosen by ``where``, ignoring columns that the frame does not have."""
     for name, wanted in (params.get("where") or {}).items():
         if name in frame.columns:
-            frame = frame[matches(frame[name], wanted if isinstance(wanted, list) else [wanted])]
+            frame = frame[matches(frame[name], _as_list(wanted))]
     return frame
 
 
+def _as_list(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
 def _averaged(
-    part: Display, params: dict, frames: Sequence[pd.DataFrame], keys: Sequence[Measured]
-) -> dict[str, list]:
-    """Columns that the part would average over, with their values; none if unknown."""
-    named = list(part.apart(**params))
-    found: dict[str, list] = {}
+    part: Display,
+    params: Mapping[str, Any],
+    frames: Sequence[pd.DataFrame],
+    keys: Sequence[Measured],
+) -> dict[str, list[Any]]:
+    """Return the columns over which the part would average, with their values if known."""
+    named = separating_columns(part, params)
+    found: dict[str, list[Any]] = {}
     for frame in frames:
         while (name := _varying(frame, [*named, *found])) is not None:
-            found[name] = sorted(frame[name].dropna().unique().tolist(), key=_order)
-    return found | _averaged_keys(part, params, keys)
+            levels = frame[name].dropna().unique().tolist()
+            found[name] = sorted(levels, key=lambda value: (isinstance(value, str), value))
+    return found | dict(_averaged_keys(part, params, keys))
 
 
 def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
-    """The first column with several values among the rows that agree in the named columns.
+    """Return the first column that varies among rows that agree in the named columns.
 
-    Facts of the data may differ between replicates of one setting. They stand after the parameters
-    and do not differ where replicate and parameters agree.
+    Facts of the data may differ between the replicates of one setting. They stand after the
+    parameters and agree where replicate and parameters agree.
     """
     sized = with_sizes(frame) if {"p", "aspect_ratio"} & set(named) else frame
     by = [name for name in dict.fromkeys([*named, "replicate"]) if name in sized.columns]
@@ -119,71 +175,71 @@ def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
         if name in by or frame[name].nunique(dropna=False) < 2:
             continue
         if not by or (sized.groupby(by, dropna=False)[name].nunique(dropna=False) > 1).any():
-            return name
+            return str(name)
     return None
 
 
-def _averaged_keys(part: Display, params: dict, keys: Sequence[Measured]) -> dict[str, list]:
-    """The keys of the protocol that vary among the rows read and that the part does not read."""
-    columns = part.columns
-    if columns is None:
-        return {}
-    # Columns in ``where`` are read too, but only one value of them separates points.
-    read = set(columns(**params | ({"where": {}} if "where" in params else {})))
-    told = read.union(part.apart(**params))
-    where = {
-        name: wanted if isinstance(wanted, list) else [wanted]
-        for name, wanted in (params.get("where") or {}).items()
-    }
-    found: dict[str, list] = {}
-    # Seconds are of a replicate, the same in all its rows.
+def _averaged_keys(
+    part: Display, params: Mapping[str, Any], keys: Sequence[Measured]
+) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the protocol keys that vary among the rows read but are not read by the part."""
+    if part.columns is None:
+        return
+    # Columns in ``where`` are read too, but do not separate points.
+    read = set(part.columns(**{**params, **({"where": {}} if "where" in params else {})}))
+    separating = read.union(separating_columns(part, params))
+    where = {name: _as_list(wanted) for name, wanted in (params.get("where") or {}).items()}
+    # Seconds are the same in all rows of a replicate.
     for one in (one for one in keys if one.name in read and one.kind in ("number", "success")):
         among = where | {name: list(values) for name, values in one.only.items()}
-        for key in (key for key in keys if key.kind == "key" and key.name not in told):
+        for key in (key for key in keys if key.kind == "key" and key.name not in separating):
             elsewhere = any(
                 name in among and not set(among[name]) & set(values)
                 for name, values in key.only.items()
             )
             values = among.get(key.name, key.values)
             if not elsewhere and (values is None or len(values) > 1):
-                found[key.name] = list(values or ())
-    return found
+                yield key.name, list(values or ())
 
 
-def _places(part: Display, params: Mapping) -> list[str]:
-    """The parameters that may take a column that the part does not name."""
+def _free_places(part: Display, params: Mapping[str, Any]) -> list[str]:
+    """Return the parameters that may take another column."""
     fields = part.parameters.model_fields
     free = [name for name in ("panel", "row") if name in fields and params[name] is None]
     line = params.get("line")
     return [*free, *(["line"] if isinstance(line, list) and len(line) == 1 else [])]
 
 
-def _panels(params: Mapping, averaged: Mapping, frames: Sequence[pd.DataFrame]) -> int:
+def _panels(
+    params: Mapping[str, Any],
+    averaged: Mapping[str, list[Any]],
+    frames: Sequence[pd.DataFrame],
+) -> int:
     count = 1
-    for name in {params.get("panel"), params.get("row")} - {None}:
+    for name in {params[place] for place in ("panel", "row") if params.get(place)}:
         known = [frame[name].nunique() for frame in frames if name in frame.columns]
         count *= len(averaged[name]) if name in averaged else max(known, default=1)
     return count
 
 
-def _refusal(part: Display, averaged: Mapping[str, list]) -> ConfigError:
-    """The error, with what can be named and with a choice that can be pasted."""
+def _refusal(part: Display, averaged: Mapping[str, list[Any]]) -> ConfigError:
+    """Return the error, with possible places and a choice that can be pasted."""
     parts = [
         f"the {len(values)} values of '{name}'" if len(values) > 1 else f"the values of '{name}'"
         for name, values in averaged.items()
     ]
-    taken = part.parameters.model_fields
+    fields = part.parameters.model_fields
     # A required row is an axis.
     places = [
         f"`{name}`"
         for name in ("panel", "row", "line")
-        if name in taken and not taken[name].is_required()
+        if name in fields and not fields[name].is_required()
     ]
     remedies = []
     if places:
         listed = " or ".join([", ".join(places[:-1]), places[-1]] if places[1:] else places)
         remedies.append(f"name {'it' if len(averaged) == 1 else 'them'} in {listed}")
-    if "where" in taken:
+    if "where" in fields:
         one = {name: values[0] if values else "VALUE" for name, values in averaged.items()}
         text = yaml.safe_dump(one, default_flow_style=True, width=math.inf, sort_keys=False)
         remedies.append(f"choose one value by `where: {text.strip()}`")
@@ -194,7 +250,3 @@ def _refusal(part: Display, averaged: Mapping[str, list]) -> ConfigError:
         f"{part.kind} '{part.name}' would average over {' and '.join(parts)}.",
         remedy=f"{remedy[0].upper()}{remedy[1:]}.",
     )
-
-
-def _order(value) -> tuple:
-    return isinstance(value, str), value

@@ -1,21 +1,38 @@
-"""Rows of one kind from the table of a protocol that writes several kinds, and the replicates."""
+"""Rows of the tidy table: what identifies a replicate, kinds of records, sizes, chosen rows.
+
+The columns before ``status`` identify the row: data, replicate, algorithm and swept parameters.
+The columns from ``status`` on are results.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from greedyexp.core.errors import ConfigError
+from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Protocol, RecordKind
 from greedyexp.core.registry import parts
+from greedyexp.protocols.measured import FIT_SECONDS
+from greedyexp.protocols.outcome import Status
 from greedyexp.results.context import Context
-from greedyexp.results.counts import FAILED, require_columns
-from greedyexp.results.sizes import with_sizes
+
+FAILED = tuple(status.value for status in Status if status.failed)
+NOT_CERTIFIED = Status.NOT_CONVERGED.value
+NO_SECONDS = "there are no seconds of fits: timings.csv, which has them, is missing or older"
+
+# A parameter of figures and tables.
+Where = Annotated[
+    dict[str, Any], Field(description="column: value or list of values; the rows to show")
+]
 
 
 class AllFailed(ConfigError):
-    """Nothing was measured, as every replicate failed."""
+    """Every replicate failed, so nothing was measured."""
 
 
 def remedy_for(column: str) -> str | None:
@@ -31,29 +48,60 @@ def _joined(kinds: Iterable[RecordKind]) -> str | None:
     return " ".join(dict.fromkeys(kind.remedy for kind in kinds)) or None
 
 
-def records(frame: pd.DataFrame, kind: str, columns: Sequence[str]) -> pd.DataFrame:
+def identity(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that identify a replicate: those before ``status``."""
+    return list(frame.columns[: list(frame.columns).index("status")])
+
+
+def replicates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the first row of each replicate. Some protocols write many rows per replicate."""
+    found: pd.DataFrame = frame.loc[~frame.duplicated(identity(frame))]
+    return found
+
+
+def failed_rows(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Return a mask of the rows of failed replicates."""
+    return frame["status"].isin(FAILED)
+
+
+def records(
+    frame: pd.DataFrame,
+    kind: str,
+    columns: Sequence[str],
+    *,
+    finite: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+) -> pd.DataFrame:
     """Return the rows of one kind of record.
 
     Parameters
     ----------
     kind : str
-        Value of the column ``record``, declared by a protocol.
+        Value of the column ``record``, such as ``epsilon``, ``iteration`` or ``bound``.
     columns : sequence of str
-        Columns that must have a value in each of these rows.
+        Required columns without empty cells.
+    finite : sequence of str
+        Required columns with a finite number in every row.
+    numeric : sequence of str
+        Required columns with numbers or empty cells.
 
     Raises
     ------
     ConfigError
-        If a column is missing or has empty cells, there is no such row, or every replicate failed.
+        If a column is missing or has wrong values, if there is no row of this kind, or if every
+        replicate failed.
     """
-    require_columns(frame, ["record", *columns])
+    require_columns(frame, ["record", *columns, *finite])
     refuse_all_failed(frame)
-    rows = frame[frame["record"] == kind]
+    rows: pd.DataFrame = frame[frame["record"] == kind]
     if rows.empty:
         raise ConfigError(
             f"the table has no rows of record '{kind}'.", remedy=_remedy_for_kind(frame, kind)
         )
-    refuse_empty(rows, columns)
+    refuse_empty_cells(rows, [*columns, *finite])
+    require_finite(rows, *finite)
+    require_columns(rows, numeric)
+    require_numeric(rows, *numeric)
     return rows
 
 
@@ -66,71 +114,198 @@ def _remedy_for_kind(frame: pd.DataFrame, kind: str) -> str | None:
 
 
 def refuse_all_failed(frame: pd.DataFrame) -> None:
-    """Refuse a table in which nothing was measured.
-
-    Raises
-    ------
-    AllFailed
-        When every replicate failed.
-    """
-    if frame["status"].isin(FAILED).all():
+    """Raise ``AllFailed`` if every replicate failed."""
+    if failed_rows(frame).all():
         raise AllFailed(
             "every replicate failed, so there is nothing to draw.",
             remedy="The column message of the table says why.",
         )
 
 
-def refuse_empty(rows: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Refuse rows that do not tell which line or panel they belong to.
-
-    Raises
-    ------
-    ConfigError
-        With the first column that has an empty cell.
-    """
+def refuse_empty_cells(rows: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise ``ConfigError`` if a column that separates lines or panels has empty cells."""
     for name in columns:
         if rows[name].isna().any():
             raise ConfigError(
                 f"column '{name}' has empty cells.",
-                remedy="Name one with a value everywhere.",
+                remedy="Name a column with a value in every row.",
             )
 
 
-def replicates(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row for each replicate, though a protocol may write many.
+def require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Raise ``ConfigError`` if a column is missing, and suggest the nearest name."""
+    for name in names:
+        if name in frame.columns:
+            continue
+        if name == FIT_SECONDS.name:
+            raise ConfigError(f"{NO_SECONDS}.", remedy="`greedyexp run --force` measures them.")
+        raise ConfigError(
+            f"the table has no column '{name}'.", remedy=did_you_mean(name, frame.columns)
+        )
 
-    The columns before ``status`` say what a row is of: data, replicate, algorithm and its swept
-    parameters. Those after it are measured.
+
+def require_numeric(frame: pd.DataFrame, *names: str) -> None:
+    """Raise ``ConfigError`` if a column contains text. Cells may be empty."""
+    for name in names:
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            raise _not_numeric(name)
+
+
+def require_finite(frame: pd.DataFrame, *names: str) -> None:
+    """Raise ``ConfigError`` if a column has a cell that is not a finite number."""
+    require_numeric(frame, *names)
+    for name in names:
+        if not np.isfinite(frame[name].astype(float)).all():
+            raise _not_numeric(name)
+
+
+def _not_numeric(name: str) -> ConfigError:
+    return ConfigError(
+        f"column '{name}' is not a number in every row.", remedy="Name a numeric column."
+    )
+
+
+def with_sizes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Fill in the columns ``p`` and ``aspect_ratio`` from each other.
+
+    Generators take one of the two and leave the other empty. The fact ``n_features`` is the
+    resulting number of features. Without a column ``n_samples``, no ratio is added.
     """
-    return frame[~frame.duplicated(identity(frame))]
+    features = frame["p"] if "p" in frame.columns else pd.Series(float("nan"), index=frame.index)
+    if "n_features" in frame.columns:
+        features = features.fillna(frame["n_features"])
+    filled = _filled(frame, "p", features)
+    if "n_samples" not in frame.columns:
+        return filled
+    return _filled(filled, "aspect_ratio", features / frame["n_samples"])
 
 
-def identity(frame: pd.DataFrame) -> list[str]:
-    """The columns that tell replicates apart."""
-    return list(frame.columns[: frame.columns.get_loc("status")])
+def _filled(frame: pd.DataFrame, name: str, values: pd.Series[float]) -> pd.DataFrame:
+    if name in frame.columns:
+        frame = frame.assign(**{name: frame[name].fillna(values)})
+    elif values.notna().any():
+        # First, because the columns before the status identify replicates.
+        frame = pd.concat([values.rename(name), frame], axis=1)
+    return frame
 
 
-def told_apart(
-    frame: pd.DataFrame, context: Context, *columns: str | None
+def group_columns(
+    frame: pd.DataFrame, context: Context, *columns: str | None, merge: bool = False
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The table as a figure wants it that tells these columns apart, and the columns.
+    """Prepare a table for grouping by some columns.
 
-    Sizes are filled in, and ``algorithm`` is the entry of the file where the columns tell the rest:
-    an entry with a sweep gives a label for each value, ``rmp (lam=0.1)``, and a figure that has lam
-    along an axis wants them as one algorithm, ``rmp``.
+    Sizes are filled in. Labels of one swept entry, such as ``rmp (lam=0.1)``, become the label of
+    the entry, ``rmp``, if the columns include all swept parameters: a figure with lam along an axis
+    shows them as one algorithm.
 
     Parameters
     ----------
     *columns : str or None
-        Each is kept once; None stands for no column.
+        Duplicates and None are dropped.
+    merge : bool
+        Also count the parameters that have one value in each group. With
+        ``zip: [{loss: [squared, logistic], ridge: [0.0, 0.01]}]``, a panel for each loss has one
+        ridge, so all panels show the same algorithm.
+
+    Returns
+    -------
+    frame : DataFrame
+    keys : list of str
+        The columns.
 
     Raises
     ------
     ConfigError
-        When the table lacks a column.
+        If a column is missing.
     """
     frame = with_sizes(frame)
     keys = list(dict.fromkeys(name for name in columns if name is not None))
     require_columns(frame, keys)
+    grouped = _merged_labels(frame, context, keys)
+    if not merge:
+        return grouped, keys
+    entry = frame["algorithm"].map(lambda label: context.entry(label, list(frame.columns)))
+    own = [grouped[key] for key in keys if key != "algorithm"]
+    own += [entry] if "algorithm" in keys else []
+    constant = [
+        name
+        for name in identity(frame)
+        if name not in ("replicate", "algorithm", *keys)
+        and (frame[name].groupby(own, dropna=False).nunique(dropna=False) == 1).all()
+    ]
+    return _merged_labels(frame, context, [*keys, *constant]), keys
+
+
+def _merged_labels(frame: pd.DataFrame, context: Context, keys: Sequence[str]) -> pd.DataFrame:
     labels = {label: context.entry(label, keys) for label in frame["algorithm"].unique()}
-    return frame.assign(algorithm=frame["algorithm"].map(labels)), keys
+    found: pd.DataFrame = frame.assign(algorithm=frame["algorithm"].map(labels))
+    return found
+
+
+def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows with given values.
+
+    A failed replicate has empty cells in the columns of the protocol. It is kept, so that failures
+    are counted.
+
+    Parameters
+    ----------
+    where : mapping of column to value or list of values
+        Numbers match up to rounding.
+
+    Raises
+    ------
+    AllFailed
+        If rows are chosen by a result and all of them failed.
+    ConfigError
+        If a column is missing or no row matches.
+    """
+    require_columns(frame, list(where))
+    known = identity(frame)
+    failed = failed_rows(frame)
+    for name, wanted in where.items():
+        wanted = wanted if isinstance(wanted, list) else [wanted]
+        if not wanted:
+            raise ConfigError(
+                f"no row is chosen: the list for '{name}' is empty.", remedy="Remove it."
+            )
+        keep = matches(frame[name], wanted)
+        if not keep.any():
+            if name not in known:
+                refuse_all_failed(frame)
+            levels = sorted(map(str, frame[name].dropna().unique()))
+            raise ConfigError(
+                f"no row has {name} = {' or '.join(map(str, wanted))}.",
+                remedy=did_you_mean(str(wanted[0]), levels) if levels else None,
+            )
+        if name not in known:
+            keep |= failed & frame[name].isna()
+        frame, failed = frame[keep], failed[keep]
+    return frame
+
+
+def matches(column: pd.Series[Any], wanted: Sequence[Any]) -> pd.Series[bool]:
+    """Return a mask of the cells equal to one of the values.
+
+    Numbers match up to rounding, None matches an empty cell. A number given as text matches too:
+    features without names are numbered, and their numbers are texts in the protocol.
+    """
+    keep: pd.Series[bool] = pd.Series(False, index=column.index)
+    for value in wanted:
+        number = _number(value) if pd.api.types.is_numeric_dtype(column) else None
+        if value is None:
+            keep |= column.isna()
+        elif number is not None:
+            keep = keep | np.isclose(column.astype(float), number, rtol=1e-9, atol=0)
+        else:
+            keep |= column.astype(str) == str(value)
+    return keep
+
+
+def _number(value: Any) -> float | None:
+    """Return the value as a finite number, or None if it is not one."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None

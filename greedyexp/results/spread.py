@@ -1,4 +1,4 @@
-"""Medians over replicates with bands, for curves that one mean would misrepresent."""
+"""Medians over replicates with bands, for quantities whose mean would mislead."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from greedyexp.results.notes import count_text
+from greedyexp.results.text import count_text
 
-# Up to this many replicates a band holds all of them; quartiles of so few would say little.
+# Up to this many replicates, a band covers all of them: quartiles of so few would say little.
 FEW = 5
 
 
 def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
-    """Median and band of a column for every combination of the keys.
+    """Compute median and band of a column for every combination of the keys.
 
     Parameters
     ----------
     rows : DataFrame
-        One row for each replicate at a combination. Infinite values are values: a median or an end
-        of a band is infinite when the replicate in its place is.
+        One row for each replicate and combination. Infinite values count as values: a median or
+        the end of a band is infinite if its replicate is.
     keys : sequence of str
     value : str
         Column without empty cells.
@@ -29,43 +29,53 @@ def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     -------
     DataFrame
         The keys, sorted; ``median``, ``low``, ``high`` and the number of ``replicates``. The band
-        holds all replicates when no combination has more than ``FEW``, else the middle half of
-        them: from the last not above the first quartile to the first not below the third.
+        covers all replicates if no combination has more than ``FEW``. Otherwise it is the middle
+        half: from the last value not above the first quartile to the first not below the third.
     """
     grouped = rows.groupby(list(keys), sort=True)[value]
     table = grouped.agg(["median", "min", "max", "count"])
     if table["count"].max() > FEW:
-        # Members of the sample, as between a finite and an infinite one nothing can be said.
+        # Members of the sample: one cannot interpolate between a finite and an infinite value.
         table["min"] = grouped.quantile(0.25, interpolation="lower")
         table["max"] = grouped.quantile(0.75, interpolation="higher")
     names = {"min": "low", "max": "high", "count": "replicates"}
-    return table.rename(columns=names).reset_index()
+    found: pd.DataFrame = table.rename(columns=names).reset_index()
+    return found
 
 
-def spread_reached(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Median and band of what is ``taken``, and how many replicates ``reached`` the accuracy.
+def spread_reached(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataFrame:
+    """Compute median and band of a count until an accuracy is reached.
 
     Parameters
     ----------
     rows : DataFrame
-        As for ``spread``, with a column ``taken`` that is infinite where the accuracy was not
+        As for ``spread``. The accuracy is one of the keys.
+    count : str
+        Column of steps, features or iterations, empty or infinite where the accuracy was not
         reached.
-    keys : sequence of str
-        The accuracy among them.
 
     Returns
     -------
     DataFrame
-        That of ``spread``, and a column ``reached``.
+        As ``spread``, with the number of replicates that ``reached`` the accuracy. Where a
+        replicate did not, its count is infinite.
     """
+    rows = rows.assign(taken=rows[count].astype(float).fillna(np.inf))
     reached = np.isfinite(rows["taken"]).groupby([rows[name] for name in keys], sort=True).sum()
-    return spread(rows, keys, "taken").assign(reached=reached.to_numpy())
+    found: pd.DataFrame = spread(rows, keys, "taken").assign(reached=reached.to_numpy())
+    return found
+
+
+def unreached_text(table: pd.DataFrame, accuracy: str = "accuracy") -> str:
+    """Return the percentage of pairs of replicate and accuracy that were not reached."""
+    share = 1 - table["reached"].sum() / table["replicates"].sum()
+    return f"{accuracy} not reached: {share:.2%} of all pairs of replicate and {accuracy}"
 
 
 def spread_text(table: pd.DataFrame) -> str:
-    """What lines and bands of a ``spread`` are."""
-    fewest, most = table["replicates"].min(), table["replicates"].max()
+    """Describe the lines and bands of a ``spread``."""
+    most = table["replicates"].max()
     if most == 1:
         return "one replicate"
-    held = "the middle half" if most > FEW else "all"
-    return f"medians of {count_text(fewest, most)} replicates, bands hold {held} of them"
+    covered = "the middle half" if most > FEW else "all"
+    return f"medians of {count_text(table['replicates'])} replicates, bands hold {covered} of them"

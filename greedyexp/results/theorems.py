@@ -1,102 +1,194 @@
-"""What figures and tables call theorems, and rows in their order."""
+"""Rows about theorems: their bounds, accuracies that were reached, and how fast counts grow.
+
+Shared by the figures and tables of the protocol ``tradeoff``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.protocols.tradeoff._promises import all_theorems_registered
-from greedyexp.results.asked import refused
-from greedyexp.results.records import identity
+from greedyexp.results.records import Where, identity, records
 from greedyexp.results.spread import spread
-from greedyexp.results.where import Where, where_text
+from greedyexp.results.text import number_text, where_text
+from greedyexp.stats.contrasts import line_weights
+from greedyexp.stats.means import t_interval
 from greedyexp.theory.theorems import NO_THEOREM, theorems
 
+Count = Literal["steps", "features_needed"]
 
-def words(theorem: str) -> str:
-    """Return the title of a theorem; its name if it is not registered."""
+# Columns of an accuracy.
+ACCURACY_COLUMNS = (
+    *("record", "theorem", "reference", "epsilon"),
+    *("steps", "features_needed", "steps_bound"),
+)
+
+
+def refusal(message: str, remedy: str) -> PydanticCustomError:
+    """Return an error for a validator, with a remedy for the user."""
+    return PydanticCustomError("refused", "{message}", {"message": message, "remedy": remedy})
+
+
+def theorem_title(theorem: str) -> str:
+    """Return the title of a theorem, or its name if it is not registered."""
     known = theorems().get(theorem)
     return theorem if known is None else known.title
 
 
-def at_random(theorem: str) -> bool:
+def is_random(theorem: str) -> bool:
     """Return True if a theorem holds for the mean over runs, not for each run."""
     known = theorems().get(theorem)
     return known is not None and known.holds == "in_expectation"
 
 
-def with_promise(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a bound, in the order of ``theorems``."""
+def random_text(shown: Iterable[str], meaning: str) -> str:
+    """Explain the bounds of theorems that are not about every run; empty if there is none.
+
+    Parameters
+    ----------
+    shown : iterable of str
+        Theorems.
+    meaning : str
+        How to read their bounds.
+    """
+    named = dict.fromkeys(theorem_title(name) for name in shown if is_random(name))
+    return f"{', '.join(named)}: {meaning}." if named else ""
+
+
+def title_theorem(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the theorem of a panel by its title."""
+    return {
+        name: theorem_title(value) if name == "theorem" else value for name, value in values.items()
+    }
+
+
+def names_known(parameter: str, named: Callable[[Any], Iterable[str]] = list) -> AfterValidator:
+    """Return a validator that refuses unknown theorems.
+
+    Before plugins are loaded, theorems of their algorithms are not known and nothing is refused.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name, for the message.
+    named : callable
+        Returns the theorems in a value of the parameter.
+    """
+
+    def check(value: Any) -> Any:
+        known = theorems()
+        for name in () if value is None or not all_theorems_registered() else named(value):
+            if name not in known:
+                raise refusal(_unknown(parameter, name), did_you_mean(name, known))
+        return value
+
+    return AfterValidator(check)
+
+
+def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> None:
+    """Raise ``ConfigError`` if a theorem is neither known nor in the rows."""
+    known = dict.fromkeys([*theorems(), *rows["theorem"]])
+    for name in named:
+        if name not in known:
+            raise ConfigError(_unknown(parameter, name), remedy=did_you_mean(name, list(known)))
+
+
+def _unknown(parameter: str, name: str) -> str:
+    return f"unknown theorem '{name}' in `{parameter}`."
+
+
+def _theorems_of(where: Mapping[str, Any]) -> list[str]:
+    wanted = where.get("theorem")
+    wanted = wanted if isinstance(wanted, list) else [wanted]
+    return [str(one) for one in wanted if one not in (None, NO_THEOREM)]
+
+
+# Parameters of figures and tables.
+WhereTheorem = Annotated[Where, names_known("where", _theorems_of)]
+Law = Annotated[
+    Literal["power", "log"],
+    Field(description="growth printed: the power of 1/epsilon, or steps for each factor of ten"),
+]
+Laws = Annotated[
+    dict[str, Law],
+    Field(description="power or log by theorem; power for the others"),
+    names_known("law"),
+]
+FitBelow = Annotated[
+    float | None,
+    Field(gt=0, description="largest epsilon that counts for the growth; all if null"),
+]
+
+
+def without_theorem(where: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the theorem from a choice of rows."""
+    return {name: value for name, value in where.items() if name != "theorem"}
+
+
+def choice_text(where: Mapping[str, Any]) -> str:
+    """Return a choice of rows as a sentence; panels and legends already name theorems."""
+    text = where_text(without_theorem(where))
+    return f"{text}." if text else ""
+
+
+def with_bound(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with a bound by some theorem, in the order of ``theorems``."""
     places = {name: place for place, name in enumerate(theorems())}
     kept = rows[rows["theorem"] != NO_THEOREM]
     order = kept["theorem"].map(lambda name: places.get(name, len(places)))
-    return kept.loc[order.sort_values(kind="stable").index]
+    found: pd.DataFrame = kept.loc[order.sort_values(kind="stable").index]
+    return found
 
 
-def medians(
+def bound_medians(
     rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], at: str, bound: str
 ) -> pd.DataFrame:
-    """Median over replicates of what each theorem promises, where it is finite.
+    """Compute the median over replicates of each theorem's bound, where it is finite.
 
     Parameters
     ----------
     rows : DataFrame
         One for each replicate, reference, theorem and value of ``at``.
     keys : sequence of str
-        What lines and panels are told apart by.
-    at : str
-        Column along which promises are made: epsilon or step.
+        Columns that separate lines and panels.
+    at : {"epsilon", "step"}
+        Column along which bounds are given.
     bound : str
-        Column of what is promised. An empty cell is an infinite bound, and so is a theorem of which
-        a replicate has no row, unless it is a key.
+        Column of the bound. An empty cell is an infinite bound. So is a missing row of a
+        replicate, unless the theorem is one of the keys.
 
     Returns
     -------
     DataFrame
-        The keys, ``theorem``, ``at`` and the columns of ``spread``, in the order of theorems.
+        The keys, ``theorem``, ``at`` and the columns of ``spread``, in the order of ``theorems``.
     """
     names = [*dict.fromkeys([*keys, "theorem"]), at]
     own = [*dict.fromkeys([*identity(frame), *keys, "reference", at])]
     every = rows[own].drop_duplicates()
     parts = [rows.iloc[:0].assign(value=[])]
-    for theorem, some in with_promise(rows).groupby("theorem", sort=False):
+    for theorem, some in with_bound(rows).groupby("theorem", sort=False):
         if "theorem" not in keys:
             some = every.merge(some[[*own, bound]], on=own, how="left").assign(theorem=theorem)
         parts.append(some.assign(value=some[bound].astype(float).fillna(np.inf)))
     table = spread(pd.concat(parts[1:] or parts), names, "value")
-    return with_promise(table[np.isfinite(table["median"])])
+    return with_bound(table[np.isfinite(table["median"])])
 
 
-def without_repeats(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """The bounds of ``medians``, of theorems that promise the same all along the first alone."""
-    kept = [table.iloc[:0]]
-    for _, line in table.groupby(list(keys), sort=False):
-        seen = []
-        for _, one in line.groupby("theorem", sort=False):
-            values = one["median"].tolist()
-            if values not in seen:
-                seen.append(values)
-                kept.append(one)
-    return pd.concat(kept[1:] or kept)
-
-
-def one_reference(rows: pd.DataFrame, keys: list[str]) -> None:
-    """Refuse rows that have several references in one line, as these are reached at other steps.
+def refuse_mixed_references(rows: pd.DataFrame, keys: list[str]) -> None:
+    """Raise ``ConfigError`` if a line has several references, which are reached at other steps.
 
     Parameters
     ----------
     keys : list of str
-        What lines and panels are told apart by.
-
-    Raises
-    ------
-    ConfigError
-        With the references.
+        Columns that separate lines and panels.
     """
     if "reference" in keys or (rows.groupby(keys)["reference"].nunique() <= 1).all():
         return
@@ -108,76 +200,105 @@ def one_reference(rows: pd.DataFrame, keys: list[str]) -> None:
     )
 
 
-def split_where(frame: pd.DataFrame, where: Mapping) -> tuple[dict, dict]:
-    """The choices among data and algorithms, and those among results, such as a reference.
-
-    Rows of other records do not have the latter.
-    """
-    told = identity(frame)
-    chosen = {name: value for name, value in where.items() if name in told}
-    return chosen, {name: value for name, value in where.items() if name not in told}
-
-
-def chosen_text(where: Mapping) -> str:
-    """The rows chosen, in words, but for the theorems: panels and legends tell these."""
-    told = where_text(without_theorem(where))
-    return f"{told}." if told else ""
-
-
-def without_theorem(where: Mapping) -> dict:
-    """The choices but for the theorems."""
-    return {name: value for name, value in where.items() if name != "theorem"}
-
-
-def in_words(values: Mapping) -> dict:
-    """The values of a panel, its theorem as it is called."""
-    return {name: words(one) if name == "theorem" else one for name, one in values.items()}
-
-
-def known_before(parameter: str, named: Callable = list) -> AfterValidator:
-    """Refuses names that no theorem has before a run, unless a plugin may have them.
+def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: Count, remedy: str) -> pd.DataFrame:
+    """Return the rows about accuracies, checked.
 
     Parameters
     ----------
-    parameter : str
-        What sentences call it.
-    named : callable
-        From a value of the parameter to the names in it.
-    """
+    frame : DataFrame
+        Of protocol ``tradeoff``.
+    keys : sequence of str
+        Columns that separate lines and panels. If ``theorem`` is one of them, rows without a bound
+        are left out.
+    count : {"steps", "features_needed"}
+        Column to count.
+    remedy : str
+        Advice to the user if ``theorem`` is one of the keys and no row has a bound.
 
-    def check(value):
-        known = theorems()
-        for name in () if value is None or not all_theorems_registered() else named(value):
-            if name not in known:
-                raise refused(_unknown(parameter, name), did_you_mean(name, known))
-        return value
-
-    return AfterValidator(check)
-
-
-def _chosen(where: Mapping) -> list[str]:
-    wanted = where.get("theorem")
-    wanted = wanted if isinstance(wanted, list) else [wanted]
-    return [str(one) for one in wanted if one not in (None, NO_THEOREM)]
-
-
-# Parameter of figures and tables of promises.
-WhereTheorem = Annotated[Where, known_before("where", _chosen)]
-
-
-def _unknown(parameter: str, name: str) -> str:
-    return f"unknown theorem '{name}' in `{parameter}`."
-
-
-def refuse_unknown(parameter: str, named: Iterable[str], rows: pd.DataFrame) -> None:
-    """Refuse names that no theorem has, here or anywhere.
+    Returns
+    -------
+    DataFrame
+        With a column ``taken``, the count, infinite where the accuracy was not reached. Theorems
+        are in the order of ``theorems``; rows without a bound come last.
 
     Raises
     ------
     ConfigError
-        With the nearest name.
+        If a column is missing or has wrong values, lines would mix references, or panels of
+        theorems would be empty.
     """
-    known = dict.fromkeys([*theorems(), *rows["theorem"]])
-    for name in named:
-        if name not in known:
-            raise ConfigError(_unknown(parameter, name), remedy=did_you_mean(name, list(known)))
+    rows = records(
+        frame,
+        "epsilon",
+        [*dict.fromkeys([*keys, "theorem", "reference"])],
+        finite=["epsilon"],
+        numeric=["steps", "features_needed", "steps_bound"],
+    )
+    bounded = with_bound(rows)
+    if "theorem" not in keys:
+        rows = pd.concat([bounded, rows.drop(bounded.index)])
+    elif bounded.empty:
+        raise ConfigError("no theorem promises anything of these rows.", remedy=remedy)
+    else:
+        rows = bounded
+    refuse_mixed_references(rows, list(keys))
+    found: pd.DataFrame = rows.assign(taken=rows[count].astype(float).fillna(np.inf))
+    return found
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A mean over replicates with its 95% t interval; nan if no replicate could be fitted.
+
+    Parameters
+    ----------
+    value, low, high : float
+    replicates : int
+        Replicates with at least three accuracies that took a step or more.
+    """
+
+    value: float
+    low: float
+    high: float
+    replicates: int
+
+
+def growth(
+    rows: pd.DataFrame, frame: pd.DataFrame, law: Law, fit_below: float | None = None
+) -> Growth:
+    """Average the least-squares slope of each replicate: how the count grows with 1 / epsilon.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of one line, from ``accuracies``.
+    law : {"power", "log"}
+        The exponent p of (1 / epsilon)^p, or the steps for each factor of ten in accuracy.
+    fit_below : float, optional
+        The largest accuracy that is fitted; all if None. Accuracies that take no step or were not
+        reached are left out.
+    """
+    if fit_below is not None:
+        # Accuracies may differ from the limit by rounding.
+        rows = rows[rows["epsilon"] <= fit_below * (1 + 1e-9)]
+    slopes = []
+    for _, own in rows.groupby(identity(frame), dropna=False, sort=False):
+        own = own.drop_duplicates("epsilon")
+        own = own[np.isfinite(own["taken"]) & (own["taken"] >= 1)]
+        if len(own) < 3:
+            continue
+        weights = line_weights(-np.log10(own["epsilon"].to_numpy(dtype=float)))[1]
+        taken = own["taken"].to_numpy(dtype=float)
+        slopes.append(float(weights @ (np.log10(taken) if law == "power" else taken)))
+    if not slopes:
+        return Growth(np.nan, np.nan, np.nan, 0)
+    value, low, high = t_interval(slopes)
+    return Growth(value, low, high, len(slopes))
+
+
+def growth_text(fit_below: float | None) -> str:
+    """Explain the numbers of growth."""
+    over = "all accuracies"
+    if fit_below is not None:
+        over = f"accuracies of at most {number_text(fit_below)}"
+    return f"Growth: means over replicates of least-squares slopes over {over}, 95% t intervals."

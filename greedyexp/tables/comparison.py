@@ -1,34 +1,62 @@
-"""Means of metrics side by side with the numbers a paper printed."""
+"""Means of metrics, and seconds of fits, next to the numbers that a paper printed."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import table
-from greedyexp.results.comparison import (
-    Metrics,
-    Published,
-    apart_of,
-    compare,
-    remarks,
-    single,
-    styles,
-)
+from greedyexp.protocols.measured import FIT_SECONDS
 from greedyexp.results.context import Context
-from greedyexp.results.labels import letter, number
-from greedyexp.results.where import Where, rows_where
-from greedyexp.tables.cells import Cell
-from greedyexp.tables.titles import Title, titled
+from greedyexp.results.metric_means import (
+    NO_INTERVAL,
+    Metrics,
+    MetricStyle,
+    Published,
+    compare,
+    comparison_notes,
+    is_single,
+    metric_columns,
+    metric_styles,
+    separate_rows,
+)
+from greedyexp.results.records import (
+    Where,
+    failed_rows,
+    group_columns,
+    identity,
+    replicates,
+    rows_where,
+)
+from greedyexp.results.text import number_text, short_name
+from greedyexp.stats.means import fieller
+from greedyexp.tables._output import Cell, Title, make_table
+
+_SECONDS = FIT_SECONDS.name
+_PAIR = "pair of replicates"
+Seconds = Annotated[
+    dict[str, dict[str, Annotated[float, Field(gt=0)]]],
+    Field(description="printed seconds: algorithm, value of row"),
+]
 
 
-def _columns(*, row, metrics, where=(), **_) -> list[str]:
-    return [*apart_of(row=row), *metrics, *where]
+def _seconds_columns(*, row: str, where: Sequence[str] = (), **_: Any) -> list[str]:
+    return metric_columns(row=row, metrics=[_SECONDS], where=where)
 
 
-@table("comparison", title="Comparison", columns=_columns, apart=apart_of, by_algorithm="published")
+@table(
+    "comparison",
+    title="Comparison",
+    columns=metric_columns,
+    apart=separate_rows,
+    by_algorithm="published",
+)
 def comparison(
     frame: pd.DataFrame,
     context: Context,
@@ -43,27 +71,116 @@ def comparison(
 
     A cell is the mean over replicates with its 95% t interval, then the published number in
     brackets. A replicate that failed has no value; means are over the others, and the failures
-    are counted below. With one replicate, as where the data are fixed, a cell is its number.
+    are counted below. With one replicate, for example because data are fixed, a cell is its number.
     """
-    shown = styles(metrics)
+    shown = metric_styles(metrics)
     frame = rows_where(frame, where)
-    numbers = compare(frame, context, row=row, metrics=shown, published=published)
-    heading = letter(row)
-    labels = list(numbers["algorithm"].unique())
-    titles = context.titled(labels)
-    what = "value of" if single(context) else "mean of"
+    means = compare(frame, context, row=row, metrics=shown, published=published)
+    titles = context.titled(list(means["algorithm"].unique()))
+    heading = short_name(row)
+    what = "value of" if is_single(context) else "mean of"
     rows = []
-    for (level, metric), cells in numbers.groupby([row, "metric"], sort=False):
+    groups: Any = means.groupby([row, "metric"], sort=False)
+    for (level, metric), cells in groups:
         style = shown[metric]
-        line = {heading: number(level), what: style.named(metric)}
+        line: dict[str, Any] = {heading: number_text(level), what: style.heading(metric)}
         for cell in cells.itertuples():
-            line[titles[cell.algorithm]] = Cell(
-                cell.value, cell.low, cell.high, cell.published, style.digits
-            )
+            numbers = (cell.value, cell.low, cell.high, cell.published)
+            line[titles[cell.algorithm]] = Cell(*numbers, style.digits)
         rows.append(line)
-    result = pd.DataFrame(rows)
-    said = remarks(frame, context, numbers)
-    if numbers["published"].notna().any():
-        said.append("In brackets: published.")
-    result.attrs |= {"group": heading, "notes": said, "title": titled("Comparison", title, where)}
-    return result
+    notes = comparison_notes(frame, context, means)
+    if means["published"].notna().any():
+        notes.append("In brackets: published.")
+    return make_table(rows, notes, "Comparison", title, where, heading)
+
+
+@table(
+    "timing",
+    title="Seconds",
+    columns=_seconds_columns,
+    apart=separate_rows,
+    by_algorithm="published",
+)
+def timing(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    row: Annotated[str, Field(description="column with one row per value")],
+    base: Annotated[str, Field(description="label of the algorithm that others are divided by")],
+    published: Seconds = {},  # noqa: B006 - a default that pydantic copies
+    where: Where = {},  # noqa: B006
+    title: Title = "",
+) -> pd.DataFrame:
+    """One row for each value of ``row``: mean seconds of each algorithm, then their ratios.
+
+    Seconds are those of the fit alone, with a 95% t interval. A ratio is that of mean seconds to
+    the mean seconds of ``base``, with Fieller's interval over the data sets for which both have
+    seconds. In brackets stand the printed seconds and their ratio.
+    """
+    frame = rows_where(replicates(frame) if "record" in frame.columns else frame, where)
+    means = compare(
+        frame,
+        context,
+        row=row,
+        metrics={_SECONDS: MetricStyle()},
+        published={label: {_SECONDS: seconds} for label, seconds in published.items()},
+    )
+    labels = list(means["algorithm"].unique())
+    if base not in labels:
+        raise ConfigError(
+            f"`base` names '{base}', which has no rows.", remedy=did_you_mean(base, labels)
+        )
+    titles = context.titled(labels)
+    samples = _samples(group_columns(frame, context, row)[0], row)
+    rows = []
+    groups: Any = means.groupby(row, sort=False)
+    for level, cells in groups:
+        printed = dict(zip(cells["algorithm"], cells["published"], strict=True))
+        line: dict[str, Any] = {short_name(row): number_text(level)}
+        for cell in cells.itertuples():
+            numbers = (cell.value, cell.low, cell.high, cell.published)
+            line[f"{titles[cell.algorithm]} (s)"] = _cell(*numbers)
+        for label in [label for label in labels if label != base]:
+            ratio = _ratio(samples, level, (label, base), context)
+            # Printed seconds have no more than three digits.
+            published_ratio = float(f"{printed[label] / printed[base]:.3g}")
+            line[f"{titles[label]} / {titles[base]}"] = _cell(*ratio, published_ratio)
+        rows.append(line)
+    notes = [
+        *comparison_notes(frame, context, means),
+        "Seconds of the fit alone, by the clock on the wall, on one core, compilation left out;"
+        " one time of each fit is kept.",
+    ]
+    if means["published"].notna().any():
+        notes.append("In brackets: published, on another machine.")
+    return make_table(rows, notes, "Seconds", title, where)
+
+
+def _samples(frame: pd.DataFrame, row: str) -> pd.Series:
+    """Return seconds by value of row, algorithm and data set."""
+    # The columns before the algorithm identify the data set.
+    names = identity(frame)
+    data = [name for name in names[: names.index("algorithm")] if name != row]
+    rows = frame[~failed_rows(frame) & frame[_SECONDS].notna() & frame[row].notna()]
+    pair = rows.groupby(data, dropna=False, sort=False).ngroup()
+    rows = rows.assign(**{_PAIR: pair})
+    return rows.groupby([row, "algorithm", _PAIR])[_SECONDS].mean()
+
+
+def _ratio(
+    samples: pd.Series, level: Any, labels: tuple[str, str], context: Context
+) -> tuple[float, float, float]:
+    """Return the ratio of mean seconds on common data sets, and its interval."""
+    try:
+        both = pd.concat([samples[level, label] for label in labels], axis=1, join="inner")
+    except KeyError:
+        return (math.nan, *NO_INTERVAL)
+    top, bottom = both.to_numpy().T
+    ratio, low, high = fieller(top, bottom)
+    return (ratio, *NO_INTERVAL) if is_single(context) and len(both) == 1 else (ratio, low, high)
+
+
+def _cell(value: float, low: float, high: float, published: float) -> Cell:
+    """Return a cell with three significant digits: one table has values of all sizes."""
+    size = math.floor(math.log10(value)) if np.isfinite(value) and value > 0 else 0
+    return Cell(value, low, high, published, max(0, 2 - size))

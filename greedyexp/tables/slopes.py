@@ -1,26 +1,39 @@
-"""How steps grow as accuracies get finer, measured and promised."""
+"""How the steps grow as accuracies get finer, measured and promised by theorems."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.registry import table
-from greedyexp.results import notes
-from greedyexp.results.accuracies import FitBelow, Growth, Laws, accuracies, growth_text
 from greedyexp.results.context import Context
-from greedyexp.results.folding import folded
-from greedyexp.results.growth_table import growth_table
-from greedyexp.results.labels import letter, number
-from greedyexp.results.records import replicates
-from greedyexp.results.theorems import WhereTheorem, refuse_unknown, without_theorem, words
-from greedyexp.results.where import rows_where
-from greedyexp.tables.cells import Cell
-from greedyexp.tables.titles import Title, titled
+from greedyexp.results.records import group_columns, identity, replicates, rows_where
+from greedyexp.results.text import (
+    count_text,
+    failures_text,
+    number_text,
+    origin_text,
+    short_name,
+)
+from greedyexp.results.theorems import (
+    ACCURACY_COLUMNS,
+    FitBelow,
+    Growth,
+    Law,
+    Laws,
+    WhereTheorem,
+    accuracies,
+    growth,
+    growth_text,
+    refuse_unknown,
+    theorem_title,
+    without_theorem,
+)
+from greedyexp.tables._output import Cell, Title, make_table
 
 _LAWS = {
     "power": "the power p of (1/ε)^p",
@@ -31,16 +44,15 @@ _RATIO = "Ratio: steps to promised steps, median and largest over replicates and
 Row = Annotated[str | None, Field(description="column with one group of rows per value")]
 
 
-def _apart(*, row, **_) -> list[str]:
+def _separate(*, row: str | None, **_: Any) -> list[str]:
     return [*([] if row is None else [row]), "algorithm"]
 
 
-def _columns(*, row, where, **_) -> list[str]:
-    told = ["record", "theorem", "reference", "epsilon", "steps", "features_needed", "steps_bound"]
-    return [*_apart(row=row), *told, *where]
+def _columns(*, row: str | None, where: Mapping[str, Any], **_: Any) -> list[str]:
+    return [*_separate(row=row), *ACCURACY_COLUMNS, *where]
 
 
-@table("slopes", title="Growth of steps", columns=_columns, apart=_apart)
+@table("slopes", title="Growth of steps", columns=_columns, apart=_separate)
 def slopes(
     frame: pd.DataFrame,
     context: Context,
@@ -53,74 +65,115 @@ def slopes(
 ) -> pd.DataFrame:
     """One row for each algorithm and theorem, and each value of ``row`` and reference.
 
-    Growth is the power p of (1 / epsilon)^p, or with ``law: {T4: log}`` the steps that each factor
-    of ten in accuracy takes, each the mean over replicates of least-squares slopes with its 95% t
-    interval; beside it that of the promised steps. Then stand the median and the largest ratio of
+    Growth is the power p of (1 / epsilon)^p, or with ``law: {T4: log}`` the steps for each factor
+    of ten in accuracy: the mean over replicates of least-squares slopes with its 95% t interval.
+    The next column is that of the promised steps. Then follow the median and the largest ratio of
     steps to promised steps, over pairs of replicate and accuracy, and the share of pairs that the
-    budget did not reach: their ratio is infinite where the promised steps are within the budget,
-    and left out where they are not. A largest ratio above 1 refutes a theorem that is about every
-    run. The law stands in a column of its own where there are several.
+    budget did not reach: their ratio is infinite if the promised steps are within the budget,
+    and left out otherwise. A largest ratio above 1 refutes a theorem that is about every run. If
+    there are several laws, a column names them.
     """
     frame = rows_where(frame, where)
-    frame, keys = folded(frame, context, row, "algorithm", "theorem", "reference")
+    frame, keys = group_columns(
+        frame, context, row, "algorithm", "theorem", "reference", merge=True
+    )
     rows = accuracies(frame, keys, "steps", "Leave the table out.")
     refuse_unknown("law", law, rows)
-    found = growth_table(rows, frame, keys, law, fit_below)
+    found = _growth_table(rows, frame, keys, law, fit_below)
     titles = context.titled(context.in_order("algorithm", list(found["algorithm"].unique())))
-    order = {label: place for place, label in enumerate(titles)}
-    found = found.sort_values("algorithm", key=lambda column: column.map(order), kind="stable")
+    found = _sorted(found, "algorithm", list(titles))
     if row is not None:
         levels = list(found[row].unique())
-        levels = context.in_order(row, levels) if isinstance(levels[0], str) else sorted(levels)
-        found = found.sort_values(row, key=lambda column: column.map(levels.index), kind="stable")
-    apart = [name for name in ("reference", "law") if found[name].nunique() > 1]
+        words = isinstance(levels[0], str)
+        found = _sorted(found, row, context.in_order(row, levels) if words else sorted(levels))
+    varying = [name for name in ("reference", "law") if found[name].nunique() > 1]
     lines = []
     for one in found.to_dict("records"):
-        line = {} if row is None else {letter(row): number(one[row])}
-        line |= {"algorithm": titles[one["algorithm"]], "theorem": words(one["theorem"])}
-        lines.append(line | {name: one[name].replace("_", " ") for name in apart} | _numbers(one))
-    result = pd.DataFrame(lines)
-    fewest, most = found["replicates"].min(), found["replicates"].max()
-    said = [
-        f"{notes.origin(context)}: {notes.count_text(fewest, most)} replicates.",
+        line: dict[str, Any] = {} if row is None else {short_name(row): number_text(one[row])}
+        line |= {"algorithm": titles[one["algorithm"]], "theorem": theorem_title(one["theorem"])}
+        line |= {name: one[name].replace("_", " ") for name in varying}
+        digits = 3 if one["law"] == "power" else 2
+        line |= {name: _growth_cell(one[name], digits) for name in ("growth", "promised")}
+        line |= {
+            "ratio": Cell(one["ratio"], significant=True),
+            "largest": Cell(one["largest"], significant=True),
+            "not reached (%)": Cell(100.0 * one["unreached"], digits=1),
+        }
+        lines.append(line)
+    notes = [
+        f"{origin_text(context)}: {count_text(found['replicates'])} replicates.",
         growth_text(fit_below),
-        *_law_texts(found["law"]),
+        *_law_texts(set(found["law"])),
         _RATIO,
-        f"{notes.failures_text(replicates(frame), 'left out')}.",
+        f"{failures_text(replicates(frame), 'left out')}.",
     ]
-    result.attrs |= {
-        "notes": [one for one in said if one],
-        # Rows tell the theorems.
-        "title": titled("Growth of steps", title, without_theorem(where)),
-    }
-    if row is not None:
-        result.attrs["group"] = letter(row)
-    return result
+    group = None if row is None else short_name(row)
+    # The rows name the theorems.
+    return make_table(lines, notes, "Growth of steps", title, without_theorem(where), group)
 
 
-def _law_texts(laws: pd.Series) -> list[str]:
-    """What growth is; by the name of the law where a column tells it."""
-    told = [law for law in _LAWS if law in set(laws)]
-    if len(told) == 1:
-        return [f"It is {_LAWS[told[0]]}."]
-    return [f"Law {law}: {_LAWS[law]}." for law in told]
+def _sorted(found: pd.DataFrame, column: str, levels: list[Any]) -> pd.DataFrame:
+    return found.sort_values(column, key=lambda values: values.map(levels.index), kind="stable")
 
 
-def _numbers(one: Mapping) -> dict[str, Cell]:
-    """The cells of a row of ``growth_table``."""
-    digits = 3 if one["law"] == "power" else 2
-    return {
-        "growth": _growth(one["growth"], digits),
-        "promised": _growth(one["promised"], digits),
-        "ratio": _ratio(one["ratio"]),
-        "largest": _ratio(one["worst"]),
-        "not reached (%)": Cell(100.0 * one["unreached"], np.nan, np.nan, digits=1),
-    }
+def _growth_table(
+    rows: pd.DataFrame,
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    law: Mapping[str, Law],
+    fit_below: float | None,
+) -> pd.DataFrame:
+    """Compare measured and promised steps for each combination of the keys.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        From ``accuracies``, counted in steps.
+    keys : sequence of str
+        ``algorithm``, ``theorem`` and others.
+    law : mapping of theorem to {"power", "log"}
+        ``power`` for the others.
+
+    Returns
+    -------
+    DataFrame
+        The keys and the ``law``; ``growth`` and ``promised`` growth; the median ``ratio`` of steps
+        to promised steps over pairs of replicate and accuracy, and the ``largest``; the share of
+        pairs ``unreached`` and the number of ``replicates``. A pair that the budget did not reach
+        has an infinite ratio if the promised steps are within the budget, and none otherwise.
+    """
+    budget = frame["step"].max() if "step" in frame.columns else 0.0
+    found = []
+    groups: Any = rows.groupby(list(keys), sort=False)
+    for key, own in groups:
+        values = dict(zip(keys, key, strict=True))
+        kind = law.get(values["theorem"], "power")
+        bound = own["steps_bound"].astype(float)
+        known = (np.isfinite(own["taken"]) | (bound <= budget)) & (bound >= 1)
+        ratios = (own["taken"] / bound)[known]
+        promised = own.assign(taken=bound.fillna(np.inf))
+        found.append(
+            values
+            | {
+                "law": kind,
+                "growth": growth(own, frame, kind, fit_below),
+                "promised": growth(promised, frame, kind, fit_below),
+                "ratio": ratios.median(),
+                "largest": ratios.max(),
+                "unreached": float(np.isinf(own["taken"]).mean()),
+                "replicates": len(own.drop_duplicates(identity(frame))),
+            }
+        )
+    return pd.DataFrame(found)
 
 
-def _growth(one: Growth, digits: int) -> Cell:
+def _growth_cell(one: Growth, digits: int) -> Cell:
     return Cell(one.value, one.low, one.high, digits=digits)
 
 
-def _ratio(value: float) -> Cell:
-    return Cell(value, np.nan, np.nan, significant=True)
+def _law_texts(laws: set[str]) -> list[str]:
+    """Explain growth; by the name of the law if there is a column of laws."""
+    named = [law for law in _LAWS if law in laws]
+    if len(named) == 1:
+        return [f"It is {_LAWS[named[0]]}."]
+    return [f"Law {law}: {_LAWS[law]}." for law in named]

@@ -10,8 +10,8 @@ from greedyexp.figures.class_errors import class_errors
 from greedyexp.figures.comparison import comparison as drawn
 from greedyexp.results.records import AllFailed
 from greedyexp.tables.comparison import comparison as tabled
-from greedyexp.tables.timing import timing
-from greedyexp.tables.used_features import used_features
+from greedyexp.tables.comparison import timing
+from greedyexp.tables.features import used_features
 
 
 @pytest.fixture

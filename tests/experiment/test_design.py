@@ -9,7 +9,7 @@ from greedyexp.config import load
 from greedyexp.core.errors import StorageError
 from greedyexp.experiment.design import design_of, read_design, success_metric
 from greedyexp.results.context import context_of
-from greedyexp.results.records import told_apart
+from greedyexp.results.records import group_columns
 
 
 def design(*algorithms, **more):
@@ -35,9 +35,9 @@ def test_every_value_of_a_sweep_folds_into_its_entry():
     assert "greedy_dirty (w=[1.2, 1.5])" in labels
     columns = {"replicate": 0, "algorithm": labels, "w": ["", "[1.2,1.5]", "[1.3]"], "status": "ok"}
     context = context_of(experiment.design, labels)
-    folded, _ = told_apart(pd.DataFrame(columns), context, "w", "algorithm")
+    folded, _ = group_columns(pd.DataFrame(columns), context, "w", "algorithm")
     assert sorted(folded["algorithm"]) == ["dirty_lasso", "greedy_dirty", "greedy_dirty"]
-    apart, _ = told_apart(pd.DataFrame(columns), context, "algorithm")
+    apart, _ = group_columns(pd.DataFrame(columns), context, "algorithm")
     assert apart["algorithm"].tolist() == labels
 
 

@@ -11,8 +11,8 @@ from figure_frames import style  # noqa: F401 (an autouse fixture)
 
 from greedyexp import report
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.figures.phase_transition import phase_transition
-from greedyexp.figures.style import COLOURS
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.report.source import read_source
 from greedyexp.results.context import Context
 from greedyexp.stats.proportions import wilson

@@ -13,11 +13,10 @@ from tradeoff_frames import CONTEXT, EPSILONS, accuracy_rows, size, step_rows, t
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.figures.accuracy_curve import accuracy_curve
-from greedyexp.figures.promises import alone
-from greedyexp.figures.style import COLOURS
-from greedyexp.results.accuracies import accuracies, growth
-from greedyexp.results.theorems import at_random
+from greedyexp.figures._plot.marks import isolated
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.tradeoff.accuracy_curve import accuracy_curve
+from greedyexp.results.theorems import accuracies, growth, is_random
 from greedyexp.theory import sparsity_bounds as bounds
 from greedyexp.theory import sparsity_smoothing as smoothing
 from greedyexp.theory.theorems import theorems as known_theorems
@@ -87,7 +86,7 @@ def test_bounds_of_one_accuracy_are_marks():
         for axis in accuracy_curve(both(), CONTEXT).axes
         for line in lines(axis, "promise")
     )
-    assert alone([np.nan, 1, np.nan, 2, 3, np.inf, 4]) == [1, 6]
+    assert isolated([np.nan, 1, np.nan, 2, 3, np.inf, 4]) == [1, 6]
 
 
 def beyond(axis):
@@ -232,7 +231,7 @@ def test_growth_by_factors_of_ten_and_below_an_accuracy():
     assert "over accuracies of at most 0.1" in figure.get_supxlabel()
     (whole,) = said(accuracy_curve(frame, CONTEXT, law={"T3": "log"}).axes[2])
     assert whole.startswith("-")
-    with pytest.raises(ConfigError, match="unknown theorem 'T33'"):
+    with pytest.raises(ConfigError, match="unknown theorem 'T33' in `law`"):
         accuracy_curve(frame, CONTEXT, law={"T33": "log"})
 
 
@@ -244,7 +243,7 @@ def test_a_slope_needs_three_accuracies_and_one_replicate_has_no_interval():
     (text,) = said(accuracy_curve(both(trials=1), CONTEXT).axes[0])
     assert text.endswith("p = 1")
     rows = accuracies(both(), ["algorithm", "theorem"], "steps", "")
-    assert growth(rows, both(), "power", fit_below=1e-9).known is False
+    assert growth(rows, both(), "power", fit_below=1e-9).replicates == 0
 
 
 def test_what_does_not_grow_has_a_slope_of_0():
@@ -314,7 +313,7 @@ def test_every_theorem_that_is_promised_has_words():
     shipped += ["C2-printed", "S08-T1", "S08-T2", "T3", "T4", "T5"]
     assert list(known_theorems()) == shipped
     assert {one.theorem for one in promises} == set(shipped)
-    assert [name for name in shipped if at_random(name)] == shipped[:3]
+    assert [name for name in shipped if is_random(name)] == shipped[:3]
 
 
 def test_columns_are_told_and_bad_ones_refused():

@@ -1,5 +1,7 @@
 """Figures and tables average over replicates, and over nothing else that they do not name."""
 
+import contextlib
+
 import pandas as pd
 import pytest
 import yaml
@@ -8,7 +10,7 @@ from selection_frames import context, failed, selection
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures.phase_transition import phase_transition
+from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.report import draw
 from greedyexp.results.averaging import settings_of, with_panels
 from greedyexp.tables.comparison import comparison
@@ -86,7 +88,7 @@ def constants(**data):
 NOISE = ("noise_std", [0.0, 0.1])
 SPARSITY = ("sparsity", [3, 4])
 # Kind and name: experiment, parameters, swept column, and the parameter that takes it (None: it is
-# refused).
+# refused). Parts that are not listed are tested by an example made from their parameters.
 PARTS = {
     ("figure", "phase_transition"): (
         recovery,
@@ -141,10 +143,48 @@ def panelled(experiment, kind):
     return with_panels(registry.find(kind, spec.name), spec.params, frames, measured)
 
 
-def test_every_part_of_the_package_is_tested_here():
-    known = {(kind, name) for kind in ("figure", "table") for name in registry.parts(kind)}
-    # Every data point and every size has rows of its own there.
-    assert set(PARTS) == known - {("table", "selected_features")}
+EXPERIMENTS = (recovery, trajectory, chosen, tradeoff, tightness, constants)
+# Values of parameters without a default, and columns for those whose default these data lack.
+REQUIRED = {"row": "sparsity", "metrics": ["support"], "base": "omp"}
+COLUMNS = {"x": "n_samples", "of": "sparsity", "line": ["algorithm"], "success": SUPPORT}
+
+
+def examples(part):
+    """Experiments and parameters to try a part with."""
+    fields = part.parameters.model_fields
+    required = {name: REQUIRED[name] for name, field in fields.items() if field.is_required()}
+    for given in (required, required | {name: COLUMNS[name] for name in fields if name in COLUMNS}):
+        for made in EXPERIMENTS:
+            with contextlib.suppress(ConfigError):
+                yield made, given, loaded(made, part.kind, part.name, given)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        part
+        for kind in ("figure", "table")
+        for part in registry.parts(kind).values()
+        if part.apart is not None
+    ],
+    ids=lambda part: f"{part.kind}-{part.name}",
+)
+def test_no_part_averages_over_a_column_of_the_data(part):
+    made, given, alone = next(examples(part))
+    params = panelled(alone, part.kind)
+    named, cells = part.apart(**params), alone.points[0].cells
+    swept = ("noise_std", "sparsity", "n_samples")
+    column = next(name for name in swept if name in cells and name not in named)
+    sweep = {column: [cells[column] + k for k in (0, 10)]}
+    free = [name for name in ("panel", "row") if params.get(name, "") is None]
+    if not free and len(params.get("line", ())) != 1:
+        with pytest.raises(ConfigError, match=rf"would average over the 2 values of '{column}'\."):
+            loaded(made, part.kind, part.name, given, sweep=sweep)
+        return
+    drawn = panelled(loaded(made, part.kind, part.name, given, sweep=sweep), part.kind)
+    assert set(part.apart(**drawn)) == {*named, column}
+    places = ("panel", "row", "line")
+    assert all(drawn[name] == params[name] for name in params if name not in places)
 
 
 @pytest.mark.parametrize(("kind", "name"), PARTS)

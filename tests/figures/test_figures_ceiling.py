@@ -7,8 +7,8 @@ from figure_frames import style  # noqa: F401 (an autouse fixture)
 
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures.phase_transition import phase_transition
-from greedyexp.figures.style import COLOURS
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.results.context import Context
 from greedyexp.stats.proportions import confidence_sequence, wilson
 from greedyexp.theory.transitions import visible

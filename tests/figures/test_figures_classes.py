@@ -12,7 +12,7 @@ from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures.class_errors import class_errors
 from greedyexp.figures.comparison import comparison
-from greedyexp.results.comparison import MetricStyle
+from greedyexp.results.metric_means import MetricStyle
 
 
 def marks(axis, size):

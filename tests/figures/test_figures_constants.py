@@ -11,8 +11,8 @@ from trajectory_frames import CONTEXT
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.figures._plot.style import COLOURS
 from greedyexp.figures.constants import constants
-from greedyexp.figures.style import COLOURS
 
 SIZES = (5, 10, 20)
 CONTEXT = replace(CONTEXT, algorithms={}, titles={"mu1_sdp": "Relaxation", "mu2": "Curvature"})

@@ -9,8 +9,8 @@ from trajectory_frames import CONTEXT, iteration_rows, table
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures.convergence import convergence
-from greedyexp.figures.style import COLOURS, shades
+from greedyexp.figures._plot.style import COLOURS, shades
+from greedyexp.figures.trajectory.convergence import convergence
 
 MARKS = (0, 1, 3, 10, 30, 100)
 

@@ -7,8 +7,8 @@ from trajectory_frames import CONTEXT, table
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures.coordinates import coordinates
-from greedyexp.figures.style import COLOURS
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.trajectory.coordinates import coordinates
 
 
 def coordinate_rows(p=500, count=10, replicates=(0, 1), algorithms=("gradient_descent", "ours")):

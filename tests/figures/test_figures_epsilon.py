@@ -11,10 +11,11 @@ from trajectory_frames import CONTEXT, epsilon_rows, table
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures.epsilon_curve import epsilon_curve
-from greedyexp.figures.style import shades
-from greedyexp.results.hits import hits
-from greedyexp.results.records import replicates
+from greedyexp.experiment.design import Variant
+from greedyexp.figures._plot.style import shades
+from greedyexp.figures.trajectory.epsilon_curve import epsilon_curve
+from greedyexp.results.records import records, replicates
+from greedyexp.results.spread import spread_reached
 
 EPSILONS = (1.0, 1e-4, 1e-8)
 COLOURS = dict(zip(EPSILONS, list(shades([1, 2, 3]).values())[::-1], strict=True))
@@ -53,8 +54,13 @@ def test_points_are_medians_over_replicates_and_one_panel_is_one_algorithm(frame
     assert "medians of 3 replicates, bands hold all of them" in figure.get_supxlabel()
 
 
+def iterations_needed(frame, keys):
+    rows = records(frame, "epsilon", [*keys, "epsilon"])
+    return spread_reached(rows, [*keys, "epsilon"], "iterations")
+
+
 def test_bands_hold_all_of_few_replicates_and_half_of_many(frame):
-    few = hits(frame, ["algorithm", "p"])
+    few = iterations_needed(frame, ["algorithm", "p"])
     assert few.loc[0, ["low", "high"]].tolist() == [
         taken(frame, 1e-8, 10).min(),
         taken(frame, 1e-8, 10).max(),
@@ -66,7 +72,7 @@ def test_bands_hold_all_of_few_replicates_and_half_of_many(frame):
             | {"iterations": value}
             for k, value in enumerate(values)
         ]
-        (point,) = hits(table(rows), ["p"]).to_dict("records")
+        (point,) = iterations_needed(table(rows), ["p"]).to_dict("records")
         return [point[name] for name in ("median", "low", "high", "replicates", "reached")]
 
     assert of([3, 1, 9, np.nan, 5]) == [5, 1, np.inf, 5, 4]
@@ -146,7 +152,8 @@ def swept(lams=(0.0, 1e-3, 0.1), algorithms=("rmp",)):
 def test_zero_stands_apart_on_a_logarithmic_axis():
     # A run's context has the labels of a sweep beside that of its entry.
     algorithms = dict.fromkeys(("rmp", *swept()["algorithm"]), "rmp")
-    context = replace(CONTEXT, algorithms=algorithms, titles={"rmp": "Pursuit"})
+    variants = {label: Variant("rmp", ("lam",), label[3:]) for label in swept()["algorithm"]}
+    context = replace(CONTEXT, algorithms=algorithms, titles={"rmp": "Pursuit"}, variants=variants)
     figure = epsilon_curve(swept(), context, x="lam")
     axis = figure.axes[0]
     assert axis.get_title() == "Pursuit", "a value along the axis does not make another algorithm"
@@ -182,7 +189,7 @@ def test_a_failed_replicate_is_left_out_and_counted_once(frame):
     assert len(replicates(broken)) == 24
     assert f"failed (left out): {1 / 24:.2%}" in note
     assert "medians of 2 to 3 replicates" in note
-    assert hits(broken, ["algorithm", "p"])["replicates"].sum() == 24 * 3 - 3
+    assert iterations_needed(broken, ["algorithm", "p"])["replicates"].sum() == 24 * 3 - 3
     with pytest.raises(ConfigError, match="every replicate failed"):
         epsilon_curve(failed, CONTEXT)
 

@@ -11,12 +11,10 @@ from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import design_of
-from greedyexp.figures.style import COLOURS
-from greedyexp.figures.threshold_limit import threshold_limit
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.phase_transition.thresholds import limit_at_zero, threshold_limit, thresholds
 from greedyexp.protocols.measured import Measured
 from greedyexp.results.context import Context
-from greedyexp.results.limits import limit_at_zero
-from greedyexp.results.thresholds import thresholds
 
 CONTEXT = Context(
     "conjecture", "paper", 30, "", {"greedy_dirty": "greedy_dirty"}, {"greedy_dirty": "Greedy"}

@@ -8,8 +8,8 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import Variant
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.results.context import Context
-from greedyexp.results.notes import count_text
-from greedyexp.results.records import told_apart
+from greedyexp.results.records import group_columns
+from greedyexp.results.text import count_text
 
 SWEPT = [f"rmp (lam={lam}, L={size})" for lam in (0.1, 1.0) for size in (1, 2)]
 NAMES = dict.fromkeys(["rmp", "omp", *SWEPT], "rmp")
@@ -56,20 +56,20 @@ def test_columns_that_a_figure_reads_follow_from_its_parameters(name, given, rea
 
 def test_a_sweep_is_one_algorithm_where_the_columns_tell_its_values():
     frame = table(lam=0.1, L=1)
-    folded, keys = told_apart(frame, CONTEXT, None, "lam", "algorithm", "L", "lam")
+    folded, keys = group_columns(frame, CONTEXT, None, "lam", "algorithm", "L", "lam")
     assert keys == ["lam", "algorithm", "L"]
     assert folded["algorithm"].tolist() == ["rmp"] * 4 + ["omp"]
-    apart, _ = told_apart(frame, CONTEXT, "lam", "algorithm")
+    apart, _ = group_columns(frame, CONTEXT, "lam", "algorithm")
     assert apart["algorithm"].tolist() == frame["algorithm"].tolist()
 
 
 def test_sizes_count_as_columns_and_others_must_be_there():
-    sized, keys = told_apart(table(n_samples=10, n_features=30), CONTEXT, "aspect_ratio")
+    sized, keys = group_columns(table(n_samples=10, n_features=30), CONTEXT, "aspect_ratio")
     assert sized[keys[0]].tolist() == [3.0] * 5
     with pytest.raises(ConfigError, match="no column 'lamb'"):
-        told_apart(table(lam=0.1), CONTEXT, "lamb")
+        group_columns(table(lam=0.1), CONTEXT, "lamb")
 
 
 def test_numbers_that_vary_are_told_as_a_range():
-    assert count_text(3, 3) == "3"
-    assert count_text(2, 3) == "2 to 3"
+    assert count_text(pd.Series([3, 3])) == "3"
+    assert count_text(pd.Series([2, 3])) == "2 to 3"

@@ -9,10 +9,10 @@ import yaml
 from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, iteration_rows, table
 
+from greedyexp.figures._plot.panels import Panels
 from greedyexp.figures.constants import constants
-from greedyexp.figures.convergence import convergence
-from greedyexp.figures.panels import Panels
-from greedyexp.figures.phase_transition import phase_transition
+from greedyexp.figures.phase_transition.phase_transition import phase_transition
+from greedyexp.figures.trajectory.convergence import convergence
 from greedyexp.report.source import read_source
 from greedyexp.results.context import Context
 

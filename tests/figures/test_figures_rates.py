@@ -8,9 +8,9 @@ from trajectory_frames import CONTEXT, contraction, table
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures.rates import rates
-from greedyexp.figures.style import COLOURS, MARKERS
-from greedyexp.results.sizes import with_sizes
+from greedyexp.figures._plot.style import COLOURS, MARKERS
+from greedyexp.figures.trajectory.rates import rates
+from greedyexp.results.records import with_sizes
 
 RATIOS = (0.1, 0.5, 1.0, 4.0)
 

@@ -10,10 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures.style import COLOURS
-from greedyexp.figures.transition_threshold import transition_threshold
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.phase_transition.thresholds import thresholds, transition_threshold
 from greedyexp.results.context import Context
-from greedyexp.results.thresholds import thresholds
 
 CONTEXT = Context(
     "demo",

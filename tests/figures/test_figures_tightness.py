@@ -12,8 +12,8 @@ from tradeoff_frames import CONTEXT, table
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.figures.style import COLOURS
-from greedyexp.figures.tightness import tightness
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.tradeoff.tightness import tightness
 
 EPSILONS = (0.5, 0.1, 0.05)
 LABELS = {"corrective": "Fully corrective", "forward": "Forward greedy"}
@@ -169,7 +169,7 @@ def test_failures_are_told():
 def test_columns_are_told_and_bad_ones_refused():
     part = registry.find("figure", "tightness")
     given = Parameters(part).read_all({"where": {"accuracy": 0.1}})
-    told = ["epsilon", "needed", "exact", "lower_bound", "lower_bound_printed", "l1_upper"]
+    told = ["epsilon", "needed", "l1_upper", "exact", "lower_bound", "lower_bound_printed"]
     columns = ["truth_l1_norm", "error", "algorithm", "record", *told, "accuracy"]
     assert part.columns(**given) == columns
     with pytest.raises(ConfigError, match="no column 'exact'"):

@@ -9,7 +9,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.report import draw
-from greedyexp.results.results import refuse_told_by_results
+from greedyexp.results.averaging import refuse_separation_by_results
 
 TRAJECTORY = {
     "name": "told",
@@ -52,13 +52,13 @@ def test_every_figure_says_by_what_it_tells_its_points_apart(name):
     ],
 )
 def test_a_result_is_refused_before_any_work(experiment, figure, given, column):
-    with pytest.raises(ConfigError, match=f"figure '{figure}' .* apart by '{column}'"):
+    with pytest.raises(ConfigError, match=f"figure '{figure}' .* panels by '{column}'"):
         load({**experiment, "figures": [{figure: given}]})
 
 
 def test_a_group_of_a_table_is_no_result_either():
     asked = {"comparison": {"row": "support", "metrics": ["support"]}}
-    with pytest.raises(ConfigError, match=r"table 'comparison' .* apart by 'support'"):
+    with pytest.raises(ConfigError, match=r"table 'comparison' .* panels by 'support'"):
         load({**RECOVERY, "tables": [asked]})
 
 
@@ -71,10 +71,10 @@ def test_in_a_table_results_stand_after_the_status():
     frame = pd.DataFrame([[8, 0, "omp", "ok", "", 1.0]])
     frame.columns = ["p", "replicate", "algorithm", "status", "message", "gap"]
     part = registry.find("figure", "convergence")
-    refuse_told_by_results(part, {"line": ["algorithm"], "panel": "p"}, frame)
+    refuse_separation_by_results(part, {"line": ["algorithm"], "panel": "p"}, frame)
     for name in ("status", "message", "gap"):
-        with pytest.raises(ConfigError, match=f"apart by '{name}'"):
-            refuse_told_by_results(part, {"line": ["algorithm", name]}, frame)
+        with pytest.raises(ConfigError, match=f"panels by '{name}'"):
+            refuse_separation_by_results(part, {"line": ["algorithm", name]}, frame)
 
 
 def test_a_configuration_edited_after_the_run_is_refused_likewise(tmp_path):
@@ -85,7 +85,7 @@ def test_a_configuration_edited_after_the_run_is_refused_likewise(tmp_path):
     figures = [{"epsilon_curve": {"scale": "linear"}}, {"epsilon_curve": {"x": "epsilon"}}]
     edited = yaml.safe_dump({**TRAJECTORY, "figures": figures})
     (tmp_path / "config.yaml").write_text(edited, encoding="utf-8")
-    with pytest.raises(ConfigError, match="apart by 'epsilon'") as refused:
+    with pytest.raises(ConfigError, match="panels by 'epsilon'") as refused:
         draw(tmp_path)
     assert refused.value.place == f"{tmp_path / 'config.yaml'}: figures[1].epsilon_curve"
     assert (tmp_path / "figures" / "epsilon_curve.png").exists()

@@ -15,10 +15,9 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import Variant
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.figures.style import COLOURS
-from greedyexp.figures.tradeoff import tradeoff
-from greedyexp.results.folding import folded
-from greedyexp.results.tradeoffs import curves, recorded
+from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures.tradeoff.tradeoff import curves, recorded_steps, tradeoff
+from greedyexp.results.records import group_columns
 
 CORRECTIVE, FORWARD = COLOURS[:2]
 
@@ -60,7 +59,7 @@ def test_a_reading_asked_for_alone_is_drawn():
         tradeoff(both(), CONTEXT, theorems=["T2-termination"])
     )
     assert not lines(tradeoff(both(), CONTEXT, theorems=[]).axes[0], "promise")
-    with pytest.raises(ConfigError, match="unknown theorem 'T22'"):
+    with pytest.raises(ConfigError, match="unknown theorem 'T22' in `theorems`"):
         tradeoff(both(), CONTEXT, theorems=["T22"])
 
 
@@ -88,7 +87,7 @@ def random_runs(seed=5):
 
 def test_along_features_a_line_is_the_least_with_at_most_so_many():
     frame = random_runs()
-    rows = recorded(frame, frame, ["algorithm"])
+    rows = recorded_steps(frame, frame, ["algorithm"])
     found = curves(rows, frame, ["algorithm"], "features", "excess").set_index("at")
     counts = frame.groupby("replicate")["features"]
     assert found.index.tolist() == list(range(int(counts.min().max()), int(counts.max().max()) + 1))
@@ -101,7 +100,9 @@ def test_along_features_a_line_is_the_least_with_at_most_so_many():
 
 def test_a_long_line_keeps_its_last_number_of_features():
     frame = table(step_rows("forward", marks=(0, 1, 10, 60, 163, 400), most=400))
-    found = curves(recorded(frame, frame, ["algorithm"]), frame, ["algorithm"], "features", "gap")
+    found = curves(
+        recorded_steps(frame, frame, ["algorithm"]), frame, ["algorithm"], "features", "gap"
+    )
     assert found["at"].max() == 400
     np.testing.assert_allclose(found["median"].iloc[-1], 2 * size("forward", 1) / 403)
 
@@ -292,7 +293,7 @@ def swapped(value):
 
 
 def test_a_measurement_is_drawn_once():
-    with pytest.raises(ConfigError, match="`measured` has excess twice"):
+    with pytest.raises(ConfigError, match="duplicate value excess in `measured`"):
         load(asking(tradeoff={"measured": ["excess", "excess"]}))
 
 
@@ -329,7 +330,7 @@ def test_values_swept_together_are_told_by_one_of_them():
         algorithms=labels | dict.fromkeys(crossed["algorithm"], "forward_greedy"),
         variants=variants,
     )
-    named, keys = folded(crossed, context, "loss", "algorithm")
+    named, keys = group_columns(crossed, context, "loss", "algorithm", merge=True)
     assert keys == ["loss", "algorithm"]
     assert named["algorithm"].nunique() == 3
 
@@ -365,7 +366,7 @@ def test_the_horizontal_axis_is_no_column_that_tells_panels_apart():
         "algorithms": [{"forward_greedy": {"radius": 1.0}}],
     }
     load({**experiment, "figures": [{"tradeoff": {"x": "step", "panel": "reference"}}]})
-    with pytest.raises(ConfigError, match="apart by 'features'"):
+    with pytest.raises(ConfigError, match="panels by 'features'"):
         load({**experiment, "figures": [{"tradeoff": {"panel": "features"}}]})
 
 

@@ -24,8 +24,7 @@ from greedyexp.problems.problem import Problem
 from greedyexp.protocols.outcome import Status
 from greedyexp.protocols.selection import columns, selection
 from greedyexp.protocols.setup import Setup
-from greedyexp.results.records import records
-from greedyexp.results.where import rows_where
+from greedyexp.results.records import records, rows_where
 
 
 def test_a_size_is_the_last_estimate_of_at_most_so_many_features():

@@ -252,7 +252,7 @@ def test_figures_tell_theorems_and_references_apart(ran):
         load(settings(figures=[{"accuracy_curve": {"panel": panel}}]))
     for name in ("epsilon", "steps", "record"):
         asked = settings(figures=[{"accuracy_curve": {"panel": name}}])
-        assert f"apart by '{name}', which is a result" in message(asked)
+        assert f"panels by '{name}', which is a result" in message(asked)
     _, folder = ran
     config = yaml.safe_load((folder / "config.yaml").read_text())
     figures = [{"accuracy_curve": {"panel": "theorem", "where": {"reference": "l1_ball"}}}]

@@ -13,7 +13,7 @@ from greedyexp.cli.verdicts import summary
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.report import verify
 from greedyexp.report.source import read_source
-from greedyexp.results.notes import origin
+from greedyexp.results.text import origin_text
 
 TABLE = "edited.csv"
 CLAIM = {"id": "often", "quote": "nearly always", "test": "proportion(lasso) > 0.5"}
@@ -126,7 +126,7 @@ def test_rows_that_the_manifest_counts_and_the_table_lacks_are_noted(judge, tmp_
     found = verify(tmp_path)
     assert found.part == "30 of 40 replicates"
     assert summary(found).startswith(f"edited ({tmp_path.name}, only 30 of 40 replicates): 1 claim")
-    assert origin(read_source(tmp_path).context).endswith(", only 30 of 40 replicates")
+    assert origin_text(read_source(tmp_path).context).endswith(", only 30 of 40 replicates")
     for manifest in ('{"replicates": null}', "[", "{}"):
         (tmp_path / "manifest.json").write_text(manifest, encoding="utf-8")
         assert verify(tmp_path).part == ""

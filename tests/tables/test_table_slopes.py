@@ -11,7 +11,7 @@ from tradeoff_frames import CONTEXT, accuracy_rows, size, step_rows, table
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.tables.cells import Cell
+from greedyexp.tables._output import Cell
 from greedyexp.tables.slopes import slopes
 
 EPSILONS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -64,7 +64,7 @@ def test_a_law_of_factors_of_ten_and_a_limit_of_accuracies():
     promised = stats.linregress([2, 3, 4], bounds).slope
     assert found["promised"][2].value == pytest.approx(promised)
     assert "over accuracies of at most 0.01" in " ".join(found.attrs["notes"])
-    with pytest.raises(ConfigError, match="names 'T33'"):
+    with pytest.raises(ConfigError, match="unknown theorem 'T33'"):
         slopes(frame, CONTEXT, law={"T33": "log"})
 
 

@@ -15,12 +15,11 @@ from greedyexp import report
 from greedyexp.config import load
 from greedyexp.core import registry, shipped
 from greedyexp.core.errors import ConfigError, StorageError
+from greedyexp.figures._plot.style import COLOURS
 from greedyexp.figures.comparison import comparison as figure_of
-from greedyexp.figures.style import COLOURS
-from greedyexp.report.tabulate import write_table
-from greedyexp.results.comparison import MetricStyle
 from greedyexp.results.context import Context
-from greedyexp.tables.cells import Cell
+from greedyexp.results.metric_means import MetricStyle
+from greedyexp.tables._output import Cell, write_table
 from greedyexp.tables.comparison import comparison as table_of
 
 CONTEXT = Context(

@@ -8,9 +8,9 @@ from selection_frames import SENSORS, context, failed, selection
 
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
-from greedyexp.report.tabulate import write_table
+from greedyexp.tables._output import write_table
 from greedyexp.tables.comparison import comparison
-from greedyexp.tables.used_features import used_features
+from greedyexp.tables.features import used_features
 
 SHOWN = {"row": "size", "metrics": ["error", "objective"]}
 
@@ -134,7 +134,7 @@ def test_a_size_is_an_axis_but_not_a_metric():
     experiment = load({**settings, "tables": [drawn], "figures": [drawn]})
     assert [spec.name for spec in experiment.tables] == ["comparison"]
     wrong = {"comparison": {"row": "reached", "metrics": ["frobenius_error"]}}
-    with pytest.raises(ConfigError, match="apart by 'reached'"):
+    with pytest.raises(ConfigError, match="panels by 'reached'"):
         load({**settings, "tables": [wrong]})
     with pytest.raises(ConfigError, match="reads a column 'used'"):
         load({**settings, "tables": ["used_features"]})

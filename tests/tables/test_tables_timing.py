@@ -9,8 +9,8 @@ from selection_frames import context
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import Variant
-from greedyexp.report.tabulate import write_table
-from greedyexp.tables.timing import timing
+from greedyexp.tables._output import write_table
+from greedyexp.tables.comparison import timing
 
 PUBLISHED = {"gdt": {"5": 1.96e-2, "8": 1.16e-2}, "obj": {"5": 12.5}}
 

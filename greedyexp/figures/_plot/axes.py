@@ -1,0 +1,192 @@
+"""Logarithmic axes with plain numbers and a separate place for 0, and limits of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from greedyexp.core.errors import ConfigError
+
+# To show a bound, an axis goes at most this factor above the measurements.
+MAX_ABOVE = 1e3
+# If a label is longer than this, labels are written as powers of ten.
+_MAX_CHARACTERS = 5
+
+
+class LinearAxis:
+    """A linear horizontal axis; see ``LogAxis``."""
+
+    def places(self, values: pd.Series) -> pd.Series:
+        return values
+
+    def is_apart(self, values: pd.Series) -> pd.Series:
+        return pd.Series(False, index=values.index)
+
+    def apply(self, axis: Axes) -> None:
+        """Do nothing: matplotlib's axes are linear."""
+
+
+class LogAxis:
+    """A logarithmic horizontal axis. 0 has a separate place at the left.
+
+    Parameters
+    ----------
+    name : str
+        Column along the axis.
+    values : sequence of float
+        All values to draw.
+
+    Raises
+    ------
+    ConfigError
+        If a value is negative, or none is positive.
+    """
+
+    def __init__(self, name: str, values: Sequence[float] | pd.Series):
+        levels = np.unique(np.asarray(values, dtype=float))
+        if levels[0] < 0 or levels[-1] == 0:
+            raise ConfigError(
+                f"a logarithmic axis needs positive values of '{name}'.",
+                remedy="Write `scale: linear`.",
+            )
+        positive = levels[levels > 0]
+        self.low, self.high = positive[0], positive[-1]
+        self.has_zero = levels[0] == 0
+        decades = np.log10(self.high / self.low) or 1.0
+        self._margin = 10 ** (0.04 * decades)
+        self.zero = self.low / 10 ** (0.1 * decades)
+
+    def places(self, values: pd.Series) -> pd.Series:
+        """Return the places of values on the axis."""
+        return values.astype(float).replace(0.0, self.zero)
+
+    def is_apart(self, values: pd.Series) -> pd.Series:
+        """Return a mask of the values that stand apart from the others."""
+        return values.eq(0)
+
+    def apply(self, axis: Axes) -> None:
+        """Set scale, limits and ticks, and mark the break between 0 and the rest."""
+        axis.set_xscale("log")
+        ticks = log_ticks(self.low, self.high)
+        labels = tick_labels(ticks)
+        left = self.low
+        if self.has_zero:
+            ticks, labels, left = [self.zero, *ticks], ["0", *labels], self.zero
+            self._mark_break(axis)
+        axis.set_xlim(left / self._margin, self.high * self._margin)
+        axis.xaxis.set_major_locator(FixedLocator(ticks))
+        set_ticks(axis.xaxis, ticks, labels)
+
+    def _mark_break(self, axis: Axes) -> None:
+        """Draw two strokes across the spine, where the axis is interrupted."""
+        between = np.sqrt(self.zero * self.low)
+        axis.plot(
+            [between],
+            [0],
+            transform=axis.get_xaxis_transform(),
+            linestyle="none",
+            marker=r"$/\!\!/$",
+            markersize=7,
+            color="0.2",
+            clip_on=False,
+            zorder=5,
+            gid="break",
+        )
+
+
+def horizontal_axis(
+    scale: str, name: str, values: Sequence[float] | pd.Series
+) -> LinearAxis | LogAxis:
+    """Return the horizontal axis of a scale, "linear" or "log"."""
+    return LogAxis(name, values) if scale == "log" else LinearAxis()
+
+
+def iteration_axis(axis: Axes, last: float, scale: str) -> None:
+    """Set a horizontal axis from iteration 0 to the last one.
+
+    Parameters
+    ----------
+    scale : {"linear", "log"}
+    """
+    if scale == "linear":
+        axis.set_xlim(-0.015 * last, 1.015 * last)
+        return
+    # Linear up to 1, to show iteration 0.
+    axis.set_xscale("symlog", linthresh=1, linscale=0.3)
+    ticks = log_ticks(1.0, max(last, 10.0))
+    set_ticks(axis.xaxis, [0.0, *ticks], ["0", *tick_labels(ticks)])
+    axis.set_xlim(-0.12, last * 1.1)
+
+
+def set_ticks(axis: Axis, ticks: Sequence[float], labels: Sequence[str] | None = None) -> None:
+    """Set major ticks, labelled by their numbers if no labels are given; no minor ticks."""
+    axis.set_ticks(ticks, tick_labels(ticks) if labels is None else labels)
+    axis.set_minor_locator(NullLocator())
+
+
+def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """Return readable ticks: at 1, 2, 5 or 1, 3 times powers of ten, or at powers alone."""
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    for subs, step in ((1, 2, 5), 1), ((1, 3), 1), *(((1,), step) for step in range(1, 99)):
+        powers = range(step * (first // step), last + 1, step)
+        ticks = [float(f"{sub}e{power}") for power in powers for sub in subs]
+        # The limits may be off by rounding.
+        shown = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        if len(shown) <= most:
+            break
+    return shown if len(shown) > 1 else sorted({low, high})
+
+
+def tick_labels(values: Iterable[float]) -> list[str]:
+    """Format numbers plainly if all are short, otherwise as powers of ten."""
+    values = list(values)
+    plain = [f"{value:g}" for value in values]
+    if all("e" not in text and len(text) <= _MAX_CHARACTERS for text in plain):
+        return plain
+    return [_power_text(value) for value in values]
+
+
+def _power_text(value: float) -> str:
+    digits, power = f"{value:.3e}".split("e")
+    if value == 0 or int(power) == 0:
+        return f"{value:g}"
+    factor = f"{float(digits):g}"
+    times = "" if factor == "1" else rf"{factor}\cdot"
+    return rf"${times}10^{{{int(power)}}}$"
+
+
+def linear_limits(
+    estimates: Any, ends: Any, tested: tuple[float, float] | None = None
+) -> tuple[float, float]:
+    """Return limits of the vertical axis that show all finite estimates.
+
+    Parameters
+    ----------
+    estimates : array_like
+        Estimates and predictions.
+    ends : array_like
+        Ends of intervals.
+    tested : (float, float), optional
+        Range of the trials. The axis is not stretched beyond it for ends of intervals, which are
+        extrapolations there.
+    """
+    estimates, ends = (np.asarray(values, dtype=float) for values in (estimates, ends))
+    estimates, ends = estimates[np.isfinite(estimates)], ends[np.isfinite(ends)]
+    shown = np.concatenate([estimates, np.clip(ends, *tested) if tested else ends])
+    if not len(shown):
+        shown = np.array(tested or (0.0, 1.0))
+    low, high = shown.min(), shown.max()
+    margin = 0.06 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def least_gap(x: Any) -> float:
+    """Return the distance of the two nearest values."""
+    levels = np.unique(x)
+    return float(np.diff(levels).min()) if len(levels) > 1 else 0.1

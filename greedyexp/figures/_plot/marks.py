@@ -1,0 +1,162 @@
+"""Intervals, theoretical bounds, vertical lines, and marks for what was not reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from pydantic import Field
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.figures._plot.style import DASHES, GREY, Style, cycle
+from greedyexp.results.records import require_columns
+from greedyexp.results.text import number_text, short_name
+
+# A parameter of figures.
+Mark = Annotated[
+    float | str | None,
+    Field(description="where a vertical line is drawn: a number, or the column that has it"),
+]
+
+REFERENCE_LINE: Style = {
+    "color": "0.45",
+    "linewidth": 1.0,
+    "linestyle": (0, (2, 2)),
+    "zorder": 0.95,
+}
+_UP, _DOWN = (3, 0, 0), (3, 0, 180)
+_BOUND_WIDTH = 1.0
+# Where a bound is known at one place alone, a line would show nothing.
+_BOUND_MARKERS = cycle(DASHES, ("_", "x", "+", "1", "2"))
+
+
+def draw_intervals(axis: Axes, at: Iterable[float], points: pd.DataFrame, colour: Any) -> None:
+    """Draw vertical bars from ``low`` to ``high`` at some places."""
+    for x, low, high in zip(at, points["low"], points["high"], strict=True):
+        draw_interval(axis, x, low, high, colour)
+
+
+def draw_interval(axis: Axes, x: float, low: float, high: float, colour: Any) -> None:
+    """Draw a vertical bar; an end outside the limits of the panel becomes an arrow."""
+    floor, ceiling = axis.get_ylim()
+    bar = np.clip([low, high], floor, ceiling)
+    axis.plot([x, x], bar, color=colour, linewidth=0.9, solid_capstyle="butt", gid="interval")
+    for beyond, edge, marker in ((high > ceiling, ceiling, _UP), (low < floor, floor, _DOWN)):
+        if beyond:
+            style: Style = {"marker": marker, "color": colour, "markersize": 4, "clip_on": False}
+            axis.plot(x, edge, **style, gid="beyond")
+
+
+def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any) -> None:
+    """Draw an open arrow at the edge of the panel towards an infinite estimate."""
+    axis.plot(
+        x,
+        axis.get_ylim()[int(estimate > 0)],
+        marker=_UP if estimate > 0 else _DOWN,
+        markersize=8,
+        markerfacecolor="white",
+        markeredgecolor=colour,
+        linestyle="none",
+        clip_on=False,
+        zorder=3,
+        gid="unreached",
+    )
+
+
+def draw_mark(axis: Axes, rows: pd.DataFrame, mark: float | str | None) -> None:
+    """Draw the vertical line of a panel; none where the column is empty.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the panel.
+
+    Raises
+    ------
+    ConfigError
+        If the column is missing, is not numeric or has several values in the panel.
+    """
+    if mark is None:
+        return
+    places: Iterable[float] = [mark] if not isinstance(mark, str) else _single(rows, mark)
+    for place in places:
+        axis.axvline(place, **REFERENCE_LINE, gid="mark")
+
+
+def mark_handles(mark: float | str | None, x: str) -> list[Line2D]:
+    """Return the legend entry of the vertical lines, if there are any."""
+    if mark is None:
+        return []
+    where = short_name(mark) if isinstance(mark, str) else number_text(mark)
+    return [Line2D([], [], label=f"{short_name(x)} = {where}", **REFERENCE_LINE)]
+
+
+def _single(rows: pd.DataFrame, column: str) -> np.ndarray:
+    require_columns(rows, [column])
+    known = rows[column].dropna().unique()
+    if not pd.api.types.is_numeric_dtype(rows[column]) or len(known) > 1:
+        raise ConfigError(
+            f"column '{column}' is not one number in each panel, so no line can be drawn at it.",
+            remedy="Leave out `mark`, or name its column as row or panel.",
+        )
+    return known
+
+
+def unreached_style(partly: bool, colour: Any) -> Style:
+    """Return the style of a triangle: half filled if some replicates got there, else open."""
+    style: Style = {"linestyle": "none", "marker": "^", "markersize": 4, "markeredgewidth": 0.8}
+    style |= {"markeredgecolor": colour, "markerfacecolor": colour, "color": colour}
+    if partly:
+        return style | {"fillstyle": "bottom", "markerfacecoloralt": "white"}
+    return style | {"markerfacecolor": "white"}
+
+
+def unreached_handles(kinds: Iterable[bool], limit: str = "") -> list[Line2D]:
+    """Return the legend entries of the triangles.
+
+    Parameters
+    ----------
+    kinds : iterable of bool
+        Which kinds are drawn: True for half filled ones.
+    limit : str
+        The budget, such as " within 100 steps".
+    """
+    labels = {False: f"not reached{limit}", True: "not reached by some replicates"}
+    return [
+        Line2D([], [], **unreached_style(kind, GREY), label=labels[kind]) for kind in sorted(kinds)
+    ]
+
+
+def isolated(heights: Iterable[float]) -> list[int]:
+    """Return the indices of finite values whose neighbours are not finite."""
+    finite = np.isfinite(np.asarray(list(heights), dtype=float))
+    padded = np.pad(finite, 1)
+    return np.flatnonzero(finite & ~padded[:-2] & ~padded[2:]).tolist()
+
+
+def bound_marker(dash: Any) -> Style:
+    """Return the marker style of a bound with these dashes."""
+    # A stroke must extend on both sides of the markers of measurements.
+    size = 16 if _BOUND_MARKERS[dash] == "_" else 7
+    return {"marker": _BOUND_MARKERS[dash], "markersize": size, "markeredgewidth": 1.3}
+
+
+def draw_bound(axis: Axes, at: pd.Series, heights: pd.Series, colour: Any, dash: Any) -> bool:
+    """Draw one bound below all measurements, and return True if markers were needed."""
+    style: Style = {"color": colour, "linestyle": dash, "linewidth": _BOUND_WIDTH, "zorder": 1.8}
+    points = isolated(heights)
+    style |= bound_marker(dash) | {"markevery": points} if points else {}
+    axis.plot(at, heights, **style, gid="promise")
+    return bool(points)
+
+
+def bound_handle(label: str, dash: Any, colour: Any = GREY, *, marked: bool = False) -> Line2D:
+    """Return the legend entry of a bound, with its marker if one was drawn."""
+    style = bound_marker(dash) if marked else {}
+    return Line2D(
+        [], [], color=colour, linestyle=dash, linewidth=_BOUND_WIDTH, label=label, **style
+    )

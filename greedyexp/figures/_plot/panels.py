@@ -1,0 +1,266 @@
+"""Grids of panels with one legend and one note, and the parameters that choose panels and lines."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from matplotlib import rcParams
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from greedyexp.results.context import Context
+from greedyexp.results.text import group_text
+
+# Parameters of figures.
+Panel = Annotated[str | None, Field(description="column with one panel per value")]
+Row = Annotated[str | None, Field(description="column with one row of panels per value")]
+Line = Annotated[
+    list[str], Field(min_length=1, max_length=2, description="columns that tell lines apart")
+]
+X = Annotated[str, Field(description="column along the horizontal axis")]
+Scale = Annotated[Literal["linear", "log"], Field(description="scale of the horizontal axis")]
+IterationScale = Annotated[Literal["linear", "log"], Field(description="scale of the iterations")]
+
+# Characters of the note that fit into one inch.
+_NOTE_DENSITY = 20
+# Preferred places for a line break in the note.
+_CLAUSE_END = re.compile(r"(?<=[.:;,]) ")
+# Largest width of a row of panels in inches: a wider figure would be shrunk, and its text with it.
+_MAX_WIDTH = 13.0
+
+
+def separate(
+    *,
+    x: str | None = None,
+    of: str | None = None,
+    panel: str | None = None,
+    row: str | None = None,
+    line: Sequence[str] = (),
+    **_: Any,
+) -> list[str]:
+    """Return the columns that separate points, lines and panels, from a figure's parameters."""
+    return [name for name in (x, of, panel, row, *line) if name is not None]
+
+
+def separate_algorithms(*, panel: str | None, row: str | None, **_: Any) -> list[str]:
+    """Return the columns that separate the panels and lines of a figure with a line per algorithm.
+
+    Along its horizontal axis are results, which separate nothing.
+    """
+    return separate(panel=panel, row=row, line=["algorithm"])
+
+
+def reads(*measured: str, apart: Callable[..., list[str]] = separate) -> Callable[..., list[str]]:
+    """Return a function from a figure's parameters to the columns that it reads.
+
+    Parameters
+    ----------
+    *measured : str
+        Columns that it reads for all parameters.
+    apart : callable
+        Returns the columns that separate points, lines and panels.
+    """
+
+    def columns(
+        *,
+        mark: object = None,
+        success: Mapping[str, str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        **params: Any,
+    ) -> list[str]:
+        marked = [mark] if isinstance(mark, str) else []
+        named = [*apart(**params), *marked, *(success or {}).values(), *measured, *(where or {})]
+        return list(dict.fromkeys(named))
+
+    return columns
+
+
+class Panels:
+    """A figure with a grid of panels.
+
+    Parameters
+    ----------
+    grid : list of rows, each a list of dict or None
+        The values that each panel shows, from ``wrapped``; None leaves the place empty.
+    width, height : float
+        Size of one panel in inches.
+    min_width : float, optional
+        Smallest width of a panel in a long row; ``width`` if None.
+    sharex : bool or "row"
+        Whether panels share their horizontal axis: all, those of each row, or none.
+    sharey : bool
+        Whether all panels share their vertical axis.
+    """
+
+    def __init__(
+        self,
+        grid: list[list],
+        *,
+        width: float = 3.4,
+        height: float = 2.6,
+        min_width: float | None = None,
+        sharex: bool | Literal["row"] = True,
+        sharey: bool = True,
+    ):
+        columns = len(grid[0])
+        width = max(min(width, _MAX_WIDTH / columns), width if min_width is None else min_width)
+        size = (max(6.5, 1.2 + width * columns), 1.9 + height * len(grid))
+        # Without pyplot, which needs a backend and keeps figures open.
+        self.figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(self.figure)
+        self.axes = self.figure.subplots(
+            len(grid), columns, sharex=sharex, sharey=sharey, squeeze=False
+        )
+        self._shown = list(zip(self.axes.flat, chain.from_iterable(grid), strict=True))
+        for axis, shown in self._shown:
+            axis.set_visible(shown is not None)
+
+    @classmethod
+    def by_columns(
+        cls,
+        frame: pd.DataFrame,
+        context: Context,
+        row: str | None,
+        panel: str | None,
+        *,
+        wrap: bool = True,
+        **size: Any,
+    ) -> Panels:
+        """Return a row of panels for each value of ``row``, with one for each value of ``panel``.
+
+        Numbers are sorted; words keep the order of the experiment file or of the table.
+
+        Parameters
+        ----------
+        wrap : bool
+            Break a single row of panels into rows that fit.
+        **size
+            Other parameters of ``Panels``.
+        """
+        grid = [
+            [
+                {column: value for column, value in ((row, i), (panel, j)) if column is not None}
+                for j in _levels(frame, panel, context)
+            ]
+            for i in _levels(frame, row, context)
+        ]
+        return cls(wrapped(grid[0]) if wrap and row is None else grid, **size)
+
+    def __iter__(self) -> Iterator[tuple[Axes, Any]]:
+        """Yield each panel and the values that it shows."""
+        return ((axis, shown) for axis, shown in self._shown if shown is not None)
+
+    def title(
+        self, axis: Axes, values: Mapping[str, Any], context: Context, pad: float = 4
+    ) -> None:
+        """Write the values of a panel; in a grid, once for each row and column."""
+        if len(values) < 2:
+            axis.set_title(group_text(values, context), pad=pad)
+            return
+        (row, left), (panel, top) = values.items()
+        if axis in self.axes[0]:
+            axis.set_title(group_text({panel: top}, context), pad=pad)
+        if axis in self.axes[:, 0]:
+            axis.annotate(
+                group_text({row: left}, context),
+                (0, 0.5),
+                (-5, 0),
+                xycoords=(axis.yaxis.label, "axes fraction"),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                rotation="vertical",
+                fontsize=rcParams["axes.titlesize"],
+            )
+
+    def label(self, x: str, y: str) -> None:
+        """Label the axes of the outer panels."""
+        for axis in self.axes[:, 0]:
+            axis.set_ylabel(y)
+        for column in self.axes.T:
+            # The place below the last panel may be empty.
+            axis = [axis for axis in column if axis.get_visible()][-1]
+            axis.tick_params(labelbottom=True)
+            axis.set_xlabel(x)
+
+    def legend(self, handles: Sequence[Artist]) -> None:
+        """Draw one legend above all panels, in as many columns as fit."""
+        columns = max(1, int(self.figure.get_figwidth() / 2.3))
+        self.figure.legend(
+            handles=list(handles), loc="outside upper center", ncols=min(len(handles), columns)
+        )
+
+    def colour_bar(self, colours: Mapping[float, str], label: str, texts: Sequence[str]) -> None:
+        """Draw a bar to the right of all panels, with one step for each colour.
+
+        Parameters
+        ----------
+        colours : mapping of float to colour
+            From bottom to top.
+        texts : sequence of str
+            The text next to each step.
+        """
+        count = len(colours)
+        steps = ListedColormap(list(colours.values()))
+        bar = self.figure.colorbar(
+            ScalarMappable(Normalize(-0.5, count - 0.5), steps),
+            ax=list(self.axes.flat),
+            ticks=list(range(count)),
+            aspect=14 * len(self.axes),
+            pad=0.02,
+            label=label,
+        )
+        bar.ax.set_yticklabels(texts)
+        bar.ax.tick_params(length=0)
+        bar.outline.set_visible(False)
+
+    def note(self, lines: Sequence[str]) -> None:
+        """Write lines below the panels, broken to the width of the figure."""
+        width = int(_NOTE_DENSITY * self.figure.get_figwidth())
+        broken = [part for line in lines for part in _broken(line, width)]
+        self.figure.supxlabel("\n".join(broken), fontsize=7, color="0.35")
+
+
+def wrapped(shown: Sequence, most: int = 3) -> list[list]:
+    """Arrange panels in as few rows as fit, filled evenly; None fills the rest."""
+    rows = math.ceil(len(shown) / most)
+    columns = math.ceil(len(shown) / rows)
+    padded = [*shown, *[None] * (rows * columns - len(shown))]
+    return [padded[i * columns : (i + 1) * columns] for i in range(rows)]
+
+
+def inside(table: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows of a panel or a line."""
+    keep = pd.Series(True, index=table.index)
+    for column, value in values.items():
+        keep &= table[column] == value
+    return table[keep]
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """Break a line into parts of at most ``width`` characters, between clauses if possible."""
+    parts: list[str] = []
+    for clause in _CLAUSE_END.split(line):
+        if parts and len(parts[-1]) + 1 + len(clause) <= width:
+            parts[-1] += f" {clause}"
+        else:
+            parts += textwrap.wrap(clause, width, break_on_hyphens=False)
+    return parts
+
+
+def _levels(frame: pd.DataFrame, column: str | None, context: Context) -> list:
+    if column is None:
+        return [None]
+    levels = list(frame[column].unique())
+    return context.in_order(column, levels) if isinstance(levels[0], str) else sorted(levels)

@@ -1,0 +1,183 @@
+"""Predicted transitions, and the success that noise allows: where they apply, how they look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import log
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.figures import _plot as plot
+from greedyexp.results.context import Context
+from greedyexp.results.records import require_columns
+from greedyexp.theory.transitions import TWO_TASKS, Threshold, visible
+
+# Above the grid, which some of them coincide with, and below the data.
+STYLE: plot.Style = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}
+# Line style and legend of a predicted transition, by whether it is proved.
+_KINDS: dict[bool, tuple[Any, str]] = {
+    True: ("-", "predicted transition"),
+    False: ((0, (2, 2)), "conjectured"),
+}
+# Predictions for n / (s log(p)), where theta has log(p - (2 - kappa) s).
+_PER_LOG_P = ("lasso",)
+
+# Columns that the success allowed by noise depends on.
+CEILING_COLUMNS = ("values", "noise_std", "n_samples", "p", "n_tasks", "s")
+CEILING_NOTE = "Dash-dotted: probability that every nonzero value exceeds σ √(2 log(p r) / n)."
+_CEILING: plot.Style = {"linewidth": 1.1, "linestyle": (0, (6, 1.5, 1, 1.5)), "zorder": 1.5}
+
+
+@dataclass(frozen=True)
+class _Converted(Threshold):
+    """A prediction for n / (s log(p)), converted to theta for one p and s."""
+
+
+def applicable(
+    frame: pd.DataFrame, context: Context, labels: Iterable[str]
+) -> dict[str, Threshold]:
+    """Return the predictions that hold for the data, by algorithm label.
+
+    Predictions are for two tasks, some of them for coefficients of one size only.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows of one panel.
+    """
+    if "n_tasks" in frame.columns and (frame["n_tasks"] != 2).any():
+        return {}
+    even = "values" in frame.columns and (frame["values"] == "sign").all()
+    known = {label: TWO_TASKS.get(context.algorithms.get(label, label)) for label in labels}
+    return {
+        label: prediction
+        for label, prediction in known.items()
+        if prediction is not None and (even or not prediction.even_values)
+    }
+
+
+def in_panel(
+    rows: pd.DataFrame, context: Context, line: Sequence[str], labels: Iterable[str]
+) -> list[tuple[str, Threshold]]:
+    """Return labels and predictions of a panel in units of theta, one for each size if it matters.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows of the panel.
+    line : sequence of str
+        Columns that separate lines, the algorithm first.
+    labels : iterable of str
+        Of the algorithms.
+    """
+    stated = applicable(rows, context, labels)
+    groups = [group for _, group in rows.groupby(list(line[1:]))] if len(line) > 1 else [rows]
+    converted = (_converted(stated, group, context).items() for group in groups)
+    return list(dict.fromkeys(chain.from_iterable(converted)))
+
+
+def _converted(
+    stated: dict[str, Threshold], rows: pd.DataFrame, context: Context
+) -> dict[str, Threshold]:
+    """Convert predictions to theta for the size of these rows.
+
+    At finite sizes, the law of the Lasso, n = 2 s log(p), is not constant in theta. If the rows
+    have several sizes, or none is known, its limit 2 is kept.
+    """
+    sizes = rows[["p", "s"]].drop_duplicates() if {"p", "s"} <= set(rows.columns) else []
+    if len(sizes) != 1:
+        return stated
+    ((p, s),) = rows[["p", "s"]].drop_duplicates().to_numpy(dtype=float)
+    return {
+        label: _convert(prediction, p, s)
+        if context.algorithms.get(label, label) in _PER_LOG_P
+        else prediction
+        for label, prediction in stated.items()
+    }
+
+
+def _convert(prediction: Threshold, p: float, s: float) -> _Converted:
+    return _Converted(
+        lambda kappa: prediction.theta(kappa) * log(p) / log(p - (2 - kappa) * s),
+        prediction.proved,
+        prediction.even_values,
+    )
+
+
+def conversion_note(drawn: Iterable[Threshold]) -> str:
+    """Explain predictions that were converted; empty if there is none."""
+    if any(isinstance(prediction, _Converted) for prediction in drawn):
+        return "Predicted for the Lasso: n = 2 s log(p), another θ for each p."
+    return ""
+
+
+def dash(prediction: Threshold) -> Any:
+    """Return the line style of a prediction, which shows if it is proved."""
+    return _KINDS[prediction.proved][0]
+
+
+def handles(drawn: Iterable[Threshold]) -> list[Line2D]:
+    """Return legend entries of the kinds that were drawn, proved before conjectured."""
+    return [
+        Line2D([], [], color="0.5", linewidth=1.1, linestyle=_KINDS[kind][0], label=_KINDS[kind][1])
+        for kind in sorted({prediction.proved for prediction in drawn}, reverse=True)
+    ]
+
+
+def draw_ceilings(
+    axis: Axes, rows: pd.DataFrame, x: str, line: list[str], styles: plot.LineStyles
+) -> None:
+    """Draw the success that noise allows, a curve for each line of a panel.
+
+    Curves are grey if lines of one colour may have different ones.
+
+    Raises
+    ------
+    ConfigError
+        If a column is missing, a line mixes settings with different curves, or there is no curve
+        for the values.
+    """
+    require_columns(rows, CEILING_COLUMNS)
+    drawn = set()
+    for key, group in rows.groupby(line, sort=True):
+        settings = group[[x, *CEILING_COLUMNS]].drop_duplicates().sort_values(x)
+        if settings[x].duplicated().any():
+            mixed = [
+                name for name in CEILING_COLUMNS if settings.groupby(x)[name].nunique().max() > 1
+            ]
+            raise ConfigError(
+                f"a line mixes values of '{mixed[0]}', which have different ceilings.",
+                remedy=f"Put {mixed[0]} into line, panel or row, or leave out the ceiling.",
+            )
+        heights = tuple(_ceiling(setting) for setting in settings.itertuples())
+        colour = "0.4" if line[0] == "algorithm" else styles.of(*key)["color"]
+        if (colour, heights) not in drawn:
+            axis.plot(settings[x], heights, color=colour, **_CEILING, gid="ceiling")
+            drawn.add((colour, heights))
+
+
+def ceiling_handle() -> Line2D:
+    """Return the legend entry of the success that noise allows."""
+    return Line2D([], [], color="0.4", label="predicted from noise alone", **_CEILING)
+
+
+def _ceiling(setting: Any) -> float:
+    try:
+        return visible(
+            setting.values,
+            setting.noise_std,
+            n_samples=setting.n_samples,
+            n_features=setting.p,
+            n_tasks=setting.n_tasks,
+            sparsity=setting.s,
+        )
+    except ValueError as error:
+        raise ConfigError(
+            f"the table has settings without a ceiling: {error}", remedy="Leave out the ceiling."
+        ) from None

@@ -1,0 +1,150 @@
+"""Successes and trials of a tidy table, where a failed replicate is no success."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import pandas as pd
+from pydantic import Field
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.design import success_metric
+from greedyexp.results.context import Context
+from greedyexp.results.records import failed_rows, require_columns, require_numeric
+from greedyexp.results.text import failures_text, origin_text
+
+# Parameters of figures.
+Success = Annotated[
+    dict[str, str], Field(description="success metric by algorithm; 'default' for the others")
+]
+Theory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
+
+
+def success_column(success: Mapping[str, str], label: str, context: Context) -> str:
+    """Return the metric by which an algorithm succeeds.
+
+    Parameters
+    ----------
+    success : mapping of str to str
+        Metric by algorithm label or registered name; ``default`` for the others.
+
+    Raises
+    ------
+    ConfigError
+        If the mapping has no metric for the algorithm.
+    """
+    name = context.algorithms.get(label, label)
+    column = success_metric(success, label, name)
+    if column is None:
+        raise ConfigError(
+            f"`success` names no metric for '{label}'.", remedy="Add `default: sign_support`."
+        )
+    return column
+
+
+def success_metrics(
+    table: pd.DataFrame, success: Mapping[str, str], context: Context
+) -> dict[str, str]:
+    """Return the metric of each algorithm in the table as text."""
+    return {
+        label: success_column(success, label, context).replace("_", " ")
+        for label in sorted(table["algorithm"].unique())
+    }
+
+
+def successes(frame: pd.DataFrame, success: Mapping[str, str], context: Context) -> pd.Series:
+    """Return 1.0 where a replicate succeeded in the metric of its algorithm, else 0.0.
+
+    Raises
+    ------
+    ConfigError
+        If a metric is missing, or has values other than 0 and 1.
+    """
+    values = pd.Series(0.0, index=frame.index)
+    for label in frame["algorithm"].unique():
+        column = success_column(success, label, context)
+        require_columns(frame, [column])
+        require_numeric(frame, column)
+        rows = frame["algorithm"] == label
+        counted = frame.loc[rows, column].astype(float).fillna(0.0)
+        if not counted.isin((0.0, 1.0)).all():
+            raise ConfigError(
+                f"metric '{column}' is not a success: its values are not all 0 or 1.",
+                remedy="Name a metric such as sign_support.",
+            )
+        values[rows] = counted
+    return values
+
+
+def trials_of(
+    frame: pd.DataFrame, success: Mapping[str, str], context: Context, keys: Sequence[str]
+) -> pd.DataFrame:
+    """Return one row for each trial.
+
+    Some protocols write several kinds of rows per replicate; those without the metric are left
+    out. They write one row for a failed replicate, without a value of keys such as ``size``: it is
+    a trial at each value.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Columns that separate points.
+    """
+    if "record" not in frame.columns:
+        return frame
+    columns = {success_column(success, label, context) for label in frame["algorithm"].unique()}
+    require_columns(frame, sorted(columns))
+    kinds = frame.loc[frame[sorted(columns)].notna().any(axis=1), "record"].unique()
+    rows = frame[frame["record"].isin(kinds) | failed_rows(frame)]
+    for key in keys:
+        incomplete = rows[key].isna() & failed_rows(rows)
+        if incomplete.any():
+            levels = rows[key].dropna().unique()
+            at_each = [rows[incomplete].assign(**{key: level}) for level in levels]
+            rows = pd.concat([rows[~incomplete], *at_each], ignore_index=True)
+    return rows
+
+
+def count_successes(
+    frame: pd.DataFrame, success: Mapping[str, str], context: Context, keys: Sequence[str]
+) -> pd.DataFrame:
+    """Count ``successes`` and ``trials`` for every combination of the keys, sorted."""
+    table = frame[list(keys)].assign(value=successes(frame, success, context))
+    grouped = table.groupby(list(keys), sort=True, dropna=False)["value"]
+    return grouped.agg(successes="sum", trials="count").reset_index()
+
+
+def success_notes(
+    frame: pd.DataFrame, context: Context, trials: tuple[float, float, float], intervals: str
+) -> list[str]:
+    """Return the notes on origin, trials, intervals and failures.
+
+    Parameters
+    ----------
+    trials : (int, int, int)
+        Fewest and most trials per point, and all trials.
+    intervals : str
+        Description of the intervals.
+    """
+    fewest, most, total = trials
+    each = f"{most} trials per point"
+    if fewest != most:
+        each = f"{fewest} to {each}, {total} in all"
+    return [
+        f"{origin_text(context)}: {each}, {intervals}",
+        failures_text(frame, "counted as no success"),
+    ]
+
+
+def metrics_note(
+    frame: pd.DataFrame, context: Context, success: Mapping[str, str], line: Sequence[str]
+) -> str:
+    """Name the metric of each algorithm; empty if the legend does so."""
+    if line[0] == "algorithm":
+        return ""
+    named = [
+        f"{context.titles.get(label, label)} ({metric})"
+        for label, metric in success_metrics(frame, success, context).items()
+    ]
+    return f"Success of {', '.join(named)}"

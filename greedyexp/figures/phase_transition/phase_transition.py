@@ -1,0 +1,172 @@
+"""Success probability against a control parameter, with intervals and predicted transitions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from pydantic import Field
+
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.figures.phase_transition import _predictions as predictions
+from greedyexp.figures.phase_transition._successes import (
+    Success,
+    Theory,
+    count_successes,
+    metrics_note,
+    success_metrics,
+    success_notes,
+    trials_of,
+)
+from greedyexp.results.context import Context
+from greedyexp.results.records import require_columns, require_numeric
+from greedyexp.results.text import axis_label, short_name
+from greedyexp.stats.sequential import proportion_interval
+
+
+def _columns(*, ceiling: bool, **params: Any) -> list[str]:
+    return [*plot.reads()(**params), *(predictions.CEILING_COLUMNS if ceiling else ())]
+
+
+@figure("phase_transition", title="Phase transition", columns=_columns, apart=plot.separate)
+def phase_transition(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    x: Annotated[str, Field(description="column of the control parameter")] = "theta",
+    panel: plot.Panel = None,
+    row: plot.Row = None,
+    line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
+    success: Success = {"default": "sign_support"},  # noqa: B006
+    scale: plot.Scale = "linear",
+    second_axis: Annotated[
+        str | None, Field(description="column that grows with x, written along the top")
+    ] = "n_samples",
+    theory: Theory = True,
+    ceiling: Annotated[
+        bool, Field(description="draw the success that noise leaves possible")
+    ] = False,
+) -> Figure:
+    """Success probability against ``x``, one line per algorithm and second key.
+
+    Bands are 95% Wilson intervals, or intervals valid at any stopping time if results decided how
+    many trials a point got. A replicate that failed (error, timeout, not finite) counts as
+    no success; the note below the panels gives the rate. Colours and markers show the algorithm,
+    dashes the second key. Vertical lines are the predicted transitions of
+    ``greedyexp.theory.transitions``. They are drawn if ``x`` is theta, ``panel`` is kappa and the
+    coefficients have values for which the prediction is stated. That of the Lasso, n = 2 s log(p),
+    depends on p and s in theta: one line for each size. With ``ceiling``, curves give the
+    probability that every nonzero value exceeds the noise (``greedyexp.theory.transitions``).
+    """
+    keys = [c for c in (row, panel, *line, x) if c]
+    require_columns(frame, keys)
+    frame = trials_of(frame, success, context, keys)
+    require_numeric(frame, x)
+    table = count_successes(frame, success, context, keys)
+    styles = plot.LineStyles(table, line)
+    panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False)
+    drawn = []
+    for axis, values in panels:
+        rows = plot.inside(frame, values)
+        _draw_lines(axis, plot.inside(table, values), x, styles, context)
+        if ceiling:
+            predictions.draw_ceilings(axis, rows, x, line, styles)
+        if scale == "log":
+            _make_logarithmic(axis)
+        axis.set_ylim(-0.03, 1.03)
+        if theory and (x, panel) == ("theta", "kappa"):
+            for label, prediction in predictions.in_panel(rows, context, line, styles.colours):
+                dash, colour = predictions.dash(prediction), styles.colours[label]
+                theta = prediction.theta(values["kappa"])
+                axis.axvline(theta, color=colour, linestyle=dash, **predictions.STYLE)
+                drawn.append(prediction)
+        levels = 0
+        if second_axis is not None and second_axis in frame.columns:
+            levels = _draw_second_axis(axis, rows, x, second_axis, line)
+        panels.title(axis, values, context, pad=8 + 15 * levels if levels else 4)
+    panels.label(axis_label(x), "probability of success")
+    ceilings = [predictions.ceiling_handle()] if ceiling else []
+    metrics = success_metrics(frame, success, context)
+    panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn), *ceilings])
+    trials = table["trials"]
+    bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
+    panels.note(
+        [
+            *success_notes(frame, context, (trials.min(), trials.max(), trials.sum()), bands),
+            metrics_note(frame, context, success, line),
+            predictions.conversion_note(drawn),
+            predictions.CEILING_NOTE if ceiling else "",
+        ]
+    )
+    return panels.figure
+
+
+def _draw_lines(
+    axis: Axes, table: pd.DataFrame, x: str, styles: plot.LineStyles, context: Context
+) -> None:
+    first = styles.levels[0]
+    for key, points in table.groupby(styles.line, sort=True):
+        style = styles.of(*key)
+        points = points.sort_values(x)
+        low, high = proportion_interval(
+            points["successes"], points["trials"], sequential=context.adaptive
+        )
+        axis.fill_between(points[x], low, high, color=style["color"], alpha=0.13, linewidth=0)
+        # Markers at different places show lines that overlap, at 0 and at 1.
+        step = max(1, min(len(first), len(points) // 3))
+        every = (first.index(key[0]) % step, step)
+        rate = points["successes"] / points["trials"]
+        axis.plot(points[x], rate, **style, markevery=every, clip_on=False)
+
+
+def _make_logarithmic(axis: Axes) -> None:
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
+def _draw_second_axis(axis: Axes, frame: pd.DataFrame, x: str, name: str, line: list[str]) -> int:
+    """Write the values of ``name`` at the ticks of x along the top, and return the lines it takes.
+
+    One line of numbers is enough if all lines of the panel have the same numbers. Otherwise there
+    is one for each value of the key that separates them, and none if no single key does.
+    """
+    keys = [None, *reversed(line)]
+    separates = (k for k in keys if frame.groupby([k, x] if k else x)[name].nunique().max() == 1)
+    key_column = next(separates, "")
+    if key_column == "":
+        return 0
+    groups: list[tuple[Any, pd.DataFrame]] = [(None, frame)]
+    if key_column:
+        groups = list(frame.groupby(key_column, sort=True))
+    ticks = [t for t in axis.get_xticks() if frame[x].min() <= t <= frame[x].max()]
+    for level, (key, rows) in enumerate(groups):
+        known = rows.groupby(x, sort=True)[name].first()
+        labels = [f"{np.interp(t, known.index, known):.0f}" for t in ticks]
+        top = axis.secondary_xaxis(1.0 + 0.075 * level)
+        top.set_xticks(ticks, labels, fontsize=7)
+        top.xaxis.set_minor_locator(NullLocator())
+        top.tick_params(length=2 if level == 0 else 0, pad=1)
+        top.spines["top"].set_visible(level == 0)
+        text = short_name(name)
+        if key_column is not None:
+            text = f"{text}, {short_name(key_column)}={key}"
+        top.set_xlabel("")
+        axis.annotate(
+            text,
+            (0, 1.0 + 0.075 * level),
+            (-4, 3),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=6.5,
+            color="0.3",
+        )
+    return len(groups)

@@ -1,0 +1,1 @@
+"""Figures of protocols ``tradeoff`` and ``tightness``: risk, steps and features, with bounds."""

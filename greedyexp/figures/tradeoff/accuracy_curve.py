@@ -1,0 +1,188 @@
+"""Steps or features to reach each accuracy, with the bounds of theorems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from pydantic import Field
+
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.figures.tradeoff._counts_axis import CountsAxis
+from greedyexp.results import theorems
+from greedyexp.results.context import Context
+from greedyexp.results.records import group_columns, identity, replicates, rows_where
+from greedyexp.results.spread import spread_reached, spread_text
+from greedyexp.results.text import axis_label, failures_text, origin_text
+from greedyexp.results.theorems import FitBelow, Growth, Laws, WhereTheorem, theorem_title
+
+Count = Annotated[theorems.Count, Field(description="what is counted")]
+
+_EMPTY: plot.Style = {"ha": "center", "fontsize": 8, "color": "0.5"}
+
+
+def _columns(*, count: str, **params: Any) -> list[str]:
+    return plot.reads(*theorems.ACCURACY_COLUMNS, count, apart=plot.separate_algorithms)(**params)
+
+
+@figure(
+    "accuracy_curve",
+    title="Steps to reach an accuracy",
+    columns=_columns,
+    apart=plot.separate_algorithms,
+)
+def accuracy_curve(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    panel: plot.Panel = "theorem",
+    row: plot.Row = None,
+    count: Count = "steps",
+    law: Laws = {},  # noqa: B006
+    fit_below: FitBelow = None,
+    where: WhereTheorem = {},  # noqa: B006
+) -> Figure:
+    """Steps k(epsilon) until the excess risk is at most epsilon, against epsilon, both logarithmic.
+
+    Lines are medians over replicates with bands, one for each algorithm. Dashed lines of the same
+    colour are medians of a theorem's bound: a solid line above its dashed one refutes the theorem.
+    Theorem 1 is about half of the runs. Lines are about one reference. An accuracy that some
+    replicate did not reach has a triangle in the strip at the top, open if none did and half
+    filled if some did. An accuracy that takes no step is at 0, apart at the bottom. At the top of
+    each panel stands the measured growth: the mean over replicates of the slope of the
+    least-squares line through the accuracies that it reached, with its 95% t interval. Replicates
+    that failed are left out and counted below.
+    """
+    frame = rows_where(frame, where)
+    frame, keys = group_columns(frame, context, row, panel, "algorithm", merge=True)
+    rows = theorems.accuracies(frame, keys, count, _remedy(panel, row))
+    theorems.refuse_unknown("law", law, rows)
+    styles = plot.LineStyles(rows, ["algorithm"])
+    table, bounds = _measured(rows, frame, keys), _bounds(rows, frame, keys, count)
+    dashes = _dashes(bounds, "theorem" in (panel, row))
+    panels = plot.Panels.by_columns(
+        rows, context, row, panel, width=3.6, min_width=2.3, height=2.8 if row else 3.0
+    )
+    texts = [
+        _growth_texts(plot.inside(rows, values), frame, law, fit_below, styles)
+        for _, values in panels
+    ]
+    along = plot.LogAxis("epsilon", rows["epsilon"])
+    vertical = CountsAxis(table, bounds["median"], max(map(len, texts)))
+    marked = set()
+    for (axis, values), growths in zip(panels, texts, strict=True):
+        for name, points in plot.inside(table, values).groupby("algorithm", sort=True):
+            vertical.draw(axis, points, styles.of(name))
+        shown = plot.inside(bounds, values)
+        for (label, theorem), line in shown.groupby(["algorithm", "theorem"]):
+            heights, colour = vertical.heights(line["median"]), styles.of(label)["color"]
+            if plot.draw_bound(axis, line["epsilon"], heights, colour, dashes[str(theorem)]):
+                marked.add(str(theorem))
+        along.apply(axis)
+        # Accuracies get finer to the right.
+        axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
+        vertical.apply(axis)
+        vertical.write(axis, growths)
+        by_theorem = shown.groupby("theorem", sort=False)["median"]
+        vertical.write_hidden(axis, {theorem_title(str(name)): line for name, line in by_theorem})
+        if not axis.lines:
+            axis.text(0.5, 0.4, "nothing is promised", transform=axis.transAxes, **_EMPTY)
+        panels.title(axis, theorems.title_theorem(values), context)
+    panels.label(axis_label("epsilon"), axis_label(count))
+    handles = [*styles.handles(context), *_bound_handles(dashes, marked)]
+    panels.legend([*handles, *vertical.handles(_budget_text(frame))])
+    own = [*identity(frame), "reference", "epsilon"]
+    unreached = np.isinf(rows.drop_duplicates(own)["taken"]).mean()
+    panels.note(
+        [
+            theorems.choice_text(where),
+            f"{origin_text(context)}: {spread_text(table)}. Bounds are medians too.",
+            theorems.random_text(bounds["theorem"], "promised with probability 1/2"),
+            f"{failures_text(replicates(frame), 'left out')}, accuracy not reached:"
+            f" {unreached:.2%} of all pairs of replicate and accuracy.",
+            theorems.growth_text(fit_below) if any(texts) else "",
+        ]
+    )
+    return panels.figure
+
+
+def _remedy(panel: str | None, row: str | None) -> str:
+    """Return the advice for panels of theorems if there are no bounds."""
+    named = [name for name, column in (("panel", panel), ("row", row)) if column == "theorem"]
+    return " ".join(f"Say `{name}: reference` or `{name}: null`." for name in named)
+
+
+def _measured(rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Compute median and band of the count at each accuracy.
+
+    A replicate counts once, even if several theorems are about it.
+    """
+    names = [*keys, "epsilon"]
+    once = rows.drop_duplicates([*dict.fromkeys([*identity(frame), *names])])
+    return spread_reached(once, names, "taken")
+
+
+def _bounds(
+    rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], count: theorems.Count
+) -> pd.DataFrame:
+    """Compute the median bound at each accuracy.
+
+    A bound of steps bounds features only for an algorithm whose predictors never have more features
+    than steps.
+    """
+    if count == "features_needed":
+        more = rows["features_needed"] > rows["steps"]
+        rows = rows[~more.groupby([rows[name] for name in keys]).transform("any")]
+    return theorems.bound_medians(rows, frame, keys, "epsilon", "steps_bound")
+
+
+def _dashes(bounds: pd.DataFrame, in_panels: bool) -> dict[str, Any]:
+    """Return dashes by theorem, all the same if panels separate theorems."""
+    names = list(dict.fromkeys(bounds["theorem"]))
+    return dict.fromkeys(names, plot.DASHES[1]) if in_panels else plot.cycle(names, plot.DASHES[1:])
+
+
+def _growth_texts(
+    rows: pd.DataFrame,
+    frame: pd.DataFrame,
+    law: Mapping[str, theorems.Law],
+    fit_below: float | None,
+    styles: plot.LineStyles,
+) -> list[tuple[str, str]]:
+    """Return the growth of each line of a panel as text, once for each law of its theorems."""
+    texts = []
+    for label, line in rows.groupby("algorithm", sort=True):
+        for kind in dict.fromkeys(law.get(theorem, "power") for theorem in line["theorem"]):
+            one = theorems.growth(line, frame, kind, fit_below)
+            if one.replicates > 0:
+                texts.append((_growth_text(kind, one), styles.of(label)["color"]))
+    return texts
+
+
+def _growth_text(law: str, one: Growth) -> str:
+    # A slope may differ from zero by rounding.
+    value, low, high = (f"{round(end, 9) + 0.0:.3g}" for end in (one.value, one.low, one.high))
+    span = "" if np.isinf(one.low) else f" [{low}, {high}]"
+    if law == "power":
+        return rf"$\varepsilon^{{-p}}$ with p = {value}{span}"
+    return f"{value}{span} per factor of ten"
+
+
+def _budget_text(frame: pd.DataFrame) -> str:
+    """Return the largest number of steps as text; empty if it is not known."""
+    last = frame["step"].max() if "step" in frame.columns else np.nan
+    return "" if np.isnan(last) else f" within {plot.tick_labels([float(last)])[0]} steps"
+
+
+def _bound_handles(dashes: Mapping[str, Any], marked: set[str]) -> list[Line2D]:
+    if len(set(dashes.values())) == 1 < len(dashes):
+        return [plot.bound_handle("what the theorem promises", plot.DASHES[1], marked=bool(marked))]
+    return [
+        plot.bound_handle(theorem_title(name), dash, marked=name in marked)
+        for name, dash in dashes.items()
+    ]

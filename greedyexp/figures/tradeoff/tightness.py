@@ -1,0 +1,126 @@
+"""Features to reach each mean error where every predictor needs many, with known bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.figures.tradeoff._counts_axis import CountsAxis
+from greedyexp.results.context import Context
+from greedyexp.results.records import Where, group_columns, records, replicates, rows_where
+from greedyexp.results.spread import spread_reached, spread_text, unreached_text
+from greedyexp.results.text import failures_text, origin_text
+from greedyexp.results.theorems import choice_text
+
+# Columns that are known without running an algorithm: dashes and legend.
+_KNOWN: dict[str, tuple[Any, str]] = {
+    "l1_upper": (plot.DASHES[3], "enough for selection, Theorem 3"),
+    "exact": (plot.DASHES[0], "least that any predictor can have"),
+    "lower_bound": (plot.DASHES[1], "needed by any, as proved"),
+    "lower_bound_printed": (plot.DASHES[2], "needed by any, as printed"),
+}
+_LINE: plot.Style = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
+_SHADE: plot.Style = {"color": "0.88", "linewidth": 0}
+
+
+@figure(
+    "tightness",
+    title="Features that an accuracy needs",
+    columns=plot.reads("record", "epsilon", "needed", *_KNOWN, apart=plot.separate_algorithms),
+    apart=plot.separate_algorithms,
+)
+def tightness(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    panel: plot.Panel = "truth_l1_norm",
+    row: plot.Row = "error",
+    where: Where = {},  # noqa: B006
+) -> Figure:
+    """Features until the mean error is at most epsilon, against epsilon, both logarithmic.
+
+    Coloured lines are medians over replicates with bands, one for each algorithm. Dark lines do not
+    depend on a run: the features of the best possible predictor, below which the panel is shaded
+    because nothing can be there; those needed by Theorems 6 and 7, as their proofs give them and as
+    they are printed where that differs; and those that suffice for fully corrective selection by
+    Theorem 3. An accuracy that some replicate did not reach within the budget has a triangle in the
+    strip at the top, open if none did and half filled if some did. Replicates that failed are left
+    out and counted below.
+    """
+    frame = rows_where(frame, where)
+    frame, keys = group_columns(frame, context, row, panel, "algorithm")
+    rows = records(
+        frame,
+        "epsilon",
+        [*dict.fromkeys([*keys, "error"])],
+        finite=["epsilon"],
+        numeric=["needed", *_KNOWN],
+    )
+    styles = plot.LineStyles(rows, ["algorithm"])
+    table = spread_reached(rows, [*keys, "epsilon"], "needed")
+    by = [*(key for key in keys if key != "algorithm"), "epsilon"]
+    known = rows.groupby(by, sort=True)[list(_KNOWN)].median().reset_index()
+    if known["lower_bound_printed"].equals(known["lower_bound"]):
+        known = known.drop(columns="lower_bound_printed")
+    lines = [name for name in _KNOWN if name in known and known[name].notna().any()]
+    along = plot.LogAxis("epsilon", rows["epsilon"])
+    vertical = CountsAxis(table, known[lines])
+    panels = plot.Panels.by_columns(rows, context, row, panel, width=3.6, height=2.9)
+    marked: set[str] = set()
+    for axis, values in panels:
+        marked |= _draw_known(axis, plot.inside(known, values), lines, vertical)
+        for label in sorted(plot.inside(rows, values)["algorithm"].unique()):
+            vertical.draw(axis, plot.inside(table, values | {"algorithm": label}), styles.of(label))
+        along.apply(axis)
+        axis.invert_xaxis()
+        vertical.apply(axis)
+        panels.title(axis, values, context)
+    panels.label(r"mean error $\varepsilon$", "features to reach the error")
+    handles: list[Artist] = [
+        Line2D([], [], **_LINE, **_line_style(name, name in marked), label=_KNOWN[name][1])
+        for name in lines
+    ]
+    if "exact" in lines:
+        handles.append(Patch(**_SHADE, label="impossible"))
+    panels.legend([*styles.handles(context), *handles, *vertical.handles()])
+    panels.note(
+        [
+            choice_text(where),
+            f"{origin_text(context)}: {spread_text(table)}.",
+            f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table, 'error')}.",
+        ]
+    )
+    return panels.figure
+
+
+def _draw_known(
+    axis: Axes, points: pd.DataFrame, lines: list[str], vertical: CountsAxis
+) -> set[str]:
+    """Draw the lines that do not depend on a run; return those that needed markers."""
+    marked = set()
+    for name in lines:
+        heights = vertical.heights(points[name])
+        single = plot.isolated(heights)
+        style = _LINE | _line_style(name, bool(single)) | ({"markevery": single} if single else {})
+        axis.plot(points["epsilon"], heights, **style, gid=name)
+        marked |= {name} if single else set()
+    if "exact" in lines:
+        below = vertical.heights(points["exact"])
+        if len(below) == 1:
+            # The whole panel is about one error.
+            axis.axhspan(vertical.least, below.iloc[0], **_SHADE, zorder=0.4)
+        axis.fill_between(points["epsilon"], vertical.least, below, **_SHADE, zorder=0.4)
+    return marked
+
+
+def _line_style(name: str, marked: bool) -> plot.Style:
+    dash = _KNOWN[name][0]
+    return {"linestyle": dash} | (plot.bound_marker(dash) if marked else {})

@@ -1,0 +1,391 @@
+"""Accuracy against sparsity: the risk above that of a reference, with the bounds of theorems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from pydantic import AfterValidator, Field
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.results.context import Context
+from greedyexp.results.records import (
+    group_columns,
+    identity,
+    records,
+    replicates,
+    require_columns,
+    require_numeric,
+    rows_where,
+)
+from greedyexp.results.spread import spread, spread_text
+from greedyexp.results.text import axis_label, failures_text, origin_text
+from greedyexp.results.theorems import (
+    WhereTheorem,
+    bound_medians,
+    choice_text,
+    names_known,
+    random_text,
+    refusal,
+    refuse_mixed_references,
+    refuse_unknown,
+    theorem_title,
+    title_theorem,
+)
+
+
+def _distinct(values: list[str]) -> list[str]:
+    for value in values:
+        if values.count(value) > 1:
+            raise refusal(f"duplicate value {value} in `measured`.", "Keep one.")
+    return values
+
+
+Along = Annotated[
+    Literal["features", "step"], Field(description="what is along the horizontal axis")
+]
+Measured = Annotated[
+    list[Literal["excess", "gap", "risk"]],
+    Field(min_length=1, max_length=2, description="what is drawn; the first with markers"),
+    AfterValidator(_distinct),
+]
+Theorems = Annotated[
+    list[str] | None,
+    Field(description="theorems whose bounds are drawn; all by default"),
+    names_known("theorems"),
+]
+Floor = Annotated[
+    float, Field(gt=0, description="the least value told from zero on the vertical axis")
+]
+
+_TITLES = {"excess": "excess risk", "gap": "duality gap", "risk": "risk"}
+# Columns of a step itself, which do not depend on a theorem or a reference.
+_OF_STEP = ["features", "risk", "gap"]
+# Dashes of the second measurement; bounds have the others.
+_SECOND = plot.DASHES[2]
+_BOUNDS = (plot.DASHES[1], plot.DASHES[3], plot.DASHES[4])
+# Bands are shown below the least median by at most this factor.
+_BELOW = 10.0
+# Height of the strip in parts of the axis above it.
+_STRIP = 0.05
+_SHADE = "0.93"
+
+
+def _columns(*, measured: Sequence[str], **params: Any) -> list[str]:
+    # Features and risk of a step are in rows about no theorem and no reference, which are kept
+    # whatever is chosen among the others.
+    columns = ["record", "theorem", "reference", "step", "excess", "excess_bound"]
+    columns += [name for name in measured if name != "risk"]
+    return plot.reads(*columns, apart=plot.separate_algorithms)(**params)
+
+
+@figure(
+    "tradeoff", title="Accuracy against sparsity", columns=_columns, apart=plot.separate_algorithms
+)
+def tradeoff(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    x: Along = "features",
+    measured: Measured = ["excess"],  # noqa: B006
+    panel: plot.Panel = None,
+    row: plot.Row = None,
+    theorems: Theorems = None,
+    floor: Floor = 1e-12,
+    where: WhereTheorem = {},  # noqa: B006
+) -> Figure:
+    """How far the risk is above that of a reference predictor, against what the predictor costs.
+
+    Along ``features``, a line shows the least value among the recorded predictors with at most so
+    many nonzero coefficients; along ``step``, the value after so many steps. Lines are medians over
+    replicates with bands, a marker alone where the number of features does not vary. Dashed curves
+    are medians of the theorems' bounds of the excess after so many steps, which give at most as
+    many features; Theorem 1 is about the mean over runs. A line in the strip at the bottom is at
+    zero or below, for example because the predictor is better than the reference. The vertical line
+    is at the median number of features of the reference. Replicates that failed are left out and
+    counted below.
+    """
+    known = identity(frame)
+    # Other records do not have the results chosen by ``where``.
+    settings = {name: value for name, value in where.items() if name in known}
+    results = {name: value for name, value in where.items() if name not in known}
+    frame = rows_where(frame, settings)
+    frame, keys = group_columns(frame, context, row, panel, "algorithm", merge=True)
+    excess = "excess" in measured
+    rows = recorded_steps(rows_where(frame, results), frame, keys, mixed=not excess)
+    refuse_unknown("theorems", theorems or [], rows)
+    styles = plot.LineStyles(rows, ["algorithm"])
+    lines = {y: curves(rows, frame, keys, x, y) for y in dict.fromkeys(measured)}
+    table = _bounds(rows, frame, keys, x, theorems if excess else [])
+    bound_styles = _bound_styles(table, styles)
+    vertical = _ExcessAxis(list(lines.values()), table["median"], floor)
+    panels = plot.Panels.by_columns(rows, context, row, panel, width=4.2, height=3.2)
+    last = float(max(points["at"].max() for points in lines.values()))
+    marked: set[str] = set()
+    reference = False
+    for axis, values in panels:
+        for place, points in enumerate(lines.values()):
+            for name, own in plot.inside(points, values).groupby("algorithm", sort=True):
+                _draw(axis, own, styles.of(name), vertical, second=place > 0)
+        for (label, theorem), line in plot.inside(table, values).groupby(["algorithm", "theorem"]):
+            positive, colour = line["median"].where(line["median"] > 0), styles.of(label)["color"]
+            if plot.draw_bound(axis, line["at"], positive, colour, bound_styles[str(theorem)][0]):
+                marked.add(str(theorem))
+        if x == "features":
+            reference |= _draw_reference(axis, plot.inside(rows, values))
+        plot.iteration_axis(axis, last, "log")
+        vertical.apply(axis)
+        panels.title(axis, title_theorem(values), context)
+    along = "number of features" if x == "features" else axis_label("step")
+    panels.label(along, " and ".join(_TITLES[name] for name in lines))
+    handles: list[Artist] = [*styles.handles(context)]
+    if len(lines) == 2:
+        first, second = (_TITLES[name] for name in lines)
+        handles.append(Line2D([], [], color=plot.GREY, marker="o", label=first))
+        handles.append(Line2D([], [], color=plot.GREY, linestyle=_SECOND, label=second))
+    handles += [
+        plot.bound_handle(theorem_title(theorem), dash, colour, marked=theorem in marked)
+        for theorem, (dash, colour) in bound_styles.items()
+    ]
+    if reference:
+        handles.append(Line2D([], [], label="features of the reference", **plot.REFERENCE_LINE))
+    panels.legend([*handles, *vertical.handles(excess)])
+    too = " Bounds are medians too." if bound_styles else ""
+    references = " or ".join(name.replace("_", " ") for name in dict.fromkeys(rows["reference"]))
+    panels.note(
+        [
+            choice_text(where),
+            f"{origin_text(context)}: {spread_text(lines[measured[0]])}.{too}",
+            f"Excess risk over that of the reference {references}." if excess else "",
+            random_text(bound_styles, "a bound of the mean over runs"),
+            failures_text(replicates(frame), "left out"),
+        ]
+    )
+    return panels.figure
+
+
+def recorded_steps(
+    chosen: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], *, mixed: bool = False
+) -> pd.DataFrame:
+    """Return one row for each theorem, reference and recorded step, with the facts of the step.
+
+    Parameters
+    ----------
+    chosen : DataFrame
+        The rows to show, of protocol ``tradeoff``.
+    frame : DataFrame
+        The same and all rows of record ``step``, which are about no theorem and no reference.
+    keys : sequence of str
+        Columns that separate lines and panels.
+    mixed : bool
+        Allow several references in a line.
+
+    Raises
+    ------
+    ConfigError
+        If a column is missing or has wrong values, or lines would mix references.
+    """
+    columns = [*dict.fromkeys([*keys, "theorem", "reference"])]
+    rows = records(chosen, "bound", columns, finite=["step", "excess"])
+    require_columns(frame, ["excess_bound", *_OF_STEP])
+    require_numeric(frame, "excess_bound", *_OF_STEP)
+    if not mixed:
+        refuse_mixed_references(rows, list(keys))
+    same = [*identity(frame), "step"]
+    steps = records(frame, "step", ["step", "features", "risk"])[[*same, *_OF_STEP]]
+    rows = rows.drop(columns=_OF_STEP)
+    return rows.merge(steps, on=same, how="left", validate="many_to_one")
+
+
+def curves(
+    rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], x: str, y: str
+) -> pd.DataFrame:
+    """Compute median and band of a measurement along steps or features.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        From ``recorded_steps``.
+    x : {"features", "step"}
+        With "features", the value at m is the least of all recorded steps with at most m features,
+        up to the largest number of features of a replicate of the line.
+    y : {"excess", "risk", "gap"}
+
+    Returns
+    -------
+    DataFrame
+        The keys, ``at``, and the columns of ``spread``, where all replicates of a line have a
+        value.
+
+    Raises
+    ------
+    ConfigError
+        If no row has a value.
+    """
+    # A replicate counts once, even if several theorems and references are about it.
+    own = [*dict.fromkeys([*identity(frame), *keys])]
+    once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])
+    if once.empty:
+        raise ConfigError(
+            f"no run has a {y}, so there is nothing to draw.",
+            remedy="Leave it out of `measured`.",
+        )
+    if x == "step":
+        placed = once.assign(at=once["step"], value=once[y])
+    else:
+        last = once.groupby(list(keys))["features"].transform("max")
+        parts = once.assign(last=last).groupby(own, dropna=False, sort=False)
+        placed = pd.concat([_least(one, y) for _, one in parts], ignore_index=True)
+    table = spread(placed[[*keys, "at", "value"]], [*keys, "at"], "value")
+    whole = table.groupby(list(keys))["replicates"].transform("max")
+    return table[table["replicates"] == whole].reset_index(drop=True)
+
+
+def _least(one: pd.DataFrame, y: str) -> pd.DataFrame:
+    """Return the least value of a replicate with at most m features, from its first m on."""
+    one = one.sort_values("features", kind="stable")
+    counts, least = one["features"].to_numpy(), np.minimum.accumulate(one[y].to_numpy(dtype=float))
+    at = _feature_numbers(int(counts[0]), int(one["last"].iloc[0]))
+    values = least[np.searchsorted(counts, at, side="right") - 1]
+    head = one.iloc[np.zeros(len(at), dtype=int)]
+    return head.assign(at=at, value=values)
+
+
+def _feature_numbers(first: int, last: int) -> np.ndarray:
+    """Return all numbers up to 50, then steps of about a twentieth, and the last."""
+    whole = np.arange(min(last, 50) + 1)
+    if last > 50:
+        beyond = np.geomspace(50, last, max(2, int(48 * np.log10(last / 50))))
+        whole = np.union1d(whole, np.rint(beyond).astype(int))
+    return whole[whole >= first]
+
+
+def _bounds(
+    rows: pd.DataFrame,
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    x: str,
+    shown: Sequence[str] | None,
+) -> pd.DataFrame:
+    """Compute the median bound after each number of steps, of the theorems shown (None: all).
+
+    A bound after k steps is one for k features only if the predictors of the algorithm never have
+    more features than steps. Of theorems with the same bound, the first is kept.
+    """
+    if x == "features":
+        more = rows["features"] > rows["step"]
+        rows = rows[~more.groupby([rows[name] for name in keys]).transform("any")]
+    table = bound_medians(rows, frame, keys, "step", "excess_bound").rename(columns={"step": "at"})
+    if shown is not None:
+        table = table[table["theorem"].isin(shown)]
+    kept = [table.iloc[:0]]
+    for _, line in table.groupby(list(keys), sort=False):
+        seen = []
+        for _, one in line.groupby("theorem", sort=False):
+            values = one["median"].tolist()
+            if values not in seen:
+                seen.append(values)
+                kept.append(one)
+    return pd.concat(kept[1:] or kept)
+
+
+def _draw(
+    axis: Axes, points: pd.DataFrame, style: plot.Style, vertical: _ExcessAxis, *, second: bool
+) -> None:
+    low, median, high = (vertical.heights(points[name]) for name in ("low", "median", "high"))
+    colour = style["color"]
+    if points["at"].nunique() == 1:
+        shape: plot.Style = {"fmt": style["marker"], "color": colour, "gid": "measured"}
+        face = "white" if second else colour
+        bar = [median - low, high - median]
+        axis.errorbar(points["at"], median, yerr=bar, markerfacecolor=face, **shape)
+        return
+    if second:
+        style = {"color": colour, "linestyle": _SECOND}
+    axis.fill_between(points["at"], low, high, color=colour, alpha=0.13, linewidth=0)
+    axis.plot(points["at"], median, **style, markevery=None if second else 0.12, gid="measured")
+
+
+def _bound_styles(table: pd.DataFrame, styles: plot.LineStyles) -> dict[str, tuple[Any, str]]:
+    """Return dashes and legend colour of each theorem; dashes differ within an algorithm."""
+    dashes: dict[str, Any] = {}
+    for _, own in table.groupby("algorithm", sort=True):
+        names = list(dict.fromkeys(own["theorem"]))
+        dashes |= plot.cycle([name for name in names if name not in dashes], _BOUNDS)
+    found = {}
+    for theorem, dash in dashes.items():
+        labels = table.loc[table["theorem"] == theorem, "algorithm"].unique()
+        found[theorem] = (dash, styles.of(labels[0])["color"] if len(labels) == 1 else plot.GREY)
+    return found
+
+
+def _draw_reference(axis: Axes, rows: pd.DataFrame) -> bool:
+    """Draw a line at the median number of features of the reference, and a band of all."""
+    if "reference_features" not in rows.columns or rows["reference"].nunique() > 1:
+        return False
+    counts = rows["reference_features"].dropna()
+    if counts.empty:
+        return False
+    axis.axvline(counts.median(), **plot.REFERENCE_LINE, gid="reference")
+    axis.axvspan(counts.min(), counts.max(), color="0.96", linewidth=0, zorder=0.4)
+    return True
+
+
+class _ExcessAxis:
+    """A logarithmic vertical axis of risks, and a strip below for those at zero or below.
+
+    Parameters
+    ----------
+    lines : sequence of DataFrame
+        Measurements, from ``spread``.
+    bounds : array_like
+        Other values, shown up to a factor above the measurements.
+    floor : float > 0
+        Values up to here count as zero.
+    """
+
+    def __init__(self, lines: Sequence[pd.DataFrame], bounds: Any, floor: float):
+        seen = pd.concat(list(lines))[["low", "median", "high"]].astype(float)
+        bounds = np.asarray(bounds, dtype=float)
+        above = seen.where(seen > floor)
+        high = np.nanmax(above.to_numpy(), initial=2.0 * floor)
+        median = np.nanmin(above["median"].to_numpy(), initial=high)
+        band = np.nanmin(above["low"].to_numpy(), initial=median)
+        self.low = max(max(band, median / _BELOW) / 1.5, floor)
+        shown = bounds[np.isfinite(bounds)].max(initial=high)
+        self.high = max(min(shown, plot.MAX_ABOVE * high) * 1.5, 10.0 * self.low)
+        self.has_zero = bool((seen["median"] <= floor).any())
+        decades = np.log10(self.high / self.low)
+        self.bottom = self.low / 10 ** (_STRIP * decades) if self.has_zero else self.low
+
+    def heights(self, values: pd.Series) -> pd.Series:
+        """Return the heights of values: in the middle of the strip if they are zero or below."""
+        return values.clip(lower=float(np.sqrt(self.low * self.bottom)))
+
+    def apply(self, axis: Axes) -> None:
+        """Set scale, ticks and limits, and shade the strip."""
+        axis.set_yscale("log")
+        plot.set_ticks(axis.yaxis, plot.log_ticks(self.low, self.high))
+        axis.set_ylim(self.bottom, self.high)
+        if self.has_zero:
+            axis.axhspan(self.bottom, self.low, color=_SHADE, zorder=0.5, linewidth=0, gid="zero")
+
+    def handles(self, excess: bool) -> list[Patch]:
+        """Return the legend entry of the strip.
+
+        Parameters
+        ----------
+        excess : bool
+            Whether an excess is drawn, which may be below zero.
+        """
+        label = "at or below the reference" if excess else "zero"
+        return [Patch(color=_SHADE, linewidth=0, label=label)] if self.has_zero else []

@@ -1,0 +1,1 @@
+"""Figures of protocol ``trajectory``: convergence, its rates, accuracies and coordinates."""

@@ -1,0 +1,213 @@
+"""The gap to the optimum over iterations, with proved bounds and asymptotic predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from pydantic import Field
+
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.results.context import Context
+from greedyexp.results.records import group_columns, identity, records, replicates, require_numeric
+from greedyexp.results.spread import spread, spread_text
+from greedyexp.results.text import axis_label, failures_text, number_text, origin_text
+
+# The square of the guarantee over the first gap: the guarantee with twice the exponent.
+TWICE = "twice"
+# Dashes and legend of each curve besides the measured gap.
+_CURVES: dict[str, tuple[Any, str]] = {
+    "guarantee": ((0, (5, 2)), "proved bound"),
+    TWICE: ((0, (5, 1.5, 1, 1.5, 1, 1.5)), "exponent 2k, not a bound"),
+    "prediction": ((0, (1, 1.5)), "asymptotic prediction, not a bound"),
+    "local_guarantee": ((0, (6, 1.5, 1, 1.5)), "proved bound on the final support"),
+}
+
+
+@figure(
+    "convergence",
+    title="Convergence",
+    columns=plot.reads("record", "iteration", "gap"),
+    apart=plot.separate,
+    by_algorithm="twice",
+)
+def convergence(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
+    panel: plot.Panel = None,
+    row: plot.Row = None,
+    scale: plot.IterationScale = "linear",
+    until: Annotated[int | None, Field(gt=0, description="last iteration shown")] = None,
+    guarantee: Annotated[bool, Field(description="draw proved bounds in the table")] = True,
+    prediction: Annotated[bool, Field(description="draw predictions in the table")] = True,
+    local: Annotated[bool, Field(description="draw bounds on the final support")] = True,
+    twice: Annotated[
+        list[str], Field(description="algorithms whose bound is drawn with exponent 2k as well")
+    ] = [],  # noqa: B006
+    floor: Annotated[
+        float, Field(gt=0, description="gap at and below which nothing but rounding is seen")
+    ] = 1e-15,
+) -> Figure:
+    """The objective above its minimum against the iteration, one line per algorithm or other key.
+
+    Lines are medians over replicates with bands, as far as all replicates go. Dashed curves are
+    proved bounds; dash-dotted ones are bounds on the final support, from the iteration at which all
+    iterates have it; dotted ones are asymptotic predictions, which are not bounds. All are medians
+    too. A bound that a replicate does not have yet counts as infinite, and the axis is not
+    stretched far for bounds. ``twice`` adds the curve of an algorithm's bound with twice its
+    exponent, guarantee^2 / gap_0, which some plots show. It is not a bound for coordinate descent:
+    with two orthonormal columns of equal weight, the first step from zero violates it. A line ends
+    before its gap first reaches ``floor``. Replicates that failed are left out and counted below.
+    """
+    frame, keys = group_columns(frame, context, row, panel, *line)
+    rows = trajectories(frame, keys, until=until)
+    wanted = {"guarantee": guarantee, "prediction": prediction, "local_guarantee": local}
+    curves = {kind: curve(rows, keys, kind) for kind, draw in wanted.items() if draw}
+    names = rows["algorithm"].map(lambda label: context.algorithms.get(label, label))
+    doubled = rows[rows["algorithm"].isin(twice) | names.isin(twice)]
+    curves[TWICE] = curve(doubled, keys, TWICE)
+    curves = {kind: curves[kind] for kind in _CURVES if len(curves.get(kind, ()))}
+    measured = curve(rows, keys, "gap")
+    styles = plot.LineStyles(rows, line, second="marker")
+    panels = plot.Panels.by_columns(rows, context, row, panel, min_width=2.1)
+    limits = _limits(measured, curves, floor)
+    for axis, values in panels:
+        for key in styles.keys(plot.inside(rows, values)):
+            one = values | dict(zip(line, key, strict=True))
+            _draw_gap(axis, plot.inside(measured, one), styles, key, floor)
+            for kind, table in curves.items():
+                _draw_curve(axis, plot.inside(table, one), kind, styles.of(*key)["color"])
+        plot.iteration_axis(axis, measured["iteration"].max(), scale)
+        axis.set_yscale("log")
+        axis.set_ylim(*limits)
+        panels.title(axis, values, context)
+    panels.label(axis_label("iteration"), axis_label("gap"))
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=plot.GREY,
+            linewidth=1.0,
+            linestyle=_CURVES[kind][0],
+            label=_CURVES[kind][1],
+        )
+        for kind in curves
+    ]
+    panels.legend([*styles.handles(context), *handles])
+    notes = [
+        f"{origin_text(context)}: {spread_text(measured)}",
+        failures_text(replicates(frame), "left out"),
+    ]
+    if curves:
+        notes.append("Bounds and predictions are medians too.")
+    if measured["low"].le(floor).any():
+        notes.append(
+            f"Lines end before the gap first is at most {number_text(floor)}; bands are cut off"
+            " there."
+        )
+    panels.note(notes)
+    return panels.figure
+
+
+def trajectories(
+    frame: pd.DataFrame, keys: Sequence[str], *, until: int | None = None
+) -> pd.DataFrame:
+    """Return the rows about iterations, with the guarantee of twice the exponent.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of protocol ``trajectory``.
+    keys : sequence of str
+        Columns that separate lines and panels.
+    until : int, optional
+        Last iteration.
+
+    Raises
+    ------
+    ConfigError
+        If a column is missing or has wrong values.
+    """
+    rows = records(frame, "iteration", keys, finite=["iteration", "gap"])
+    require_numeric(rows, *(name for name in _CURVES if name in rows.columns))
+    if "guarantee" in rows.columns:
+        rows = rows.assign(**{TWICE: rows["guarantee"] ** 2 / _first_gap(rows, identity(frame))})
+    return rows if until is None else rows[rows["iteration"] <= until]
+
+
+def _first_gap(rows: pd.DataFrame, same: Sequence[str]) -> pd.Series:
+    """Return the gap at iteration 0 of each row's replicate; nan if it is 0 or not recorded."""
+    start = rows["gap"].where((rows["iteration"] == 0) & (rows["gap"] > 0))
+    return start.groupby([rows[name] for name in same], dropna=False).transform("max")
+
+
+def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
+    """Compute median and band of a column at each iteration that all replicates of a line have.
+
+    Replicates end at different iterations: a median over the remaining ones would jump. A missing
+    bound counts as infinite, so that a median of bounds bounds the median. The curve has no point
+    where it is not finite.
+
+    Returns
+    -------
+    DataFrame
+        As ``spread``; empty if the table has no such column or no value in it.
+    """
+    names = [*keys, "iteration"]
+    if value not in rows.columns or rows[value].isna().all():
+        return pd.DataFrame(columns=[*names, "median", "low", "high", "replicates"])
+    table = spread(rows.assign(**{value: rows[value].fillna(np.inf)}), names, value)
+    whole = table.groupby(list(keys))["replicates"].transform("max")
+    return table[(table["replicates"] == whole) & np.isfinite(table["median"])]
+
+
+def _draw_gap(
+    axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, key: tuple, floor: float
+) -> None:
+    style = styles.of(*key)
+    # After the first gap at the floor, only rounding is seen.
+    points = points[~points["median"].le(floor).cummax()]
+    heights = points[["low", "median", "high"]].clip(lower=floor)
+    at = points["iteration"]
+    axis.fill_between(
+        at, heights["low"], heights["high"], color=style["color"], alpha=0.15, linewidth=0
+    )
+    every = styles.marker_phase(key, 0.16)
+    axis.plot(at, heights["median"], **style, markevery=every, gid="gap")
+
+
+def _draw_curve(axis: Axes, points: pd.DataFrame, kind: str, colour: Any) -> None:
+    if points.empty:
+        return
+    axis.plot(
+        points["iteration"],
+        points["median"].where(points["median"] > 0),
+        color=colour,
+        linestyle=_CURVES[kind][0],
+        linewidth=1.0,
+        gid=kind,
+        zorder=1.8,
+    )
+
+
+def _limits(
+    measured: pd.DataFrame, curves: Mapping[str, pd.DataFrame], floor: float
+) -> tuple[float, float]:
+    """Return vertical limits: all measurements, and bounds up to a factor above them."""
+    seen = measured[["median", "high"]].clip(lower=floor)
+    low, high = float(seen["median"].min()), float(seen.to_numpy().max())
+    ends = [high]
+    for table in curves.values():
+        final = table.loc[table["iteration"] == table["iteration"].max(), "median"]
+        ends += [end for end in final if np.isfinite(end)]
+    top = min(max(ends), plot.MAX_ABOVE * high)
+    margin = (top / low) ** 0.04 if top > low else 2.0
+    return low / margin, top * margin

@@ -1,0 +1,123 @@
+"""Coefficients over iterations: which coordinates a method moves, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from pydantic import Field
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.results.context import Context
+from greedyexp.results.records import group_columns, records, replicates
+from greedyexp.results.text import axis_label, count_text, failures_text, origin_text
+
+# Coordinates that a note names, in each panel.
+_MAX_NAMED = 12
+_GREY: plot.Style = {"color": "0.72", "linewidth": 0.7}
+
+
+@figure(
+    "coordinates",
+    title="Coordinates",
+    columns=plot.reads("record", "iteration", "coordinate", "coefficient"),
+    apart=plot.separate,
+)
+def coordinates(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    panel: plot.Panel = "algorithm",
+    row: plot.Row = None,
+    until: Annotated[int | None, Field(gt=0, description="last iteration shown")] = None,
+    replicate: Annotated[
+        int | None, Field(ge=0, description="replicate shown; the first when not given")
+    ] = None,
+    scale: plot.IterationScale = "linear",
+) -> Figure:
+    """The recorded coefficients of one replicate against the iteration, one line per coordinate.
+
+    The coordinates that grow largest at any iteration have colours, the same in all panels; the
+    others are grey. Each panel shows the coordinates that its algorithm recorded.
+    """
+    frame, keys = group_columns(frame, context, row, panel)
+    rows = _rows(frame, keys, replicate)
+    shown = rows if until is None else rows[rows["iteration"] <= until]
+    colours = plot.cycle(_largest(rows), plot.COLOURS)
+    panels = plot.Panels.by_columns(rows, context, row, panel)
+    for axis, values in panels:
+        axis.axhline(0, color="0.6", linewidth=0.7, zorder=0.9)
+        for coordinate, points in plot.inside(shown, values).groupby("coordinate", sort=True):
+            points = points.sort_values("iteration")
+            style, colour = _GREY | {"zorder": 1.8}, colours.get(coordinate)
+            if colour is not None:
+                style = {"color": colour, "linewidth": 1.2, "zorder": 2.2}
+            axis.plot(points["iteration"], points["coefficient"], **style, gid="path")
+        plot.iteration_axis(axis, shown["iteration"].max(), scale)
+        panels.title(axis, values, context)
+    panels.label(axis_label("iteration"), "coefficient")
+    handles = [
+        Line2D([], [], color=colour, label=f"coordinate {coordinate:.0f}")
+        for coordinate, colour in colours.items()
+    ]
+    if shown["coordinate"].nunique() > len(colours):
+        handles.append(Line2D([], [], label="other coordinates", **_GREY))
+    panels.legend(handles)
+    panels.note(
+        [
+            f"{origin_text(context)}: replicate {rows['replicate'].iloc[0]}",
+            _counts_text(rows, keys),
+            failures_text(replicates(frame), "left out"),
+        ]
+    )
+    return panels.figure
+
+
+def _rows(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd.DataFrame:
+    """Return the coefficients of one replicate, the first if None.
+
+    Raises
+    ------
+    ConfigError
+        If the replicate is not in the table, or a panel would mix several settings.
+    """
+    rows = records(frame, "coordinate", keys, finite=["coordinate", "iteration", "coefficient"])
+    known = sorted(rows["replicate"].unique())
+    chosen = known[0] if replicate is None else replicate
+    if chosen not in known:
+        raise ConfigError(
+            f"the table has no coordinates of replicate {chosen}.",
+            remedy=f"It has {', '.join(map(str, known[:8]))}{' ...' if len(known) > 8 else ''}.",
+        )
+    rows = rows[rows["replicate"] == chosen]
+    if rows.duplicated([*keys, "coordinate", "iteration"]).any():
+        raise ConfigError(
+            "a panel would mix the coordinates of several settings.",
+            remedy="Name the column that differs as row or panel, or run one setting.",
+        )
+    return rows
+
+
+def _largest(rows: pd.DataFrame) -> list[Any]:
+    """Return the coordinates that get colours: those that grow largest in any panel."""
+    sizes = rows["coefficient"].abs().groupby(rows["coordinate"]).max()
+    # Ties go to the lower coordinate, whatever the order of the rows.
+    order = sizes.sort_index().sort_values(ascending=False, kind="stable")
+    return sorted(order.index[: len(plot.COLOURS)])
+
+
+def _counts_text(rows: pd.DataFrame, keys: list[str]) -> str:
+    """Return the number of coordinates shown, out of how many, and name them if they are few."""
+    by_panel = rows.groupby(keys)["coordinate"] if keys else rows["coordinate"]
+    counts = pd.Series(by_panel.nunique())
+    sizes = list(rows["p"].dropna().unique()) if "p" in rows.columns else []
+    of_all = f" of {sizes[0]:.0f}" if len(sizes) == 1 else ""
+    known = sorted(rows["coordinate"].unique())
+    names = ", ".join(f"{coordinate:.0f}" for coordinate in known)
+    named = f": {names}" if len(known) <= _MAX_NAMED else ""
+    return f"{count_text(counts)}{of_all} coordinates in each panel, those that grow largest{named}"

@@ -1,0 +1,192 @@
+"""Iterations to reach each accuracy, against a property of the data or of the algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from pydantic import Field
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.results.context import Context
+from greedyexp.results.records import group_columns, records, replicates, require_finite
+from greedyexp.results.spread import spread_reached, spread_text, unreached_text
+from greedyexp.results.text import axis_label, failures_text, origin_text
+
+# Height of a line of triangles and of all of them at most, in parts of the axis below.
+_LINE_HEIGHT, _MAX_HEIGHT = 0.045, 0.36
+_LINE: plot.Style = {"marker": "o", "markersize": 2.6, "linewidth": 1.1}
+
+
+@figure(
+    "epsilon_curve",
+    title="Iterations to reach an accuracy",
+    columns=plot.reads("record", "epsilon", "iterations"),
+    apart=plot.separate,
+)
+def epsilon_curve(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    x: plot.X = "p",
+    panel: plot.Panel = None,
+    row: plot.Row = "algorithm",
+    scale: plot.Scale = "log",
+    mark: plot.Mark = None,
+    budget: Annotated[
+        int | None,
+        Field(gt=0, description="iterations made, if the table does not tell"),
+    ] = None,
+) -> Figure:
+    """The first iteration at which the objective is within epsilon of its minimum, against ``x``.
+
+    One line for each accuracy: the median over replicates, with a band. A replicate whose run
+    ended before it reached the accuracy counts as longer than all others, and has a triangle in
+    the strip above the axis: open if no replicate reached the accuracy, half filled if some
+    did. On a logarithmic axis 0 stands apart at the left and no line leads to it. Replicates that
+    failed are left out and counted below.
+    """
+    frame, keys = group_columns(frame, context, row, panel, x)
+    rows = records(frame, "epsilon", keys, finite=["epsilon"], numeric=["iterations"])
+    require_finite(rows, x)
+    table = spread_reached(rows, [*keys, "epsilon"], "iterations")
+    along = plot.horizontal_axis(scale, x, table[x])
+    table = table.assign(place=along.places(table[x]))
+    # The brightest colour for the easiest accuracy: dark lines are on top.
+    colours = plot.shades(sorted(table["epsilon"].unique()))
+    vertical = _IterationsAxis(table, budget or _last_iteration(frame))
+    panels = plot.Panels.by_columns(rows, context, row, panel)
+    for axis, values in panels:
+        shown = plot.inside(table, values)
+        for epsilon in sorted(colours, reverse=True):
+            points = shown[shown["epsilon"] == epsilon].sort_values("place")
+            _draw_line(axis, points, along.is_apart(points[x]), vertical.budget, colours[epsilon])
+        vertical.apply(axis)
+        vertical.draw_unreached(axis, shown, colours)
+        along.apply(axis)
+        plot.draw_mark(axis, plot.inside(rows, values), mark)
+        panels.title(axis, values, context)
+    panels.label(axis_label(x), axis_label("iterations"))
+    panels.colour_bar(colours, axis_label("epsilon"), plot.tick_labels(colours))
+    handles: list[Artist] = []
+    if table["replicates"].max() > 1:
+        handles = [
+            Line2D([], [], color=plot.GREY, label="median", **_LINE),
+            Patch(color=plot.GREY, alpha=0.2, linewidth=0, label="band of replicates"),
+        ]
+    panels.legend([*handles, *vertical.handles(), *plot.mark_handles(mark, x)])
+    panels.note(
+        [
+            f"{origin_text(context)}: {spread_text(table)}",
+            f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table)}",
+        ]
+    )
+    return panels.figure
+
+
+def _draw_line(
+    axis: Axes, points: pd.DataFrame, apart: pd.Series, budget: float, colour: str
+) -> None:
+    """Draw the line of one accuracy; points that stand apart are not joined to it."""
+    low, high = points["low"].clip(upper=budget), points["high"].clip(upper=budget)
+    median = points["median"].where(np.isfinite(points["median"]))
+    at, joined = points["place"], ~apart
+    axis.fill_between(at[joined], low[joined], high[joined], color=colour, alpha=0.13, linewidth=0)
+    axis.plot(at[joined], median[joined], color=colour, **_LINE, gid="median")
+    if apart.any():
+        axis.plot(at[apart], median[apart], color=colour, **_LINE, gid="zero")
+        for place, *ends in zip(at[apart], low[apart], high[apart], strict=True):
+            axis.plot([place, place], ends, color=colour, linewidth=0.9, gid="interval")
+
+
+def _last_iteration(frame: pd.DataFrame) -> int | None:
+    """Return the last recorded iteration; runs that record iterations do so to their end."""
+    last = frame["iteration"].max() if "iteration" in frame.columns else np.nan
+    return None if np.isnan(last) else int(last)
+
+
+class _IterationsAxis:
+    """A logarithmic vertical axis, and a strip above it for accuracies that were not reached.
+
+    In the strip, each such accuracy has a line of triangles, the least accurate at the bottom:
+    triangles on one line would hide each other.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From ``spread_reached``.
+    budget : int or None
+        Iterations that were made; the largest finite number if None.
+
+    Raises
+    ------
+    ConfigError
+        If more iterations were made.
+    """
+
+    def __init__(self, table: pd.DataFrame, budget: int | None):
+        ends = table[["low", "median", "high"]].to_numpy().ravel()
+        finite = ends[np.isfinite(ends)]
+        most = max(finite, default=0.0)
+        if budget is not None and budget < most:
+            raise ConfigError(
+                f"the budget is {budget}, but {most:.0f} iterations were made.",
+                remedy="Leave out `budget`, or give the iterations of the protocol.",
+            )
+        self._stated = budget is not None
+        self.budget = float(budget or most) or 1.0
+        self._least = min(finite, default=1.0)
+        unreached = table[table["reached"] < table["replicates"]]
+        self._levels: list[float] = sorted(unreached["epsilon"].unique(), reverse=True)
+        self._kinds = set(unreached["reached"] > 0)
+        decades = np.log10(max(self.budget / max(self._least, 1.0), 10.0))
+        self._line = min(_LINE_HEIGHT, _MAX_HEIGHT / max(len(self._levels), 1)) * decades
+
+    def apply(self, axis: Axes) -> None:
+        """Set scale, ticks and limits, and shade the strip."""
+        top = self.budget * 10 ** (self._line * (len(self._levels) + 0.5) if self._levels else 0.05)
+        if self._least < 1:
+            # An accuracy of the start takes 0 iterations.
+            axis.set_yscale("symlog", linthresh=1, linscale=0.35)
+            ticks, bottom = [0.0, *plot.log_ticks(1.0, self.budget)], -0.15
+        else:
+            axis.set_yscale("log")
+            ticks, bottom = plot.log_ticks(self._least, self.budget), self._least / 1.25
+        plot.set_ticks(axis.yaxis, ticks)
+        axis.set_ylim(bottom, top)
+        if self._levels:
+            axis.axhspan(self.budget, top, color="0.955", zorder=0.5, linewidth=0)
+            axis.axhline(self.budget, color="0.35", linewidth=0.7, zorder=0.9, gid="budget")
+
+    def draw_unreached(
+        self, axis: Axes, points: pd.DataFrame, colours: Mapping[float, Any]
+    ) -> None:
+        """Draw the triangles of one panel.
+
+        Parameters
+        ----------
+        points : DataFrame
+            Rows of the table, with a ``place`` along the horizontal axis.
+        colours : mapping of float to colour
+            By accuracy.
+        """
+        unreached = points[points["reached"] < points["replicates"]]
+        for epsilon, some in unreached.groupby("epsilon"):
+            height = self.budget * 10 ** (self._line * (self._levels.index(epsilon) + 0.75))
+            for partly, cells in some.groupby(some["reached"] > 0):
+                style = plot.unreached_style(partly, colours[epsilon])
+                axis.plot(cells["place"], [height] * len(cells), **style, gid="unreached")
+
+    def handles(self) -> Sequence[Line2D]:
+        """Return the legend entries of the triangles that are drawn."""
+        limit = f" within {self.budget:.0f} iterations" if self._stated else ""
+        return plot.unreached_handles(self._kinds, limit)

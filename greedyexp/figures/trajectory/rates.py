@@ -1,0 +1,104 @@
+"""The part of the gap that an iteration removes, measured and predicted, against a column."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.results.context import Context
+from greedyexp.results.records import group_columns, records, replicates
+from greedyexp.results.spread import spread, spread_text
+from greedyexp.results.text import axis_label, failures_text, origin_text
+
+_DOTS: plot.Style = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
+
+
+@figure(
+    "rates",
+    title="Rates of convergence",
+    columns=plot.reads("record", "rate", "predicted_rate"),
+    apart=plot.separate,
+)
+def rates(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    x: plot.X = "aspect_ratio",
+    panel: plot.Panel = None,
+    row: plot.Row = None,
+    line: plot.Line = ["algorithm", "n_samples"],  # noqa: B006 - a default that pydantic copies
+    scale: plot.Scale = "log",
+    mark: plot.Mark = 1.0,
+) -> Figure:
+    """The part of the gap that one iteration takes away, 1 - rate, against ``x``.
+
+    Rates near 1 differ in their distance from 1, which the logarithmic axis shows: a tenth of the
+    height takes ten times the iterations. Lines are medians over replicates with bands. Dotted
+    curves are predictions for large random designs, which are not bounds, and are drawn where they
+    are below 1. Replicates that failed are left out and counted below, as are those without a rate.
+    """
+    frame, keys = group_columns(frame, context, row, panel, *line, x)
+    rows = _rows(frame, keys, x)
+    table = spread(rows.dropna(subset=["removed"]), keys, "removed")
+    along = plot.horizontal_axis(scale, x, rows[x])
+    styles = plot.LineStyles(rows, line, second="marker")
+    panels = plot.Panels.by_columns(rows, context, row, panel, width=4.2, height=3.2)
+    for axis, values in panels:
+        axis.set_yscale("log")
+        for key in styles.keys(plot.inside(rows, values)):
+            one = values | dict(zip(line, key, strict=True))
+            style, points = styles.of(*key), plot.inside(table, one)
+            at, band = along.places(points[x]), (points["low"], points["high"])
+            axis.fill_between(at, *band, color=style["color"], alpha=0.15, linewidth=0)
+            axis.plot(at, points["median"], **style, gid="rate")
+            # Replicates at one x have different predictions if their sizes differ.
+            predicted = plot.inside(rows, one).groupby(x, sort=True)["predicted"].median()
+            if predicted.notna().any():
+                at = along.places(pd.Series(predicted.index))
+                dots = _DOTS | {"color": style["color"], "gid": "prediction"}
+                axis.plot(at.to_numpy(), predicted.to_numpy(), **dots)
+        axis.set_ylim(*_limits(table))
+        along.apply(axis)
+        plot.draw_mark(axis, plot.inside(rows, values), mark)
+        panels.title(axis, values, context)
+    panels.label(axis_label(x), "part of the gap taken away per iteration, 1 − rate")
+    handles = styles.handles(context)
+    if rows["predicted"].notna().any():
+        label = "asymptotic prediction, not a bound"
+        handles.append(Line2D([], [], color=plot.GREY, label=label, **_DOTS))
+    panels.legend([*handles, *plot.mark_handles(mark, x)])
+    unknown, stalled = int(rows["rate"].isna().sum()), int((rows["rate"] >= 1).sum())
+    notes = [
+        f"{origin_text(context)}: {spread_text(table)}",
+        failures_text(replicates(frame), "left out"),
+    ]
+    if unknown:
+        notes.append(f"Replicates whose rate could not be measured, left out: {unknown}.")
+    if stalled:
+        notes.append(f"Replicates whose gap did not shrink, left out: {stalled}.")
+    panels.note(notes)
+    return panels.figure
+
+
+def _rows(frame: pd.DataFrame, keys: list[str], x: str) -> pd.DataFrame:
+    """Return measured and predicted 1 - rate, nan where it is not positive or not known."""
+    rows = records(frame, "rate", keys, finite=[x], numeric=["rate", "predicted_rate"])
+    if not (rows["rate"] < 1).any():
+        raise ConfigError(
+            "no replicate has a rate below 1.", remedy="Let the protocol make more iterations."
+        )
+    removed, predicted = 1 - rows["rate"].astype(float), 1 - rows["predicted_rate"].astype(float)
+    return rows.assign(removed=removed.where(removed > 0), predicted=predicted.where(predicted > 0))
+
+
+def _limits(table: pd.DataFrame) -> tuple[float, float]:
+    """Return limits for the measurements; a prediction may go to 0 outside them."""
+    if table.empty:
+        return 0.1, 1.0
+    low, high = table["low"].min(), table["high"].max()
+    margin = max((high / low) ** 0.05, 1.15)
+    return low / margin, high * margin
