@@ -18,9 +18,9 @@ from greedyexp.estimates.path import Path
 from greedyexp.problems.chains import as_chains, chain_weights
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.protocols import tuning as tunings
-from greedyexp.protocols.border import check_iteration
-from greedyexp.protocols.settling import settle
+from greedyexp.protocols import fitting
+from greedyexp.protocols.contracts import check_iteration
+from greedyexp.protocols.fitting import run_until_converged
 
 
 @dataclass(frozen=True)
@@ -182,11 +182,11 @@ def _fitted(
     """A path and the point of it that the tuning chooses."""
     try:
         if tuning == "cv":
-            return tunings.cross_validated(part, problem, values, folds=folds, rng=rng)
+            return fitting.cross_validated(part, problem, values, folds=folds, rng=rng)
         if tuning == "theory":
-            grid = tunings.prescribed(part, problem, values)
-            return tunings.fit(part, problem, values, grid=grid, rng=rng), 0
-        path = tunings.fit(part, problem, values, rng=rng)
+            grid = fitting.prescribed(part, problem, values)
+            return fitting.fit(part, problem, values, grid=grid, rng=rng), 0
+        path = fitting.fit(part, problem, values, rng=rng)
     except MemoryError as error:
         raise DataError(
             f"the memory does not suffice ({error}).", remedy="Use fewer features, tasks or points."
@@ -333,7 +333,7 @@ def _settled(
     if not (_is_number(tol) and 0 < tol < np.inf):
         raise ConfigError(f"tol must be a number of more than 0, but is {tol!r}.")
     way = check_iteration(part, part.function(problem, **values), problem.n_features)
-    found = settle(way, problem, iterations=int(iterations), tol=tol)
+    found = run_until_converged(way, problem, iterations=int(iterations), tol=tol)
     coef, converged = way.coef, found.distance <= tol
     said = [way.trouble] if way.trouble else []
     if not converged:

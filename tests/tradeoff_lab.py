@@ -11,7 +11,7 @@ from greedyexp.estimates.path import Path
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.setup import Setup
+from greedyexp.protocols.base import Setup
 from greedyexp.protocols.tradeoff.tradeoff import tradeoff
 from greedyexp.theory.theorems import RiskBound
 

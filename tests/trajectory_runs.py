@@ -7,7 +7,7 @@ import numpy as np
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.iteration import Iteration, SteppedIteration
 from greedyexp.problems.problem import as_problem
-from greedyexp.protocols.setup import Setup
+from greedyexp.protocols.base import Setup
 from greedyexp.protocols.trajectory.trajectory import trajectory
 from greedyexp.theory.convergence_rates import GapBound
 

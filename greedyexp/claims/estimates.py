@@ -20,8 +20,7 @@ from greedyexp.claims.language import (
     evaluate,
 )
 from greedyexp.claims.table import Group, MissingData, Table
-from greedyexp.protocols.measured import FIT_SECONDS
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.records import FAILED, NO_SECONDS
 from greedyexp.stats.contrasts import correlation, uncentred_correlation
 from greedyexp.stats.crossing import influence

@@ -36,7 +36,7 @@ from greedyexp.claims.language import (
 )
 from greedyexp.claims.setting import Setting
 from greedyexp.claims.table import Group, MissingData, Table
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Status
 from greedyexp.results.records import FAILED
 from greedyexp.stats.multiplicity import holm
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.experiment.design import Design, success_metric
 from greedyexp.experiment.sweep import Axes
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 
 # Kinds of columns with a mean.
 _NUMBERS = ("number", "success", "seconds")

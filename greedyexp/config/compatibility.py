@@ -17,7 +17,7 @@ from greedyexp.config.radius import radius_instead
 from greedyexp.config.shapes import Shape, Untold
 from greedyexp.core.parts import Algorithm, Part, Protocol
 from greedyexp.core.registry import RESERVED_COLUMNS
-from greedyexp.protocols.tuning import check_folds
+from greedyexp.protocols.fitting import check_folds
 
 _NEEDS = {
     "truth": ("the true coefficients", "does not know them"),

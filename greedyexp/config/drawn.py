@@ -17,7 +17,7 @@ from greedyexp.config.where import Choice, untold, wrong_choices
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.core.registry import parts
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 from greedyexp.results.averaging import ENDINGS, chosen, separated_by_results, with_panels
 from greedyexp.results.records import remedy_for
 

@@ -44,7 +44,7 @@ from greedyexp.datasets.own import relative_to, search_folders
 from greedyexp.experiment.design import design_of
 from greedyexp.experiment.messages import show
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 
 _AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit")
 

@@ -15,7 +15,7 @@ from greedyexp.config.settings import find_part, read_fixed, refuse_incomplete
 from greedyexp.core import parts as core_parts
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 
 DEFAULT = "recovery"
 _KEYS = ("protocol",)

@@ -13,7 +13,7 @@ from greedyexp.config.model import AlgorithmSpec
 from greedyexp.core.errors import did_you_mean
 from greedyexp.experiment.messages import show
 from greedyexp.experiment.parameters import BadValue, Parameters
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 
 # A value this near to a swept one, relative to it, is a slip of the pen.
 SLIP = 0.02

@@ -347,9 +347,9 @@ class Protocol(Part):
     """Register ``function(problem, part, params, setup, *, parameters) -> Outcome`` as a protocol.
 
     ``part`` is the algorithm to evaluate and ``params`` are its parameters. ``setup``
-    (``protocols.setup.Setup``) has tuning, folds, metrics, the random stream and the clock. A
+    (``protocols.base.Setup``) has tuning, folds, metrics, the random stream and the clock. A
     protocol that times fits by that clock gives ``Outcome.fit_seconds`` and lists
-    ``protocols.measured.FIT_SECONDS`` among its columns.
+    ``protocols.base.FIT_SECONDS`` among its columns.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ class Protocol(Part):
     takes : {"estimates", "iterates", "constant"}
         What algorithms must yield to be evaluated.
     columns : callable
-        ``columns(metrics, **parameters)`` returns a ``protocols.measured.Measured`` for every
+        ``columns(metrics, **parameters)`` returns a ``protocols.base.Measured`` for every
         column that rows may have. It raises ``ValueError`` if parameters are impossible together.
     records : iterable of RecordKind
         The kinds of rows that the protocol can write, if there are several: one for each value of

@@ -24,7 +24,7 @@ from greedyexp.core.registry import find, parts
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
 from greedyexp.experiment.sweep import Axes, axes_of, values_of_sweep
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 
 DEFAULT_PROTOCOL = "recovery"
 # Column of the table for the labels of several blocks of data.

@@ -1,1 +1,11 @@
-"""Protocols: a problem and an algorithm in, rows of results out."""
+"""Protocols: evaluate an algorithm on a problem and return rows of results.
+
+base: setup, columns, outcome, recorded iterations.
+contracts: checks of what generators, algorithms and metrics return.
+fitting: fit, tune, measure, and iterate until certified.
+recovery: protocol ``recovery``, one row per replicate with every metric.
+selection: protocol ``selection``, one path measured at several sizes.
+constants: protocol ``constants``, a constant of the design with its bounds.
+trajectory: protocol ``trajectory``, the convergence of an iterative method.
+tradeoff: protocols ``tradeoff`` and ``tightness``, accuracy against the number of features.
+"""

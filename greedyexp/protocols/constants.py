@@ -1,4 +1,4 @@
-"""Constants of a design: one number with its bounds for each algorithm and problem."""
+"""Protocol ``constants``: a constant of the design with its bounds."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from greedyexp.core.parts import Algorithm, Metric
 from greedyexp.core.registry import protocol
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.border import check_constant
-from greedyexp.protocols.measured import Measured
-from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.protocols.setup import Setup
+from greedyexp.protocols.base import Measured, Outcome, Setup, Status
+from greedyexp.protocols.contracts import check_constant
 
 NAMES = ("value", "lower", "upper")
 
 
 def columns(metrics: Sequence[Metric]) -> list[Measured]:
-    """The best estimate and the proved bounds."""
+    """Return the columns of the estimate and its proved bounds."""
     return [Measured(name, "number") for name in NAMES]
 
 
@@ -36,19 +34,19 @@ def constants(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> 
     Returns
     -------
     Outcome
-        One row; status ``nonfinite`` when a number is not finite, ``error`` when the value is not
+        One row. Status ``nonfinite`` if a number is not finite, ``error`` if the value is not
         between its bounds.
 
     Raises
     ------
     PluginError
-        When the algorithm returns anything but a ``Constant``.
+        If the algorithm does not return a ``Constant``.
     """
     constant = check_constant(part, part.function(problem, **params))
     row = {name: float(getattr(constant, name)) for name in NAMES}
     if not all(map(math.isfinite, row.values())):
-        return Outcome(Status.NONFINITE, "the constant or a bound is not finite", [])
+        return Outcome(Status.NONFINITE, "the constant or a bound is not finite")
     if not row["lower"] <= row["value"] <= row["upper"]:
         said = f"the value {row['value']} is not between its bounds {row['lower']}, {row['upper']}"
-        return Outcome(Status.ERROR, said, [])
+        return Outcome(Status.ERROR, said)
     return Outcome(Status.OK, "", [row])

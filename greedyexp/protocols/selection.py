@@ -1,9 +1,8 @@
-"""Selection: one fit, looked at wherever its path has so many features."""
+"""Protocol ``selection``: one path measured at several numbers of features."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,14 +12,21 @@ from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.estimates.path import Path
+from greedyexp.metrics.classification import labels_of, row_errors, wrong_rows
 from greedyexp.metrics.optimisation import NotReported
+from greedyexp.metrics.word_errors import wrong_words
+from greedyexp.problems.chains import classes_of
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols import tuning as tunings
-from greedyexp.protocols.classes import class_errors, class_labels, feature_labels
-from greedyexp.protocols.measured import FIT_SECONDS, Measured, of_metric
-from greedyexp.protocols.measuring import all_finite, measure
-from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.protocols.setup import Setup
+from greedyexp.protocols import fitting
+from greedyexp.protocols.base import (
+    FIT_SECONDS,
+    Measured,
+    Outcome,
+    Setup,
+    Status,
+    of_metric,
+    refuse_duplicates,
+)
 
 _Size = Annotated[int, Field(ge=0)]
 Sizes = Annotated[list[_Size], Field(min_length=1, description="numbers of features to measure at")]
@@ -28,14 +34,32 @@ By = Annotated[
     Literal["features", "rows"],
     Field(description="count coefficients, or rows of them: features of all tasks together"),
 ]
-ClassesAt = Annotated[list[_Size], Field(description="sizes at which to tell each class's error")]
-ChosenAt = Annotated[list[_Size], Field(description="sizes at which to tell the rows in use")]
+ClassesAt = Annotated[
+    list[_Size], Field(description="sizes at which to record the error of each class")
+]
+ChosenAt = Annotated[list[_Size], Field(description="sizes at which to record the rows in use")]
 
-# What counts as the size of an estimate (p, r).
+# The size of an estimate (p, r).
 _COUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "features": lambda coef: (coef != 0).sum(axis=(-2, -1)),
     "rows": lambda coef: (coef != 0).any(axis=-1).sum(axis=-1),
 }
+
+RECORDS = (
+    RecordKind("size", ("size",), "Use protocol selection."),
+    RecordKind(
+        "class",
+        ("size", "class"),
+        "Give protocol selection sizes in classes_at.",
+        columns=("class_error", "class_share"),
+    ),
+    RecordKind(
+        "feature",
+        ("size", "feature"),
+        "Give protocol selection sizes in chosen_at.",
+        columns=("used",),
+    ),
+)
 
 
 def columns(
@@ -46,24 +70,21 @@ def columns(
     classes_at: list[int],
     chosen_at: list[int],
 ) -> list[Measured]:
-    """The keys, what each kind of row has, and the seconds of the fit.
+    """Return the keys, the columns of each kind of record, and the seconds of the fit.
 
     Raises
     ------
     ValueError
-        When a size stands twice in a list.
+        If a list has a duplicate.
     """
+    refuse_duplicates(sizes=sizes, classes_at=classes_at, chosen_at=chosen_at)
     asked = {"size": sizes, "class": classes_at, "feature": chosen_at}
-    for name, given in zip(("sizes", "classes_at", "chosen_at"), asked.values(), strict=True):
-        if len(set(given)) < len(given):
-            raise ValueError(f"a size stands twice in {name}.")
     kinds = tuple(kind for kind, given in asked.items() if given)
     every = tuple(sorted({size for given in asked.values() for size in given}))
     found = [Measured("record", "key", kinds), Measured("size", "key", every, apart=True)]
     found += [Measured(kind, "key", None, {"record": (kind,)}) for kind in kinds[1:]]
     found.append(Measured("reached", "number"))
-    own = {"record": ("size",)}
-    found += [of_metric(one, own) for one in metrics]
+    found += [of_metric(one, {"record": ("size",)}) for one in metrics]
     if classes_at:
         own = {"record": ("class",)}
         found += [Measured(name, "number", None, own) for name in ("class_error", "class_share")]
@@ -75,15 +96,9 @@ def columns(
 def check(
     params: dict, *, sizes: list[int], by: str, classes_at: list[int], chosen_at: list[int]
 ) -> None:
-    """Refuse an algorithm that is told to end before the largest size.
-
-    Raises
-    ------
-    ValueError
-        With the parameter that tells it.
-    """
+    """Raise ValueError if a parameter of an algorithm ends its path before the largest size."""
     largest = max([*sizes, *classes_at, *chosen_at])
-    # Each row in use holds a feature, so that either number bounds that of rows.
+    # Each row in use has at least one feature, so both limits also bound the number of rows.
     for name in ("max_features", *(("max_groups",) if by == "rows" else ())):
         limit = params.get(name)
         if limit is not None and limit < largest:
@@ -96,21 +111,7 @@ def check(
     paper="Liu, Fujimaki & Ye (2014)",
     takes="estimates",
     columns=columns,
-    records=(
-        RecordKind("size", ("size",), "Use protocol selection."),
-        RecordKind(
-            "class",
-            ("size", "class"),
-            "Give protocol selection sizes in classes_at.",
-            columns=("class_error", "class_share"),
-        ),
-        RecordKind(
-            "feature",
-            ("size", "feature"),
-            "Give protocol selection sizes in chosen_at.",
-            columns=("used",),
-        ),
-    ),
+    records=RECORDS,
     metrics=True,
     tunes=False,
     check=check,
@@ -126,29 +127,28 @@ def selection(
     classes_at: ClassesAt = [],  # noqa: B006 - pydantic copies it
     chosen_at: ChosenAt = [],  # noqa: B006 - pydantic copies it
 ) -> Outcome:
-    """Fit once and measure the path at several sizes; nothing is tuned.
+    """Fit once and measure the path at several sizes, without tuning.
 
-    The estimate of a size is the last point of the path with at most so many nonzero coefficients,
-    or rows of them. A path that ends before a size has its end there, and ``reached`` tells the
-    size that the estimate has. Where a selection could not go on, its path stands at the end twice,
-    with a certificate and without: the size that it came to has the one, sizes beyond the other.
-    The column ``record`` tells the kinds of rows:
+    The estimate of a size is the last point of the path with at most this number of nonzero
+    coefficients, or rows of them. If a path ends before a size, its end is used; ``reached`` is the
+    actual size. If a selection could not go on, its path has the end twice, with a certificate and
+    without: the size that it reached uses the former, larger sizes the latter. The column
+    ``record`` names the kinds of rows:
 
-    - ``size``: every metric at one of ``sizes``, empty where the algorithm does not tell it.
-    - ``class``: ``class_error``, the error on the rows held out that are of one ``class``, empty
-      when there are none: of chains the share of wrong words (most probable labels), of two
-      classes by the sign of the margin, where margin 0 counts half, of several responses by the
-      largest prediction; and ``class_share``, which part of the rows held out are of it. Classes
-      without names are numbered.
-    - ``feature``: ``used`` is 1 when the row of a ``feature`` has a nonzero coefficient, else 0.
+    - ``size``: every metric at one of ``sizes``, empty if the algorithm does not report it.
+    - ``class``: ``class_error``, the error on the test rows of one ``class``, empty if there are
+      none. It is the share of wrong words (most probable labels) for chains, the error of the sign
+      of the margin for two classes, where margin 0 counts half, and the error of the largest
+      prediction for several responses. ``class_share`` is the share of the class among the test
+      rows. Classes without names are numbered.
+    - ``feature``: ``used`` is 1 if the row of a ``feature`` has a nonzero coefficient, else 0.
       Features without names are numbered.
 
     Returns
     -------
     Outcome
-        Status ``not_converged`` when an estimate that is measured lacks its certificate,
-        ``nonfinite`` when one or a metric is not finite, ``error`` when no estimate is small
-        enough.
+        Status ``not_converged`` if a measured estimate lacks its certificate, ``nonfinite`` if an
+        estimate or a metric is not finite, ``error`` if no estimate is small enough.
 
     References
     ----------
@@ -158,87 +158,98 @@ def selection(
     if classes_at and not problem.X_test:
         raise DataError("errors of classes need rows held out for testing.")
     start = setup.clock()
-    path = tunings.fit(part, problem, params, rng=setup.rng)
+    path = fitting.fit(part, problem, params, rng=setup.rng)
     seconds = setup.clock() - start
     asked = {"size": sizes, "class": classes_at, "feature": chosen_at}
-    found = _judged(problem, path, setup.metrics, asked, by)
-    return replace(found, fit_seconds=seconds)
+    status, message, rows = _judge(problem, path, setup.metrics, asked, by)
+    return Outcome(status, message, rows, seconds)
 
 
-def _judged(
+def _judge(
     problem: Problem,
     path: Path,
     metrics: Sequence[Metric],
     asked: dict[str, list[int]],
     by: str,
-) -> Outcome:
-    """The rows of each kind at the sizes asked for."""
+) -> tuple[Status, str, list[dict]]:
+    """Return status, message and the rows of each kind at the requested sizes."""
     if len(path) == 0:
-        return Outcome(Status.ERROR, "the algorithm returned a path without points", [])
+        return Status.ERROR, "the algorithm returned a path without points", []
     reached = _COUNTS[by](path.coef)
     every = sorted({size for sizes in asked.values() for size in sizes})
-    # Another feature of a row in use might have come where a path by features could not go on.
-    clear = by == "features" or "max_features" not in path.grid
-    place = {size: _last(path, reached, size, clear) for size in every}
-    if place[every[0]] is None:
+    if reached.min() > every[0]:
         what = f"the smallest estimate of the path has size {reached.min()}, above {every[0]}"
-        return Outcome(Status.ERROR, what, [])
+        return Status.ERROR, what, []
+    # If rows are counted on a path over features, another feature of a used row might have
+    # followed, so the end without a certificate is not replaced.
+    prefer_certified = by == "features" or "max_features" not in path.grid
+    place = {size: _last(path, reached, size, prefer_certified) for size in every}
     points = sorted(set(place.values()))
     path, reached = path.take(points), reached[points]
     place = {size: points.index(point) for size, point in place.items()}
     if not np.isfinite(path.coef).all():
-        return Outcome(Status.NONFINITE, "an estimate is not finite", [])
-    rows = _measured(problem, path, metrics, place, asked["size"])
-    if not all(map(all_finite, rows)):
-        return Outcome(Status.NONFINITE, "a metric is not finite", [])
-    rows = [{"record": "size", **row} for row in rows]
-    rows += _classes(problem, path, place, asked["class"])
-    rows += _features(problem, path, place, asked["feature"])
+        return Status.NONFINITE, "an estimate is not finite", []
+    rows = _metric_rows(problem, path, metrics, place, asked["size"])
+    if not all(map(fitting.all_finite, rows)):
+        return Status.NONFINITE, "a metric is not finite", []
+    rows += _class_rows(problem, path, place, asked["class"])
+    rows += _feature_rows(problem, path, place, asked["feature"])
     rows = [{**row, "reached": int(reached[place[row["size"]]])} for row in rows]
-    short = int((~path.converged).sum())
-    if short:
-        message = f"{short} of {len(path)} estimates lack their certificate"
-        return Outcome(Status.NOT_CONVERGED, f"{message}: {path.message}".rstrip(": "), rows)
-    return Outcome(Status.OK, path.message, rows)
+    doubt = fitting.uncertified(path.converged, path.message)
+    if doubt:
+        return Status.NOT_CONVERGED, doubt, rows
+    return Status.OK, path.message, rows
 
 
-def _last(path: Path, reached: np.ndarray, size: int, clear: bool) -> int | None:
-    """The last point of at most that size.
+def _last(path: Path, reached: np.ndarray, size: int, prefer_certified: bool) -> int:
+    """Return the last point of at most this size, of which there is one.
 
-    With ``clear`` one of exactly that size without a certificate gives way to one that has the same
-    coefficients and a certificate.
+    With ``prefer_certified``, a point of exactly this size without a certificate is replaced by one
+    that has the same coefficients and a certificate.
     """
-    fitting = np.flatnonzero(reached <= size)
-    if not fitting.size:
-        return None
-    last = fitting[-1]
-    if clear and reached[last] == size and not path.converged[last]:
-        same = (path.coef[fitting] == path.coef[last]).all(axis=(1, 2)) & path.converged[fitting]
-        last = fitting[same][-1] if same.any() else last
+    fitting_size = np.flatnonzero(reached <= size)
+    last = fitting_size[-1]
+    if prefer_certified and reached[last] == size and not path.converged[last]:
+        same = (path.coef[fitting_size] == path.coef[last]).all(axis=(1, 2))
+        same &= path.converged[fitting_size]
+        last = fitting_size[same][-1] if same.any() else last
     return int(last)
 
 
-def _measured(
-    problem: Problem, path: Path, metrics: Sequence[Metric], place: dict, sizes: list[int]
+def _metric_rows(
+    problem: Problem,
+    path: Path,
+    metrics: Sequence[Metric],
+    place: dict[int, int],
+    sizes: list[int],
 ) -> list[dict]:
-    """Every metric at every size; None for one that the algorithm does not tell."""
+    """Return every metric at every size; None if the algorithm does not report it."""
     along: dict[str, Sequence] = {}
     for metric in metrics:
         try:
-            along[metric.name] = measure(metric, problem, path).tolist()
+            along[metric.name] = fitting.measure(metric, problem, path).tolist()
         except NotReported:
             along[metric.name] = [None] * len(path)
     return [
-        {"size": size, **{name: values[place[size]] for name, values in along.items()}}
+        {
+            "record": "size",
+            "size": size,
+            **{name: values[place[size]] for name, values in along.items()},
+        }
         for size in sizes
     ]
 
 
-def _classes(problem: Problem, path: Path, place: dict, sizes: list[int]) -> list[dict]:
+def _class_rows(
+    problem: Problem, path: Path, place: dict[int, int], sizes: list[int]
+) -> list[dict]:
     if not sizes:
         return []
-    points = [place[size] for size in sizes]
-    errors, shares = class_errors(problem, path.take(points))
+    errors, shares = _class_errors(problem, path.take([place[size] for size in sizes]))
+    if problem.n_tasks == 1:
+        labels = ["-1", "1"]
+    else:
+        labels = _names(problem.class_names, problem.n_tasks)
     return [
         {
             "record": "class",
@@ -248,15 +259,52 @@ def _classes(problem: Problem, path: Path, place: dict, sizes: list[int]) -> lis
             "class_share": float(share),
         }
         for size, line in zip(sizes, errors, strict=True)
-        for label, error, share in zip(class_labels(problem), line, shares, strict=True)
+        for label, error, share in zip(labels, line, shares, strict=True)
     ]
 
 
-def _features(problem: Problem, path: Path, place: dict, sizes: list[int]) -> list[dict]:
+def _class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean error on the test rows of each class, and the share of these rows.
+
+    Returns
+    -------
+    errors : array (m, classes)
+        In [0, 1]; nan for a class without rows.
+    shares : array (classes,)
+        They sum to 1.
+
+    Raises
+    ------
+    DataError
+        If the responses are not classes, or the algorithm has no model of chains.
+    """
+    if problem.chains_test is not None:
+        labels = classes_of(problem.y_test)
+        wrong, count = wrong_words(problem, path, held_out=True), problem.n_tasks
+    elif problem.n_tasks == 1:
+        labels = (labels_of(problem, held_out=True) > 0).astype(int)
+        wrong, count = row_errors(problem, path, held_out=True), 2
+    else:
+        wrong, labels = wrong_rows(problem, path.coef)
+        count = problem.n_tasks
+    members = (labels == np.arange(count)[:, None]).astype(float)
+    with np.errstate(invalid="ignore"):
+        # As floats: a product of truth values would tell only whether any row is wrong.
+        errors = wrong.astype(float) @ members.T / members.sum(axis=1)
+    return errors, members.mean(axis=1)
+
+
+def _feature_rows(
+    problem: Problem, path: Path, place: dict[int, int], sizes: list[int]
+) -> list[dict]:
+    labels = _names(problem.feature_names, problem.n_features)
     return [
         {"record": "feature", "size": size, "feature": label, "used": int(used)}
         for size in sizes
-        for label, used in zip(
-            feature_labels(problem), (path.coef[place[size]] != 0).any(axis=-1), strict=True
-        )
+        for label, used in zip(labels, (path.coef[place[size]] != 0).any(axis=-1), strict=True)
     ]
+
+
+def _names(names: Sequence[str], count: int) -> list[str]:
+    """Return the names, or numbers from 0."""
+    return list(names) or [str(i) for i in range(count)]

@@ -28,7 +28,7 @@ from greedyexp.core.plugins import exit_refused
 from greedyexp.experiment.design import Design
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.results.averaging import (
     refuse_separation_by_results,

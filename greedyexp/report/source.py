@@ -16,8 +16,7 @@ from pandas.api.types import is_numeric_dtype
 from greedyexp.core.errors import PluginError, StorageError
 from greedyexp.core.plugins import load_plugins
 from greedyexp.experiment.design import Design, read_design
-from greedyexp.protocols.measured import FIT_SECONDS
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.context import Context, context_of
 from greedyexp.results.records import replicates
 from greedyexp.runner.state import (

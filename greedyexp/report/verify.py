@@ -19,7 +19,7 @@ from greedyexp.config.claims import ClaimEntry
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text
 from greedyexp.runner.state import AGAIN, Replaced, retried, unchanged

@@ -18,7 +18,7 @@ import yaml
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.parts import Display
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 from greedyexp.results.records import identity, matches, replicates, with_sizes
 
 # Columns on how a replicate ended.

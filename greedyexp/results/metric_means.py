@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.protocols.measured import FIT_SECONDS
+from greedyexp.protocols.base import FIT_SECONDS
 from greedyexp.results.context import Context
 from greedyexp.results.records import (
     NOT_CERTIFIED,

@@ -17,8 +17,7 @@ from pydantic import Field
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Protocol, RecordKind
 from greedyexp.core.registry import parts
-from greedyexp.protocols.measured import FIT_SECONDS
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.context import Context
 
 FAILED = tuple(status.value for status in Status if status.failed)

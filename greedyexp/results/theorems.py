@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.protocols.tradeoff._promises import all_theorems_registered
+from greedyexp.protocols.tradeoff._bounds import all_theorems_registered
 from greedyexp.results.records import Where, identity, records
 from greedyexp.results.spread import spread
 from greedyexp.results.text import number_text, where_text

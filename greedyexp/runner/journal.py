@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greedyexp.core.errors import StorageError
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Outcome, Status
 
 NAME = "journal.sqlite"
 SCHEMA = "2"

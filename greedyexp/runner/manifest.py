@@ -14,7 +14,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_info
 
 import greedyexp
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Status
 from greedyexp.runner.engines.base import Engine
 from greedyexp.runner.files import write_text
 from greedyexp.runner.plan import Census

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Status
 from greedyexp.runner.allocation import Series, series_of
 from greedyexp.runner.engines.base import Batch, Item, Result
 from greedyexp.runner.fingerprint import Disk, Fingerprints

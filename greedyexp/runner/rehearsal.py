@@ -7,8 +7,8 @@ from dataclasses import replace
 from greedyexp.core import registry
 from greedyexp.core.errors import Interrupted
 from greedyexp.core.plugins import load_plugins
-from greedyexp.protocols.border import broken
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Outcome, Status
+from greedyexp.protocols.contracts import breach
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.engines.base import Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine
@@ -99,7 +99,7 @@ def _refuse_difference(work: Work, one: Result, other: Result) -> None:
     """Refuse an algorithm that gave different rows on the same data."""
     timeout = Status.TIMEOUT in (one.outcome.status, other.outcome.status)
     if one.outcome != other.outcome and not timeout:
-        raise broken(
+        raise breach(
             registry.find("algorithm", work.algorithms[one.algorithm].name),
             "gave different results on the same data",
             "If it draws at random, declare a keyword argument rng=None and draw from it.",

@@ -17,7 +17,7 @@ from greedyexp.config.variant import changes
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.digests import ROW_SETTINGS, parsed_settings
@@ -125,7 +125,7 @@ def run(
     ConfigError
         When the engine is unknown.
     PluginError
-        When no worker can start, or a part breaks its contract (see ``protocols.border``).
+        When no worker can start, or a part breaks its contract (see ``protocols.contracts``).
     """
     chosen = _engine("serial" if pdb else engine, jobs)
     warn_of_time_limit(chosen, experiment.time_limit)

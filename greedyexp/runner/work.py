@@ -19,10 +19,8 @@ from greedyexp.core.parts import Part
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
 from greedyexp.problems.problem import Problem, refuse_sizes
-from greedyexp.protocols.border import broken, own_randomness_only
-from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.protocols.problem_border import check_problem, same_problem
-from greedyexp.protocols.setup import Setup
+from greedyexp.protocols.base import Outcome, Setup, Status
+from greedyexp.protocols.contracts import breach, check_problem, own_randomness_only, same_problem
 from greedyexp.runner import code_version, seeds
 from greedyexp.runner.blame import Blame
 from greedyexp.runner.code_version import Source
@@ -159,7 +157,7 @@ class Bench:
             self._drawn_twice.add(generator)
             again = self._draw(generator, params, replicate)
             if not same_problem(problem, again):
-                raise broken(
+                raise breach(
                     part,
                     "returned two different problems for the same seed",
                     "Draw only from the `rng` argument.",
@@ -197,7 +195,7 @@ class Bench:
         Raises
         ------
         PluginError
-            When a part breaks its contract, which ends the run (see ``protocols.border``).
+            When a part breaks its contract, which ends the run (see ``protocols.contracts``).
         """
         before = self._watch.stops
         outcome = self._outcome(problem, generator, params, replicate, algorithm)
@@ -242,9 +240,9 @@ class Bench:
         rows = [{key: plain(value) for key, value in row.items()} for row in outcome.rows]
         unknown = sorted({key for row in rows for key in row} - self._columns)
         if unknown:
-            raise broken(self._protocol, f"made a column '{unknown[0]}' that it does not declare")
+            raise breach(self._protocol, f"made a column '{unknown[0]}' that it does not declare")
         if not rows and not outcome.status.failed:
-            raise broken(self._protocol, "made no row")
+            raise breach(self._protocol, "made no row")
         return tidy_message(replace(outcome, status=Status(outcome.status), rows=rows))
 
 

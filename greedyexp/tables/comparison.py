@@ -12,7 +12,7 @@ from pydantic import Field
 
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import table
-from greedyexp.protocols.measured import FIT_SECONDS
+from greedyexp.protocols.base import FIT_SECONDS
 from greedyexp.results.context import Context
 from greedyexp.results.metric_means import (
     NO_INTERVAL,

@@ -10,9 +10,8 @@ from greedyexp.core.errors import ConfigError, DataError, PluginError
 from greedyexp.core.parts import Algorithm
 from greedyexp.core.registry import find, parts
 from greedyexp.problems.problem import Problem, as_problem
+from greedyexp.protocols.base import Setup, Status
 from greedyexp.protocols.constants import columns, constants
-from greedyexp.protocols.outcome import Status
-from greedyexp.protocols.setup import Setup
 from greedyexp.theory.constants import Constant
 
 SETUP = Setup("none", 2, (), np.random.default_rng(0))

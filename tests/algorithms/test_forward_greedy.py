@@ -18,9 +18,8 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments, SpreadMoments
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Setup, Status
 from greedyexp.protocols.recovery import recovery
-from greedyexp.protocols.setup import Setup
 from greedyexp.theory.theorems import Reference
 
 STEPS = ("paper", "line_search")

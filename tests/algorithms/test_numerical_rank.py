@@ -6,8 +6,8 @@ from trajectory_runs import SETUP
 
 from greedyexp.core import registry
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.protocols.outcome import Status
-from greedyexp.protocols.trajectory._reference import optimum, projected
+from greedyexp.protocols.base import Status
+from greedyexp.protocols.trajectory._optimum import optimum, projected
 from greedyexp.protocols.trajectory.trajectory import trajectory
 from greedyexp.solvers.gauge import gauge_coordinates
 from greedyexp.solvers.lasso_active_set import _direction, minimise

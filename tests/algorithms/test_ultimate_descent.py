@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
 from greedyexp.core.registry import find
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.protocols.outcome import Status
-from greedyexp.protocols.setup import Setup
+from greedyexp.protocols.base import Setup, Status
 from greedyexp.protocols.trajectory.trajectory import trajectory
 from greedyexp.solvers import gauge as gauge_step
 

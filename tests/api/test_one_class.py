@@ -7,7 +7,7 @@ from greedyexp.api import solve
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import find
 from greedyexp.problems.problem import as_problem
-from greedyexp.protocols.tuning import cross_validated
+from greedyexp.protocols.fitting import cross_validated
 
 
 def rows(rare, n=20):

@@ -8,7 +8,7 @@ from experiment_parts import message
 
 from greedyexp.core.errors import DataError
 from greedyexp.problems.problem import as_problem
-from greedyexp.protocols.tradeoff._unit_box import in_unit_box
+from greedyexp.protocols.tradeoff._run import in_unit_box
 
 SIGNS = {"generator": "rademacher", "n_samples": 60, "p": 5, "sparsity": 2}
 

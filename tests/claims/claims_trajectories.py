@@ -8,7 +8,7 @@ from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.experiment.design import design_of
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 
 KEYS = ("record", "epsilon", "iteration")
 NUMBERS = ("iterations", "gap", "guarantee", "rate")

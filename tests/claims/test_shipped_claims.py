@@ -4,7 +4,7 @@ import pytest
 
 from greedyexp.config import load, reload
 from greedyexp.core import shipped
-from greedyexp.protocols.marks import marks
+from greedyexp.protocols.base import recording_schedule
 
 TRAJECTORIES = [
     name for name in shipped.configs() if load(shipped.locate(name)).protocol.name == "trajectory"
@@ -19,7 +19,7 @@ def listed(value):
 def test_claims_name_recorded_iterations_and_accuracies(name):
     experiment = load(shipped.locate(name), profile="paper")
     params = experiment.protocol.params
-    recorded = set(marks(params["iterations"], params["points"], params["dense"]))
+    recorded = set(recording_schedule(params["iterations"], params["points"], params["dense"]))
     for claim in experiment.claims:
         assert set(listed(claim.where.get("iteration", []))) <= recorded, claim.id
         assert set(listed(claim.where.get("epsilon", []))) <= set(params["epsilons"]), claim.id

@@ -346,8 +346,8 @@ def test_a_part_of_the_blocks_is_computed_and_the_rest_kept(lab, tmp_path):
 
 PROTOCOL = '''
 from greedyexp import algorithm, protocol
-from greedyexp.protocols.measured import Measured
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Measured
+from greedyexp.protocols.base import Outcome, Status
 
 
 def columns(metrics, *, steps, base):

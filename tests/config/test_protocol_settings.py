@@ -13,7 +13,7 @@ from greedyexp.claims.setting import setting_of
 from greedyexp.config import json_schema, load
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 from greedyexp.runner.columns import columns_of
 from greedyexp.runner.fingerprint import Fingerprints
 

@@ -23,9 +23,9 @@ from greedyexp.metrics.classification import (
     one_vs_rest_variance,
 )
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols import tuning
+from greedyexp.protocols import fitting
+from greedyexp.protocols.base import Setup
 from greedyexp.protocols.recovery import recovery
-from greedyexp.protocols.setup import Setup
 
 METRICS = (one_vs_rest_error, one_vs_rest_variance, argmax_error, argmax_variance)
 PER_DIGIT = 30
@@ -114,7 +114,7 @@ def test_nothing_that_is_fitted_depends_on_the_rows_held_out(monkeypatch, name, 
     seen = []
     for problem in (honest, spoilt):
         rng = np.random.default_rng(3)
-        path, chosen = tuning.cross_validated(part, problem, params, folds=4, rng=rng)
+        path, chosen = fitting.cross_validated(part, problem, params, folds=4, rng=rng)
         point = {name: values[chosen] for name, values in path.grid.items()}
         seen.append((chosen, point, path.coef[chosen].tobytes()))
         metrics = tuple(registry.find("metric", metric.__name__) for metric in METRICS)

@@ -13,7 +13,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import design_of
 from greedyexp.figures._plot.style import COLOURS
 from greedyexp.figures.phase_transition.thresholds import limit_at_zero, threshold_limit, thresholds
-from greedyexp.protocols.measured import Measured
+from greedyexp.protocols.base import Measured
 from greedyexp.results.context import Context
 
 CONTEXT = Context(

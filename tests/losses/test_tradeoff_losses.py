@@ -11,7 +11,7 @@ import greedyexp
 from greedyexp.core import registry
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Status
 
 RADIUS = 1.5
 

@@ -15,7 +15,7 @@ from greedyexp.estimates.path import Path
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.measuring import measure
+from greedyexp.protocols.fitting import measure
 
 
 def path_of(coef, **known) -> Path:

@@ -13,7 +13,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError, PluginError
 from greedyexp.metrics.classification import one_vs_rest_error
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.protocols import tuning
+from greedyexp.protocols import fitting
 from greedyexp.runner.work import Bench, Work
 
 
@@ -234,7 +234,7 @@ def test_data_are_read_only_in_every_part():
     assert np.array_equal(X[:, [0, 3]].toarray(), dense[:, [0, 3]])
     assert np.array_equal(X.tocsc().toarray(), dense)
     part = registry.find("algorithm", "t_ridge")
-    path, _ = tuning.cross_validated(part, problem, {}, folds=3, rng=np.random.default_rng(0))
+    path, _ = fitting.cross_validated(part, problem, {}, folds=3, rng=np.random.default_rng(0))
     assert path.coef.shape == (1, 5, 1)
 
 

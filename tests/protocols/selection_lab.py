@@ -10,8 +10,8 @@ from greedyexp.core import registry
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.protocols.base import Setup
 from greedyexp.protocols.selection import selection
-from greedyexp.protocols.setup import Setup
 
 METRICS = tuple(registry.find("metric", name) for name in ("support_size", "frobenius_error"))
 DEFAULTS = {"by": "features", "classes_at": [], "chosen_at": []}

@@ -18,8 +18,8 @@ from greedyexp.core.errors import DataError, PluginError
 from greedyexp.core.parts import KINDS, Part
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.protocols import border
-from greedyexp.protocols.problem_border import _check_shape, check_problem, same_problem
+from greedyexp.protocols import contracts
+from greedyexp.protocols.contracts import _check_shape, check_problem, same_problem
 from greedyexp.runner.journal import Journal
 from greedyexp.theory.constants import Constant
 
@@ -211,22 +211,22 @@ PATH = Path(COEF, {"lam": LAM}, np.zeros(2), np.ones(2, bool))
     ],
 )  # fmt: skip
 def test_estimates_that_break_the_contract_are_refused(made, words):
-    assert words in complaint(border.check_estimates, part("algorithm"), made, (P, 1))
+    assert words in complaint(contracts.check_estimates, part("algorithm"), made, (P, 1))
 
 
 def test_a_path_that_was_asked_for_must_have_the_points_of_the_grid():
     algorithm = part("algorithm")
-    assert border.check_estimates(algorithm, PATH, (P, 1), {"lam": LAM}) is PATH
+    assert contracts.check_estimates(algorithm, PATH, (P, 1), {"lam": LAM}) is PATH
     for grid in ({"lam": LAM / 2}, {"epsilon": LAM}, {"lam": LAM[:1]}):
-        said = complaint(border.check_estimates, algorithm, PATH, (P, 1), grid)
+        said = complaint(contracts.check_estimates, algorithm, PATH, (P, 1), grid)
         assert "and returned other ones" in said
-    said = complaint(border.check_estimates, algorithm, np.zeros(P), (P, 1), {"lam": LAM})
+    said = complaint(contracts.check_estimates, algorithm, np.zeros(P), (P, 1), {"lam": LAM})
     assert "was asked for a path and returned a ndarray" in said
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32, int])
 def test_real_estimates_are_taken(dtype):
-    made = border.check_estimates(part("algorithm"), np.ones(P, dtype), (P, 1))
+    made = contracts.check_estimates(part("algorithm"), np.ones(P, dtype), (P, 1))
     assert made.coef.dtype == np.float64
     assert made.coef.shape == (1, P, 1)
 
@@ -246,13 +246,13 @@ def test_iterations_and_constants_are_checked():
         (Still(X, Y, start=np.zeros(4)), "with coef of shape (4,); the problem needs (3,)"),
         (Still(X, Y, lam=-1.0), "with lam = -1.0"),
     ):
-        assert words in complaint(border.check_iteration, algorithm, made, P)
-    assert border.check_iteration(algorithm, Still(X, Y), P).iteration == 0
+        assert words in complaint(contracts.check_iteration, algorithm, made, P)
+    assert contracts.check_iteration(algorithm, Still(X, Y), P).iteration == 0
     for made, words in (
         (1.0, "returned a float, not a Constant"),
         (Constant(1.0, "0", 2.0), "a constant whose lower is a str, not a number"),
     ):
-        assert words in complaint(border.check_constant, algorithm, made)
+        assert words in complaint(contracts.check_constant, algorithm, made)
 
 
 @pytest.mark.parametrize(
@@ -270,13 +270,13 @@ def test_iterations_and_constants_are_checked():
     ],
 )
 def test_metrics_that_break_the_contract_are_refused(made, words):
-    assert words in complaint(border.check_metric, part("metric", binary=True), made, 2)
+    assert words in complaint(contracts.check_metric, part("metric", binary=True), made, 2)
 
 
 def test_sound_metrics_are_taken():
     for made in (np.array([0.0, 1.0]), np.array([True, False]), np.array([0.0, np.nan])):
-        assert border.check_metric(part("metric", binary=True), made, 2) is made
-    border.check_metric(part("metric"), np.array([0.5, -3.0]), 2)
+        assert contracts.check_metric(part("metric", binary=True), made, 2) is made
+    contracts.check_metric(part("metric"), np.array([0.5, -3.0]), 2)
 
 
 def legacy(name: str, *arguments):
@@ -290,13 +290,13 @@ def legacy(name: str, *arguments):
 )
 def test_global_randomness_is_refused_and_named(draw):
     def use():
-        with border.own_randomness_only(part("algorithm")):
+        with contracts.own_randomness_only(part("algorithm")):
             draw()
 
     said = complaint(use)
     assert "algorithm 'mine' uses the global state of numpy.random or random" in said
     assert "Declare a keyword argument rng=None" in said
-    with border.own_randomness_only(part("algorithm")):
+    with contracts.own_randomness_only(part("algorithm")):
         np.random.default_rng(0).random()
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from greedyexp import Problem, algorithm, figure, generator, protocol, table
 from greedyexp.core.parts import RecordKind
-from greedyexp.protocols.measured import Measured
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Measured
+from greedyexp.protocols.base import Outcome, Status
 from greedyexp.results.records import records
 
 

@@ -12,10 +12,9 @@ from greedyexp.core.parts import Algorithm
 from greedyexp.core.registry import find as find_part
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Setup, Status
+from greedyexp.protocols.fitting import cross_validated
 from greedyexp.protocols.recovery import columns, recovery
-from greedyexp.protocols.setup import Setup
-from greedyexp.protocols.tuning import cross_validated
 
 METRICS = [
     find_part("metric", name) for name in ("sign_support", "frobenius_error", "support_size")

@@ -11,8 +11,8 @@ from sklearn.linear_model import Lasso, lars_path
 
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import as_problem
-from greedyexp.protocols.trajectory import _reference as reference
-from greedyexp.protocols.trajectory._reference import certified, optimum, projected
+from greedyexp.protocols.trajectory import _optimum as reference
+from greedyexp.protocols.trajectory._optimum import certified, optimum, projected
 from greedyexp.solvers.lasso_active_set import duality_gap, minimise
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=40)

@@ -11,9 +11,8 @@ from selection_lab import METRICS, column, path_of, select
 from greedyexp.core import registry
 from greedyexp.core.parts import Metric
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Setup, Status
 from greedyexp.protocols.selection import selection
-from greedyexp.protocols.setup import Setup
 
 
 def test_only_estimates_that_are_measured_need_a_certificate():

@@ -21,9 +21,8 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.core.parts import Algorithm, Metric
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Setup, Status
 from greedyexp.protocols.selection import columns, selection
-from greedyexp.protocols.setup import Setup
 from greedyexp.results.records import records, rows_where
 
 
@@ -113,7 +112,7 @@ def test_columns_say_which_rows_they_belong_to():
         "record", "size", "reached", "support_size", "frobenius_error", "fit_seconds",
     ]  # fmt: skip
     for name in ("sizes", "classes_at", "chosen_at"):
-        with pytest.raises(ValueError, match=f"twice in {name}"):
+        with pytest.raises(ValueError, match=f"duplicate value in '{name}'"):
             columns(METRICS, **{**DEFAULTS, "sizes": [1], name: [2, 2]})
 
 
@@ -188,7 +187,7 @@ def settings(protocol, *algorithms, **more) -> dict:
         ({"sizes": []}, "s_first", "sizes"),
         ({}, "s_first", "needs a value for 'sizes'"),
         ({"sizes": [-1]}, "s_first", "must be at least 0"),
-        ({"sizes": [1, 1]}, "s_first", "a size stands twice in sizes."),
+        ({"sizes": [1, 1]}, "s_first", "duplicate value in 'sizes'."),
     ],
 )
 def test_what_cannot_be_selected_is_refused_before_any_work(parts, protocol, algorithm, said):

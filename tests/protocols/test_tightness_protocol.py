@@ -21,9 +21,8 @@ from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.losses.population import PopulationSquaredLoss
-from greedyexp.protocols.outcome import Status
-from greedyexp.protocols.setup import Setup
-from greedyexp.protocols.tradeoff import _tightness_errors as tightness_errors
+from greedyexp.protocols.base import Setup, Status
+from greedyexp.protocols.tradeoff import tightness as tightness_errors
 from greedyexp.protocols.tradeoff.tightness import columns, tightness
 from greedyexp.theory.sign_sums import Mean
 from greedyexp.theory.spread_label import mean_absolute_error
@@ -110,7 +109,7 @@ def test_an_error_near_the_accuracy_is_computed_again(monkeypatch):
         # Off by as much as it may be, to the wrong side.
         return Mean(weights[0] - 0.9 * tolerance, tolerance)
 
-    monkeypatch.setattr(tightness_errors, "mean_absolute_error", doubtful)
+    monkeypatch.setattr(tightness_errors.spread_label, "mean_absolute_error", doubtful)
     monkeypatch.setattr(tightness_errors, "absolute_between", lambda *_: (0.0, math.inf))
     estimates = np.array([[0.5], [0.1004], [0.05]])
     assert tightness_errors.first_absolute(estimates, 3.0, [0.1]) == [2]
@@ -146,7 +145,7 @@ def test_few_errors_are_computed_and_none_that_decides_is_left_out(monkeypatch):
         asked.append(given)
         return mean_absolute_error(*given)
 
-    monkeypatch.setattr(tightness_errors, "mean_absolute_error", counted)
+    monkeypatch.setattr(tightness_errors.spread_label, "mean_absolute_error", counted)
     epsilons = [0.5, 0.3, 0.2, 0.01]
     found = tightness_errors.first_absolute(path, 3.0, epsilons)
     hits = [np.flatnonzero(np.array(exact) <= epsilon) for epsilon in epsilons]
@@ -205,7 +204,7 @@ def test_what_is_wrong_with_estimates_is_told():
         found = follow(problem, np.full((1, 9), np.inf), steps=1, epsilons=[0.1])
     assert found.status is Status.NONFINITE
     plain = replace(problem, facts={})
-    with pytest.raises(DataError, match="is about the distribution of generator 'spread_label'"):
+    with pytest.raises(DataError, match="needs the distribution of generator 'spread_label'"):
         follow(plain, np.zeros((1, 9)), steps=1, epsilons=[0.1])
 
 
@@ -217,7 +216,7 @@ def test_columns_say_what_they_are():
     assert {name for name, one in told.items() if one.open_ended} == {"steps", "needed"}
     for wrong in ({"epsilons": [0.1, 0.1], "errors": ["absolute"]},
                   {"epsilons": [0.1], "errors": ["squared", "squared"]}):  # fmt: skip
-        with pytest.raises(ValueError, match="stands twice"):
+        with pytest.raises(ValueError, match="duplicate value"):
             columns((), **wrong)
 
 

@@ -22,7 +22,7 @@ from tradeoff_lab import (
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, PluginError
-from greedyexp.protocols.outcome import Status
+from greedyexp.protocols.base import Status
 from greedyexp.protocols.tradeoff._run import search_steps
 from greedyexp.protocols.tradeoff.tradeoff import columns
 
@@ -160,7 +160,7 @@ def test_a_theorem_that_promises_nothing_is_left_out_and_told_when_asked_for():
     both = follow(part=part, theorems=["T3", "T4"], references=["l1_ball", "truth"], **asked)
     assert (both.status, both.message) == (Status.OK, why)
     assert {row["theorem"] for row in rows_of(both, "epsilon")} == {"T3"}
-    with pytest.raises(DataError, match=f"no theorem that is asked for is left: {why}"):
+    with pytest.raises(DataError, match=f"no requested theorem is left: {why}"):
         follow(part=part, theorems=["T4"], **asked)
     other = follow(part=part, theorems=["T9"], **asked)
     assert {row["theorem"] for row in rows_of(other, "epsilon")} == {"none"}
@@ -288,10 +288,10 @@ def test_columns_say_which_rows_they_belong_to():
     no_points = {one.name for one in columns((), **{**asked, "points": 0, "dense": 0})}
     assert not {"step", "risk", "excess"} & no_points
     for wrong, said in (
-        ({"epsilons": [0.1, 0.1]}, "twice in epsilons"),
-        ({"references": ["truth", "truth"]}, "twice in references"),
-        ({"theorems": ["T2", "T2"]}, "twice in theorems"),
-        ({"points": 0, "dense": 0, "epsilons": []}, "nothing is asked for"),
+        ({"epsilons": [0.1, 0.1]}, "duplicate value in 'epsilons'"),
+        ({"references": ["truth", "truth"]}, "duplicate value in 'references'"),
+        ({"theorems": ["T2", "T2"]}, "duplicate value in 'theorems'"),
+        ({"points": 0, "dense": 0, "epsilons": []}, "nothing is requested"),
     ):
         with pytest.raises(ValueError, match=said):
             columns((), **{**asked, **wrong})
@@ -350,7 +350,7 @@ def test_a_theorem_that_is_none_is_refused_unless_a_plugin_may_have_it(parts):
             settings("t_halving", "t_untold", references=["support"]),
             "protocol 'tradeoff' needs the true coefficients but generator 't_untold' does not",
         ),
-        (settings("t_halving", points=0), "nothing is asked for"),
+        (settings("t_halving", points=0), "nothing is requested"),
         (settings("t_halving", epsilons=[0.0]), "must be more than 0, but is 0"),
         (settings("t_halving", references=["best"]), "references"),
         (settings({"t_halving": {"tuning": "oracle"}}), "protocol 'tradeoff' tunes no algorithm"),

@@ -20,9 +20,9 @@ from tradeoff_lab import (
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.outcome import Status
-from greedyexp.protocols.tradeoff import _references as tradeoff_references
-from greedyexp.protocols.tradeoff._unit_box import in_unit_box
+from greedyexp.protocols.base import Status
+from greedyexp.protocols.tradeoff import _bounds as tradeoff_references
+from greedyexp.protocols.tradeoff._run import in_unit_box
 from greedyexp.solvers.l1_ball import BallMinimum
 
 POWER = float((TRUTH**2).sum() / 2)

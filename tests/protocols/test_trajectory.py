@@ -22,10 +22,9 @@ from greedyexp.core import registry
 from greedyexp.core.errors import DataError, PluginError
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.protocols.marks import marks
-from greedyexp.protocols.outcome import Status
-from greedyexp.protocols.trajectory._driving import drive
-from greedyexp.protocols.trajectory._reference import optimum
+from greedyexp.protocols.base import Status, recording_schedule
+from greedyexp.protocols.trajectory._course import drive
+from greedyexp.protocols.trajectory._optimum import optimum
 from greedyexp.protocols.trajectory.trajectory import columns, trajectory
 
 DEFAULTS = {
@@ -146,15 +145,15 @@ def test_a_run_goes_as_far_as_asked_and_no_further(asked, steps):
 
 
 def test_marks_are_dense_then_spaced_and_end_with_the_last_iteration():
-    assert marks(1000, 0, 0).tolist() == []
-    assert marks(1000, 0, 3).tolist() == [0, 1, 2, 3]
-    assert marks(1000, 4, 0).tolist() == [0, 1, 10, 100, 1000]
-    assert marks(1000, 4, 2).tolist() == [0, 1, 2, 10, 100, 1000]
-    assert marks(1000, 1, 0).tolist() == [0, 1000]
-    assert marks(5, 100, 50).tolist() == [0, 1, 2, 3, 4, 5]
-    assert marks(1, 3, 0).tolist() == [0, 1]
+    assert recording_schedule(1000, 0, 0).tolist() == []
+    assert recording_schedule(1000, 0, 3).tolist() == [0, 1, 2, 3]
+    assert recording_schedule(1000, 4, 0).tolist() == [0, 1, 10, 100, 1000]
+    assert recording_schedule(1000, 4, 2).tolist() == [0, 1, 2, 10, 100, 1000]
+    assert recording_schedule(1000, 1, 0).tolist() == [0, 1000]
+    assert recording_schedule(5, 100, 50).tolist() == [0, 1, 2, 3, 4, 5]
+    assert recording_schedule(1, 3, 0).tolist() == [0, 1]
     for iterations in (7, 999, 10**6, 123_457):
-        spaced = marks(iterations, 200, 0)
+        spaced = recording_schedule(iterations, 200, 0)
         assert spaced[-1] == iterations
         assert (np.diff(spaced) > 0).all()
         assert len(spaced) <= 201
@@ -219,7 +218,7 @@ def test_troubles_and_missing_certificates_are_not_converged():
     found = follow(hard, proximal, {"lam": 1e-9}, iterations=5)
     assert found.status is Status.NOT_CONVERGED
     assert re.fullmatch(
-        r"the optimum is known to .*e-.. only, which is no certificate", found.message
+        r"the optimum is known only to .*e-.., which is not a certificate", found.message
     )
     assert len(found.rows) == 6
 
@@ -259,7 +258,7 @@ def test_a_method_that_stops_without_saying_why_is_reported():
 def test_memory_does_not_grow_with_the_iterations():
     run = Shrinking(1000, 0.9999)
     tracemalloc.start()
-    drive(run, marks(20_000, 10, 0), [1e-3], iterations=20_000)
+    drive(run, recording_schedule(20_000, 10, 0), [1e-3], iterations=20_000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # Twenty estimates of 8 bytes for each coefficient.
@@ -317,11 +316,11 @@ class Watched(SteppedIteration):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"points": 0}, "nothing is asked for"),
-        ({"epsilons": [0.1, 0.1]}, "an accuracy stands twice"),
-        ({"points": 0, "rate": True, "coordinates": 3}, "coordinates are about recorded"),
-        ({"points": 0, "rate": True, "guarantees": True}, "guarantees are about recorded"),
-        ({"points": 0, "epsilons": [0.1], "local": True}, "local are about recorded"),
+        ({"points": 0}, "nothing is requested"),
+        ({"epsilons": [0.1, 0.1]}, "duplicate value in 'epsilons'"),
+        ({"points": 0, "rate": True, "coordinates": 3}, "'coordinates' needs recorded"),
+        ({"points": 0, "rate": True, "guarantees": True}, "'guarantees' needs recorded"),
+        ({"points": 0, "epsilons": [0.1], "local": True}, "'local' needs recorded"),
     ],
 )
 def test_parameters_that_make_no_sense_together_are_refused(asked, words):

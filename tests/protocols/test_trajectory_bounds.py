@@ -17,8 +17,8 @@ from trajectory_runs import (
 from greedyexp.core import registry
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.problems.problem import as_problem
-from greedyexp.protocols.outcome import Status
-from greedyexp.protocols.trajectory._reference import optimum
+from greedyexp.protocols.base import Status
+from greedyexp.protocols.trajectory._optimum import optimum
 from greedyexp.protocols.trajectory.trajectory import trajectory
 
 

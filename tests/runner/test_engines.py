@@ -11,7 +11,7 @@ from runner_lab import Laboratory
 
 from greedyexp import config as experiments
 from greedyexp import runner
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner import progress, session
 from greedyexp.runner.engines.base import Engine, Halt, Item, Result
 from greedyexp.runner.engines.processes import ProcessesEngine

@@ -15,9 +15,8 @@ from greedyexp.config import load
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.core.parts import Algorithm, Metric
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Outcome, Setup, Status
 from greedyexp.protocols.recovery import recovery
-from greedyexp.protocols.setup import Setup
 from greedyexp.report.source import read_source
 from greedyexp.runner.journal import NAME, Entry, Journal
 

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from greedyexp.core.errors import StorageError
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner.journal import NAME, Entry, Journal
 
 
@@ -74,7 +74,7 @@ def test_a_later_entry_replaces_an_earlier_one(filled):
 WRITER = """
 import sys, hashlib
 from pathlib import Path
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner.journal import Entry, Journal
 with Journal(Path(sys.argv[1])) as journal:
     for i in range(10**9):

@@ -11,7 +11,7 @@ from greedyexp.core import registry
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.tuning import cross_validated, fit
+from greedyexp.protocols.fitting import cross_validated, fit
 
 
 def drawn(problem, *, rng=None, grid=None):

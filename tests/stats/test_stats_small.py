@@ -15,7 +15,6 @@ from greedyexp.stats.proportions import (
     wilson,
 )
 
-
 LENGTH = 400
 
 

@@ -20,7 +20,7 @@ from greedyexp.losses.squared import SquaredLoss
 from greedyexp.metrics import oracle_errors
 from greedyexp.metrics.support import false_negatives, false_positives
 from greedyexp.problems.problem import as_problem
-from greedyexp.protocols.tuning import fit, prescribed
+from greedyexp.protocols.fitting import fit, prescribed
 from greedyexp.theory import forward_backward as theory
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)

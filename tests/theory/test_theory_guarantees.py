@@ -16,7 +16,7 @@ from slow_descent import (
 )
 
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.trajectory._reference import optimum
+from greedyexp.protocols.trajectory._optimum import optimum
 from greedyexp.theory import convergence_rates as rates
 from greedyexp.theory.constants import SMOOTHNESS, Optimum
 from greedyexp.theory.convergence_rates import GapBound

@@ -1,69 +1,139 @@
-"""The rows of protocol ``tradeoff``."""
+"""Rows of protocol ``tradeoff``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from greedyexp.protocols.tradeoff._promises import Pair
-from greedyexp.protocols.tradeoff._run import Seen
+from greedyexp.protocols.tradeoff._bounds import Pair
+from greedyexp.protocols.tradeoff._run import Estimates, FirstRun
 from greedyexp.theory.theorems import Reference
 
 
-@dataclass(frozen=True)
-class Reached:
-    """What it took to reach an accuracy.
-
-    Parameters
-    ----------
-    steps, features : int
-    excess : float
-        R(w) - R(wbar) there.
-    """
-
-    steps: int
-    features: int
-    excess: float
-
-    @property
-    def columns(self) -> dict[str, int | float | None]:
-        """As the rows have it."""
-        return {
-            "steps": self.steps,
-            "log_steps": _log(self.steps),
-            "features_needed": self.features,
-            "excess_at_end": cell(self.excess),
-        }
-
-
-_UNREACHED = dict.fromkeys(("steps", "log_steps", "features_needed", "excess_at_end"))
-
-
-def cell(value) -> int | float | None:
-    """A number for the CSV; what is not finite is an empty cell."""
-    return value.item() if np.isfinite(value) else None
-
-
-def step_rows(seen: Seen, at: Sequence[int]) -> list[dict]:
-    """What the estimates at these places cost and achieve."""
+def step_rows(seen: Estimates, at: Iterable[int]) -> list[dict]:
+    """Return the cost and the accuracy of the estimates at these positions."""
     return [
         {
             "record": "step",
             "step": int(seen.asked[i]),
             "features": int(seen.features[i]),
-            "risk": cell(seen.risk[i]),
-            "gap": cell(seen.gap[i]),
-            "l1_norm": cell(seen.l1_norm[i]),
+            "risk": _cell(seen.risk[i]),
+            "gap": _cell(seen.gap[i]),
+            "l1_norm": _cell(seen.l1_norm[i]),
         }
         for i in at
     ]
 
 
+def bound_rows(seen: Estimates, at: Sequence[int], pairs: Sequence[Pair]) -> list[dict]:
+    """Return the excess over each reference and its bounds at these positions."""
+    rows = []
+    for pair in pairs:
+        excess, bound = pair.excess(seen), pair.excess_bound(seen.counted)
+        rows += [
+            {
+                "record": "bound",
+                **pair.keys,
+                "step": int(seen.asked[i]),
+                "excess": _cell(excess[i]),
+                "excess_bound": _cell(bound[i]),
+                "gap": _cell(seen.gap[i]),
+                "reference_features": pair.reference.n_features,
+            }
+            for i in at
+        ]
+    return rows
+
+
+def epsilon_rows(
+    run: FirstRun,
+    pairs: Sequence[Pair],
+    epsilons: Sequence[float],
+    kept: Mapping[tuple[int, int], bool],
+) -> list[dict]:
+    """Return the steps and features for each accuracy, and the bounds on the steps.
+
+    Parameters
+    ----------
+    kept : mapping
+        See ``bounds_kept``.
+    """
+    rows = []
+    for i, pair in enumerate(pairs):
+        bounds = pair.steps_bound(epsilons)
+        for j, reached in enumerate(_reached(run, pair, epsilons)):
+            within = kept.get((i, j))
+            rows.append(
+                {
+                    "record": "epsilon",
+                    **pair.keys,
+                    "epsilon": float(epsilons[j]),
+                    **reached,
+                    "steps_bound": _cell(bounds[j]),
+                    "log_steps_bound": _log(_cell(bounds[j])),
+                    "within": None if within is None else int(within),
+                }
+            )
+    return rows
+
+
+def accuracy_rows(
+    run: FirstRun, references: Sequence[Reference], epsilons: Sequence[float]
+) -> list[dict]:
+    """Return the steps and features for each accuracy, once for each reference."""
+    return [
+        {
+            "record": "accuracy",
+            "reference": reference.name,
+            "epsilon": float(epsilon),
+            **reached,
+        }
+        for reference in references
+        for epsilon, reached in zip(
+            epsilons,
+            _reached(run, Pair(reference, None, run.seen.was_smoothed), epsilons),
+            strict=True,
+        )
+    ]
+
+
+def _reached(run: FirstRun, pair: Pair, epsilons: Sequence[float]) -> list[dict]:
+    """Return the columns of what it took to reach each accuracy, empty if it was not reached."""
+    excess = pair.excess(run.seen)
+    found = []
+    for at in run.places(excess, epsilons):
+        steps = None if at is None else int(run.seen.steps[at])
+        found.append(
+            {
+                "steps": steps,
+                "log_steps": _log(steps),
+                "features_needed": None if at is None else int(run.seen.features[at]),
+                "excess_at_end": None if at is None else _cell(excess[at]),
+            }
+        )
+    return found
+
+
+def theorem_rows(pairs: Sequence[Pair]) -> list[dict]:
+    """Return the constants of the risk in each theorem."""
+    rows = []
+    for pair in pairs:
+        constants = {} if pair.bound is None else pair.bound.constants
+        rows.append(
+            {
+                "record": "theorem",
+                **pair.keys,
+                "smoothness": constants.get("beta"),
+                "strong_convexity": constants.get("lam"),
+            }
+        )
+    return rows
+
+
 def reference_rows(references: Sequence[Reference], original: bool) -> list[dict]:
-    """What each reference is, and its risk, of the loss before it was smoothed where asked."""
+    """Return size and risk of each reference, with ``original`` the risk before smoothing."""
     return [
         {
             "record": "reference",
@@ -77,103 +147,11 @@ def reference_rows(references: Sequence[Reference], original: bool) -> list[dict
     ]
 
 
-def theorem_rows(pairs: Sequence[Pair]) -> list[dict]:
-    """The constants of the risk that each theorem is computed from."""
-    rows = []
-    for pair in pairs:
-        constants = {} if pair.promise is None else pair.promise.constants
-        rows.append(
-            {
-                "record": "theorem",
-                **pair.keys,
-                "smoothness": constants.get("beta"),
-                "strong_convexity": constants.get("lam"),
-            }
-        )
-    return rows
-
-
-def bound_rows(seen: Seen, at: Sequence[int], pairs: Sequence[Pair]) -> list[dict]:
-    """The excess of the estimates at these places over each reference, and its bounds."""
-    rows = []
-    for pair in pairs:
-        excess, bound = pair.excess(seen), pair.excess_bound(seen.counted)
-        rows += [
-            {
-                "record": "bound",
-                **pair.keys,
-                "step": int(seen.asked[i]),
-                "excess": cell(excess[i]),
-                "excess_bound": cell(bound[i]),
-                "gap": cell(seen.gap[i]),
-                "reference_features": pair.reference.n_features,
-            }
-            for i in at
-        ]
-    return rows
-
-
-def epsilon_rows(
-    pairs: Sequence[Pair],
-    epsilons: Sequence[float],
-    reached: Mapping[tuple[int, int], Reached],
-    within: Mapping[tuple[int, int], bool],
-) -> list[dict]:
-    """The steps and features that each accuracy takes, and how many theorems say that it takes.
-
-    Parameters
-    ----------
-    reached : mapping
-        By the places of a pair and an accuracy; without those that were not reached.
-    within : mapping
-        See ``tradeoff_promises.kept_within``.
-    """
-    rows = []
-    for i, pair in enumerate(pairs):
-        for j, (epsilon, bound) in enumerate(
-            zip(epsilons, pair.steps_bound(epsilons), strict=True)
-        ):
-            kept = within.get((i, j))
-            rows.append(
-                {
-                    "record": "epsilon",
-                    **pair.keys,
-                    "epsilon": float(epsilon),
-                    **(reached[i, j].columns if (i, j) in reached else _UNREACHED),
-                    "steps_bound": cell(bound),
-                    "log_steps_bound": _log(cell(bound)),
-                    "within": None if kept is None else int(kept),
-                }
-            )
-    return rows
-
-
-def accuracy_rows(
-    pairs: Sequence[Pair],
-    epsilons: Sequence[float],
-    reached: Mapping[tuple[int, int], Reached],
-) -> list[dict]:
-    """The same without theorems: one row for each reference and accuracy.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        One for each reference.
-    reached : mapping
-        See ``epsilon_rows``.
-    """
-    return [
-        {
-            "record": "accuracy",
-            "reference": pair.reference.name,
-            "epsilon": float(epsilon),
-            **(reached[i, j].columns if (i, j) in reached else _UNREACHED),
-        }
-        for i, pair in enumerate(pairs)
-        for j, epsilon in enumerate(epsilons)
-    ]
+def _cell(value: np.generic) -> int | float | None:
+    """Return a number for the CSV; an empty cell if it is not finite."""
+    return value.item() if np.isfinite(value) else None
 
 
 def _log(steps: float | None) -> float | None:
-    """To base 10; of no step as of one."""
+    """Return the logarithm to base 10, 0 for zero steps."""
     return None if steps is None else math.log10(max(1.0, steps))

@@ -1,38 +1,81 @@
-"""One algorithm asked for what it returns after given numbers of steps, and what is seen of it."""
+"""Estimates of an algorithm after given numbers of steps."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from greedyexp.core.errors import PluginError
+from greedyexp.core.errors import DataError, PluginError
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
+from greedyexp.losses.loss import Loss
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.tuning import fit
+from greedyexp.protocols.fitting import fit, uncertified
 from greedyexp.theory.theorems import Reference
 
 
+def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
+    """Return the problem with features in [-1, 1], and the largest divisor of a feature.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task. Moments are always those of features in [-1, 1].
+    features : {"refuse", "scale"}
+        Reject larger features, or divide each feature by its largest absolute value. The
+        coefficients of the truth are multiplied by it, so predictions do not change.
+
+    Raises
+    ------
+    DataError
+        If larger features are rejected.
+    """
+    X: Any = problem.X[0]
+    if not X.shape[0]:
+        return problem, 1.0
+    largest: Any = abs(X).max(axis=0)
+    sizes = largest.toarray().ravel() if sparse.issparse(largest) else np.asarray(largest)
+    factor = float(sizes.max(initial=0.0))
+    if features == "refuse":
+        if factor > 1.0:
+            raise DataError(
+                f"a feature has the value {factor:.4g}, and the bounds are for features in"
+                " [-1, 1].",
+                remedy="Let the protocol scale them by 'features: scale', or scale the data;"
+                " generator 'file' standardizes by itself unless 'standardize: false'.",
+            )
+        return problem, 1.0
+    sizes[sizes == 0.0] = 1.0
+    if (sizes == 1.0).all():
+        return problem, factor
+    scaled: Any = sparse.csr_array(X.multiply(1.0 / sizes)) if sparse.issparse(X) else X / sizes
+    truth = None if problem.truth is None else problem.truth * sizes[:, None]
+    boxed = replace(problem, X=(scaled,), truth=truth, X_test=(), y_test=(), moments=None)
+    return boxed, factor
+
+
 def search_steps(steps: int, fine: int, resolution: int) -> np.ndarray:
-    """Numbers of steps at which accuracies are sought.
+    """Return the numbers of steps at which accuracies are checked.
 
     Parameters
     ----------
     steps : int >= 1
-        The last.
+        The last one.
     fine : int >= 0
-        Every one up to here.
+        Every step is checked up to this one.
     resolution : int >= 1
-        Beyond, so many for each factor of ten, equally spaced in the logarithm.
+        Later steps per factor of ten, equally spaced in the logarithm.
 
     Returns
     -------
     array (m,) of int
-        Increasing, 0 and ``steps`` among them.
+        Increasing, from 0 to ``steps``.
     """
     every = np.arange(min(fine, steps) + 1)
     first = max(fine, 1)
@@ -42,109 +85,33 @@ def search_steps(steps: int, fine: int, resolution: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Runner:
-    """An algorithm on a problem.
-
-    Parameters
-    ----------
-    part : Algorithm
-        It has a parameter ``steps``.
-    problem : Problem
-    params : dict
-        Its parameters; ``steps`` is the budget.
-    rng : Generator
-        Every path begins with this stream, which stays where it is.
-    """
-
-    part: Algorithm
-    problem: Problem
-    params: dict
-    rng: np.random.Generator
-
-    @property
-    def certifies(self) -> bool:
-        """Whether it ends by itself when a certificate says that it is accurate enough."""
-        return "epsilon" in self.params
-
-    def after(self, steps: np.ndarray, epsilon: np.ndarray | None = None) -> Seen:
-        """What it returns when told so many steps, and such an accuracy where it takes one.
-
-        Parameters
-        ----------
-        steps : int array (m,)
-        epsilon : array (m,), optional
-            The parameter of the algorithm when None.
-
-        Raises
-        ------
-        PluginError
-            When the path has other points or its loss is not given.
-        """
-        grid = {"steps": np.asarray(steps, dtype=np.int64)}
-        if self.certifies:
-            own = np.full(len(steps), float(self.params["epsilon"]))
-            grid["epsilon"] = own if epsilon is None else np.asarray(epsilon, dtype=float)
-        rng = copy.deepcopy(self.rng)
-        path = fit(self.part, self.problem, self.params, grid=grid, rng=rng)
-        if path.loss is None:
-            raise PluginError(
-                f"algorithm '{self.part.name}' does not say what it minimised.",
-                remedy="Give the loss in the path: Path(..., loss=...).",
-            )
-        return Seen(path, grid["steps"])
-
-    def doubts(self, seen: Seen, places: Sequence[int] | None = None) -> list[str]:
-        """Why estimates cannot be taken at their word; empty when they can.
-
-        An algorithm that takes an accuracy gives its certificate, ``Seen.gap``, with every
-        estimate, so an estimate after too few steps for the accuracy is no reason for doubt.
-
-        Parameters
-        ----------
-        seen : Seen
-        places : sequence of int, optional
-            Of the estimates; all when None.
-        """
-        if self.certifies:
-            return []
-        converged = seen.path.converged if places is None else seen.path.converged[places]
-        short = int((~converged).sum())
-        if not short:
-            return []
-        said = f"{short} of {len(converged)} estimates lack their certificate"
-        return [f"{said}: {seen.path.message}".rstrip(": .")]
-
-    def said(self, seen: Seen) -> str:
-        """What a user should know of a run without doubts."""
-        # That an accuracy was not reached is what empty cells say.
-        return "" if self.certifies else seen.path.message
-
-
-@dataclass(frozen=True)
-class Seen:
+class Estimates:
     """Estimates after numbers of steps.
 
     Parameters
     ----------
     path : Path
-        m estimates, with the loss that was minimised.
+        m estimates.
+    loss : Loss
+        The loss that the algorithm minimised.
     asked : int array (m,)
-        The steps that each was told.
+        The requested steps of each.
     """
 
     path: Path
+    loss: Loss
     asked: np.ndarray
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """The steps made, (m,) of int: fewer than asked for where the run ended by itself."""
+        """Actual steps, (m,) of int; fewer than requested if the run ended by itself."""
         return np.asarray(self.path.facts.get("steps", self.asked)).astype(np.int64)
 
     @property
     def counted(self) -> np.ndarray:
-        """The steps that bounds of the excess are taken at, (m,) of int.
+        """The steps at which bounds of the excess are evaluated, (m,) of int.
 
-        A run that its certificate ended stays where it is, while bounds go on to fall.
+        A run that ended by its certificate does not change any more, while bounds keep falling.
         """
         return np.minimum(self.asked, self.steps)
 
@@ -159,8 +126,13 @@ class Seen:
         return np.array([np.abs(coef).sum() for coef in self.path.coef])
 
     @property
+    def was_smoothed(self) -> bool:
+        """True if the algorithm smoothed its loss and reports the risk before smoothing."""
+        return "risk" in self.path.facts
+
+    @property
     def risk(self) -> np.ndarray:
-        """R, (m,): of the loss before it was smoothed where the algorithm tells that."""
+        """R, (m,); the risk before smoothing if the loss was smoothed."""
         return np.asarray(self.path.facts.get("risk", self.path.objective), dtype=float)
 
     @property
@@ -170,18 +142,138 @@ class Seen:
 
     @cached_property
     def smoothed(self) -> np.ndarray:
-        """R of the loss of the path, (m,)."""
-        if "risk" not in self.path.facts:
+        """R of the loss that was minimised, (m,)."""
+        if not self.was_smoothed:
             return np.asarray(self.path.objective, dtype=float)
-        return np.array([self.path.loss.value(params) for params in self.path.params])
+        return np.array([self.loss.value(params) for params in self.path.params])
 
     @cached_property
     def original(self) -> np.ndarray:
-        """R of that loss before it was smoothed, (m,)."""
-        if "risk" in self.path.facts:
+        """R of that loss before smoothing, (m,)."""
+        if self.was_smoothed:
             return self.risk
-        return np.array([self.path.loss.unsmoothed(params) for params in self.path.params])
+        return np.array([self.loss.unsmoothed(params) for params in self.path.params])
 
     def excess(self, reference: Reference, original: bool) -> np.ndarray:
-        """R(w) - R(wbar), (m,)."""
+        """Return R(w) - R(wbar), (m,)."""
         return self.original - reference.original if original else self.smoothed - reference.value
+
+
+@dataclass(frozen=True)
+class Runner:
+    """An algorithm on a problem.
+
+    Parameters
+    ----------
+    part : Algorithm
+        It has a parameter ``steps``.
+    problem : Problem
+    params : dict
+        Its parameters; ``steps`` is the budget.
+    rng : Generator
+        Every path starts from a copy of this stream.
+    """
+
+    part: Algorithm
+    problem: Problem
+    params: dict[str, Any]
+    rng: np.random.Generator
+
+    @property
+    def certifies(self) -> bool:
+        """True if the algorithm ends by itself when a certificate shows the accuracy."""
+        return "epsilon" in self.params
+
+    def after(self, steps: np.ndarray, epsilon: np.ndarray | None = None) -> Estimates:
+        """Return the estimates after these steps, or at these accuracies if they come first.
+
+        Parameters
+        ----------
+        steps : int array (m,)
+        epsilon : array (m,), optional
+            For an algorithm with an accuracy; default: its own parameter.
+
+        Raises
+        ------
+        PluginError
+            If the path has other points or no loss.
+        """
+        grid = {"steps": np.asarray(steps, dtype=np.int64)}
+        if self.certifies:
+            own = np.full(len(steps), float(self.params["epsilon"]))
+            grid["epsilon"] = own if epsilon is None else np.asarray(epsilon, dtype=float)
+        rng = copy.deepcopy(self.rng)
+        path = fit(self.part, self.problem, self.params, grid=grid, rng=rng)
+        if path.loss is None:
+            raise PluginError(
+                f"algorithm '{self.part.name}' does not say what it minimised.",
+                remedy="Give the loss in the path: Path(..., loss=...).",
+            )
+        return Estimates(path, path.loss, grid["steps"])
+
+    def doubts(self, seen: Estimates) -> list[str]:
+        """Return the reasons not to trust estimates.
+
+        An algorithm with an accuracy reports its certificate, ``Estimates.gap``, with every
+        estimate. An estimate after too few steps for the accuracy is then no reason for doubt.
+        """
+        if self.certifies:
+            return []
+        doubt = uncertified(seen.path.converged, seen.path.message).rstrip(".")
+        return [doubt] if doubt else []
+
+    def remark(self, seen: Estimates) -> str:
+        """Return the message of a run without doubts."""
+        # Empty cells already show that an accuracy was not reached.
+        return "" if self.certifies else seen.path.message
+
+
+@dataclass(frozen=True)
+class FirstRun:
+    """The run that all accuracies are read from.
+
+    Parameters
+    ----------
+    seen : Estimates
+        The estimates at the recorded steps and the checked steps, in order. For an algorithm that
+        ends by its own certificate: the recorded steps, then one estimate for each accuracy.
+    recorded : int array
+        Positions of the recorded steps.
+    certified : int array or None
+        Positions of the accuracies; None for an algorithm without a certificate.
+    """
+
+    seen: Estimates
+    recorded: np.ndarray
+    certified: np.ndarray | None
+
+    def places(self, excess: np.ndarray, epsilons: Sequence[float]) -> list[int | None]:
+        """Return the position at which each accuracy was reached; None if it was not."""
+        if self.certified is not None:
+            return [int(at) if self.seen.path.converged[at] else None for at in self.certified]
+        hits = [np.flatnonzero(excess <= epsilon) for epsilon in epsilons]
+        return [int(hit[0]) if hit.size else None for hit in hits]
+
+
+def first_run(
+    runner: Runner, recorded: np.ndarray, epsilons: Sequence[float], fine: int, resolution: int
+) -> FirstRun:
+    """Run an algorithm once through all recorded steps and all accuracies.
+
+    Parameters
+    ----------
+    recorded : int array
+        Increasing.
+    fine, resolution : int
+        See ``search_steps``.
+    """
+    budget = runner.params["steps"]
+    if runner.certifies:
+        own = np.full(len(recorded), float(runner.params["epsilon"]))
+        steps = np.append(recorded, np.full(len(epsilons), budget))
+        seen = runner.after(steps, np.append(own, epsilons))
+        places = np.arange(len(steps))
+        return FirstRun(seen, places[: len(recorded)], places[len(recorded) :])
+    sought = search_steps(budget, fine, resolution) if len(epsilons) else recorded[:0]
+    steps = np.union1d(recorded, sought).astype(np.int64)
+    return FirstRun(runner.after(steps), np.searchsorted(steps, recorded), None)

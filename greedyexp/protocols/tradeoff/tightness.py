@@ -1,7 +1,11 @@
-"""Tightness: features that an accuracy takes where no predictor can do with few."""
+"""Protocol ``tightness``: features for an accuracy on a distribution that needs many.
+
+The distribution has a label spread over all features; mean errors are computed exactly under it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal
@@ -13,12 +17,17 @@ from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.losses.population import PopulationSquaredLoss
+from greedyexp.problems.moments import Moments
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.measured import FIT_SECONDS, Measured
-from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.protocols.setup import Setup
-from greedyexp.protocols.tradeoff._run import Runner, Seen, search_steps
-from greedyexp.protocols.tradeoff._tightness_errors import first_absolute, first_squared
+from greedyexp.protocols.base import (
+    FIT_SECONDS,
+    Measured,
+    Outcome,
+    Setup,
+    Status,
+    refuse_duplicates,
+)
+from greedyexp.protocols.tradeoff._run import Runner, search_steps
 from greedyexp.protocols.tradeoff.tradeoff import Budget, Fine, Resolution, check
 from greedyexp.theory import spread_label
 from greedyexp.theory.sparsity_bounds import theorem3
@@ -32,24 +41,27 @@ Accuracies = Annotated[
     Field(min_length=1, description="mean errors epsilon to come down to"),
 ]
 
-# What is measured and what is known of each accuracy, in the order of the table.
+# The columns of each accuracy: measurements, then known numbers.
 _NUMBERS = ("steps", "needed", "exact", "lower_bound", "lower_bound_printed", "l1_upper")
 _OPEN_ENDED = ("steps", "needed")
+
+# Margins of a computed error, as fractions of the accuracy, until the comparison is decided.
+_PARTS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+# Relative rounding error of bounds from moments.
+_LOOSE = 1e-9
 
 
 def columns(
     metrics: Sequence[Metric], *, epsilons: list[float], errors: list[str], **_
 ) -> list[Measured]:
-    """The keys and the numbers of each accuracy.
+    """Return the keys and the numbers of each accuracy.
 
     Raises
     ------
     ValueError
-        When something is asked for twice.
+        If a list has a duplicate.
     """
-    for name, given in (("epsilons", epsilons), ("errors", errors)):
-        if len(set(given)) < len(given):
-            raise ValueError(f"a value stands twice in {name}.")
+    refuse_duplicates(epsilons=epsilons, errors=errors)
     found = [
         Measured("record", "key", ("epsilon",)),
         Measured("error", "key", tuple(errors), apart=True),
@@ -89,30 +101,29 @@ def tightness(
     fine: Fine = 1000,
     resolution: Resolution = 20,
 ) -> Outcome:
-    """Count the features that mean errors take under the distribution of generator spread_label.
+    """Count the features for a mean error under the distribution of generator spread_label.
 
-    ``steps`` is the budget that every algorithm gets. The estimates looked at are those after every
-    step up to ``fine``, then ``resolution`` for each factor of ten. The error of each is exact, in
-    expectation, though it may have been fitted to a sample; that of ``squared`` is without the half
-    that losses have. There is one row for each ``error`` and ``epsilon``, with these numbers of
-    features:
+    ``steps`` is the budget of every algorithm. Estimates are checked after every step up to
+    ``fine``, then after ``resolution`` steps for each factor of ten. Their errors are exact
+    expectations, even if they were fitted to a sample; the squared error lacks the factor 1/2 of
+    losses. There is one row for each ``error`` and ``epsilon``, with these numbers of features:
 
     - ``needed``: nonzero coefficients of the first estimate with a mean error of at most epsilon,
-      and the ``steps`` it took; empty when the budget did not reach it.
-    - ``exact``: what the best predictor of all needs, however many features there are.
-    - ``lower_bound``: what the proof of Theorem 6 (absolute) or 7 (squared) shows to be needed;
-      ``lower_bound_printed``: the number in the theorem, which for Theorem 6 is larger, and is true
-      by another argument. Empty unless B1 > 2 and epsilon <= 0.1.
-    - ``l1_upper``: after how many steps Theorem 3 promises the error to fully corrective selection
-      by the squared error under the distribution: with the dense predictor, of squared error s,
-      4 B1^2 / (epsilon - s), for an absolute error with epsilon^2 for epsilon. Empty where the
-      dense predictor is not known to have it.
+      and its ``steps``; empty if the budget did not reach it.
+    - ``exact``: the number for the best predictor, for any number of available features.
+    - ``lower_bound``: the bound that the proof of Theorem 6 (absolute) or 7 (squared) gives;
+      ``lower_bound_printed``: the bound in the theorem, which is larger for Theorem 6 and true by
+      another argument. Empty unless B1 > 2 and epsilon <= 0.1.
+    - ``l1_upper``: the number of steps in Theorem 3 for fully corrective selection by the squared
+      error under the distribution. With the dense predictor, of squared error s, it is
+      4 B1^2 / (epsilon - s), with epsilon^2 in place of epsilon for an absolute error. Empty if the
+      dense predictor is not known to have this error.
 
     Returns
     -------
     Outcome
-        Status ``nonfinite`` when an estimate is not finite, ``not_converged`` when one lacks the
-        certificate that its algorithm promises.
+        Status ``nonfinite`` if an estimate is not finite, ``not_converged`` if one lacks the
+        certificate of its algorithm.
 
     References
     ----------
@@ -120,8 +131,8 @@ def tightness(
     """
     if problem.moments is None or "truth_l1_norm" not in problem.facts:
         raise DataError(
-            "protocol 'tightness' is about the distribution of generator 'spread_label'.",
-            remedy="Use it for the data.",
+            "protocol 'tightness' needs the distribution of generator 'spread_label'.",
+            remedy="Use this generator for the data.",
         )
     l1_norm = float(problem.facts["truth_l1_norm"])
     runner = Runner(part, problem, {**params, "steps": steps}, setup.rng)
@@ -130,9 +141,12 @@ def tightness(
     seconds = setup.clock() - start
     if not np.isfinite(seen.path.coef).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite")
-    rows = []
+    rows, estimates = [], seen.path.coef[:, :, 0]
     for error in errors:
-        places = _places(seen, problem, l1_norm, error, epsilons)
+        if error == "squared":
+            places = first_squared(estimates, problem.moments, epsilons)
+        else:
+            places = first_absolute(estimates, l1_norm, epsilons)
         for epsilon, place in zip(epsilons, places, strict=True):
             measured = {"steps": None, "needed": None}
             if place is not None:
@@ -143,23 +157,11 @@ def tightness(
             known = _known(problem, l1_norm, error, epsilon)
             keys = {"record": "epsilon", "error": error, "epsilon": float(epsilon)}
             rows.append({**keys, **measured, **known})
-    doubts = runner.doubts(seen)
-    status = Status.NOT_CONVERGED if doubts else Status.OK
-    return Outcome(status, "; ".join(doubts) or runner.said(seen), rows, fit_seconds=seconds)
-
-
-def _places(
-    seen: Seen, problem: Problem, l1_norm: float, error: str, epsilons: Sequence[float]
-) -> list[int | None]:
-    """The first estimate of each accuracy."""
-    estimates = seen.path.coef[:, :, 0]
-    if error == "squared":
-        return first_squared(estimates, problem.moments, epsilons)
-    return first_absolute(estimates, l1_norm, epsilons)
+    return Outcome.with_doubts(rows, runner.doubts(seen), runner.remark(seen), seconds)
 
 
 def _known(problem: Problem, l1_norm: float, error: str, epsilon: float) -> dict:
-    """What is known of an accuracy whatever the algorithm; None where nothing is."""
+    """Return the numbers that do not depend on the algorithm; None if there is none."""
     if error == "squared":
         exact, squared = spread_label.features_for_squared_error, epsilon
         proof = printed = spread_label.squared_error_bound
@@ -176,7 +178,7 @@ def _known(problem: Problem, l1_norm: float, error: str, epsilon: float) -> dict
 
 
 def _or_none(count: Callable[..., float], l1_norm: float, epsilon: float) -> float | None:
-    """What a count of features says; None where it says nothing of these."""
+    """Return a number of features; None if its theorem does not apply."""
     try:
         return float(count(l1_norm, epsilon))
     except ValueError:
@@ -184,7 +186,7 @@ def _or_none(count: Callable[..., float], l1_norm: float, epsilon: float) -> flo
 
 
 def _upper(problem: Problem, l1_norm: float, squared: float) -> float | None:
-    """Steps after which Theorem 3 promises a squared error; None where it does not.
+    """Return the steps in Theorem 3 for a squared error; None if it does not apply.
 
     The risk is half of the squared error, 1-smooth, and the reference is the dense predictor.
     """
@@ -192,3 +194,115 @@ def _upper(problem: Problem, l1_norm: float, squared: float) -> float | None:
     if left <= 0.0:
         return None
     return float(theorem3(1.0, l1_norm).steps(np.array([left]))[0])
+
+
+def first_squared(
+    estimates: np.ndarray, moments: Moments, epsilons: Sequence[float]
+) -> list[int | None]:
+    """Return the first estimate with E[(<w, x> - y)^2] at most each accuracy, or None.
+
+    Parameters
+    ----------
+    estimates : array (m, d)
+    moments : Moments
+        Of the distribution.
+    epsilons : sequence of float > 0
+    """
+    risk = PopulationSquaredLoss(moments)
+    return _first(
+        estimates, epsilons, lambda weights, epsilon: 2.0 * risk.value(weights) <= _raised(epsilon)
+    )
+
+
+def first_absolute(
+    estimates: np.ndarray, l1_norm: float, epsilons: Sequence[float]
+) -> list[int | None]:
+    """Return the first estimate with E|<w, x> - y| at most each accuracy, or None.
+
+    The error is computed only if ``absolute_between`` does not decide the comparison.
+
+    Parameters
+    ----------
+    estimates : array (m, d)
+    l1_norm : float >= 1
+        B1 of the distribution.
+    epsilons : sequence of float > 0
+    """
+
+    def reaches(weights: np.ndarray, epsilon: float) -> bool:
+        low, high = absolute_between(weights, l1_norm)
+        if not low * (1.0 - _LOOSE) <= epsilon <= high * (1.0 + _LOOSE):
+            return epsilon > high
+        for part in _PARTS:
+            error = spread_label.mean_absolute_error(weights, l1_norm, part * epsilon)
+            if abs(error.value - epsilon) > error.margin:
+                break
+        return error.value <= _raised(epsilon)
+
+    return _first(estimates, epsilons, reaches)
+
+
+def absolute_between(weights: np.ndarray, l1_norm: float) -> tuple[float, float]:
+    """Bound E|<w, x> - y| from below and above by moments.
+
+    It is E|V| with V = sum_i w_i z_i - 1 and independent signs z_i of mean a = 1 / B1. V has mean
+    mu = a sum_i w_i - 1 and variance s^2 = (1 - a^2) ||w||^2. By Jensen's inequality
+    |mu| <= E|V| <= (mu^2 + s^2)^(1/2). With N a standard normal, E|V| is also within
+
+        (1 + a^2) sum_i |w_i|^3 / ||w||^2
+
+    of E|mu + s N|: by Stein's method the distance is at most 2 E|W - W*| for W = V - mu and any W*
+    with its zero bias distribution. For one summand this is uniform between its two values, at a
+    distance of (1 + a^2) |w_i| / 2; W* replaces the i-th summand by it with probability
+    w_i^2 / ||w||^2.
+
+    Parameters
+    ----------
+    weights : array (d,)
+    l1_norm : float >= 1
+        B1.
+
+    References
+    ----------
+    L. Goldstein, Bounds on the constant in the mean central limit theorem, Annals of Probability
+    38, 2010.
+    """
+    bias = 1.0 / l1_norm
+    sizes = np.abs(weights)
+    power = float(sizes @ sizes)
+    mean = bias * float(weights.sum()) - 1.0
+    deviation = math.sqrt((1.0 - bias**2) * power)
+    low, high = abs(mean), math.hypot(mean, deviation)
+    if deviation > 0.0:
+        ratio = mean / (deviation * math.sqrt(2.0))
+        normal = deviation * math.sqrt(2.0 / math.pi) * math.exp(-(ratio**2))
+        normal += mean * math.erf(ratio)
+        off = (1.0 + bias**2) * float(sizes @ sizes**2) / power
+        low, high = max(low, normal - off), min(high, normal + off)
+    return low, high
+
+
+def _first(
+    estimates: np.ndarray,
+    epsilons: Sequence[float],
+    reaches: Callable[[np.ndarray, float], bool],
+) -> list[int | None]:
+    """Return the first position of each accuracy, found from coarse to fine."""
+    found: list[int | None] = [None] * len(epsilons)
+    waiting = sorted(range(len(epsilons)), key=lambda j: -epsilons[j])
+    before = None
+    for place, weights in enumerate(estimates):
+        # After its end a path repeats the last estimate.
+        if before is not None and np.array_equal(weights, before):
+            continue
+        before = weights
+        while waiting and reaches(weights, epsilons[waiting[0]]):
+            found[waiting.pop(0)] = place
+        if not waiting:
+            break
+    return found
+
+
+def _raised(epsilon: float) -> float:
+    """Raise epsilon by rounding, as in the count for the best predictor."""
+    return epsilon * (1.0 + spread_label.ROUNDING)

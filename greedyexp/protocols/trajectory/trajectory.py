@@ -1,4 +1,4 @@
-"""The trajectory of an iterative method: its distance from the optimum along the way."""
+"""Protocol ``trajectory``: the distance of an iterative method from the optimum along its run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.problems.problem import Problem
-from greedyexp.protocols.border import check_iteration
-from greedyexp.protocols.marks import marks
-from greedyexp.protocols.measured import Measured
-from greedyexp.protocols.outcome import Outcome, Status
-from greedyexp.protocols.setup import Setup
-from greedyexp.protocols.trajectory._bounds import Bounds
-from greedyexp.protocols.trajectory._driving import DEPTH, Course, contraction, drive
-from greedyexp.protocols.trajectory._reference import certified, optimum, projected
+from greedyexp.protocols.base import (
+    Measured,
+    Outcome,
+    Setup,
+    Status,
+    record_columns,
+    recording_schedule,
+    refuse_duplicates,
+)
+from greedyexp.protocols.contracts import check_iteration
+from greedyexp.protocols.trajectory._course import DEPTH, Course, contraction, drive
+from greedyexp.protocols.trajectory._optimum import Bounds, certified, optimum, projected
 from greedyexp.theory.constants import Optimum
 
 Accuracies = Annotated[
@@ -34,7 +38,7 @@ Points = Annotated[
 ]
 Dense = Annotated[int, Field(ge=0, description="record every iteration up to this one")]
 Coordinates = Annotated[
-    int, Field(ge=0, description="record so many coefficients, those that grow largest")
+    int, Field(ge=0, description="number of coefficients to record, the largest ones")
 ]
 Guarantees = Annotated[bool, Field(description="the proved bound, and the gap that is predicted")]
 Local = Annotated[
@@ -66,28 +70,31 @@ RECORDS = (
     ),
 )
 
-# The records that have each column, in the order of the table.
-_ROWS = {
-    "epsilon": ("epsilon",),
-    "iteration": ("iteration", "coordinate"),
-    "coordinate": ("coordinate",),
-    "iterations": ("epsilon",),
-    "gap": ("iteration",),
-    "guarantee": ("iteration",),
-    "prediction": ("iteration",),
-    "local_guarantee": ("iteration",),
-    "support_size": ("iteration",),
-    "l1_norm": ("iteration",),
-    "coefficient": ("coordinate",),
-    "rate": ("rate",),
-    "predicted_rate": ("rate",),
-}
-_KEYS = ("epsilon", "iteration", "coordinate")
+_OF_EPSILON = {"record": ("epsilon",)}
+_OF_ITERATION = {"record": ("iteration",)}
+_OF_COORDINATE = {"record": ("coordinate",)}
+_OF_RATE = {"record": ("rate",)}
+# In the order of the table.
+COLUMNS = (
+    Measured("epsilon", "key", only=_OF_EPSILON),
+    Measured("iteration", "key", only={"record": ("iteration", "coordinate")}),
+    Measured("coordinate", "key", only=_OF_COORDINATE),
+    Measured("iterations", "number", only=_OF_EPSILON, open_ended=True),
+    Measured("gap", "number", only=_OF_ITERATION),
+    Measured("guarantee", "number", only=_OF_ITERATION),
+    Measured("prediction", "number", only=_OF_ITERATION),
+    Measured("local_guarantee", "number", only=_OF_ITERATION),
+    Measured("support_size", "number", only=_OF_ITERATION),
+    Measured("l1_norm", "number", only=_OF_ITERATION),
+    Measured("coefficient", "number", only=_OF_COORDINATE),
+    Measured("rate", "number", only=_OF_RATE),
+    Measured("predicted_rate", "number", only=_OF_RATE),
+)
 
-# More iterations than this are recorded without being listed beforehand.
+# Longer lists of recorded iterations are not computed in advance.
 _LISTED = 1_000_000
 
-# An accuracy is trusted when the optimum is known to this part of it.
+# An accuracy is trusted if the optimum is known to this fraction of it.
 _FINER = 0.1
 
 
@@ -96,52 +103,42 @@ def columns(
     *,
     iterations: int,
     epsilons: list[float],
-    accuracy: str,
     points: int,
     dense: int,
     coordinates: int,
     guarantees: bool,
     local: bool,
     rate: bool,
+    **_,
 ) -> list[Measured]:
-    """The columns of what is asked for.
+    """Return the columns of the requested records.
 
     Raises
     ------
     ValueError
-        When nothing is asked for, an accuracy twice, or something about iterations of which none
-        is recorded.
+        If nothing is requested, an accuracy is listed twice, or an option needs recorded iterations
+        and there are none.
     """
     recorded = bool(points or dense)
     if not (recorded or epsilons or rate):
-        raise ValueError("nothing is asked for; give epsilons, points, dense or rate.")
-    if len(set(epsilons)) < len(epsilons):
-        raise ValueError("an accuracy stands twice in epsilons.")
+        raise ValueError("nothing is requested; give epsilons, points, dense or rate.")
+    refuse_duplicates(epsilons=epsilons)
     for name, given in (("coordinates", coordinates), ("guarantees", guarantees), ("local", local)):
         if given and not recorded:
-            raise ValueError(f"{name} are about recorded iterations; give points or dense.")
+            raise ValueError(f"'{name}' needs recorded iterations; give points or dense.")
     asked = {"epsilon": epsilons, "iteration": recorded, "coordinate": coordinates, "rate": rate}
-    records = tuple(name for name, given in asked.items() if given)
-    missing = {
+    left_out = {
         *(() if guarantees else ("guarantee", "prediction")),
         *(() if local else ("local_guarantee",)),
     }
-    values = {"epsilon": tuple(epsilons), "iteration": _recorded(iterations, points, dense)}
-    found = [Measured("record", "key", records)]
-    for name, told in _ROWS.items():
-        if name not in missing and set(told) & set(records):
-            kind = "key" if name in _KEYS else "number"
-            own = {"record": told}
-            ended = name == "iterations"
-            found.append(Measured(name, kind, values.get(name), own, open_ended=ended))
-    return found
-
-
-def _recorded(iterations: int, points: int, dense: int) -> tuple[int, ...] | None:
-    """The iterations to record; None when they are too many to list."""
-    if min(dense, iterations) + points > _LISTED:
-        return None
-    return tuple(marks(iterations, points, dense).tolist())
+    values: dict[str, tuple] = {"epsilon": tuple(epsilons)}
+    if min(dense, iterations) + points <= _LISTED:
+        values["iteration"] = tuple(recording_schedule(iterations, points, dense).tolist())
+    return record_columns(
+        [column for column in COLUMNS if column.name not in left_out],
+        [name for name, given in asked.items() if given],
+        values,
+    )
 
 
 @protocol(
@@ -171,44 +168,47 @@ def trajectory(
     local: Local = False,
     rate: Rate = False,
 ) -> Outcome:
-    """Follow the gap G(b_k) - G* of an iterative method from its exact optimum G*.
+    """Record the gap G(b_k) - G* of an iterative method to its exact optimum G*.
 
-    G(b) = ||X b - y||^2 / (2 n) + lam ||b||_1 on one task. The optimum is least squares by
+    G(b) = ||X b - y||^2 / (2 n) + lam ||b||_1 on one task. The optimum is the least-squares
     projection (lam = 0) or a Lasso solution with its duality gap, never the best value seen. The
-    response is replaced by its projection on the range of X, which changes neither iterates nor
-    gaps but keeps their digits. Iteration 0 is the start. The column ``record`` tells the kinds of
-    rows:
+    response is projected onto the range of X, which changes neither iterates nor gaps but avoids
+    cancellation. Iteration 0 is the start. The column ``record`` names the kinds of rows:
 
-    - ``epsilon``: ``iterations`` is the first k with a gap of at most ``epsilon``, empty when none
-      of the budget has one. The run goes no further than asked: past the last accuracy only for
+    - ``epsilon``: ``iterations`` is the first k with a gap of at most ``epsilon``, empty if no
+      iteration within the budget has one. After the last accuracy the run continues only for
       iterations to record.
-    - ``iteration``: ``gap``, ``support_size`` and ``l1_norm`` after that many iterations;
-      ``guarantee``, the bound that a theorem gives; ``prediction``, gap_0 rate^k with the rate that
-      random designs of these sizes approach (not a bound). ``local_guarantee`` begins at k_0, the
-      first recorded iteration after the last one with a nonzero coefficient outside the support of
-      the optimum, and is gap(k_0) rate_S^(k - k_0) with the rate proved on that support; where the
-      optimum is not unique the support is that of the one found.
-    - ``coordinate``: ``coefficient`` of one coordinate at one recorded iteration, for as many
-      coordinates as asked for: those with the largest absolute value at any of them.
+    - ``iteration``: ``gap``, ``support_size`` and ``l1_norm`` after k iterations; ``guarantee``,
+      the bound of a theorem; ``prediction``, gap_0 rate^k with the limit rate of random designs of
+      these sizes (not a bound). ``local_guarantee`` begins at k_0, the first recorded iteration
+      after the last one with a nonzero coefficient outside the support of the optimum. It is
+      gap(k_0) rate_S^(k - k_0) with the rate proved on that support. If the optimum is not unique,
+      the support is the one of the optimum found.
+    - ``coordinate``: ``coefficient`` of one coordinate at one recorded iteration, for the requested
+      number of coordinates: those with the largest absolute value at any recorded iteration.
     - ``rate``: mean factor of the gap per iteration over the second half of the run, which is cut
-      at the first gap of 1e-12 times that of the start; ``predicted_rate`` as above.
+      at the first gap of 1e-12 times the initial gap; ``predicted_rate`` as above.
 
-    Cells for which the algorithm has no theorem or prediction are empty. Memory grows with what is
-    recorded (times p with ``coordinates``), not with the iterations.
+    Cells are empty if the algorithm has no theorem or prediction. Memory grows with the recorded
+    rows (times p with ``coordinates``), not with the iterations.
 
     Returns
     -------
     Outcome
-        Status ``not_converged`` when the optimum lacks its certificate (a gap of at most 1e-12
-        G(0)), is not known to a tenth of the smallest accuracy, or the method says that its
-        iterates cannot be trusted; ``nonfinite`` when the objective is not finite.
+        Status ``not_converged`` if the optimum lacks its certificate (a gap of at most 1e-12 G(0)),
+        is not known to a tenth of the smallest accuracy, or the method reports that its iterates
+        cannot be trusted; ``nonfinite`` if the objective is not finite.
 
     References
     ----------
     C. Moucer, A. Taylor, F. Bach, Geometry-dependent matching pursuit: a transition phase for
     convergence on linear regression and LASSO, 2024, Figures 1 to 6 and 9.
     """
-    problem = _one_task(problem)
+    if problem.n_tasks != 1:
+        raise DataError(
+            f"protocol 'trajectory' takes one task but the data have {problem.n_tasks}."
+        )
+    problem = projected(problem)
     run = _begin(part, problem, params)
     best, first = optimum(problem, run.lam), run.objective
     if not math.isfinite(first):
@@ -220,7 +220,7 @@ def trajectory(
         run.watch(best.coef != 0)
     course = drive(
         run,
-        marks(iterations, points, dense),
+        recording_schedule(iterations, points, dense),
         [best.value + gap for gap in [*gaps, *([DEPTH * span] if rate else [])]],
         iterations=iterations,
         keep_coef=coordinates > 0,
@@ -235,17 +235,7 @@ def trajectory(
         end = course.hits[-1] or course.end
         factor = contraction(lambda: _begin(part, problem, params), first, end, best.value)
         rows.append({"record": "rate", "rate": factor, "predicted_rate": bounds.rate})
-    doubts = _doubts(best, problem, gaps, course)
-    return Outcome(Status.NOT_CONVERGED if doubts else Status.OK, "; ".join(doubts), rows)
-
-
-def _one_task(problem: Problem) -> Problem:
-    """The problem with its response projected, once it is known to have one task."""
-    if problem.n_tasks != 1:
-        raise DataError(
-            f"protocol 'trajectory' takes one task but the data have {problem.n_tasks}."
-        )
-    return projected(problem)
+    return Outcome.with_doubts(rows, _doubts(best, problem, gaps, course))
 
 
 def _begin(part: Algorithm, problem: Problem, params: dict) -> Iteration:
@@ -260,55 +250,53 @@ def _accuracies(epsilons: list[float], course: Course) -> list[dict]:
 
 
 def _iterations(course: Course, bounds: Bounds, guarantees: bool, local: bool) -> list[dict]:
-    """One row for each mark, with the bounds asked for."""
-    if not len(course.marks):
-        return []
+    """Return one row for each recorded iteration, with the requested bounds."""
     gaps = course.objective - bounds.best.value
-    lines = {
-        "iteration": course.marks,
+    lines: dict[str, np.ndarray | None] = {
+        "iteration": course.recorded,
         "gap": gaps,
         "support_size": course.support_size,
         "l1_norm": course.l1_norm,
     }
     if guarantees:
-        lines["guarantee"] = bounds.proved(course.marks)
-        lines["prediction"] = bounds.predicted(course.marks)
+        lines["guarantee"] = bounds.proved(course.recorded)
+        lines["prediction"] = bounds.predicted(course.recorded)
     if local:
-        lines["local_guarantee"] = bounds.proved_locally(course.marks, gaps, course.last_outside)
+        lines["local_guarantee"] = bounds.proved_locally(course.recorded, gaps, course.last_outside)
     known = {name: values for name, values in lines.items() if values is not None}
     return [
         {"record": "iteration", **{name: _cell(values[m]) for name, values in known.items()}}
-        for m in range(len(course.marks))
+        for m in range(len(course.recorded))
     ]
 
 
-def _cell(value) -> int | float | None:
-    """A number for the CSV; nan is an empty cell."""
+def _cell(value: np.generic) -> int | float | None:
+    """Return a number for the CSV; nan is an empty cell."""
     return None if np.isnan(value) else value.item()
 
 
 def _coordinates(course: Course, count: int) -> list[dict]:
-    """The coordinates with the largest absolute values, in the order of the features."""
+    """Return the rows of the coordinates with the largest absolute values, in feature order."""
     if not count or not len(course.coef):
         return []
     largest = np.argsort(-np.abs(course.coef).max(axis=0), kind="stable")[:count]
     return [
         {
             "record": "coordinate",
-            "iteration": int(mark),
+            "iteration": int(at),
             "coordinate": int(i),
             "coefficient": float(coef[i]),
         }
         for i in np.sort(largest)
-        for mark, coef in zip(course.marks, course.coef, strict=True)
+        for at, coef in zip(course.recorded, course.coef, strict=True)
     ]
 
 
 def _doubts(best: Optimum, problem: Problem, gaps: list[float], course: Course) -> list[str]:
-    """Why the rows cannot be taken at their word; empty when they can."""
+    """Return the reasons not to trust the rows."""
     found = []
     if not certified(best, problem):
-        found.append(f"the optimum is known to {best.gap:.1e} only, which is no certificate")
+        found.append(f"the optimum is known only to {best.gap:.1e}, which is not a certificate")
     elif best.gap > _FINER * min(gaps, default=math.inf):
         found.append(
             f"the optimum is known to {best.gap:.1e}, too coarse for an accuracy of {min(gaps):.1e}"

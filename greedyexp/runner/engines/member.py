@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from greedyexp.core.errors import INTERRUPTS, PluginError, UserError, place
-from greedyexp.protocols.outcome import Outcome, Status
+from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner.engines.base import Batch, Result
 from greedyexp.runner.messages import Kind, inherited, pair
 from greedyexp.runner.work import Work

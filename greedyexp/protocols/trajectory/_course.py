@@ -1,4 +1,4 @@
-"""Drive an iteration past marks and accuracies; how fast its gap shrank in the end."""
+"""Run an iteration, record it, and measure its rate of convergence."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from greedyexp.estimates.iteration import Iteration
 
-# The rate of a run is measured down to this part of the first gap.
+# The rate of a run is measured down to this fraction of the first gap.
 DEPTH = 1e-12
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Where an iteration stood: how many steps were made, and the objective there."""
+    """A point of a run: the number of iterations and the objective."""
 
     iteration: int
     objective: float
@@ -23,27 +23,28 @@ class Stop:
 
 @dataclass(frozen=True)
 class Course:
-    """What was seen of one run.
+    """The record of one run.
 
     Parameters
     ----------
-    marks : array (m,) of int
-        The iterations recorded: those asked for, as far as the run went.
+    recorded : array (m,) of int
+        The recorded iterations, as far as the run went.
     objective, support_size, l1_norm : arrays (m,)
-        The objective at each, the number of nonzero coefficients and the sum of their sizes.
+        Objective, number of nonzero coefficients and l1 norm at each.
     coef : array (m, p)
-        The estimate at each; (0, p) when estimates were not kept.
+        The estimate at each; (0, p) if estimates were not kept.
     hits : tuple of Stop or None
-        For each target the first iterate at or below it; None where there was none.
+        The first iterate at or below each target; None if there is none.
     end : Stop
-        The last iterate seen.
+        The last iterate.
     last_outside : int
-        That of the iteration at the last mark, be the run longer or not; see ``Iteration.watch``.
+        See ``Iteration.watch``; the value at the last recorded iteration, even if the run is
+        longer.
     trouble : str
-        Why the run ended early, a sentence; empty when it did not.
+        Why the run ended early; empty if it did not.
     """
 
-    marks: np.ndarray
+    recorded: np.ndarray
     objective: np.ndarray
     support_size: np.ndarray
     l1_norm: np.ndarray
@@ -56,21 +57,21 @@ class Course:
 
 def drive(
     iteration: Iteration,
-    marks: np.ndarray,
+    schedule: np.ndarray,
     targets: Sequence[float],
     *,
     iterations: int,
     keep_coef: bool = False,
 ) -> Course:
-    """Run an iteration from where it stands, stopping at marks and where targets are reached.
+    """Advance an iteration past a schedule of recorded iterations and past targets.
 
-    Nothing is kept of iterations that are not marked. The run ends with the last mark, or, while
-    there are targets ahead, after ``iterations`` steps at most.
+    Other iterations are not stored. The run ends with the schedule, or, while targets are left,
+    after at most ``iterations`` iterations.
 
     Parameters
     ----------
-    marks : array (m,) of int
-        Increasing.
+    schedule : array (m,) of int
+        Iterations to record, increasing.
     targets : sequence of float
         Values of the objective, in any order.
     """
@@ -78,27 +79,27 @@ def drive(
     hits: list[Stop | None] = [None] * len(targets)
     seen: list[tuple] = []
     kept, trouble, last_outside = [], "", -1
-    legs = [(int(mark), True) for mark in marks]
-    if not len(marks) or marks[-1] < iterations:
+    legs = [(int(at), True) for at in schedule]
+    if not len(schedule) or schedule[-1] < iterations:
         legs.append((iterations, False))
-    for until, marked in legs:
+    for until, recorded in legs:
         while order and _reach(iteration, until, targets[order[0]]):
             hits[order.pop(0)] = Stop(iteration.iteration, iteration.objective)
         if not order:
-            if not marked:
+            if not recorded:
                 break
             iteration.advance(until)
         if iteration.iteration < until:
             trouble = f"the method stopped by itself after {iteration.iteration} iterations"
             break
-        if marked:
+        if recorded:
             coef = iteration.coef
             seen.append((iteration.objective, np.count_nonzero(coef), np.abs(coef).sum()))
             kept.extend([coef] if keep_coef else [])
             last_outside = iteration.last_outside
     objective, size, l1_norm = np.array(seen, dtype=float).reshape(-1, 3).T
     return Course(
-        marks=marks[: len(seen)],
+        recorded=schedule[: len(seen)],
         objective=objective,
         support_size=size.astype(int),
         l1_norm=l1_norm,
@@ -111,9 +112,9 @@ def drive(
 
 
 def _reach(iteration: Iteration, until: int, target: float) -> bool:
-    """Whether the target is reached by then; the iteration stands there, or at ``until``."""
+    """Advance to the target, at most to ``until``; return True if the target is reached."""
     iteration.advance(until, target)
-    # A method that stopped on the way saw the target reached, if only by its own rounding.
+    # If the method stopped on the way, it has reached the target up to its own rounding.
     early = iteration.iteration < until and not iteration.trouble
     return early or iteration.objective <= target
 
@@ -121,19 +122,18 @@ def _reach(iteration: Iteration, until: int, target: float) -> bool:
 def contraction(
     make: Callable[[], Iteration], first: float, end: Stop, value: float
 ) -> float | None:
-    """Mean factor of the gap per iteration over the second half of a run; None without one.
+    """Return the mean factor of the gap per iteration over the second half of a run, or None.
 
-    A second run finds where the first had half its iterations behind it, which was not known then.
+    A second run finds the gap halfway, since the length of the first was not known in advance.
 
     Parameters
     ----------
     make : callable
-        Begins the run anew.
+        Starts the run again.
     first : float
         Objective at iteration 0.
     end : Stop
-        Where the run was cut: at the first iterate with a gap of ``DEPTH`` of the first, or at
-        its end.
+        The first iterate with a gap of ``DEPTH`` times the first gap, or the end of the run.
     value : float
         The optimum.
     """

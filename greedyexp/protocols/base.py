@@ -1,0 +1,204 @@
+"""The input and output of protocols: setup, columns, outcome, recorded iterations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Literal
+
+import numpy as np
+
+from greedyexp.core.parts import Metric
+
+Kind = Literal["key", "number", "success", "text", "seconds"]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How one algorithm is evaluated on one problem.
+
+    Parameters
+    ----------
+    tuning : {"oracle", "cv", "theory", "none"}
+        How a point of the algorithm's path is chosen; "none" for algorithms without a path.
+    folds : int, at least 2
+        Folds of the cross-validation.
+    metrics : tuple of Metric
+        The metrics of the experiment; empty for a protocol that computes none.
+    rng : Generator
+        The random stream of this algorithm on this problem.
+    clock : callable
+        Returns seconds. The clock of a runner pauses while numba compiles.
+    """
+
+    tuning: str
+    folds: int
+    metrics: tuple[Metric, ...]
+    rng: np.random.Generator
+    clock: Callable[[], float] = time.perf_counter
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One column of a protocol's rows.
+
+    Parameters
+    ----------
+    name : str
+        The column of the CSV.
+    kind : {"key", "number", "success", "text", "seconds"}
+        ``key``: distinguishes the rows of one replicate. ``number``: a measurement. ``success``: a
+        measurement with values 0 and 1. ``text``: describes how the others were obtained.
+        ``seconds``: a time, which differs between runs and is therefore stored in ``timings.csv``.
+    values : tuple, optional
+        All values of a key; None if they are known only after the run.
+    only : mapping of str to tuple
+        Maps a key to its values in the rows that have this column; empty if all rows may have it.
+    apart : bool
+        True for a key that figures and tables may use for lines and panels. Other keys are axes of
+        the rows themselves.
+    open_ended : bool
+        True for a number whose empty cells stand for runs that ended too early, hence for a larger
+        number; otherwise an empty cell is a missing value.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[Any, ...] | None = None
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    apart: bool = False
+    open_ended: bool = False
+
+
+# The column of a protocol that sets ``Outcome.fit_seconds``.
+FIT_SECONDS = Measured("fit_seconds", "seconds")
+
+
+def of_metric(metric: Metric, only: Mapping[str, tuple[str, ...]] | None = None) -> Measured:
+    """Return the column of a metric."""
+    kind: Kind = "text" if metric.text else "success" if metric.binary else "number"
+    return Measured(metric.name, kind, only=only or {})
+
+
+def record_columns(
+    columns: Sequence[Measured], records: Sequence[str], values: Mapping[str, tuple[Any, ...]]
+) -> list[Measured]:
+    """Return the columns that rows of these kinds have, preceded by the column ``record``.
+
+    Parameters
+    ----------
+    columns : sequence of Measured
+        All columns of a protocol; ``only`` has the kinds of rows that have them.
+    records : sequence of str
+        The kinds of rows that are written.
+    values : mapping of str to tuple
+        The values of keys, as far as they are known.
+    """
+    found = [Measured("record", "key", tuple(records))]
+    for column in columns:
+        own = tuple(record for record in column.only["record"] if record in records)
+        if own:
+            known = values.get(column.name)
+            found.append(replace(column, values=known, only={"record": own}))
+    return found
+
+
+def refuse_duplicates(**lists: list | None) -> None:
+    """Raise ValueError if one of the parameters, given by name, lists a value twice."""
+    for name, values in lists.items():
+        if values is not None and len(set(values)) < len(values):
+            raise ValueError(f"duplicate value in '{name}'.")
+
+
+class Status(str, Enum):
+    """How a replicate ended, as in the column ``status`` of the CSV."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    NONFINITE = "nonfinite"
+    NOT_CONVERGED = "not_converged"
+
+    @property
+    def failed(self) -> bool:
+        """True if there is no estimate; ``not_converged`` has one without a certificate."""
+        return self in (Status.ERROR, Status.TIMEOUT, Status.NONFINITE)
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one replicate: one algorithm on one data set.
+
+    Parameters
+    ----------
+    status : Status
+    message : str
+        A remark for the user; may be empty.
+    rows : list of dict
+        One dict for each row of the CSV, column to int, float, str or None. Empty if the status is
+        a failure: the runner then writes one row with empty cells, so that failures still count.
+    fit_seconds : float, optional
+        Time of the fit alone, if the protocol measures it. It does not affect equality.
+    traceback : str
+        Where an exception was raised, for ``--traceback``. It is not stored and does not affect
+        equality.
+    """
+
+    status: Status
+    message: str = ""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    fit_seconds: float | None = field(default=None, compare=False)
+    traceback: str = field(default="", compare=False)
+
+    @classmethod
+    def of_exception(cls, error: BaseException) -> Outcome:
+        """Return an ``error`` with the type and the message of an exception."""
+        try:
+            said = str(error)
+        except Exception:
+            said = "its message cannot be read"
+        name = type(error).__name__
+        return cls(Status.ERROR, f"{name}: {said}" if said else name)
+
+    @classmethod
+    def with_doubts(
+        cls,
+        rows: list[dict[str, Any]],
+        doubts: list[str],
+        remark: str = "",
+        fit_seconds: float | None = None,
+    ) -> Outcome:
+        """Return ``not_converged`` with the reasons for doubt, or ``ok`` with a remark."""
+        status = Status.NOT_CONVERGED if doubts else Status.OK
+        return cls(status, "; ".join(doubts) or remark, rows, fit_seconds)
+
+
+def recording_schedule(iterations: int, points: int, dense: int) -> np.ndarray:
+    """Return the iterations to record, in increasing order.
+
+    Parameters
+    ----------
+    iterations : int >= 1
+        Length of the run.
+    points : int >= 0
+        Number of iterations from 1 to the last, equally spaced in the logarithm. Iterations that
+        round to the same number count once.
+    dense : int >= 0
+        Every iteration up to this one, within the run.
+
+    Returns
+    -------
+    array (m,) of int
+        Starts with iteration 0; empty if both numbers are 0.
+    """
+    if not points and not dense:
+        return np.zeros(0, dtype=int)
+    spaced = np.geomspace(1, iterations, points) if points > 1 else np.full(points, iterations)
+    # Rounding must not exceed the last iteration.
+    wanted = np.minimum(np.rint(spaced).astype(int), iterations)
+    return np.union1d(np.arange(min(dense, iterations) + 1), wanted)

@@ -1,0 +1,264 @@
+"""Estimates of an algorithm: fit, tune, measure, and iterate until certified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.parts import Algorithm, Metric
+from greedyexp.estimates.iteration import Iteration
+from greedyexp.estimates.path import Path
+from greedyexp.problems.problem import Problem
+from greedyexp.protocols.contracts import check_estimates, check_metric, own_randomness_only
+from greedyexp.solvers.lasso_active_set import duality_gap
+
+
+def fit(
+    part: Algorithm,
+    problem: Problem,
+    params: dict[str, Any],
+    *,
+    grid: Mapping[str, np.ndarray] | None = None,
+    rng: np.random.Generator | None = None,
+) -> Path:
+    """Call an algorithm; an estimate (p,) or (p, r) becomes a path of one point.
+
+    Parameters
+    ----------
+    grid : dict of str to array, optional
+        The points of the path.
+    rng : Generator, optional
+        Passed to algorithms that draw at random.
+
+    Raises
+    ------
+    PluginError
+        If the algorithm does not return real numbers of the expected shape, or returns other
+        points.
+    """
+    given: dict[str, Any] = {} if grid is None else {"grid": grid}
+    if rng is not None and part.takes_rng:
+        given["rng"] = rng
+    result = part.function(problem, **params, **given)
+    return check_estimates(part, result, (problem.n_features, problem.n_tasks), grid)
+
+
+def uncertified(converged: np.ndarray, message: str, noun: str = "estimates") -> str:
+    """Return how many estimates lack their certificate, and why; empty if none does."""
+    short = int((~converged).sum())
+    said = f"{short} of {len(converged)} {noun} lack their certificate"
+    return f"{said}: {message}".rstrip(": ") if short else ""
+
+
+def measure(metric: Metric, problem: Problem, path: Path) -> np.ndarray:
+    """Return a metric at every estimate of a path, shape (m,).
+
+    Raises
+    ------
+    PluginError
+        If the metric returns anything else, or draws from a global random state.
+    """
+    # A metric must not change the coefficients that the next one gets.
+    coef = path.coef.view()
+    coef.flags.writeable = False
+    given = replace(path, coef=coef) if metric.of == "path" else coef
+    with own_randomness_only(metric):
+        made = metric.function(problem, given)
+    return check_metric(metric, made, len(path))
+
+
+def all_finite(row: dict[str, Any]) -> bool:
+    """Return True if the numbers of a row are finite; texts and None are ignored."""
+    return all(math.isfinite(x) for x in row.values() if x is not None and not isinstance(x, str))
+
+
+def check_folds(n_samples: int, folds: int) -> None:
+    """Raise ValueError if a task has fewer rows than folds."""
+    if n_samples < folds:
+        raise ValueError(
+            f"{folds}-fold cross-validation needs at least {folds} rows; a task has {n_samples}."
+        )
+
+
+def cross_validated(
+    part: Algorithm,
+    problem: Problem,
+    params: dict[str, Any],
+    *,
+    folds: int,
+    rng: np.random.Generator,
+) -> tuple[Path, int]:
+    """Return the path on all rows and the point with the least K-fold prediction error.
+
+    A point counts as converged if its fits to all rows and without each fold are.
+
+    The error of a point is the mean over folds of the mean over tasks of the mean squared residual
+    on the held-out fold, or of the logistic loss there if that was minimised. The grid comes from
+    the path on all rows, so every fold fits the same tuning values. Ties go to the earlier point,
+    which by convention is the sparser one.
+
+    Parameters
+    ----------
+    folds : int in [2, smallest number of rows]
+    rng : Generator
+        Shuffles the rows; tasks with the same design have the same folds. An algorithm that draws
+        at random draws from it first.
+
+    Raises
+    ------
+    DataError
+        If a task has fewer rows than folds, or the algorithm cannot fit without a fold, for example
+        because the other rows have one class and the loss needs two.
+    """
+    try:
+        check_folds(int(problem.n_samples.min()), folds)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    path = fit(part, problem, params, rng=rng)
+    certified = path.converged.copy()
+    held_out = _fold_rows(problem, folds, rng)
+    errors = np.zeros(len(path))
+    for number, fold in enumerate(held_out, start=1):
+        train = problem.rows(_complement(problem, fold))
+        try:
+            fitted = fit(part, train, params, grid=path.grid, rng=rng)
+        except DataError as refused:
+            raise _without_fold(problem, train, f"fold {number} of {folds}", refused) from refused
+        certified &= fitted.converged
+        for loss in _held_out_errors(fitted, problem.rows(fold)):
+            errors += loss / (folds * problem.n_tasks)
+    return replace(path, converged=certified), int(np.argmin(errors))
+
+
+def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
+    """Yield the mean error on the held-out rows of each task, an array (m,).
+
+    It is the loss of the path if there is one, else the squared residual.
+
+    Raises
+    ------
+    DataError
+        If the loss is not a sum over rows.
+    """
+    if fitted.loss is not None:
+        yield fitted.loss.row_losses(left.X[0], left.y[0], fitted.params).mean(axis=1)
+        return
+    for task, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
+        yield ((y - fitted.coef[:, :, task] @ X.T) ** 2).mean(axis=1)
+
+
+def _without_fold(problem: Problem, train: Problem, fold: str, error: DataError) -> DataError:
+    """Return an error of a fit without one fold, with that fold in the message."""
+    classes = np.unique(problem.y[0])
+    if problem.n_tasks == 1 and len(classes) == 2 and len(np.unique(train.y[0])) == 1:
+        lacking = classes[classes != train.y[0][0]][0]
+        return DataError(
+            f"cross-validation: all rows with response {lacking:g} are in {fold}, so the other"
+            " folds have one class.",
+            remedy="Use more rows of that class, more folds, or another seed.",
+        )
+    return DataError(
+        f"cross-validation without {fold}: {error.message}", place=error.place, remedy=error.remedy
+    )
+
+
+def _fold_rows(problem: Problem, folds: int, rng: np.random.Generator) -> list[list[np.ndarray]]:
+    """Return the held-out rows of each task for each fold."""
+    tasks = 1 if problem.shared_design else problem.n_tasks
+    parts = [np.array_split(rng.permutation(n), folds) for n in problem.n_samples[:tasks]]
+    return [
+        [np.sort(parts[j % tasks][k]) for j in range(tasks)] * (problem.n_tasks // tasks)
+        for k in range(folds)
+    ]
+
+
+def _complement(problem: Problem, fold: list[np.ndarray]) -> list[np.ndarray]:
+    if problem.shared_design:
+        return [np.setdiff1d(np.arange(problem.n_samples[0]), fold[0])] * problem.n_tasks
+    return [
+        np.setdiff1d(np.arange(n), left) for n, left in zip(problem.n_samples, fold, strict=True)
+    ]
+
+
+def prescribed(part: Algorithm, problem: Problem, params: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return the grid of one point that the algorithm's theory prescribes.
+
+    Raises
+    ------
+    ConfigError
+        If the algorithm has no such rule.
+    """
+    if part.theory is None:
+        raise ConfigError(f"algorithm '{part.name}' has no tuning rule from theory.")
+    return part.theory(problem, **params)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The recorded iterations of a run, and its last distance from optimality.
+
+    Parameters
+    ----------
+    iteration, support_size : arrays (m,) of int
+        Iterations 0, 1, 2, 4, ... and the last.
+    objective : array (m,)
+    distance : float
+        See ``distance_from_optimality``, at the last iteration.
+    """
+
+    iteration: np.ndarray
+    objective: np.ndarray
+    support_size: np.ndarray
+    distance: float
+
+
+def run_until_converged(
+    run: Iteration, problem: Problem, *, iterations: int, tol: float
+) -> Progress:
+    """Double the number of iterations until the distance from optimality is at most ``tol``.
+
+    Parameters
+    ----------
+    run : Iteration
+        At its start. It is advanced to the final estimate.
+    problem : Problem
+        The problem of the run, one task.
+    iterations : int >= 1
+        Largest number of iterations.
+    tol : float > 0
+        See ``distance_from_optimality``.
+    """
+    seen = []
+    until = 0
+    while True:
+        run.advance(until)
+        coef = run.coef
+        seen.append((run.iteration, run.objective, np.count_nonzero(coef)))
+        left = distance_from_optimality(problem, run.lam, coef)
+        if left <= tol or until == iterations or run.trouble or not np.isfinite(left):
+            break
+        until = min(max(2 * until, 1), iterations)
+    iteration, objective, size = zip(*seen, strict=True)
+    return Progress(np.array(iteration), np.array(objective), np.array(size), left)
+
+
+def distance_from_optimality(problem: Problem, lam: float, coef: np.ndarray) -> float:
+    """Return a dimensionless distance of coefficients from optimality.
+
+    With lam > 0 it is the duality gap relative to the objective at zero. Least squares has no such
+    gap; there it is the largest |x_i^T (y - X b)| / (||x_i|| ||y||).
+    """
+    X, y = problem.X[0], problem.y[0]
+    if lam > 0:
+        left, scale = duality_gap(X, y, lam, coef).gap, y @ y / (2 * len(y))
+        return float(left / scale) if left else 0.0
+    # Normalised by each column, so that the units of a feature do not matter.
+    left = np.abs(X.T @ (y - X @ coef))
+    # Two roots, since the product of the squares may overflow.
+    scale = np.sqrt((X**2).sum(axis=0)) * np.sqrt(y @ y)
+    return float(np.divide(left, scale, out=np.zeros_like(left), where=left > 0).max())

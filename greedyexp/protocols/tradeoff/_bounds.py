@@ -1,0 +1,267 @@
+"""Reference predictors, and the bounds of theorems on the excess risk over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from greedyexp.algorithms._risk_settings import radius_of
+from greedyexp.core.errors import ConfigError, DataError, did_you_mean
+from greedyexp.core.registry import parts
+from greedyexp.estimates.path import Path
+from greedyexp.losses.loss import Loss
+from greedyexp.problems.problem import Problem
+from greedyexp.protocols.tradeoff._run import Estimates, Runner
+from greedyexp.solvers.l1_ball import minimise_over_ball, minimise_unsmoothed_over_ball
+from greedyexp.theory.theorems import NO_THEOREM, Reference, RiskBound
+from greedyexp.theory.theorems import theorems as registered_theorems
+
+# An accuracy is trusted if the reference is known to this fraction of it.
+_FINER = 0.1
+
+
+@dataclass(frozen=True)
+class CheckedReference:
+    """A reference, and the reason not to trust it; empty if there is none."""
+
+    reference: Reference
+    doubt: str = ""
+
+
+def references_of(
+    names: Sequence[str], problem: Problem, seen: Estimates, params: dict, radius: float | None
+) -> list[CheckedReference]:
+    """Return the references of these names.
+
+    Parameters
+    ----------
+    names : sequence of {"l1_ball", "truth", "support"}
+    problem : Problem
+        One task.
+    seen : Estimates
+        Of the algorithm. If its loss was smoothed, ``l1_ball`` minimises the loss before smoothing.
+    params : dict
+        Parameters of the algorithm; its ``radius``, if any, is the default for the ball.
+    radius : float, optional
+        The l1 norm of the ball; the last default is the norm of the truth.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If the data lack what defines a reference.
+    """
+    loss = seen.loss
+    found = []
+    for name in names:
+        if name == "l1_ball":
+            known = params.get("radius") if radius is None else radius
+            known = radius_of(problem, known, "protocol 'tradeoff'")
+            minimise = minimise_unsmoothed_over_ball if seen.was_smoothed else minimise_over_ball
+            best = minimise(loss, known)
+            doubt = _no_proof("the minimiser over the l1 ball", best.converged, best.message)
+            found.append(CheckedReference(_reference(name, loss, best.params, best.gap), doubt))
+        elif name == "truth":
+            found.append(CheckedReference(_reference(name, loss, _truth(problem, name))))
+        else:
+            fitted = loss.minimise(np.flatnonzero(_truth(problem, name)).tolist())
+            doubt = _no_proof("the fit to the true support", fitted.converged, fitted.message)
+            found.append(CheckedReference(_reference(name, loss, fitted.params), doubt))
+    return found
+
+
+def _truth(problem: Problem, name: str) -> np.ndarray:
+    if problem.truth is None:
+        raise DataError(
+            f"reference '{name}' needs the true coefficients, which the data do not have.",
+            remedy="Compare with l1_ball.",
+        )
+    return problem.truth[:, 0]
+
+
+def _reference(name: str, loss: Loss, params: np.ndarray, gap: float = 0.0) -> Reference:
+    return Reference(name, params, loss.value(params), gap, loss.unsmoothed(params))
+
+
+def _no_proof(what: str, converged: bool, message: str) -> str:
+    said = f": {message}" if message else ""
+    return "" if converged else f"{what} has no proof{said}"
+
+
+def reference_doubts(known: Sequence[CheckedReference], epsilons: Sequence[float]) -> list[str]:
+    """Return the reasons not to trust references at these accuracies."""
+    found = [one.doubt for one in known if one.doubt]
+    finest = min(epsilons, default=math.inf)
+    return found + [
+        f"reference {one.reference.name} is known to {one.reference.gap:.1e}, too coarse for an"
+        f" accuracy of {finest:.1e}"
+        for one in known
+        if one.reference.gap > _FINER * finest
+    ]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A reference and one theorem about it.
+
+    Parameters
+    ----------
+    reference : Reference
+    bound : RiskBound or None
+        None if no theorem applies to the algorithm and this reference.
+    original : bool
+        True if the excess is the one of the loss before smoothing.
+    """
+
+    reference: Reference
+    bound: RiskBound | None
+    original: bool
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The key columns of its rows."""
+        theorem = NO_THEOREM if self.bound is None else self.bound.theorem
+        return {"theorem": theorem, "reference": self.reference.name}
+
+    def excess(self, seen: Estimates) -> np.ndarray:
+        """Return R(w) - R(wbar) at each estimate."""
+        return seen.excess(self.reference, self.original)
+
+    def excess_bound(self, steps: np.ndarray) -> np.ndarray:
+        """Return the bound on the excess after these steps; infinite without a bound."""
+        if self.bound is None:
+            return np.full(len(steps), np.inf)
+        return np.asarray(self.bound.excess(np.asarray(steps, dtype=float)), dtype=float)
+
+    def steps_bound(self, epsilons: Sequence[float]) -> np.ndarray:
+        """Return the bound on the steps for each accuracy; infinite without a bound."""
+        if self.bound is None:
+            return np.full(len(epsilons), np.inf)
+        return np.asarray(self.bound.steps(np.asarray(epsilons, dtype=float)), dtype=float)
+
+
+def pairs_of(
+    runner: Runner,
+    seen: Estimates,
+    recorded: np.ndarray,
+    references: Sequence[Reference],
+    theorems: Sequence[str] | None,
+    epsilons: Sequence[float],
+) -> tuple[list[Pair], list[str]]:
+    """Return each reference with each theorem that has a finite bound, or with none.
+
+    Parameters
+    ----------
+    recorded : int array
+        Positions of the recorded steps.
+    theorems : sequence of str or None
+        The theorems to keep, all if None. It may name theorems of other algorithms.
+
+    Returns
+    -------
+    pairs : list of Pair
+    left_out : list of str
+        Why named theorems have no finite bound at any recorded step or any accuracy.
+
+    Raises
+    ------
+    DataError
+        If none of the named theorems of the algorithm has a finite bound.
+    """
+    found: list[Pair] = []
+    left_out: dict[str, None] = {}
+    for reference in references:
+        kept = []
+        for bound in _bounds(runner, seen.path, recorded, reference):
+            if theorems is not None and bound.theorem not in theorems:
+                continue
+            pair = Pair(reference, bound, bound.original)
+            finite = np.isfinite(pair.excess_bound(seen.counted[recorded])).any()
+            if finite or np.isfinite(pair.steps_bound(epsilons)).any():
+                kept.append(pair)
+            elif theorems is not None:
+                # Without the reference, since most reasons do not depend on it.
+                why = bound.why_infinite or "it speaks of more steps and coarser accuracies"
+                left_out[f"{bound.theorem} promises nothing here: {why}"] = None
+        found += kept or [Pair(reference, None, seen.was_smoothed)]
+    if left_out and all(pair.bound is None for pair in found):
+        raise DataError(f"no requested theorem is left: {'; '.join(left_out)}.")
+    return found, list(left_out)
+
+
+def _bounds(
+    runner: Runner, path: Path, recorded: np.ndarray, reference: Reference
+) -> list[RiskBound]:
+    """Return the bounds of an algorithm; none if it has no theorems.
+
+    The estimates of an algorithm that ends by its own certificate come from several runs, one for
+    each accuracy, and need not share a bound. The bound on the excess is the one of the recorded
+    run.
+    """
+    prove = runner.part.theorems
+    if prove is None:
+        return []
+    known = prove(path, reference, **runner.params)
+    if not (runner.certifies and len(recorded)):
+        return known
+    alone = prove(path.take(recorded), reference, **runner.params)
+    excess = {bound.theorem: bound.excess for bound in alone}
+    return [replace(bound, excess=excess.get(bound.theorem, bound.excess)) for bound in known]
+
+
+def check_theorems(theorems: Sequence[str]) -> None:
+    """Raise ConfigError, with the nearest name, if a theorem does not exist."""
+    known = registered_theorems()
+    for name in theorems:
+        if name not in known and all_theorems_registered():
+            raise ConfigError(
+                f"unknown theorem '{name}' in protocol 'tradeoff'.",
+                remedy=did_you_mean(name, known),
+            )
+
+
+def all_theorems_registered() -> bool:
+    """Return False if an algorithm of a plugin has theorems, which it need not register."""
+    return not any(
+        part.theorems is not None and not part.shipped for part in parts("algorithm").values()
+    )
+
+
+def bounds_kept(
+    runner: Runner, seen: Estimates, pairs: Sequence[Pair], epsilons: Sequence[float]
+) -> dict[tuple[int, int], bool]:
+    """Check that the excess is at most epsilon after the number of steps of a theorem.
+
+    Parameters
+    ----------
+    seen : Estimates
+        The first run. An algorithm without a certificate runs again only for other steps.
+
+    Returns
+    -------
+    dict
+        By the positions of the pair and of the accuracy, without those whose number of steps
+        exceeds the budget.
+    """
+    budget = runner.params["steps"]
+    asked = [
+        (i, j, math.ceil(bound))
+        for i, pair in enumerate(pairs)
+        for j, bound in enumerate(pair.steps_bound(epsilons))
+        if math.isfinite(bound) and math.ceil(bound) <= budget
+    ]
+    known = {} if runner.certifies else {int(step): at for at, step in enumerate(seen.asked)}
+    kept = {
+        (i, j): bool(pairs[i].excess(seen)[known[step]] <= epsilons[j])
+        for i, j, step in asked
+        if step in known
+    }
+    new = [(i, j, step) for i, j, step in asked if step not in known]
+    if new:
+        steps = np.array([step for _, _, step in new])
+        again = runner.after(steps, np.array([epsilons[j] for _, j, _ in new]))
+        for at, (i, j, _) in enumerate(new):
+            kept[i, j] = bool(pairs[i].excess(again)[at] <= epsilons[j])
+    return kept
