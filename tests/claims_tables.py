@@ -1,4 +1,4 @@
-"""Small tidy tables for the tests of claims, and what a claim comes to on them."""
+"""Small tidy tables for the tests of claims, and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SWEEP = {"theta": THETA}
 
 
 def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool = False) -> Setting:
-    """An experiment with the metrics ``support`` (0 or 1) and ``frobenius_error``."""
+    """Return the setting of an experiment with metrics ``support`` and ``frobenius_error``."""
     config = {
         "name": "made",
         "data": {"generator": "g", "sweep": sweep or {}},
@@ -34,7 +34,7 @@ def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool 
 
 
 def table(sweep: dict, outcomes: dict, **more) -> pd.DataFrame:
-    """One row for each point, replicate and algorithm.
+    """Return a table with one row for each point, replicate and algorithm.
 
     Parameters
     ----------
@@ -58,31 +58,31 @@ def table(sweep: dict, outcomes: dict, **more) -> pd.DataFrame:
 
 
 def judge(frame, test, *, words: Setting | None = None, sweep=None, **claim) -> JudgedClaim:
-    """One claim judged alone; the sweep is that of the words, or the one given."""
+    """Judge one claim alone, in a given setting or for a given sweep."""
     words = words or setting(sweep=sweep)
     entry = {"id": "one", "quote": "It is so.", "test": test, **claim}
     return evaluate_claims([compile_claim(entry, words, "Figure 1")], frame, words)[0]
 
 
 def only(judged: JudgedClaim):
-    """The one test of a claim."""
+    """Return the only test of a claim."""
     (test,) = judged.tests
     return test
 
 
 def wins(count: int, trials: int) -> list[int]:
-    """Ones, then zeros."""
+    """Return ones, then zeros."""
     return [1] * count + [0] * (trials - count)
 
 
 def latent(seed: int, trials: int) -> dict:
-    """A uniform number for every data set: what makes it hard for all algorithms alike."""
+    """Return a uniform number for every data set: its difficulty for all algorithms."""
     rng = np.random.default_rng(seed)
     return {theta: rng.uniform(size=trials) for theta in THETA}
 
 
 def curve(tau: float, uniform: dict, width: float = 0.1):
-    """Outcomes of an algorithm whose transition lies at tau."""
+    """Return the outcomes of an algorithm with a transition at tau."""
 
     def outcomes(point):
         p = 1 / (1 + math.exp(-(point["theta"] - tau) / width))

@@ -502,7 +502,7 @@ class _Parser:
         return _known(metric, self.setting.measured, "metric", where)
 
     def success_metric(self, node: ast.expr | None, name: str, algorithm: str) -> str:
-        """Return the name of a metric whose values are 0 and 1; without a node the default."""
+        """Return the name of a metric with values 0 and 1, by default that of the algorithm."""
         if node is None:
             default = self.setting.algorithms[algorithm].success
             if default is None:

@@ -89,7 +89,7 @@ def _json_value(value: Any) -> Any:
 
 
 def sentence(test: JudgedTest) -> str:
-    """Return estimate, interval, verdict and the remaining effort of one test."""
+    """Return one test in words: estimate, interval, verdict, and what would decide it."""
     where = group_words(test.group)
     head = f"{where}: " if where else ""
     if not isinstance(test, AnsweredTest):
@@ -146,7 +146,7 @@ def confidence_words(confidence: float) -> str:
 
 
 def number_words(value: float | None) -> str:
-    """Return four digits, or words for a value that is not a finite number."""
+    """Return a number with four digits, or words if it is not finite."""
     if value is None or math.isnan(value):
         return "undetermined"
     if math.isinf(value):

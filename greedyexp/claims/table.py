@@ -13,7 +13,7 @@ import pandas as pd
 from greedyexp.claims.setting import Setting
 from greedyexp.results.records import matches
 
-# The values of some columns, as codes (see ``Table.value``).
+# Values of some columns, each as its code in ``Table``.
 Group: TypeAlias = tuple[tuple[str, int], ...]
 
 # The kind of a row without any key, which belongs to a replicate as a whole.
@@ -132,8 +132,8 @@ class Table:
     def narrowed(self, where: Mapping[str, Any]) -> Table:
         """Return the table of the rows with given values.
 
-        A replicate without a row at the chosen keys keeps one row with empty cells: that it did not
-        reach them is part of the result.
+        A replicate without a row at the chosen keys keeps one row with empty cells. That it did not
+        reach these keys is part of the result.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Table:
         return cells
 
     def cells(self, group: Group, columns: Iterable[str], algorithms: list[str]) -> list[Group]:
-        """Split the group by the values of columns; those of data as any algorithm has them."""
+        """Split the group by the values of columns, for data columns those of any algorithm."""
         columns = [name for name in columns if name in self._codes]
         data = [name for name in columns if name in self.setting.shared]
         within = tuple((name, code) for name, code in group if name in self.setting.shared)
@@ -292,19 +292,18 @@ class Table:
             raise MissingData(f"{name} {problem}{self.at_words(cell) if cell else ''}")
         return float(values[0])
 
-    def value(self, name: str, code: int) -> Any:
-        """Return the value with a code; None for an empty cell."""
-        return self._values[name][code]
-
     def shown(self, cell: Group) -> dict[str, Any]:
         """Return a cell as column -> value, without keys that do not apply."""
-        values = {name: self.value(name, code) for name, code in cell}
-        keys = self.setting.keys
-        return {
-            name: _without_point(value) if name in keys else value
-            for name, value in values.items()
-            if not (name in keys and value is None)
-        }
+        shown = {}
+        for name, code in cell:
+            value = self._values[name][code]
+            if name not in self.setting.keys:
+                shown[name] = value
+            elif value is not None:
+                # Empty cells turn the integers of their column into floats.
+                whole = isinstance(value, float) and value.is_integer()
+                shown[name] = int(value) if whole else value
+        return shown
 
     def at_words(self, cell: Group) -> str:
         """Return `` at p = 128, kappa = 0.3``, or an empty text for an empty cell."""
@@ -330,11 +329,6 @@ def _joined(one: list[Group], two: list[Group]) -> list[Group]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.number, np.bool_)) and bool(np.isfinite(value))
-
-
-def _without_point(value: Any) -> Any:
-    """Return a whole number as int: empty cells turn the integers of their column into floats."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _as_python(value: Any) -> Any:

@@ -140,7 +140,7 @@ def held_out_sign_error(problem: Problem, path: Path) -> np.ndarray:
 def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of wrong training rows; margin 0 means the class of most training rows.
 
-    If both classes have as many training rows, it means -1.
+    If both classes have equally many training rows, it means -1.
     """
     return row_errors(problem, path, held_out=False, tie=_majority(problem)).mean(axis=1)
 
@@ -155,7 +155,7 @@ def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
 def held_out_majority_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of wrong test rows; margin 0 means the class of most training rows.
 
-    If both classes have as many training rows, it means -1.
+    If both classes have equally many training rows, it means -1.
     """
     return row_errors(problem, path, held_out=True, tie=_majority(problem)).mean(axis=1)
 

@@ -27,7 +27,7 @@ def words(*, sweep=None, algorithms=("gd", "cd")):
 
 
 def judge(rows, test, *, where=None, margin=None, **given):
-    """One claim on rows, whose cells are empty where nothing is said."""
+    """Judge one claim on rows; cells without a value are empty."""
     empty = dict.fromkeys([*KEYS, *NUMBERS])
     plain = {"p": 10, "n_samples": 50, "lam": None, "algorithm": "gd", "status": "ok"}
     frame = pd.DataFrame([plain | empty | row for row in rows])
@@ -38,7 +38,7 @@ def judge(rows, test, *, where=None, margin=None, **given):
 
 
 def hits(counts, epsilon=1e-6, **more):
-    """Rows of record epsilon, one for each replicate; None has not reached it."""
+    """Return rows of record epsilon, one per replicate; None means not reached."""
     return [
         {"record": "epsilon", "epsilon": epsilon, "iterations": k, "replicate": i} | more
         for i, k in enumerate(counts)
@@ -46,7 +46,7 @@ def hits(counts, epsilon=1e-6, **more):
 
 
 def course(gaps, replicate=0, **more):
-    """Rows of record iteration."""
+    """Return rows of record iteration."""
     return [
         {"record": "iteration", "iteration": k, "gap": gap, "replicate": replicate} | more
         for k, gap in enumerate(gaps)

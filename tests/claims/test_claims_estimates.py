@@ -1,4 +1,4 @@
-"""Each form of the vocabulary against numbers that other code or a formula gives."""
+"""Each quantity of the language against formulas and independent code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Z95 = stats.norm.ppf(0.975)
 
 
 def score_limits(successes, trials, z=Z95):
-    """Wilson's limits as roots of the score equation."""
+    """Return Wilson's limits as roots of the score equation."""
     p = successes / trials
     roots = np.roots([1 + z**2 / trials, -(2 * p + z**2 / trials), p**2])
     return min(roots), max(roots)
@@ -36,7 +36,7 @@ def test_a_proportion_has_the_score_test_and_wilsons_interval():
     assert (test.trials, test.verdict) == (12, "inconclusive")
 
 
-def test_a_number_on_the_left_is_the_same_test():
+def test_a_number_may_be_on_the_left():
     frame = table({}, {"a": lambda _: wins(9, 12)})
     one, two = (only(judge(frame, text)) for text in ("0.5 <= proportion(a)", "proportion(a)>=0.5"))
     assert (one.relation, one.estimate, one.p, one.low) == (">=", two.estimate, two.p, two.low)
@@ -67,8 +67,8 @@ def test_a_difference_of_paired_proportions_has_newcombes_interval_and_mcnemars_
     assert test.verdict == "supported"
 
 
-def test_the_exact_test_is_for_the_same_data_only():
-    # Steps between values of p compare different data sets, where nothing is paired.
+def test_the_exact_test_needs_the_same_data():
+    # Steps between values of p compare different data sets, which are not paired.
     sweep = {"p": [1, 2]}
     frame = table(sweep, {"a": lambda point: wins(5 if point["p"] == 1 else 35, 40)})
     test = only(judge(frame, "increasing(proportion(a), p)", sweep=sweep))
@@ -104,7 +104,7 @@ def test_a_difference_of_means_has_the_paired_t_test():
     assert (test.low, test.high) == pytest.approx(reference.confidence_interval(0.95))
 
 
-def test_coefficients_may_hold_columns():
+def test_coefficients_may_contain_columns():
     values = draws(4, (2, 9)) + 3
     frame = table(
         {"kappa": [0.25]},
@@ -155,13 +155,13 @@ def test_a_ratio_has_fiellers_test():
     text = "ratio(mean(a, frobenius_error), mean(b, frobenius_error)) < 0.6"
     test = only(judge(frame, text))
     assert test.estimate == pytest.approx(values[0].mean() / values[1].mean())
-    # A ratio r is left out exactly when the paired t-test rejects mean(a) = r mean(b).
+    # The interval excludes a ratio r exactly if the paired t-test rejects mean(a) = r mean(b).
     reference = stats.ttest_1samp(values[0] - 0.6 * values[1], 0)
     assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
 
 
 THETA = np.round(np.arange(0.4, 1.61, 0.2), 10).tolist()
-# All near enough to one half to be fitted.
+# All close enough to one half to be fitted.
 COUNTS = [5, 6, 8, 10, 12, 14, 15]
 
 
@@ -189,7 +189,7 @@ def test_a_threshold_has_the_likelihood_ratio_and_score_tests():
     design, weight = np.stack([np.ones_like(x), x]), 20 * share * (1 - share)
     score = design @ (COUNTS - 20 * share)
     rao = score @ np.linalg.solve(design * weight @ design.T, score)
-    # A value is left out when the likelihood ratio and the score reject it.
+    # The interval excludes a value if both the likelihood ratio and the score reject it.
     assert test.p == pytest.approx(stats.chi2.sf(min(ratio, rao), 1), rel=2e-3)
 
 
@@ -233,7 +233,7 @@ def test_slope_and_limit_are_least_squares_over_groups():
         for test in judged.tests:
             assert test.estimate == pytest.approx(expected)
             low, high = test.contrast.interval(0.95)
-            # Different data are independent, so that the squares of the distances add up.
+            # Different data are independent: the squares of the distances add up.
             assert high - test.estimate == pytest.approx(np.linalg.norm(weights * half))
             assert test.estimate - low == pytest.approx(np.linalg.norm(weights * half))
 
@@ -275,7 +275,7 @@ def test_a_trend_along_a_parameter_of_an_algorithm_is_paired_across_its_values()
     reference = stats.ttest_rel(shared + own[1], shared + own[0])
     assert test.group == {"nu": [0.1, 0.5]}
     assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
-    # Without a trend each value is a group of its own.
+    # Without a trend each value forms its own group.
     assert [test.group for test in judge(rows, "mean(a, frobenius_error) < 0", words=words).tests] \
         == [{"nu": 0.1}, {"nu": 0.5}]  # fmt: skip
 
@@ -296,7 +296,7 @@ def test_always_counts_replicates_and_one_violation_refutes():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_bound_that_is_no_number_somewhere_is_not_held(value):
+def test_a_bound_that_is_not_a_number_somewhere_is_not_supported(value):
     sweep = {"kappa": [0.3, 0.8]}
     frame = table(sweep, {"a": lambda _: {"frobenius_error": [0.5] * 60}}, s=4.0)
     words = setting(sweep=sweep, algorithms=["a"])
@@ -306,11 +306,11 @@ def test_a_bound_that_is_no_number_somewhere_is_not_held(value):
     untold = only(judge(frame, text, words=words))
     assert (untold.verdict, untold.p) == ("inconclusive", None)
     assert untold.reason == "a number in the test is not finite at kappa = 0.3"
-    # Where a replicate failed, its numbers are not asked for.
+    # The numbers of a failed replicate are not needed.
     failed = only(judge(frame.assign(status=["ok"] * 7 + ["error"] + ["ok"] * 112), text,
                         words=words))  # fmt: skip
     assert (failed.verdict, failed.failed) == ("supported", 1)
-    # One violation refutes, whatever the other rows say.
+    # One violation refutes, whatever the other rows are.
     frame.loc[90, "frobenius_error"] = 5.0
     assert only(judge(frame, text, words=words)).verdict == "refuted"
 
@@ -330,12 +330,12 @@ def test_two_algorithms_in_every_data_set():
     held = only(judge(frame, text.format(1.5), words=words))
     assert (held.group, held.replicates, held.trials, held.verdict) == ({}, 60, 30, "supported")
     assert held.p == pytest.approx(0.95**60)
-    # All but the first, where both are zero.
+    # All data sets except the first, where both are zero.
     broken = only(judge(frame, text.format(1.499), words=words))
     assert (broken.verdict, broken.violations) == ("refuted", 58)
     half = only(judge(frame, text.format(1.5), where={"kappa": 0.3}, words=words))
     assert (half.verdict, half.needed_trials) == ("inconclusive", 59)
-    # A failure of either leaves the data set out; an empty cell without one decides nothing.
+    # A failure of either excludes the data set; an empty cell without one decides nothing.
     frame.loc[(frame["algorithm"] == "b") & (frame["replicate"] == 4), "frobenius_error"] = math.nan
     assert only(judge(frame, text.format(1.5), words=words)).p is None
     frame.loc[(frame["algorithm"] == "b") & (frame["replicate"] == 4), "status"] = "error"

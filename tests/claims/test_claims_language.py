@@ -1,4 +1,4 @@
-"""Claims in an experiment file: what is refused, with which sentence, and what is read."""
+"""Claims in an experiment file: which are rejected, with which message, and their meaning."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("test", "words"), [(case[0], case[1:]) for case in REFUSED])
-def test_a_test_that_means_nothing_is_refused_in_one_sentence(test, words):
+def test_an_invalid_test_is_an_error_with_one_sentence(test, words):
     said = message(with_claims(claim(test)))
     assert said.startswith("claims[0].test: ")
     assert len(said) < 400
@@ -126,13 +126,13 @@ def test_a_test_that_means_nothing_is_refused_in_one_sentence(test, words):
         ("threshold(t_path) < 1", ("an entry of claims is a mapping", "Write id: ...")),
     ],
 )
-def test_an_entry_that_is_wrong_is_refused_in_one_sentence(entry, words):
+def test_an_invalid_entry_is_an_error_with_one_sentence(entry, words):
     said = message(with_claims(entry))
     for word in words:
         assert word in said
 
 
-def test_two_claims_of_one_id_are_refused():
+def test_duplicate_ids_are_an_error():
     said = message(with_claims(claim("threshold(t_path) < 1"), claim("threshold(t_path) < 2")))
     assert "two claims have the id 'one'" in said
 
@@ -164,7 +164,7 @@ def test_readings_are_checked(entry, words):
     assert words in message(with_claims(readings=[entry]))
 
 
-def test_a_file_with_claims_gives_itself_again():
+def test_resolved_settings_give_the_same_claims():
     entry = claim("threshold(t_path) == 1 - kappa / 2", margin=0.1, where={"p": [64, 128]})
     readings = [{"printed": "a", "used": "b", "because": "c"}]
     first = load(with_claims(entry, readings=readings))
@@ -187,7 +187,7 @@ def test_profiles_and_the_command_line_replace_claims():
     assert "claims" not in none.resolved
 
 
-def test_a_value_of_another_profile_is_no_mistake():
+def test_a_value_of_another_profile_is_valid():
     settings = with_claims(claim("threshold(t_path) < 1", where={"p": 512}))
     assert load(settings).claims[0].where == {"p": 512}
 
@@ -260,7 +260,7 @@ def test_the_schema_knows_claims():
             validator.validate(with_claims(bad))
 
 
-def test_claims_about_what_the_command_line_took_out_are_left_out():
+def test_claims_about_parts_removed_on_the_command_line_are_dropped():
     settings = with_claims(
         claim("threshold(t_path) < threshold(t_lasso)", id="both"),
         claim("threshold(t_lasso) > 0", id="kept"),
@@ -271,7 +271,7 @@ def test_claims_about_what_the_command_line_took_out_are_left_out():
     assert changed.dropped == {"both": "there is no algorithm 't_path' in the experiment."}
     assert [entry["id"] for entry in changed.resolved["claims"]] == ["kept"]
     assert load(changed.resolved).claims == changed.claims
-    # A claim that is wrong in itself, or comes from the command line, is refused all the same.
+    # An invalid claim, or one from the command line, is still an error.
     assert "unknown key 'tst'" in message(
         with_claims(claim("threshold(t_lasso) > 0", tst=1)), overrides=["trials=4"]
     )

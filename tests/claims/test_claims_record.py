@@ -1,4 +1,4 @@
-"""``claims.json``: JSON that every reader takes, and the same bytes for the same rows."""
+"""``claims.json``: valid JSON, with the same bytes for the same rows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
     assert all(keys <= test.keys() for test in tests)
 
 
-def test_numbers_are_told_to_eight_digits_of_the_largest_beside_them():
+def test_numbers_have_eight_digits_of_the_largest_number():
     test = JudgedTest(group={}, text="text", relation="<", boundary=1 / 3, estimate=3e-17, p=1 / 7)
     test.low, test.high, test.p_adjusted, test.confidence = -1 / 30, math.pi / 10, 2 / 7, 1 - 1e-10
     test.round()
@@ -94,12 +94,12 @@ def test_numbers_are_told_to_eight_digits_of_the_largest_beside_them():
 
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
-# OpenBLAS adds in the order that suits the processor it is told of; the first is the present one.
+# OpenBLAS adds in an order that depends on the processor; the first entry is the real one.
 PROCESSORS = ("", "Nehalem", "Haswell")
 
 
 def verified(folder, processor):
-    """The texts of all ``claims.json`` in a copy of run folders, judged by this processor."""
+    """Return the texts of all ``claims.json`` in a copy of run folders, for one processor."""
     env = os.environ | ({"OPENBLAS_CORETYPE": processor} if processor else {})
     command = [sys.executable, "-m", "greedyexp", "verify", "--quiet", str(folder)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Claims about tables with several rows for each replicate, by small tables worked out by hand."""
+"""Claims about several rows per replicate, on small tables worked out by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def both_accuracies():
     ]
 
 
-def test_each_accuracy_is_a_group_and_other_records_are_none():
+def test_each_accuracy_is_a_group_and_other_records_are_not():
     judged = judge(both_accuracies(), "mean(gd, iterations) < mean(cd, iterations)")
     assert [test.group for test in judged.tests] == [
         {"record": "epsilon", "epsilon": 1e-6},
@@ -66,8 +66,8 @@ def test_steps_along_a_key_are_paired_on_the_same_data():
     assert (test.low, test.high) == pytest.approx(reference.confidence_interval(0.95))
 
 
-def test_replicates_without_a_row_do_not_lack_what_other_records_tell():
-    # With p = 20 nobody got to the iteration that is chosen, which is not about accuracies anyway.
+def test_replicates_without_a_row_do_not_lack_columns_of_other_records():
+    # With p = 20 no run reached the chosen iteration, whose rows have no accuracies anyway.
     rows = [
         *({**row, "p": p} for p in (10, 20) for row in hits(FAST)),
         *course([1.0, 0.1, 0.01], p=10),
@@ -79,7 +79,7 @@ def test_replicates_without_a_row_do_not_lack_what_other_records_tell():
         judged = judge([*rows, *more], "mean(gd, iterations) < 5", where=at, **swept)
         assert only(judged).p is None
         assert reason(judged) == "no row of the table has a number of iterations."
-    # Of accuracies it would be: one that nobody reached with p = 20.
+    # For accuracies it would be a test: no run reached it with p = 20.
     rows = [*({**row, "p": 10} for row in hits(FAST)), failure(0, p=20)]
     judged = judge(rows, "mean(gd, iterations) < 5", where={"epsilon": 1e-6}, **swept)
     assert [test.group.get("p") for test in judged.tests] == [10, 20]
@@ -87,7 +87,7 @@ def test_replicates_without_a_row_do_not_lack_what_other_records_tell():
     assert reason(lost).startswith("3 of 3 replicates of gd have no iterations")
 
 
-def test_a_claim_about_other_records_only_is_open_and_says_so():
+def test_a_claim_about_other_records_is_inconclusive_with_the_reason():
     rows = both_accuracies()
     judged = judge(rows, "mean(gd, rate) < 1")
     assert (judged.verdict, only(judged).p) == ("inconclusive", None)
@@ -96,17 +96,17 @@ def test_a_claim_about_other_records_only_is_open_and_says_so():
     assert reason(other) == "no row of the table has a number of iterations."
     nowhere = judge(rows, "mean(gd, iterations) < 40", where={"record": "epsilom"})
     assert reason(nowhere) == "the table has no rows with record = epsilom."
-    # Failures are everywhere but not where nothing is.
+    # Failures count at every value of a key, but not without any value.
     failed = judge([*rows, failure(4)], "mean(gd, gap) < 1", where={"record": "epsilom"})
     assert reason(failed) == reason(nowhere)
 
 
-def test_what_was_not_reached_has_no_mean():
+def test_a_value_that_was_not_reached_has_no_mean():
     rows = hits([3, 4, 5, 6, 7], 1e-2) + hits([30, None, 50, None, 60], 1e-6)
     judged = judge(rows, "mean(gd, iterations) < 99")
     assert "gd: not reached in 2 of 5 replicates" in judged.tests[0].reason
     assert judged.tests[1].estimate == 5
-    # An accuracy that no replicate reached is a test all the same.
+    # An accuracy that no replicate reached is still a test.
     never = judge([*hits([3, 4], 1e-2), *hits([None, None])], "mean(gd, iterations) < 99")
     assert "not reached in 2 of 2" in never.tests[0].reason
     assert never.verdict == "inconclusive"
@@ -121,7 +121,7 @@ def test_a_failed_replicate_is_missing_from_every_group():
     where = {"record": "epsilon", "epsilon": 1e-2}
     assert "1 of 5" in only(judge(rows, "mean(gd, iterations) < 99", where=where)).reason
     assert judge(rows, "mean(cd, iterations) < 99").verdict == "supported"
-    # Where all failed there are no keys, but a test.
+    # If all replicates failed, there are no keys but still a test.
     sweep = {"p": [10, 20]}
     lost = [*hits(FAST, p=10), *(failure(i, p=20) for i in range(4))]
     found = judge(lost, "mean(gd, iterations) < 99", sweep=sweep).tests
@@ -194,26 +194,26 @@ def test_two_runs_that_reached_nothing_tie():
     rows = by_hand([(5, None, None, None, 1)] * 8)
     test = only(judge(rows, "peak(gd, iterations, p) > 14", sweep=SWEEP))
     assert (test.estimate, test.low, test.high) == (35, 15, 75)
-    # 2 / 2^8: eight alike, were either side of the mean as likely.
+    # 2 / 2^8: eight equal peaks if either side of the mean is equally likely.
     assert test.p == pytest.approx(2 / 2**8)
     assert test.verdict == "supported"
     assert only(judge(rows, "peak(gd, iterations, p) > 16", sweep=SWEEP)).verdict == "inconclusive"
     assert only(judge(rows, "peak(gd, iterations, p) > 76", sweep=SWEEP)).verdict == "refuted"
 
 
-def test_few_replicates_alike_decide_nothing():
+def test_few_equal_replicates_decide_nothing():
     for trials, verdict in ((5, "inconclusive"), (6, "supported")):
         rows = by_hand([(1, 2, 3, 2, 1)] * trials)
         test = only(judge(rows, "peak(gd, iterations, p) < 60", sweep=SWEEP))
         assert (test.verdict, test.p) == (verdict, pytest.approx(2 * 0.5**trials))
 
 
-def test_trials_narrow_a_peak_down_to_its_neighbours_only():
+def test_more_trials_locate_a_peak_only_between_its_neighbours():
     rows = by_hand(CURVES)
     test = only(judge(rows, "peak(gd, iterations, p / n_samples) < 1.26", sweep=SWEEP))
     assert (test.verdict, test.needed_trials) == ("inconclusive", None)
     assert "points of the sweep are too far apart" in test.obstacle
-    # The upper limits are 0.9 and three times 1.5, so that their mean is 1.35.
+    # The upper limits are 0.9 and three times 1.5; their mean is 1.35.
     some = only(judge(rows, "peak(gd, iterations, p / n_samples) < 1.5", sweep=SWEEP))
     width = stats.t.ppf(0.975, 3) * stats.sem([0.9, 1.5, 1.5, 1.5])
     assert some.needed_trials == math.ceil(4 * (width / 0.15) ** 2)
@@ -249,7 +249,7 @@ def test_a_failure_leaves_no_peak():
     gone = [row for row in by_hand(CURVES) if (row["p"], row["replicate"]) != (40, 2)]
     lack = only(judge(gone, "peak(gd, iterations, p) > 9", sweep=SWEEP)).reason
     assert lack == "gd does not have every replicate at every point"
-    # Only of steps does an empty cell say that there were more of them.
+    # An empty cell means a larger number for steps only.
     rates = [
         {"record": "rate", "rate": rate, "replicate": i, "p": p}
         for p, rate in ((10, 0.5), (20, None))
@@ -304,13 +304,13 @@ def test_intervals_of_peaks_hold_where_curves_have_their_mean_peak():
         ("decreasing(mean(gd, gap), epsilonn)", "'epsilonn' is not swept"),
     ],
 )
-def test_a_test_that_means_nothing_is_refused(text, said):
+def test_an_invalid_test_is_an_error(text, said):
     with pytest.raises(ConfigError) as caught:
         parse(text, words(sweep=SWEEP))
     assert said in caught.value.message
 
 
-def test_the_nearest_word_is_named():
+def test_the_nearest_name_is_suggested():
     for text, meant in (("pek(gd, gap, p) > 1", "peak"), ("always(gapp(gd) <= 1)", "gap"),
                         ("decreasing(mean(gd, gap), epsilonn)", "epsilon")):  # fmt: skip
         with pytest.raises(ConfigError) as caught:

@@ -1,4 +1,4 @@
-"""Verdicts: what decides, what does not, and what would."""
+"""Verdicts: which tests are decided, and what would decide the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from greedyexp.claims.report import reason, sentence, weakest
 
 
 def repeated(frame: pd.DataFrame, times: int) -> pd.DataFrame:
-    """The same outcomes again on more replicates, so that every estimate stays."""
+    """Repeat the outcomes on more replicates, which leaves every estimate unchanged."""
     step = frame["replicate"].max() + 1
     copies = [frame.assign(replicate=frame["replicate"] + step * index) for index in range(times)]
     return pd.concat(copies, ignore_index=True)
@@ -58,7 +58,7 @@ def test_the_p_value_of_equality_is_that_of_the_nearest_edge():
         assert test.p == pytest.approx(max(edges), rel=2e-3)
 
 
-def test_pairing_decides_what_unpaired_samples_leave_open():
+def test_paired_samples_decide_more_than_unpaired_ones():
     uniform, other = latent(0, 80), latent(5, 80)
     paired = table(SWEEP, {"a": curve(0.9, uniform), "b": curve(0.94, uniform)})
     text = "threshold(a) < threshold(b)"
@@ -111,7 +111,7 @@ def test_no_number_of_trials_decides_at_the_boundary_or_at_infinity():
     assert "not finite" in open_ended.obstacle
 
 
-def test_more_trials_than_anyone_makes_are_no_number(monkeypatch):
+def test_a_huge_number_of_trials_is_not_suggested(monkeypatch):
     frame = table({}, {"a": lambda _: wins(51, 100)})
     needed = only(judge(frame, "proportion(a) > 0.5")).needed_trials
     monkeypatch.setattr(decisions, "MOST_TRIALS", needed)
@@ -149,7 +149,7 @@ def test_holm_corrects_all_tests_of_a_figure_and_no_others():
     assert [only(one).confidence for one in apart] == [0.95] * 3
 
 
-def test_many_tests_leave_a_lucky_one_undecided():
+def test_correction_for_many_tests_leaves_a_chance_result_undecided():
     sweep = {"p": list(range(20))}
     # One point of twenty has p about .03, the others none.
     frame = table(sweep, {"a": lambda point: wins(61 if point["p"] == 3 else 50, 100)})
@@ -180,7 +180,7 @@ def test_one_refuted_test_refutes_and_one_open_test_leaves_open():
     assert (several.verdict, len(several.tests)) == ("refuted", 6)
 
 
-def test_failed_replicates_stay_in_the_denominator_and_take_means_away():
+def test_failed_replicates_count_as_trials_and_prevent_means():
     frame = table(
         {}, {"a": lambda _: {"support": wins(15, 20), "frobenius_error": np.arange(20.0)}}
     )
@@ -205,7 +205,7 @@ def test_failed_replicates_stay_in_the_denominator_and_take_means_away():
     assert "did not converge" in doubtful.reason
 
 
-def test_thresholds_count_failures_as_no_success():
+def test_thresholds_count_failures_as_unsuccessful():
     uniform = latent(7, 20)
     frame = table(SWEEP, {"a": curve(0.8, uniform)})
     zero, lost = frame.copy(), frame.copy()
@@ -220,7 +220,7 @@ def test_thresholds_count_failures_as_no_success():
     assert found.estimate > only(judge(frame, "threshold(a) < 9", sweep=SWEEP)).estimate
 
 
-def test_what_the_table_lacks_is_inconclusive_with_the_reason():
+def test_missing_data_make_a_test_inconclusive_with_the_reason():
     sweep = {"p": [1, 2], "theta": THETA}
     uniform = latent(8, 20)
     frame = table(sweep, {"a": curve(0.8, uniform), "b": curve(1.4, uniform)})
@@ -228,7 +228,7 @@ def test_what_the_table_lacks_is_inconclusive_with_the_reason():
     judged = judge(frame, "threshold(a) < threshold(b)", sweep=sweep)
     assert [str(test.verdict) for test in judged.tests] == ["supported", "inconclusive"]
     assert judged.tests[1].reason == "the table has no rows of b at p = 2"
-    # It is one of the tests that Holm's method allows for all the same.
+    # Holm's method still counts it as a test.
     assert judged.tests[0].confidence == pytest.approx(1 - 0.05 / 2)
     assert judged.tests[0].p_adjusted == pytest.approx(2 * judged.tests[0].p)
     assert judged.verdict == "inconclusive"
@@ -264,7 +264,7 @@ def test_numbers_must_have_one_finite_value_in_a_group():
     assert judge(frame, "proportion(a) < s / 2 + 1", sweep=sweep).verdict == "supported"
 
 
-def test_a_boundary_beside_the_estimate_gets_a_p_value_near_one():
+def test_a_boundary_near_the_estimate_has_a_p_value_near_one():
     counts = [0, 0, 0, 0, 0, 1, 8, 35, 52, 71, 77, 92, 95, 96, 96, 100, 100, 100, 100, 100, 100]
     sweep = {"theta": np.round(np.arange(0.4, 4.41, 0.2), 10).tolist()}
     frame = table(
@@ -284,7 +284,7 @@ def test_several_rows_for_one_replicate_are_not_trials():
 
 
 def test_equal_values_need_many_replicates():
-    # A t interval of equal values is a point, however few there are.
+    # The t interval of equal values is a point, however few there are.
     def one(trials):
         frame = table({}, {"a": lambda _: {"frobenius_error": [2.0] * trials}})
         return only(judge(frame, "mean(a, frobenius_error) < 3"))
@@ -307,7 +307,7 @@ def test_tables_with_different_numbers_of_replicates():
     assert test.trials == math.ceil(len(frame) / points)
 
 
-def test_zipped_columns_are_used_up_together():
+def test_a_test_runs_along_zipped_columns_together():
     frame = table({"p": [10, 20, 30]}, {"a": lambda point: wins(point["p"], 40)})
     frame["s"] = frame["p"] // 10
     words = setting(sweep={"zip": {"p": [10, 20, 30], "s": [1, 2, 3]}})
@@ -328,7 +328,7 @@ def test_zipped_columns_are_used_up_together():
     assert [test.group for test in each.tests] == [{"p": 10 * i, "s": i} for i in (1, 2, 3)]
 
 
-def test_where_on_a_parameter_of_an_algorithm_leaves_the_others_alone():
+def test_where_on_a_parameter_does_not_restrict_other_algorithms():
     outcomes = {"a (nu=0.1)": lambda _: wins(5, 40), "a (nu=0.5)": lambda _: wins(35, 40),
                 "b": lambda _: wins(20, 40)}  # fmt: skip
     frame = table({}, outcomes)
@@ -340,7 +340,7 @@ def test_where_on_a_parameter_of_an_algorithm_leaves_the_others_alone():
     assert [one.estimate for one in both.tests] == [-0.375, 0.375]
 
 
-def test_the_open_test_that_needs_most_trials_is_told():
+def test_the_undecided_test_that_needs_most_trials_is_reported():
     sweep = {"p": [1, 2, 3]}
     counts = {1: 55, 2: 51, 3: 57}
     frame = table(sweep, {"a": lambda point: wins(counts[point["p"]], 100)})

@@ -1,4 +1,4 @@
-"""The rows that a claim chooses: refused at load where no run can have them."""
+"""The rows that a claim chooses: an error on loading if no run can have them."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def test_rows_that_no_run_has_are_refused(test, where, words):
     assert "more mistake" not in said
 
 
-def test_the_nearest_of_many_values_is_named():
+def test_the_nearest_of_many_values_is_suggested():
     with pytest.raises(ConfigError, match=r"no row has iteration = 47\. The nearest is 45\."):
         load(settings(GAP, {"iteration": 47}, points=2, dense=45))
 
 
-def test_what_another_profile_has_is_no_mistake():
+def test_rows_of_another_profile_are_valid():
     shorter = {"smoke": {"protocol": {"trajectory": {"iterations": 9, "epsilons": [1e-1]}}}}
     for test, where in [(GAP, {"iteration": 50}), (HITS, {"epsilon": 1e-4})]:
         given = settings(test, where, profiles=shorter)
@@ -91,13 +91,13 @@ def test_what_another_profile_has_is_no_mistake():
         load(settings(GAP, {"lam": 0.3}, profiles=fewer), profile="smoke")
 
 
-def test_a_change_on_the_command_line_costs_no_claim_of_the_file():
+def test_a_change_on_the_command_line_drops_no_claim_of_the_file():
     given = settings(GAP, {"iteration": 50})
     changed = load(copy.deepcopy(given), overrides=["protocol.iterations=20"])
     assert [claim.id for claim in changed.claims] == ["one"]
 
 
-def test_the_protocol_tells_what_its_keys_are_and_which_rows_have_a_column():
+def test_the_protocol_declares_its_keys_and_the_rows_of_each_column():
     asked = {
         "iterations": 40,
         "epsilons": [1e-1, 1e-3],

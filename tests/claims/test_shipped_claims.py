@@ -1,4 +1,4 @@
-"""The claims of shipped experiments look at rows that their runs have."""
+"""The claims of shipped experiments concern rows that their runs have."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The documents: their links lead somewhere, and what they show can be run."""
+"""The documents: their links work, and their examples run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEASUREMENTS = "a,b,c,y\n" + "".join(f"{i},{i * i % 7},{i % 3},{i + 1}\n" for i 
 
 
 def lay_out(folder) -> None:
-    """The files that experiments of the documents read."""
+    """Write the files that experiments in the documents read."""
     (folder / "measurements.csv").write_text(MEASUREMENTS)
     (folder / "docs").mkdir()
     shutil.copy(REPOSITORY / "docs" / "casas_sample.txt", folder / "docs")
@@ -35,7 +35,7 @@ def named(path) -> str:
 
 
 def write_plugins(folder, name: str) -> list[str]:
-    """The Python files that a document shows, each named by its first line."""
+    """Write the Python files in a document, each named by its first line."""
     text = (REPOSITORY / name).read_text(encoding="utf-8")
     files = []
     for language, block in FENCED.findall(text):
@@ -63,7 +63,7 @@ def test_relative_links_lead_to_files(document):
     assert [one for one in targets if one and not (document.parent / one).exists()] == []
 
 
-def test_links_are_seen():
+def test_links_are_found():
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert {"DESIGN.md", "CONTRIBUTING.md", "docs/claims.md"} <= set(LINK.findall(text))
 
@@ -74,7 +74,7 @@ def test_the_readme_names_every_shipped_config(name):
     assert f"configs/{name}.yaml" in text
 
 
-def test_experiments_of_the_documents_load(tmp_path, monkeypatch):
+def test_experiments_in_the_documents_load(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path)
     experiments = whole_experiments()
@@ -85,7 +85,7 @@ def test_experiments_of_the_documents_load(tmp_path, monkeypatch):
         assert load(path).name == yaml.safe_load(block)["name"]
 
 
-def test_plugins_of_the_page_on_plugins_run(call, tmp_path):
+def test_plugins_in_the_documents_run(call, tmp_path):
     files = write_plugins(tmp_path, "docs/plugins.md")
     experiments = {yaml.safe_load(b)["name"]: b for b in yaml_blocks("docs/plugins.md")}
     named = [file for b in experiments.values() for file in yaml.safe_load(b)["plugins"]]
@@ -110,7 +110,7 @@ def test_plugins_of_the_page_on_plugins_run(call, tmp_path):
 
 
 @pytest.mark.deep
-def test_the_recording_of_a_home_that_comes_along_can_be_run(tmp_path, monkeypatch):
+def test_the_shipped_recording_of_a_home_can_be_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path)
     (block,) = [one for one in whole_experiments() if "casas_sample" in one]
@@ -123,7 +123,7 @@ def test_the_recording_of_a_home_that_comes_along_can_be_run(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/claims.md"])
-def test_claims_of_the_documents_can_be_made_of_the_main_experiment(name):
+def test_claims_in_the_documents_are_valid_for_the_main_experiment(name):
     main = yaml.safe_load(shipped.configs()["phase_transition"].read_text(encoding="utf-8"))
     main.pop("profiles")
     whole = whole_experiments()

@@ -1,4 +1,4 @@
-"""Metrics of greedy selection: against numbers worked out by hand and against scikit-learn."""
+"""Metrics of greedy selection against hand calculations and scikit-learn."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_relative_error_is_to_least_squares_on_the_true_support(regression, name
     assert np.allclose(measured("relative_error", regression, path), expected, atol=1e-9)
 
 
-def test_relative_error_leaves_the_intercept_out_and_minds_the_ridge(regression):
+def test_relative_error_excludes_the_intercept_and_includes_the_ridge(regression):
     X, y = regression.X[0] + 3.0, regression.y[0] + 7.0
     loss = SquaredLoss(X, y, ridge=0.3, intercept=True)
     inside = X[:, [1, 4]] - X[:, [1, 4]].mean(axis=0)
@@ -71,7 +71,7 @@ def test_relative_error_leaves_the_intercept_out_and_minds_the_ridge(regression)
     assert measured("relative_error", regression, path)[0] == pytest.approx(1 / norm)
 
 
-def test_relative_error_without_a_true_feature_is_zero_or_refused(regression):
+def test_relative_error_without_a_true_feature_is_zero_or_an_error(regression):
     nothing = replace(regression, truth=np.zeros((6, 1)))
     assert measured("relative_error", nothing, path_of(np.zeros((2, 6)))).tolist() == [0.0, 0.0]
     with pytest.raises(DataError, match="coefficients on the true support are all zero"):
@@ -101,7 +101,7 @@ def test_objectives_are_a_mean_and_a_sum_over_samples(regression):
         measured("total_objective", regression, replace(path, loss=None))
 
 
-def test_steps_are_those_that_the_path_tells(regression):
+def test_steps_are_those_that_the_path_reports(regression):
     facts = {"additions": np.array([1, 3]), "removals": np.array([0, 1])}
     path = path_of(np.zeros((2, 6)), facts=facts)
     assert measured("additions", regression, path).tolist() == [1, 3]
@@ -139,7 +139,7 @@ def test_errors_of_two_classes_by_both_readings(labelled, sparse_design):
             other = zero_one_loss(y, np.where(margin >= 0, 1, -1))
             found = measured(f"{part}_sign_error", labelled, path)[point]
             assert found == pytest.approx((half + other) / 2)
-            # Most training rows are -1, whatever most of the rows held out are.
+            # Most training rows are -1, whatever the majority of the test rows is.
             found = measured(f"{part}_majority_error", labelled, path)[point]
             assert found == pytest.approx(1 - accuracy_score(y, np.where(margin > 0, 1, -1)))
     assert measured("test_sign_error", labelled, path)[0] == 0.5
@@ -170,7 +170,7 @@ def test_the_intercept_is_part_of_the_margin(labelled):
         ({"X": None, "y": None}, "one response but the data have 2"),
     ],
 )
-def test_what_are_no_two_classes_gets_a_sentence(labelled, change, words):
+def test_other_labels_than_two_classes_are_an_error(labelled, change, words):
     twice = {"X": labelled.X * 2, "y": labelled.y * 2}
     change = {name: twice[name] if value is None else value for name, value in change.items()}
     with pytest.raises(DataError, match=words):
@@ -213,7 +213,7 @@ def test_errors_of_words_are_shares_of_words_by_either_decoding(chains):
 
 
 @pytest.mark.parametrize("name", ["training_error", "test_error", "one_vs_rest_error"])
-def test_older_metrics_are_the_same_of_sparse_designs(labelled, name):
+def test_metrics_are_the_same_for_sparse_designs(labelled, name):
     coef = np.random.default_rng(1).standard_normal((4, 5, 1))
     held = {n: (sparse.csr_array(getattr(labelled, n)[0]),) for n in ("X", "X_test")}
     found = measured(name, replace(labelled, **held), path_of(coef))

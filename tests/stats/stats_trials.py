@@ -25,7 +25,7 @@ def one_crossing(rng, *, tau=0.85, slope=10.0, trials=30, grid=GRID, level=0.5, 
 
 
 def outcome_pairs(rng, curves, trials, dependence=0.8):
-    """Outcomes of two methods, shape (2, points, trials), with Gaussian latent variables shared."""
+    """Outcomes of two methods, shape (2, points, trials), with shared Gaussian latent variables."""
     shape = (len(curves[0]), trials)
     common, own = rng.standard_normal(shape), rng.standard_normal((2, *shape))
     latent = np.sqrt(dependence) * common + np.sqrt(1 - dependence) * own
@@ -86,7 +86,7 @@ def difference_of_means(rng):
 
 
 def adaptive(rng, *, tau=0.83, slope=10.0, half_width=0.04, budget=400, batch=20):
-    """A crossing sought by putting trials beside where it seems to lie, until it is known.
+    """A crossing located by adding trials near its current estimate until it is precise.
 
     It starts with 10 trials at each of 11 points over the whole range. Started with 4 at each of 5
     the interval held the truth in 92 to 93% of simulated runs only, a floor of 200 trials before
@@ -103,7 +103,7 @@ def adaptive(rng, *, tau=0.83, slope=10.0, half_width=0.04, budget=400, batch=20
         if (fit.high - fit.low) / 2 <= half_width or counts.sum() >= budget:
             return holds((fit.low, fit.high), tau)
         middle = np.clip(fit.estimate, grid[0], grid[-1])
-        # A fit without a slope says nothing of the scale; the width of its interval does.
+        # A fit without a slope has no scale; the width of its interval does.
         scale = 1 / fit.slope if fit.regular else (fit.high - fit.low) / 4
         away = min(scale, 0.5)
         lower = np.searchsorted(grid, middle - away, side="right") - 1

@@ -38,7 +38,7 @@ def test_ends_solve_the_score_equation_and_match_scipy(trials, data, confidence)
     assert (low, high) == pytest.approx(tuple(reference), abs=1e-9)
 
 
-def test_no_trials_say_nothing_and_arrays_broadcast():
+def test_no_trials_give_the_whole_range_and_arrays_broadcast():
     low, high = wilson([0, 0, 10], [0, 10, 10])
     assert (low[0], high[0]) == (0, 1)
     assert low[1] == 0
@@ -58,6 +58,6 @@ def test_mean_coverage_is_near_nominal(proportion):
 
 
 @pytest.mark.parametrize("bad", [(3, 2), (-1, 2)])
-def test_impossible_counts_are_refused(bad):
+def test_impossible_counts_are_an_error(bad):
     with pytest.raises(ValueError, match="between 0 and trials"):
         wilson(*bad)

@@ -77,7 +77,7 @@ def test_level_by_inversion_is_the_p_value():
     assert p_value_of(lambda confidence: (0.0, 1.0), 2.0) == 1e-9
 
 
-def test_equal_samples_have_one_interval_whatever_rounding_leaves_of_their_difference():
+def test_equal_samples_have_the_same_interval_despite_rounding():
     rng = np.random.default_rng(0)
     sample = rng.standard_normal(40)
     mean, low, high = t_interval(sample)
@@ -91,6 +91,6 @@ def test_equal_samples_have_one_interval_whatever_rounding_leaves_of_their_diffe
         assert -lower == upper == pytest.approx(2e-7 * (high - mean), rel=1e-12)
     # Nor is there an interval so short about a mean that has one.
     assert combined_interval([1.0], [mean], [low], [high], np.eye(1)) == (mean, low, high)
-    # Values that do not vary stay a point.
+    # The interval of equal values stays a point.
     still = combined_interval([1.0, -1.0], [2.0, 1.0], [2.0, 1.0], [2.0, 1.0], np.eye(2))
     assert still == (1.0, 1.0, 1.0)

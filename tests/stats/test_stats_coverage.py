@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say, on simulated trials."""
+"""Coverage of intervals in simulated trials."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ REGULAR = {
     "difference of means": (difference_of_means, {}),
     "ratio of means": (ratio_of_means, {}),
 }
-# Where few outcomes are possible no interval is exact, and these err on the safe side.
+# With few possible outcomes no interval is exact; these are conservative.
 CAREFUL = {
     "step inside a gap": (one_crossing, {"slope": 1000.0}),
     "crossing beyond the data": (one_crossing, {"tau": 1.6, "slope": 30.0}),
@@ -53,7 +53,7 @@ def margin(runs):
 @pytest.mark.parametrize("name", REGULAR)
 def test_coverage_is_compatible_with_95_percent(name):
     runs = 400
-    # With fewer runs an interval that always holds the truth would pass.
+    # With fewer runs an interval that always covers would pass.
     assert 0.95 + margin(runs) < 1
     assert coverage(REGULAR[name], runs) == pytest.approx(0.95, abs=margin(runs))
 
@@ -71,7 +71,7 @@ def test_coverage_lies_between_93_and_97_percent(name):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", CAREFUL)
-def test_degenerate_trials_are_covered_throughout(name):
+def test_degenerate_trials_are_always_covered(name):
     assert coverage(CAREFUL[name], 2000) >= 0.95
 
 
@@ -95,7 +95,7 @@ SKEW = {
 
 
 @pytest.mark.parametrize("name", SKEW)
-def test_curves_that_are_not_logistic_are_placed_by_their_middle(name):
+def test_the_middle_decides_the_crossing_of_other_curves(name):
     x = np.round(np.arange(0.4, 4.41, 0.2), 2)
     rng = np.random.default_rng(11)
     p, trials = SKEW[name](x), np.full(21, 100)
@@ -105,6 +105,6 @@ def test_curves_that_are_not_logistic_are_placed_by_their_middle(name):
         for whole in hits:
             fit = crossing(x, wins, trials, whole=whole)
             hits[whole] += fit.low <= 2.03 <= fit.high
-    # Nominally 190; a curve through everything is placed by its tails instead.
+    # Nominally 190; the tails would decide a fit to all points.
     assert hits[False] >= 172
     assert hits[True] <= 80

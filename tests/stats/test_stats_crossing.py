@@ -92,7 +92,7 @@ def test_falling_data_far_below_the_level_only_bound_it_from_below():
 
 def test_one_mixed_point_between_losses_and_wins_is_the_crossing():
     fit = crossing([0, 1, 2], [0, 9, 10], [10] * 3, whole=True)
-    # 9 of 10 reject one half at x = 1, so that the crossing lies before it.
+    # 9 of 10 reject one half at x = 1: the crossing lies before it.
     assert (fit.estimate, fit.high, fit.slope) == (1, 1, np.inf)
     assert 0 < fit.low < 0.7
     even = crossing([0, 1, 2], [0, 5, 10], [10] * 3)
@@ -153,10 +153,10 @@ def test_an_end_that_the_first_step_hits_is_found():
 @pytest.mark.parametrize(
     ("wins", "end"), [([3, 5, 9, 9], "low"), ([0, 4, 5, 7], "high"), ([4, 9, 9], "low")]
 )
-def test_an_end_is_infinite_as_soon_as_no_trend_is_left(wins, end):
+def test_an_end_is_infinite_without_a_trend(wins, end):
     x, wins, trials = np.arange(len(wins)), np.array(wins), np.full(len(wins), 10)
     share = wins.sum() / trials.sum()
-    # Infinitely far the score test is that of Cochran and Armitage, and the weaker of the two here.
+    # At infinity the score test is that of Cochran and Armitage, here the weaker of the two.
     away = x - x.mean()
     trend = away @ wins / np.sqrt(share * (1 - share) * trials @ away**2)
     for factor, finite in ((0.999, True), (1.001, False)):
@@ -166,9 +166,9 @@ def test_an_end_is_infinite_as_soon_as_no_trend_is_left(wins, end):
         assert np.isfinite([fit.low, fit.high]).sum() == 1 + finite
 
 
-def test_points_beyond_doubt_bound_the_interval_where_the_slope_is_open():
+def test_points_that_are_certain_bound_the_interval_if_the_slope_is_unknown():
     x, trials = [1.0, 2.0, 3.0, 4.0], [100] * 4
     fit = crossing(x, [0, 40, 60, 100], trials, confidence=0.9999)
     assert (fit.low, fit.high) == (1.0, 4.0)
-    # Three successes of ten do not put a point beyond doubt.
+    # Three successes of ten do not place a point with certainty.
     assert crossing(x, [3, 4, 6, 7], [10] * 4, confidence=0.9999).low == -np.inf

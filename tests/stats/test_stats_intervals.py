@@ -1,4 +1,4 @@
-"""Which interval is asked for when results decided how many trials there are."""
+"""Intervals for a number of trials that depends on results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from greedyexp.stats.sequential import (
 )
 
 
-def test_a_fixed_number_of_trials_gets_wilsons_interval():
+def test_a_fixed_number_of_trials_has_wilsons_interval():
     low, high = proportion_interval(7, 20, sequential=False, confidence=0.9)
     expected = binomtest(7, 20).proportion_ci(0.9, method="wilson")
     assert (low, high) == pytest.approx((expected.low, expected.high))
     assert nominal_confidence(0.9, sequential=False) == 0.9
 
 
-def test_a_number_that_results_chose_gets_a_wider_one():
+def test_a_sequential_number_of_trials_has_a_wider_interval():
     interval = proportion_interval(7, 20, sequential=True, confidence=0.9)
     assert interval == confidence_sequence(7, 20, confidence=0.9)
     low, high = proportion_interval(7, 20, sequential=False, confidence=0.9)

@@ -34,7 +34,7 @@ def test_a_sequence_rarely_ever_misses(p, sequence_at_90):
     low, high = sequence_at_90[:, wins, np.arange(1, length + 1)]
     missed = np.mean(np.any((low > p) | (high < p), axis=1))
     assert missed <= 0.1 + 3 * np.sqrt(0.09 / runs)
-    # The same simulation shows that an interval for one fixed time misses at some time.
+    # In the same simulation an interval for one fixed time misses at some time.
     low, high = wilson(wins, np.arange(1, length + 1), confidence=0.9)
     assert np.mean(np.any((low > p) | (high < p), axis=1)) > 0.2
 
@@ -47,7 +47,7 @@ def test_sequence_ends_solve_the_mixture_equation_and_contain_wilson():
     assert np.all(high >= inner[1])
     assert (low[0], high[3], low[4], high[4]) == (0, 1, 0, 1)
     for end, s, n in [(high[0], 0, 20), (low[1], 3, 10), (high[2], 40, 90), (low[3], 100, 100)]:
-        # The density of the posterior is likelihood over mixture.
+        # The posterior density is the likelihood divided by the mixture.
         assert stats.beta.pdf(end, 1 + s, 1 + n - s) == pytest.approx(0.05, rel=1e-9)
     wide = confidence_sequence(wins, trials, confidence=1 - 1e-6)
     assert np.all(wide[0] <= low)

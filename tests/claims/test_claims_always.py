@@ -1,4 +1,4 @@
-"""Relations in every row, by small tables worked out by hand."""
+"""Relations in every row, on small tables worked out by hand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GD = {"algorithms": ("gd",)}
 def test_always_counts_replicates_not_rows():
     held = only(judge(bounded(30), "always(gap <= guarantee)", **GD))
     assert (held.replicates, held.p) == (30, pytest.approx(0.95**30))
-    # Ninety rows would have been enough.
+    # Ninety rows would be enough if rows counted.
     assert (held.verdict, held.needed_trials) == ("inconclusive", 59)
     assert judge(bounded(60), "always(gap <= guarantee)", **GD).verdict == "supported"
     broken = only(judge(bounded(60, broken=[7]), "always(gap <= guarantee)", **GD))
@@ -39,7 +39,7 @@ def test_always_counts_replicates_not_rows():
     assert early.verdict == "supported"
 
 
-def test_rows_to_which_a_column_does_not_apply_are_left_out():
+def test_rows_without_the_column_are_ignored():
     some = only(judge(bounded(70, empty=range(8)), "always(gap <= guarantee)", **GD))
     assert (some.replicates, some.verdict) == (62, "supported")
     none = only(judge(bounded(5, empty=range(5)), "always(gap <= guarantee)", **GD))
@@ -53,7 +53,7 @@ def test_rows_to_which_a_column_does_not_apply_are_left_out():
     assert (lost.failed, lost.replicates, lost.verdict) == (1, 60, "supported")
 
 
-def test_rounding_is_allowed_for_by_the_claim():
+def test_a_claim_can_allow_for_rounding():
     rows = [row for i in range(60) for row in course([1.0, 3e-16], i, guarantee=1.0)]
     rows = [row | {"guarantee": 1.0 if row["iteration"] == 0 else 1e-17} for row in rows]
     assert judge(rows, "always(gap <= guarantee)", **GD).verdict == "refuted"
@@ -68,14 +68,14 @@ def test_relations_with_equality_hold_up_to_rounding():
     assert judge(rows[:59], "always(gap < guarantee)", **GD).verdict == "refuted"
 
 
-def test_an_accuracy_that_was_not_reached_holds_no_bound():
+def test_an_accuracy_that_was_not_reached_does_not_support_a_bound():
     rows = hits([5] * 60) + hits([9] * 59 + [None], 1e-8)
     open_one = only(judge(rows, "always(iterations <= 10)", **GD))
     assert (open_one.verdict, open_one.p) == ("inconclusive", None)
     assert open_one.reason == (
         "a number in the test is not reached or not finite at record = epsilon, epsilon = 1e-08"
     )
-    # Rows of another record have no number of iterations to miss.
+    # Rows of another record have no number of iterations.
     rows = hits([5] * 60) + [row for i in range(60) for row in course([1.0], i)]
     assert judge(rows, "always(iterations <= -log(epsilon))", **GD).verdict == "supported"
     assert judge(rows, "always(iterations <= -log(epsilon) / 3)", **GD).verdict == "refuted"
@@ -96,7 +96,7 @@ def test_runs_without_a_certificate_do_not_refute():
         "runs that did not converge violate it at record = iteration, iteration = 2,"
         " and have no certificate"
     )
-    # Those that converged refute as before, and are the only ones that count as violations.
+    # Only runs that converged refute and count as violations.
     assert judge(runs([7], [8]), "always(gap <= guarantee)", **GD).verdict == "refuted"
     both = only(judge(runs([7, 8], [7]), "always(gap <= guarantee)", **GD))
     assert (both.verdict, both.violations, both.replicates) == ("refuted", 1, 60)
@@ -135,7 +135,7 @@ def test_algorithms_are_compared_in_every_common_row():
     broken = only(judge(two(60, shift=-1.1e-9, at=3), NEAR.format("1e-9")))
     assert (broken.verdict, broken.violations, broken.estimate) == ("refuted", 1, round(1 / 60, 9))
     assert judge(two(60, shift=1e-12, at=3), NEAR.format(0)).verdict == "refuted"
-    # Which one is the larger matters where no abs(...) hides it.
+    # Without abs(...) the sign of the difference matters.
     for shift, verdict in ((1e-3, "supported"), (-1e-3, "refuted")):
         judged = judge(two(60, shift=shift, at=3), "always(gap(gd) <= gap('cd'))")
         assert judged.verdict == verdict
@@ -166,7 +166,7 @@ def test_algorithms_are_compared_by_replicate_data_and_key():
     ]
     sweep = {"p": [10, 20]}
     alike = only(judge(rows, NEAR.format(0), sweep=sweep))
-    # Values of p make no groups: all sixty data sets count together.
+    # Values of p form no groups: all sixty data sets count together.
     assert (alike.group, alike.replicates, alike.verdict) == ({}, 60, "supported")
     for place in range(4):
         moved = [dict(row) for row in rows]
@@ -174,7 +174,7 @@ def test_algorithms_are_compared_by_replicate_data_and_key():
         assert judge(moved, NEAR.format(0), sweep=sweep).verdict == "refuted"
     shuffled = [row | ({"p": 30 - row["p"]} if row["algorithm"] == "cd" else {}) for row in rows]
     assert judge(shuffled, NEAR.format(0), sweep=sweep).verdict == "refuted"
-    # Rows that one of them lacks say nothing.
+    # Rows that only one of them has do not count.
     longer = two(60) + course([9.0] * 5, 0, algorithm="cd")[3:]
     assert judge(longer, NEAR.format(0)).verdict == "supported"
     apart = course([1.0]) + course([1.0], 1, algorithm="cd")
@@ -202,7 +202,7 @@ def test_comparisons_of_algorithms_meet_failures_and_empty_cells():
     assert (held.replicates, held.verdict) == (59, "supported")
 
 
-def test_columns_of_the_data_stand_beside_those_of_algorithms():
+def test_data_columns_combine_with_columns_of_algorithms():
     rows = [
         row | {"n_samples": n}
         for n in (20, 50)
@@ -215,7 +215,7 @@ def test_columns_of_the_data_stand_beside_those_of_algorithms():
     text = "always(iterations(cd) - iterations(gd) <= {} * n_samples - log(epsilon) / log(1e6))"
     assert judge(rows, text.format(0), sweep=sweep).verdict == "supported"
     assert judge(rows, text.format(-0.01), sweep=sweep).verdict == "refuted"
-    # A parameter that they do not share has no one value.
+    # A parameter swept by one of them only has no common value.
     unlike = only(judge(two(60, lam=0.1), "always(gap(gd) <= gap(cd) + lam)"))
     assert (unlike.p, unlike.reason) == (None, "lam is not the same for cd and gd")
 
@@ -242,7 +242,7 @@ def test_variants_are_compared_at_the_same_value():
     with pytest.raises(ConfigError) as caught:
         parse("always(gap(gd) <= gap(cd) + lam)", words(algorithms=[*swept[:1], "cd"]))
     assert caught.value.message == ("'lam' is not swept by every algorithm that the test names.")
-    # One that is swept meets the other, which is not, at each of its values.
+    # Every variant of a swept algorithm is compared with the algorithm without a sweep.
     plain = [row for row in rows(alike) if row["algorithm"].startswith("gd")]
     plain += [row for i in range(60) for row in course([1.0], i, algorithm="cd")]
     assert judge(plain, NEAR.format(1), algorithms=[*swept[:1], "cd"]).verdict == "supported"
