@@ -1,1 +1,5 @@
-"""What algorithms return: a path of estimates, or an iteration that is driven step by step."""
+"""Return values of algorithms.
+
+path       estimates along a grid of tuning parameters
+iteration  an iterative method that is driven step by step
+"""

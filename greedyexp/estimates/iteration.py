@@ -1,4 +1,4 @@
-"""What an iterative method returns: a point that moves on request and tells where it stands."""
+"""Iterative methods that advance on request."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from greedyexp.core.errors import PluginError
 class Iteration(ABC):
     """An iterative method on G(a) = ||P a - y||^2 / (2 n) + lam ||a||_1, paused between two steps.
 
-    Nothing is kept of the way, so that memory does not grow with the number of iterations: whoever
-    drives it stops where there is something to record. Where it stops has no influence on the
-    iterates.
+    No history is stored; memory does not grow with the number of iterations. The caller stops where
+    it wants to record something. The stops do not influence the iterates.
 
     Attributes
     ----------
     lam : float >= 0
         Weight of the l1 norm.
     iteration : int >= 0
-        Steps made.
+        Number of steps so far.
     coef : array (p,)
-        The present estimate, with exact zeros.
+        The current estimate, with exact zeros.
     last_outside : int
         See ``watch``.
     trouble : str
-        Why the iterates can no longer be trusted, a sentence; empty when all is well.
+        Reason why the iterates are no longer reliable; empty if they are.
     """
 
     lam: float = 0.0
@@ -39,31 +38,31 @@ class Iteration(ABC):
     @property
     @abstractmethod
     def coef(self) -> np.ndarray:
-        """The present estimate, a new array (p,)."""
+        """The current estimate, a new array (p,)."""
 
     @property
     @abstractmethod
     def objective(self) -> float:
-        """G at the present estimate, from a residual computed afresh."""
+        """G at the current estimate, from a fresh residual."""
 
     @abstractmethod
     def advance(self, until: int, target: float = -np.inf) -> None:
         """Step until ``iteration == until`` or to the first iterate with objective <= target.
 
-        No step is made when one of both holds already.
+        Make no step if one of these conditions already holds.
 
         Parameters
         ----------
         until : int
         target : float
-            By default none.
+            By default, there is no target.
         """
 
     def watch(self, inside: np.ndarray) -> None:
-        """Note from now on when the estimate has a nonzero coefficient outside a set.
+        """Record from now on when the estimate has a nonzero coefficient outside a set.
 
-        ``last_outside`` is the last iteration, the present one included, whose estimate had one;
-        -1 when there was none since the call.
+        ``last_outside`` is the last iteration whose estimate has one, including the current
+        iteration, and -1 if there is none since the call.
 
         Parameters
         ----------
@@ -74,15 +73,15 @@ class Iteration(ABC):
         self._note()
 
     def _note(self) -> None:
-        """Bring ``last_outside`` up to date; for ``advance`` to call after every step."""
+        """Update ``last_outside``; ``advance`` must call this after every step."""
         if self._outside is not None and self.coef[self._outside].any():
             self.last_outside = self.iteration
 
 
 class SteppedIteration(Iteration):
-    """An iteration of single steps written in Python: what is left to define is ``step``.
+    """Base class of iterative methods written in Python; subclasses define ``step``.
 
-    A function that returns one is registered as an algorithm like this::
+    A function that returns an instance is registered as an algorithm::
 
         class Descent(SteppedIteration):
             def step(self, coef):
@@ -101,13 +100,13 @@ class SteppedIteration(Iteration):
         y.
     lam : float >= 0
     start : array (p,), optional
-        The first estimate; zero without.
+        First estimate; zero by default.
 
     Raises
     ------
     PluginError
-        From every member when a class with an ``__init__`` of its own does not call this one, and
-        from ``advance`` when ``step`` returns something else than an array (p,).
+        From every member if a subclass defines ``__init__`` and does not call this one; from
+        ``advance`` if ``step`` does not return an array (p,).
     """
 
     def __init__(self, design, response, lam: float = 0.0, start=None):
@@ -116,7 +115,7 @@ class SteppedIteration(Iteration):
 
     @abstractmethod
     def step(self, coef: np.ndarray) -> np.ndarray:
-        """The estimate (p,) after ``coef``, a copy that may be written to."""
+        """Return the estimate (p,) after ``coef``, which is a copy and may be modified."""
 
     @property
     def coef(self) -> np.ndarray:
@@ -153,7 +152,7 @@ class SteppedIteration(Iteration):
 
 
 def objective(design: np.ndarray, response: np.ndarray, coef: np.ndarray, lam: float) -> float:
-    """||P a - y||^2 / (2 n) + lam ||a||_1.
+    """Return ||P a - y||^2 / (2 n) + lam ||a||_1.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an algorithm returns: estimates along a grid of tuning parameters."""
+"""Estimates along a grid of tuning parameters."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class Path:
     Parameters
     ----------
     coef : array (m, p, r)
-        Estimates; exact zeros outside the support.
+        Estimates, exactly zero outside their supports.
     grid : dict of str to array (m,)
-        The tuning parameters of each estimate, as the algorithm's ``grid`` argument takes them
-        back: ``{"lam": ...}``, ``{"epsilon": ..., "w": ...}``.
+        Tuning parameters of each estimate, in the format of the algorithm's ``grid`` argument, such
+        as ``{"lam": ...}`` or ``{"epsilon": ..., "w": ...}``.
     objective : array (m,)
-        What the algorithm minimises, at each estimate.
+        Objective of the algorithm at each estimate.
     converged : array of bool (m,)
-        Whether the estimate carries the algorithm's certificate.
+        Whether each estimate satisfies the convergence test of the algorithm.
     message : str
-        What a user should know of the run; empty when there is nothing to say.
+        Remarks for the user; empty if there are none.
     loss : Loss, optional
-        What was minimised, bound to the rows fitted to.
+        The minimised loss, bound to the training rows.
     dense : array (m, q), optional
-        The coefficients of the loss that are in every model.
+        Dense coefficients of the loss.
     facts : dict of str to array (m,)
-        What else is known of each estimate, such as how many features were removed on the way.
+        Other results of each estimate, such as the number of removed features.
     history : dict of str to array, optional
-        What the algorithm did, one entry of each array for each of its steps.
+        Actions of the algorithm, with one array entry per step.
     """
 
     coef: np.ndarray
@@ -52,12 +52,12 @@ class Path:
 
     @property
     def params(self) -> np.ndarray:
-        """Each estimate as ``loss`` takes it, (m, p r + q)."""
+        """Estimates in the format of ``loss``, shape (m, p r + q)."""
         coef = self.coef.reshape(len(self), -1)
         return coef if self.dense is None else np.column_stack([coef, self.dense])
 
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
-        """The estimates at these places, in this order, with what is known of them."""
+        """Return the path of the estimates at these places, in this order."""
         index = np.asarray(index)
         return replace(
             self,
@@ -71,7 +71,7 @@ class Path:
 
 
 def join(paths: Sequence[Path]) -> Path:
-    """One path after the other; all must have the same tuning parameters."""
+    """Concatenate paths; all must have the same tuning parameters."""
     if len(paths) == 1:
         return paths[0]
     return Path(

@@ -1,1 +1,17 @@
-"""Convex smooth losses bound to data: values, derivatives and minimisers over a support."""
+"""Convex smooth losses bound to data: values, derivatives and minimisers over a support.
+
+loss            the interface of losses and fits
+binding         find a loss by name and bind it to a problem
+risk            risks over rows or over a distribution
+squared         least squares
+logistic        the logistic loss
+smoothed        common part of the smoothed losses
+absolute        the smoothed absolute loss
+hinge           the smoothed hinge loss
+population      least squares over a distribution
+crf             conditional random fields
+crf_likelihood  their likelihood
+crf_fit         their minimisers
+signed_columns  columns of a design times labels
+quasi_newton    BFGS with an inverse Hessian that is kept
+"""

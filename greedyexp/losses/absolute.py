@@ -1,4 +1,4 @@
-"""The smoothed absolute loss, which is Huber's."""
+"""The smoothed absolute loss (Huber loss)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from greedyexp.problems.problem import Problem
 class AbsoluteLoss(SmoothedLoss):
     """Q(b) = mean_i H(x_i b - y_i) + ridge / 2 ||b||^2.
 
-    H(u) = beta u^2 / 2 where |u| <= 1 / beta and |u| - 1 / (2 beta) elsewhere, which is
+    H(u) = beta u^2 / 2 if |u| <= 1 / beta, and |u| - 1 / (2 beta) otherwise. Equivalently, H(u) =
     inf_v beta v^2 / 2 + |u - v|.
 
     Parameters
@@ -38,7 +38,7 @@ class AbsoluteLoss(SmoothedLoss):
         super().__init__(X, np.ones(len(y)), -y, y, beta=beta, ridge=ridge)
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
-        """|x b - y|, not smoothed, (m, n)."""
+        """Return |x b - y| without smoothing, shape (m, n)."""
         return np.abs(params @ X.T - y)
 
 

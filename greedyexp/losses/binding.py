@@ -42,7 +42,7 @@ def module_of(name: str) -> str:
         If there is no such loss.
     """
     if name not in modules():
-        raise ConfigError(f"there is no loss named '{name}'.", remedy=f"Use {_listed(modules())}.")
+        raise ConfigError(f"unknown loss '{name}'.", remedy=f"Use {_listed(modules())}.")
     return modules()[name]
 
 
@@ -86,7 +86,7 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     """
     if name not in modules() or kind_of(name).smoothed:
         raise ConfigError(
-            f"there is no loss named '{name}'.", remedy=f"Use {_listed(names(smoothed=False))}."
+            f"unknown loss '{name}'.", remedy=f"Use {_listed(names(smoothed=False))}."
         )
     kind = kind_of(name)
     check_ridge(ridge)

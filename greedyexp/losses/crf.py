@@ -16,7 +16,7 @@ from greedyexp.problems.problem import Problem
 
 
 class CrfLoss(CrfLikelihood):
-    """The loss of a conditional random field with its minimisers; parameters as ``CrfLikelihood``.
+    """The loss of a conditional random field, with its minimisers; see ``CrfLikelihood``.
 
     References
     ----------

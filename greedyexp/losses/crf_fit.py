@@ -1,9 +1,9 @@
-"""Minimisers of the loss of a conditional random field, and tests whether one exists.
+"""Minimisers of the loss of a conditional random field, and tests whether a minimum exists.
 
-Without a ridge there is no minimum if some change of the parameters makes the observed labelling no
-less likely than any other labelling, and more likely than some: the loss falls for ever along it.
-Any sequence of labels is allowed. A label, start, end or transition that never occurs is therefore
-such a change by itself.
+Without a ridge, a minimum may not exist. This happens if some change of the parameters never makes
+the observed labelling less likely relative to another one, and makes it more likely relative to
+some: the loss then decreases forever along this change. Since any sequence of labels is allowed, a
+label, start, end or transition that never occurs gives such a change.
 """
 
 from __future__ import annotations
@@ -15,28 +15,42 @@ from greedyexp.losses.loss import TOLERANCE, Fit
 from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hessian, remove
 from greedyexp.problems.checks import Indices
 
-# Log odds below this leave a gradient that no tolerance takes for zero.
+# Log odds below this value leave a gradient above any tolerance.
 DEEP = 5.0
-# Part of the gradient to which a minimiser is followed, and the steps that may take.
+# To test a minimiser, continue until the gradient has decreased to this part, for at most so many
+# steps.
 FURTHER = 1e-2
 STEPS = 20
-# Log odds by which a minimiser may move on the way. Where there is none they move by 4.6.
+# Log odds may move by this much on the way. Without a minimum they move by 4.6.
 MOVED = 1.0
-# Log odds from which on directions are looked for in which the loss is flat, the step in log odds
-# that tells, and the part of the largest curvature that is none.
+# Log odds from which to search for flat directions, the step of the differences in log odds, and
+# the part of the largest curvature that counts as zero.
 FAR = 20.0
 STEP = 1e-3
 FLAT = 1e-9
-# Multiple of the tolerance that no gauge, but for rounding, leaves of the gradient.
+# Multiple of the tolerance that the gradient cannot reach along truly flat directions, except by
+# rounding.
 STEEPER = 1e3
-# Missing things that a message names.
+# Largest number of missing labels or transitions listed in a message.
 NAMED = 4
 
-ENDING = "so that without a ridge no minimum exists. Give a ridge above zero."
+ENDING = "; without a ridge no minimum exists. Give a ridge above zero."
+
+# Step of the difference of gradients that gives a new coefficient's column of the Hessian; larger
+# for a column of small values.
+DIFFERENCE = 1e-5
+# Derivatives smaller than this part of the counts they are computed from are rounding errors.
+COUNT_ROUNDING = 1e-13
+# Rounding error of a derivative by a dense parameter, relative to its largest count.
+DENSE_ROUNDING = 256 * np.finfo(float).eps
+# Compute the Hessian over the dense parameters when the gradient has decreased to this part.
+COARSE = 1e-3
+# Largest number of fits without features, each with a tolerance based on the previous one.
+ROUNDS = 10
 
 
 def unseen(loss: CrfLikelihood) -> str:
-    """A sentence on classes, starts, ends and moves that no labelling has; empty without any."""
+    """Return a message about classes, starts, ends and transitions that never occur, or ""."""
     r = loss.shape[1]
     if loss.ridge > 0.0 or r == 1:
         return ""
@@ -50,11 +64,11 @@ def unseen(loss: CrfLikelihood) -> str:
         absent = (moves == 0) & seen & seen[:, None]
         said += [f"class {k} never follows class {j}" for j, k in np.argwhere(absent)]
     more = [f"{len(said) - NAMED} more of this kind"] if len(said) > NAMED else []
-    return f"{', '.join(said[:NAMED] + more)}, {ENDING}" if said else ""
+    return f"{', '.join(said[:NAMED] + more)}{ENDING}" if said else ""
 
 
 def separating(loss: CrfLikelihood, function: Reduced) -> str:
-    """A sentence on free coefficients that tell a class by their sign alone; empty without any."""
+    """Return a message about free features that separate a class by their sign alone, or ""."""
     if loss.ridge > 0.0 or loss.shape[1] == 1:
         return ""
     said = []
@@ -63,15 +77,15 @@ def separating(loss: CrfLikelihood, function: Reduced) -> str:
         signed = np.where(loss.labels == k, column, -column)
         if signed.any() and ((signed >= 0.0).all() or (signed <= 0.0).all()):
             said.append(f"feature {i} separates class {k} from the others")
-    return f"{', '.join(said)}, {ENDING}" if said else ""
+    return f"{', '.join(said)}{ENDING}" if said else ""
 
 
 def growing(loss: CrfLikelihood, function: Reduced, found: Descent, tolerance: float) -> str:
-    """A sentence when weights grow for as long as the minimum is looked for; empty otherwise.
+    """Return a message if the weights grow as long as the minimisation continues, or "".
 
-    A gradient within the tolerance says nothing where log odds may change at will and leave it
-    there. At a minimiser they stay when the gradient is made smaller still; where there is none
-    they move by the logarithm of that.
+    A small gradient alone proves nothing, because it also becomes small where log odds grow without
+    limit. The gradient is therefore reduced further. The log odds stay where they are at a
+    minimiser. Without a minimum they move by the logarithm of the reduction.
     """
     if loss.ridge > 0.0 or function.odds(found.x) < DEEP:
         return ""
@@ -81,17 +95,17 @@ def growing(loss: CrfLikelihood, function: Reduced, found: Descent, tolerance: f
         if function.odds(further.x - found.x) < MOVED and not _beyond(function, found, tolerance):
             return ""
     return (
-        "the weights grow for as long as a minimum is looked for, so that without a ridge none "
-        "seems to exist. Give a ridge above zero."
+        "the weights grow as long as the minimisation continues; without a ridge there seems to be"
+        " no minimum. Give a ridge above zero."
     )
 
 
 def _beyond(function: Reduced, found: Descent, tolerance: float) -> bool:
-    """Whether the gradient is flat only because the weights went so far.
+    """Return whether the gradient is small only because the weights are far out.
 
-    Some parameters can be traded for each other, and the loss is flat in these directions
-    everywhere. In others it is flat far out alone: without its part in all flat directions the
-    point has a gradient again.
+    The loss is constant along directions that trade some parameters for others. Along other
+    directions it is flat only far out. The gradient is recomputed at the point without its
+    components in all flat directions: it is large again in the second case.
     """
     if function.odds(found.x) < FAR:
         return False
@@ -100,36 +114,23 @@ def _beyond(function: Reduced, found: Descent, tolerance: float) -> bool:
         (function(found.x + move)[1] - found.gradient) / (STEP * sizes)
         for move in np.diag(STEP / sizes)
     ]
-    # Each difference is orthogonal to what can be traded, which the symmetric part would not keep.
+    # The differences are not symmetrised: each is orthogonal to the constant directions.
     _, values, vectors = np.linalg.svd(np.array(rows))
     flat = vectors[values <= FLAT * values[0]]
     back = found.x - flat.T @ (flat @ (found.x * sizes)) / sizes
     return bool(np.abs(function(back)[1]).max() > STEEPER * tolerance)
 
 
-# Step of the difference of gradients that tells the Hessian's column of a new coefficient, longer
-# for a column of small values.
-DIFFERENCE = 1e-5
-# Derivatives that are a smaller part of the counts they come from are rounding.
-COUNT_ROUNDING = 1e-13
-# The rounding of a derivative by a dense parameter, relative to the largest of its counts.
-DENSE_ROUNDING = 256 * np.finfo(float).eps
-# Part of the first gradient at which the Hessian over the dense parameters is computed.
-COARSE = 1e-3
-# Fits without features, each to the tolerance that the one before has shown to be needed.
-ROUNDS = 10
-
-
 class CrfFit(Fit[CrfLikelihood]):
-    """A restricted minimiser that carries its inverse Hessian through additions and removals.
+    """A restricted minimiser that keeps its inverse Hessian through additions and removals.
 
-    Where no minimum exists the parameters stay as they were before, ``converged`` is False and
-    ``message`` says why.
+    If there is no minimum, the parameters stay as they were, ``converged`` is False, and
+    ``message`` gives the reason.
 
     Attributes
     ----------
     evaluations : int
-        Passes over the data that the present minimiser took.
+        Passes over the data for the current minimiser.
     """
 
     _x: np.ndarray
@@ -141,16 +142,16 @@ class CrfFit(Fit[CrfLikelihood]):
         self._settle(Reduced(loss, ()), loss.null.found, loss.null.reason)
 
     def begin(self, support: Indices, start: np.ndarray | None) -> None:
-        """Take a support into an empty one and minimise, from ``start`` if it is given."""
+        """Add a support to an empty one and minimise, from ``start`` if it is given."""
         function = self._enter(support)
         self._minimise(function, self._x if start is None else np.asarray(start)[function.free])
 
     def add(self, features: Indices) -> None:
-        """Take features into the support and minimise."""
+        """Add features to the support and minimise."""
         self._minimise(self._enter(features), self._x)
 
     def remove(self, features: Indices) -> None:
-        """Take features out of the support and minimise."""
+        """Remove features from the support and minimise."""
         for feature in features:
             place = self.support.index(feature)
             self.support.pop(place)
@@ -160,10 +161,9 @@ class CrfFit(Fit[CrfLikelihood]):
         self._minimise(Reduced(self.loss, self.support), self._x)
 
     def _enter(self, features: Indices) -> Reduced:
-        """Give features the coefficient zero, and the inverse Hessian their derivatives.
+        """Add features with coefficient zero, extend the inverse, and return the reduced loss.
 
-        These are differences of gradients, one pass for each feature. Returns the loss over what is
-        free now.
+        The second derivatives are differences of gradients, one pass per feature.
         """
         n_before = len(self._x)
         self.support.extend(int(feature) for feature in features)
@@ -188,7 +188,7 @@ class CrfFit(Fit[CrfLikelihood]):
         self._settle(function, unmoved(function, x, self._inverse) if reason else found, reason)
 
     def _settle(self, function: Reduced, descent: Descent, reason: str) -> None:
-        """Take over where a descent ended; ``reason`` says why there is no minimum, if so."""
+        """Take over the end of a descent; ``reason`` says why there is no minimum, if so."""
         self._x, self._inverse = descent.x, descent.inverse
         self.evaluations = descent.evaluations
         self._params = function.spread(descent.x)
@@ -200,10 +200,10 @@ class CrfFit(Fit[CrfLikelihood]):
 
 
 def minimum_without_features(loss: CrfLikelihood) -> NullFit:
-    """The minimiser over the dense parameters.
+    """Return the minimiser over the dense parameters.
 
-    The Hessian is computed once on the way: transitions are so ill-conditioned that what a
-    quasi-Newton method finds out about it would cost more, in this fit and in all that follow.
+    Transitions are so ill-conditioned that a quasi-Newton method would need many steps, in this fit
+    and in all later ones. The Hessian is therefore computed once.
     """
     function, reason = Reduced(loss, ()), unseen(loss)
     if not reason:
@@ -218,7 +218,7 @@ def minimum_without_features(loss: CrfLikelihood) -> NullFit:
 
 
 def unmoved(function: Reduced, x: np.ndarray, inverse: np.ndarray) -> Descent:
-    """A descent that has not left its start."""
+    """Return a descent at its starting point."""
     value, gradient = function(x)
     return Descent(x, value, gradient, inverse, evaluations=1)
 
@@ -239,9 +239,10 @@ def _descend_without_features(loss: CrfLikelihood, function: Reduced) -> NullFit
 
 
 def _scale_of(loss: CrfLikelihood, gradient: np.ndarray) -> float:
-    """The largest |derivative| by a feature, or what it is a difference of if it is only rounding.
+    """Return the largest |derivative| by a feature, or the largest count if it is rounding error.
 
-    No less than lets the tolerance stay above the rounding of derivatives by dense parameters.
+    The result is large enough to keep the tolerance above the rounding error of derivatives by
+    dense parameters.
     """
     largest = np.abs(gradient[: loss.size]).max()
     counts = np.abs(loss.observed).astype(float) / loss.n_samples

@@ -26,7 +26,7 @@ from greedyexp.losses.quasi_newton import Descent
 from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths
 from greedyexp.problems.checks import Indices, is_sparse, largest_feature
 
-# Sparse designs of at most this many entries are kept dense, which is faster.
+# Sparse designs with at most this many entries are stored as dense arrays, which is faster.
 DENSE_ENTRIES = 2**20
 
 
@@ -37,11 +37,11 @@ class NullFit:
     Parameters
     ----------
     found : Descent
-        The minimiser over the dense parameters; zero where there is none.
+        The minimiser over the dense parameters; zero if there is none.
     scale : float > 0
-        The largest gradient of a feature there, no less than what rounding allows.
+        Largest gradient of a feature there, bounded below by the rounding error of gradients.
     reason : str
-        Why there is no minimum, a sentence; empty if there is one.
+        Reason why there is no minimum; empty if there is one.
     """
 
     found: Descent
@@ -50,21 +50,23 @@ class NullFit:
 
 
 class CrfLikelihood(ChainLoss):
-    """Mean negative log-likelihood of labelled chains, over words.
+    """Mean negative log-likelihood of labelled chains, per word.
 
     P(y | x) of a chain is proportional to the exponential of
-    sum_t (W^T x_t)[y_t] + start[y_1] + end[y_T] + sum_{t > 1} A[y_{t-1}, y_t], and
-    Q = -(sum over chains of log P(y | x)) / n + ridge / 2 ||params||^2. The weights W (p, r) are
-    selectable; start (r), end (r) and A (r, r), row by row, are the dense parameters, in this
+
+        sum_t (W^T x_t)[y_t] + start[y_1] + end[y_T] + sum_{t > 1} A[y_{t-1}, y_t],
+
+    and Q = -(sum over chains of log P(y | x)) / n + ridge / 2 ||params||^2. The weights W (p, r)
+    are selectable. The dense parameters are start (r), end (r) and A (r, r), row by row, in this
     order.
 
     Parameters
     ----------
     X : array (n, p) or CSR array
-        One row per word, chains one after the other.
+        One row per word, chain after chain.
     labels : int array (n,) in [0, r)
     chains : int array (c,)
-        Lengths, at least 1, with sum n.
+        Lengths of the chains, at least 1, with sum n.
     n_classes : int >= 1
         r.
     ridge : float >= 0
@@ -72,12 +74,12 @@ class CrfLikelihood(ChainLoss):
     Attributes
     ----------
     observed : array (d + q,)
-        Counts: what each parameter is multiplied by in the labelling that was seen.
+        Factor of each parameter in the log-likelihood of the observed labelling.
 
     Raises
     ------
     DataError
-        When labels or chains do not fit X.
+        If labels or chains do not fit X.
 
     References
     ----------
@@ -115,9 +117,10 @@ class CrfLikelihood(ChainLoss):
 
     @cached_property
     def tolerances(self) -> np.ndarray:
-        """Largest |derivative| that a fit may leave of each parameter, shape (d + q,).
+        """Tolerance of the derivative by each parameter, shape (d + q,).
 
-        In small columns a part of what it can be, since ``scale`` is of the largest.
+        It is smaller for columns of small values, because ``scale`` refers to the largest
+        derivative.
         """
         own = np.minimum(self.scale, self.steepest(self.null.found.value))
         return TOLERANCE * np.append(own, np.full(self.n_dense, self.scale))
@@ -132,11 +135,11 @@ class CrfLikelihood(ChainLoss):
         return self.value_and_gradient(params)[1]
 
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
-        """Q and its gradient, in one pass."""
+        """Return Q and its gradient, in one pass."""
         return self.pass_over(self.X, params, self.observed)
 
     def pass_over(self, X, params: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:
-        """Q and its gradient (k r + q,) over some columns (n, k) of X and the dense parameters."""
+        """Return Q and its gradient (k r + q,) for columns (n, k) of X and dense parameters."""
         r = self.shape[1]
         start, end, transition = self._weights(params)
         scores = self._scores(X, params)
@@ -155,13 +158,13 @@ class CrfLikelihood(ChainLoss):
         return self._value(total, params, observed), gradient
 
     def columns(self, rows: np.ndarray):
-        """The columns (n, s) of the features ``rows``, dense or sparse as X is."""
+        """Return the columns (n, s) of the features ``rows``, dense or sparse like X."""
         if self._by_column is None:
             return np.ascontiguousarray(self.X[:, rows])
         return scipy.sparse.csr_array(self._by_column[:, rows])
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
-        """Variances of the counts, one forward pass for each coordinate."""
+        """Return the variances of the counts, with one forward pass per coordinate."""
         chains = self._prepared(params)
         nodes = [variances_of_feature(chains, self._column(i)) for i in range(self.shape[0])]
         posterior = self._posterior(self._scores(self.X, params), params, self._offsets)
@@ -186,11 +189,11 @@ class CrfLikelihood(ChainLoss):
 
     @property
     def smoothness(self) -> np.ndarray:
-        """A count of range R has variance at most R^2 / 4 (Popoviciu)."""
+        """Upper bound of ``curvature``: a count of range R has variance at most R^2 / 4."""
         return self._smoothness.copy()
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Newton's method for each, by forward passes over the chains that a feature is in."""
+        """Minimise along each coordinate by Newton's method."""
         n = self.n_samples
         steps, gains = np.empty(self.shape), np.empty(self.shape)
         observed = self.observed[: self.size].reshape(self.shape)
@@ -208,7 +211,7 @@ class CrfLikelihood(ChainLoss):
         return steps.ravel(), gains.ravel() / n
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
-        """All changes of the partition functions in one pass over the chains."""
+        """Return Q(b - b_i e_i) - Q(b) for each i of the support, in one pass over the chains."""
         support = np.asarray(support, dtype=np.int64)
         if not support.size:
             return np.empty(0)
@@ -223,9 +226,7 @@ class CrfLikelihood(ChainLoss):
 
     def decode(self, X, chains, params: np.ndarray, how: str = "marginal") -> np.ndarray:
         if how not in ("marginal", "viterbi"):
-            raise ConfigError(
-                f"there is no decoding '{how}'.", remedy="Use 'marginal' or 'viterbi'."
-            )
+            raise ConfigError(f"unknown decoding '{how}'.", remedy="Use 'marginal' or 'viterbi'.")
         offsets = np.concatenate(([0], np.cumsum(check_lengths(chains, X.shape[0]))))
         scores = self._scores(X, params)
         if how == "viterbi":
@@ -251,11 +252,11 @@ class CrfLikelihood(ChainLoss):
         )
 
     def _weights(self, params: np.ndarray) -> ChainWeights:
-        # A copy, which kernels can take as contiguous.
+        # Kernels need a contiguous array, hence the copy.
         return chain_weights(np.array(params[-self.n_dense :]), self.shape[1])
 
     def _scores(self, X, params: np.ndarray) -> np.ndarray:
-        """Scores of each word and state, padded, (n, R)."""
+        """Return padded scores of each word and state, shape (n, R)."""
         weights = np.zeros((X.shape[1], self._width))
         weights[:, : self.shape[1]] = params[: -self.n_dense].reshape(-1, self.shape[1])
         return np.asarray(X @ weights)
@@ -265,7 +266,7 @@ class CrfLikelihood(ChainLoss):
         return float(loss + 0.5 * self.ridge * (params @ params))
 
     def _posterior(self, scores, params, offsets) -> np.ndarray:
-        """Probabilities of the states of each word, (n, r); overwrites the scores."""
+        """Return probabilities of the states of each word, (n, r); overwrites the scores."""
         r = self.shape[1]
         forward, posterior = np.empty_like(scores), np.empty_like(scores)
         parts = self._weights(params)
@@ -276,7 +277,7 @@ class CrfLikelihood(ChainLoss):
         return prepare(self._scores(self.X, params), *self._weights(params), self._offsets)
 
     def _column(self, i: int) -> np.ndarray:
-        """Column i of X as a contiguous array (n,)."""
+        """Return column i of X as a contiguous array (n,)."""
         if self._by_column is None:
             return np.ascontiguousarray(self.X[:, i])
         first, last = self._by_column.indptr[i : i + 2]
@@ -286,16 +287,17 @@ class CrfLikelihood(ChainLoss):
 
     @cached_property
     def _by_column(self):
-        """A sparse X by columns; None when X is dense."""
+        """X by columns if it is sparse, otherwise None."""
         return scipy.sparse.csc_array(self.X) if is_sparse(self.X) else None
 
 
 def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
-    """Labels as int64, after making sure that they are classes 0 to r - 1, one for each word.
+    """Return labels as int64 after checking that each word has a class from 0 to r - 1.
 
     Raises
     ------
     DataError
+        If a label is not such a class, or the number of labels is wrong.
     """
     labels = np.asarray(labels)
     if labels.shape != (n_words,):
@@ -311,7 +313,7 @@ def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
 
 
 def sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
-    """Sums of the rows of each chain, (c, p)."""
+    """Return sums of the rows of each chain, shape (c, p)."""
     n_chains = len(offsets) - 1
     words = np.arange(offsets[-1])
     chain = np.repeat(np.arange(n_chains), np.diff(offsets))
@@ -323,7 +325,7 @@ def sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
 
 
 class Reduced:
-    """The loss as a function of its free parameters (m,), over the columns that they need.
+    """The loss as a function of its free parameters (m,), computed from the columns they use.
 
     Parameters
     ----------
@@ -350,14 +352,14 @@ class Reduced:
         self._columns, self._observed = loss.columns(rows), loss.observed[kept]
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Q and its gradient (m,)."""
+        """Return Q and its gradient (m,)."""
         params = np.zeros(self._count)
         params[self._places] = x
         value, gradient = self._loss.pass_over(self._columns, params, self._observed)
         return value, gradient[self._places]
 
     def selected(self) -> Iterator[tuple[int, np.ndarray]]:
-        """The support, each with its column (n,)."""
+        """Yield each feature of the support with its column (n,)."""
         for feature in self._support:
             place = np.searchsorted(self._rows, [feature // self._loss.shape[1]])
             column = self._columns[:, place]
@@ -365,14 +367,15 @@ class Reduced:
             yield int(feature), column[:, 0]
 
     def sizes(self) -> np.ndarray:
-        """Largest |value| of what each free parameter is multiplied by, (m,); one if it is zero."""
+        """Return the largest |factor| of each free parameter, (m,), and one instead of zero."""
         largest = [np.abs(column).max() or 1.0 for _, column in self.selected()]
         return np.concatenate((np.ones(self._loss.n_dense), largest))
 
     def odds(self, x: np.ndarray) -> float:
-        """The most that free parameters (m,) say for one label against another, summed up.
+        """Return an upper bound of the log odds of one label against another, from parameters (m,).
 
-        The largest range of the scores of a word, and those of starts, ends and moves.
+        The bound is the largest range of the scores of a word plus the ranges of starts, ends and
+        transitions.
         """
         r = self._loss.shape[1]
         params = np.zeros(self._count)
@@ -383,7 +386,7 @@ class Reduced:
         return float(np.ptp(words, axis=1).max() + sum(np.ptp(part) for part in parts))
 
     def spread(self, x: np.ndarray) -> np.ndarray:
-        """All parameters (d + q,), zero where they are not free."""
+        """Return all parameters (d + q,), zero where they are not free."""
         params = np.zeros(self._loss.size + self._loss.n_dense)
         params[self.free] = x
         return params

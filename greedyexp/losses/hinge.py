@@ -14,19 +14,19 @@ from greedyexp.problems.problem import Problem
 class HingeLoss(SmoothedLoss):
     """Q(b) = mean_i H(1 - y_i x_i b) + ridge / 2 ||b||^2.
 
-    H(m) = 0 where m <= 0, beta m^2 / 2 where m <= 1 / beta and m - 1 / (2 beta) elsewhere, which is
-    inf_v beta v^2 / 2 + max(0, m - v).
+    H(m) = 0 if m <= 0, beta m^2 / 2 if 0 < m <= 1 / beta, and m - 1 / (2 beta) otherwise.
+    Equivalently, H(m) = inf_v beta v^2 / 2 + max(0, m - v).
 
     Parameters
     ----------
     X : array (n, p) or sparse array
     y : array (n,)
-        Labels, the two ``values``; all may be the same.
+        Labels; each is one of the two ``values``, and all may be equal.
     beta : float > 0
         Lipschitz constant of H'.
     ridge : float >= 0
     values : pair of float
-        What stands for -1 and for 1.
+        Labels that stand for -1 and for 1.
 
     References
     ----------
@@ -50,7 +50,7 @@ class HingeLoss(SmoothedLoss):
         super().__init__(X, -labels, np.ones(len(labels)), labels, beta=beta, ridge=ridge)
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
-        """max(0, 1 - y x b), not smoothed, (m, n)."""
+        """Return max(0, 1 - y x b) without smoothing, shape (m, n)."""
         return np.maximum(0.0, 1.0 - self._labels(y) * (params @ X.T))
 
     def _labels(self, y: np.ndarray) -> np.ndarray:

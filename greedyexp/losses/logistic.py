@@ -9,14 +9,20 @@ from scipy.optimize import linprog
 
 from greedyexp.kernels import logistic_best, logistic_lines, logistic_newton
 from greedyexp.kernels.scalar_losses import LOGISTIC
-from greedyexp.losses.loss import TIE, TOLERANCE, Fit, Loss, LossKind, Restricted
-from greedyexp.losses.signed_columns import SignedColumns, two_values
+from greedyexp.losses.loss import TIE, Fit, Loss, LossKind, Restricted
+from greedyexp.losses.signed_columns import (
+    SLOPE_ROUNDING,
+    SignedColumns,
+    derivative_tolerance,
+    two_values,
+)
 from greedyexp.problems.checks import Indices
 from greedyexp.problems.problem import Problem
 
-# The rounding of a derivative, relative to the mean |value| of its column.
-SLOPE_ROUNDING = 16 * np.finfo(float).eps
-TINY = np.finfo(float).tiny
+# Weights smaller than this part of the largest are rounding errors of the linear program.
+NO_WEIGHT = 1e-9
+# Negative margins smaller than this part of the largest are rounding errors.
+MARGIN_ROUNDING = 1e-12
 
 
 class LogisticLoss(Loss):
@@ -26,23 +32,23 @@ class LogisticLoss(Loss):
     ----------
     X : array (n, p) or sparse array
     y : array (n,)
-        Labels, the two ``values``.
+        Labels; each is one of the two ``values``.
     ridge : float >= 0
-        Weight of the squared selectable coefficients.
+        Penalty on the selectable coefficients.
     intercept : bool
-        Whether there is a c: a dense coefficient, without a ridge. Otherwise c = 0.
+        If true, c is a dense coefficient without a penalty. Otherwise c = 0.
     values : pair of float
-        What stands for -1 and for 1.
+        Labels that stand for -1 and for 1.
 
     Notes
     -----
-    A derivative over a support may remain as large as 1e-10 times the lesser of ``scale`` and the
-    mean |value| of its own column, or as the rounding of the latter.
+    The tolerance of a derivative is 1e-10 times the smaller of ``scale`` and the mean |value| of
+    its column, or the rounding error of that mean if it is larger.
 
-    Without a ridge a minimum exists unless the columns separate the classes: unless some
-    combination of them is nonnegative on one class, nonpositive on the other and not zero.
+    Without a ridge there is a minimum unless the columns separate the classes: some combination of
+    them is nonnegative on one class, nonpositive on the other, and not zero.
 
-    ``kind`` and ``responses`` (n,), -1 and 1, are what the kernels of ``scalar_losses`` take.
+    The kernels of ``scalar_losses`` use ``kind`` and ``responses`` (n,) in {-1, 1}.
     """
 
     kind = LOGISTIC
@@ -78,11 +84,11 @@ class LogisticLoss(Loss):
         if slopes[steepest] > SLOPE_ROUNDING * size:
             self.scale = float(slopes[steepest])
         elif size > 0.0:
-            # No column has a slope, which leaves how large it could be.
+            # All slopes are zero; use the largest possible slope instead.
             self.scale = float(size)
-        # Without an intercept the fit without features is exact, and this is its gradient.
+        # Without an intercept the fit without features is exact; this is its gradient.
         self._at_zero = None if intercept else start.full_gradient
-        # All fits without features share it.
+        # All fits without features share this array.
         start.full_gradient.flags.writeable = False
 
     @property
@@ -115,22 +121,22 @@ class LogisticLoss(Loss):
         return self._powers(np.full(self.n_samples, 0.25))
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,).
+        """Return steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,).
 
-        Without a ridge a column of one sign (after signing by the labels) has no minimum: its step
-        is infinite, its gain the fall to the infimum.
+        Without a ridge there is no minimum along a signed column whose entries all have the same
+        sign. The step is then infinite, and the gain is the decrease to the infimum.
         """
         return self.minima(self._margins(params), params)
 
     def minima(self, margins: np.ndarray, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``coordinate_minima`` where the margins (n,) are known."""
+        """Return ``coordinate_minima`` from known margins (n,)."""
         steps, gains = np.empty(self.size), np.empty(self.size)
         columns, coef = self.columns.columns, params[: self.size]
         logistic_lines.line_minima(columns, margins, self.ridge, coef, steps, gains)
         return steps, gains
 
     def gradient_of(self, params: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The gradient, given 1 / (1 + exp(m_i)) for the margins m (n,)."""
+        """Return the gradient from weights 1 / (1 + exp(m_i)), where m (n,) are the margins."""
         sums = self.columns.times(weights)
         if self.n_dense:
             sums = np.append(sums, self.labels @ weights)
@@ -142,17 +148,12 @@ class LogisticLoss(Loss):
         return Restricted(found.params, found.value, gradient, found.converged, found.message)
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
-        """log(1 + exp(-y (x b + c))), (m, n)."""
+        """Return log(1 + exp(-y (x b + c))), shape (m, n)."""
         predicted = params[:, : self.size] @ X.T + params[:, self.size :].sum(axis=1)[:, None]
         return np.logaddexp(0.0, -self._signs(y) * predicted)
 
     def fit(self) -> LogisticFit:
         return LogisticFit(self, full_gradient=self._at_zero)
-
-    def tolerance(self, sizes: np.ndarray) -> np.ndarray:
-        """How large a derivative may remain, given mean |values| of the columns."""
-        finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), SLOPE_ROUNDING * sizes)
-        return finest + TINY
 
     def _signs(self, y: np.ndarray) -> np.ndarray:
         return np.where(y == self.values[1], 1.0, -1.0)
@@ -166,21 +167,11 @@ class LogisticLoss(Loss):
         return sums / self.n_samples + self.penalty
 
 
-def _build(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
-    y = problem.y[0]
-    values = two_values(y, "logistic")
-    return LogisticLoss(problem.X[0], y, ridge=ridge, intercept=intercept, values=values)
-
-
-KIND = LossKind("logistic", _build)
-
-
 class LogisticFit(Fit[LogisticLoss]):
-    """The minimiser over a support, which keeps the signed columns of the support together.
+    """A minimiser over a support that keeps the signed columns of the support in one array.
 
-    Newton's method goes on from the last minimiser. Where no minimum exists the coefficients stay
-    as they were before, ``converged`` is False and ``message`` names features that separate the
-    classes.
+    Newton's method starts from the last minimiser. If there is no minimum, the coefficients stay as
+    they were, ``converged`` is False, and ``message`` lists features that separate the classes.
 
     Parameters
     ----------
@@ -188,7 +179,7 @@ class LogisticFit(Fit[LogisticLoss]):
     support : sequence of int
     start : array (d + q,), optional
     full_gradient : array (d + q,), optional
-        The gradient at the minimiser, where it is known.
+        Gradient at the minimiser, if known.
     """
 
     def __init__(
@@ -203,10 +194,10 @@ class LogisticFit(Fit[LogisticLoss]):
         self.support = []
         self._signed = np.empty((max(8, loss.n_dense + len(support)), loss.n_samples))
         self._signed[: loss.n_dense] = loss.labels
-        # Mean |value| of each.
+        # Mean |value| of each signed column.
         self._sizes = np.ones(loss.n_dense)
         self._margins, self._weights = np.empty(loss.n_samples), np.empty(loss.n_samples)
-        # Whether a minimum is known to exist over the present support.
+        # Whether a minimum is known to exist over the current support.
         self._known = loss.ridge > 0.0 and (loss.n_dense == 0 or loss.two_classes)
         self._take(support)
         self._coef = np.zeros(len(self._indices))
@@ -237,7 +228,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     @property
     def full_gradient(self) -> np.ndarray:
-        """Gradient over all coefficients (d + q,), computed when first asked for."""
+        """Gradient over all coefficients, computed on first use; shape (d + q,)."""
         if self._full is None:
             self._full = self.loss.gradient_of(self.params, self._weights)
         return self._full
@@ -248,9 +239,9 @@ class LogisticFit(Fit[LogisticLoss]):
         return gains
 
     def best_gain(self) -> tuple[int, float]:
-        """The feature of the largest gain, which only few features have to be tried for.
+        """Return the feature of the largest gain, and that gain, from few line searches.
 
-        A bound of each gain from slope and curvature at the minimiser rules out the others.
+        Bounds from the slope and curvature at the minimiser rule out the other features.
         """
         columns = self.loss.columns
         feature, gain, _ = logistic_best.best_line(
@@ -278,7 +269,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     @property
     def _free(self) -> int:
-        """How many of them, the first ones, have coefficients without a ridge."""
+        """Number of signed columns without a penalty; they come first."""
         return self.loss.n_dense if self.loss.ridge > 0.0 else len(self._indices)
 
     def _take(self, features: Indices) -> None:
@@ -306,7 +297,7 @@ class LogisticFit(Fit[LogisticLoss]):
             self._evaluate()
 
     def _decide(self, status: int) -> tuple[int, np.ndarray | None]:
-        """Go on to the minimum if there is one; otherwise a direction in which there is none."""
+        """Continue to the minimum if it exists, else return a separating direction."""
         separating, certain = separating_direction(self._signed[: self._free])
         if status == logistic_newton.SEPARATED:
             return status, self._coef if separating is None else separating
@@ -321,7 +312,7 @@ class LogisticFit(Fit[LogisticLoss]):
         status, self.value, self._known = logistic_newton.minimise(
             self._signed[: len(indices)],
             self.loss.penalty[indices],
-            self.loss.tolerance(self._sizes),
+            derivative_tolerance(self._sizes, self.loss.scale),
             self._coef,
             self._margins,
             self._weights,
@@ -331,36 +322,30 @@ class LogisticFit(Fit[LogisticLoss]):
         return status
 
     def _evaluate(self) -> None:
-        """Margins, weights and value at the present coefficients."""
+        """Compute margins, weights and value at the current coefficients."""
         self._margins[:] = self._coef @ self._signed[: len(self._coef)]
         self.value = logistic_lines.losses(self._margins, self._weights)
         self.value += 0.5 * float(self.loss.penalty[self._indices] @ self._coef**2)
 
     def _explained(self, separating: np.ndarray | None) -> str:
         if separating is None:
-            return "the gradient over the support could not be made as small as it should be."
+            return "the gradient over the support does not reach its tolerance."
         indices = self._indices
         part = sorted(indices[place] for place in needed(self._signed, separating))
         part = [feature for feature in part if feature < self.loss.size]
         if not part:
-            return "all labels are the same, so that no best intercept exists."
+            return "all labels are equal; there is no optimal intercept."
         names, many = ", ".join(map(str, part)), len(part) > 1
         return (
-            f"feature{'s' if many else ''} {names} separate{'' if many else 's'} the two classes, "
-            "so that without a ridge no minimum exists."
+            f"feature{'s' if many else ''} {names} separate{'' if many else 's'} the two classes;"
+            " without a ridge no minimum exists."
         )
 
 
-# Weights this small relative to the largest are the rounding of a linear program.
-NO_WEIGHT = 1e-9
-# Margins below zero by this part of the largest are rounding errors of their sums.
-MARGIN_ROUNDING = 1e-12
-
-
 def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
-    """Weights v with v @ signed >= 0 and not all zero, with few nonzero ones.
+    """Return sparse weights v, not all zero, with v @ signed >= 0.
 
-    The linear program minimises sum |v_j| over those of mean margin one (after Konis, 2007).
+    A linear program minimises sum |v_j| subject to a mean margin of one (after Konis, 2007).
 
     Parameters
     ----------
@@ -370,11 +355,10 @@ def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
     Returns
     -------
     direction : array (k,) or None
-        A combination of columns that is nonnegative on the class 1 and nonpositive on the class
-        -1 in every sample and not zero throughout, to the solver's tolerance of 1e-7; None when
-        there is none.
+        Weights of a combination of columns that is nonnegative on class 1, nonpositive on class -1,
+        and not zero everywhere, up to the solver's tolerance of 1e-7; None if there is none.
     certain : bool
-        Whether it is one, or there is none, up to the rounding of sums.
+        Whether the answer is correct up to rounding.
     """
     sizes = np.abs(signed).max(axis=1, initial=0.0)
     used = np.flatnonzero(sizes > 0)
@@ -400,13 +384,13 @@ def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
 
 
 def needed(signed: np.ndarray, direction: np.ndarray) -> list[int]:
-    """Columns that separate together and of which none can be spared, some of those in use.
+    """Return a minimal set of columns, among those in use, that still separates the classes.
 
     Parameters
     ----------
     signed : array (k, n)
     direction : array (k,)
-        One that separates.
+        Weights that separate the classes.
     """
     held = [int(place) for place in np.flatnonzero(direction)]
     for place in tuple(held):
@@ -414,3 +398,12 @@ def needed(signed: np.ndarray, direction: np.ndarray) -> list[int]:
         if separating_direction(signed[others])[0] is not None:
             held = others
     return held
+
+
+def _build(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
+    y = problem.y[0]
+    values = two_values(y, "logistic")
+    return LogisticLoss(problem.X[0], y, ridge=ridge, intercept=intercept, values=values)
+
+
+KIND = LossKind("logistic", _build)

@@ -14,10 +14,12 @@ import numpy as np
 from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.problems.checks import Indices
 
-# Largest |gradient| over the free coefficients that a restricted minimiser may leave, relative to
+# Tolerance on |gradient| over the free coefficients of a restricted minimiser, relative to
 # ``Loss.scale``.
 TOLERANCE = 1e-10
-# Gains that agree to this relative precision are equal.
+# Largest number of features listed in a message.
+NAMED = 6
+# Gains that agree to this relative precision are ties.
 TIE = 1e-10
 
 
@@ -28,15 +30,15 @@ class Restricted:
     Parameters
     ----------
     params : array (d + q,)
-        Selectable coefficients, exact zeros off the support, then the dense ones.
+        Selectable coefficients, exactly zero outside the support, then the dense ones.
     value : float
-        The loss there.
+        Loss at ``params``.
     gradient : array (d + q,)
-        Its gradient there.
+        Gradient at ``params``.
     converged : bool
-        Whether the gradient over the free coefficients is below the tolerance.
+        Whether the gradient over the free coefficients is within the tolerance.
     message : str
-        Why there is no certificate, a sentence; empty when all is well.
+        Reason for no convergence; empty if there is none.
     """
 
     params: np.ndarray
@@ -47,12 +49,12 @@ class Restricted:
 
 
 class Loss(ABC):
-    """A convex smooth function Q >= 0 of d = p r selectable coefficients and q dense ones.
+    """A convex smooth function Q >= 0 of d = p r selectable and q dense coefficients.
 
     Coefficients are a vector ``params`` (d + q,): the matrix (p, r) of selectable ones row by row,
-    then the dense ones (an intercept, the transitions of a chain), which are in every model and
-    never selected or removed. Q is a mean over samples plus ``ridge / 2`` times the squared norm
-    of what the loss says it penalises.
+    then the dense ones (an intercept, or the transitions of a chain). The dense ones are in every
+    model. They are never selected or removed. Q is a mean over samples plus ``ridge / 2`` times the
+    squared norm of the penalised coefficients.
 
     Attributes
     ----------
@@ -61,16 +63,16 @@ class Loss(ABC):
     n_dense : int
         q.
     n_samples : int
-        What Q is a mean over; ``n_samples * Q`` is the sum that papers print.
+        Number of samples in the mean; papers often print the sum, ``n_samples * Q``.
     ridge : float >= 0
     scale : float > 0
-        What gradients are compared with: max |gradient| at the best fit without any feature.
+        Reference size of gradients: max |gradient| at the best fit without features.
     beta : float > 0
-        Of a loss that is the mean of L(<x_i, b>, y_i): Lipschitz constant of the derivative of L
-        by its first argument; infinite where there is none.
+        For a mean of L(<x_i, b>, y_i), the Lipschitz constant of the derivative of L in its first
+        argument; infinite if there is none.
     rho : float > 0
-        Lipschitz constant of L itself; infinite where there is none. Of a smoothed loss that of
-        the loss before.
+        Lipschitz constant of L; infinite if there is none. For a smoothed loss it is the constant
+        before smoothing.
     largest_feature : float >= 0
         max |x_ij|.
     """
@@ -92,28 +94,28 @@ class Loss(ABC):
 
     @property
     def size(self) -> int:
-        """d, the number of selectable coefficients."""
+        """Number of selectable coefficients, d."""
         return self.shape[0] * self.shape[1]
 
     @abstractmethod
     def value(self, params: np.ndarray) -> float:
-        """Q."""
+        """Return Q."""
 
     @abstractmethod
     def gradient(self, params: np.ndarray) -> np.ndarray:
-        """Gradient of Q, shape (d + q,)."""
+        """Return the gradient of Q, shape (d + q,)."""
 
     def unsmoothed(self, params: np.ndarray) -> float:
-        """Q with L as it was before it was smoothed; Q itself of a loss that is smooth."""
+        """Return Q before smoothing; for a smooth loss this is Q itself."""
         return self.value(params)
 
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
-        """Q and its gradient, in one pass where a loss has one."""
+        """Return Q and its gradient, in one pass if the loss supports it."""
         return self.value(params), self.gradient(params)
 
     @abstractmethod
     def curvature(self, params: np.ndarray) -> np.ndarray:
-        """Second derivative of Q along each coordinate, shape (d + q,)."""
+        """Return the second derivative of Q along each coordinate, shape (d + q,)."""
 
     @property
     @abstractmethod
@@ -121,37 +123,38 @@ class Loss(ABC):
         """Upper bound of ``curvature`` over all params, shape (d + q,)."""
 
     def steepest(self, value: float) -> np.ndarray:
-        """What no |derivative| exceeds where Q has this value: sqrt(2 L_j Q), shape (d,).
+        """Return an upper bound of each |derivative| where Q has this value, shape (d,).
 
-        Since Q >= 0, and its curvature along j is at most L_j = ``smoothness``.
+        The bound is sqrt(2 L_j Q), because Q >= 0 and its curvature along j is at most L_j =
+        ``smoothness``.
         """
         return np.sqrt(2.0 * abs(value) * self.smoothness[: self.size])
 
     def strong_convexity(self, support: Indices) -> float:
-        """rho_- >= 0 between points whose selectable coefficients are in one support.
+        """Return rho_- >= 0, the strong convexity of Q restricted to one support.
 
-        Q(b') >= Q(b) + <grad Q(b), b' - b> + rho_- / 2 ||b' - b||^2, with the best dense
-        coefficients of each. Of any loss its ridge is known to be one.
+        Q(b') >= Q(b) + <grad Q(b), b' - b> + rho_- / 2 ||b' - b||^2 for all b and b' on the
+        support, each with its best dense coefficients. The ridge is always a valid value.
         """
         return self.ridge
 
     @abstractmethod
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All one-dimensional minima: steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,)."""
+        """Return steps a_j and gains Q(b) - min_a Q(b + a e_j) of all coordinates, both (d,)."""
 
     @abstractmethod
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
-        """The minimiser over the coefficients ``support`` and the dense ones.
+        """Return the minimiser over the coefficients ``support`` and the dense ones.
 
         Parameters
         ----------
         support : sequence of int in [0, d)
         start : array (d + q,), optional
-            Where to begin; what it has off the support is dropped.
+            Starting point; entries outside the support are ignored.
         """
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
-        """Q(b - b_i e_i) - Q(b) for each i of the support, the others as they are."""
+        """Return Q(b - b_i e_i) - Q(b) for each i of the support, without a refit."""
         value = self.value(params)
         costs = np.empty(len(support))
         for place, index in enumerate(support):
@@ -161,13 +164,13 @@ class Loss(ABC):
         return costs
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
-        """How badly each row of other data is predicted, without any penalty.
+        """Return the prediction loss of each row of other data, without a penalty.
 
         Parameters
         ----------
         X : array (n, p) or CSR array
         y : array (n,)
-            Responses, coded as those fitted to.
+            Responses, coded as in the fitted data.
         params : array (m, d + q)
             m estimates.
 
@@ -178,14 +181,14 @@ class Loss(ABC):
         Raises
         ------
         DataError
-            When rows mean nothing alone.
+            If the loss is not a sum over single rows.
         """
         raise DataError("this loss is not one of single rows.", remedy="Use tuning 'end'.")
 
     def fit(self) -> Fit:
-        """The minimiser over no feature, ready to take some.
+        """Return the fit without features.
 
-        A loss with a factorisation to keep has a fit of its own.
+        A loss that keeps a factorisation overrides this method.
         """
         return PlainFit(self)
 
@@ -236,20 +239,21 @@ class LossKind:
 
 
 class ChainLoss(Loss):
-    """A loss of labelled chains of words, whose labels can be predicted."""
+    """A loss of labelled chains of words that can predict labels."""
 
     @abstractmethod
     def decode(self, X, chains, params: np.ndarray, how: str = "marginal") -> np.ndarray:
-        """Labels of the words of other chains.
+        """Predict the labels of the words of other chains.
 
         Parameters
         ----------
         X : array (n, p) or CSR array
         chains : int array (c,)
+            Length of each chain.
         params : array (d + q,)
         how : "marginal" or "viterbi"
-            The most probable label of each word, or the most probable labelling of each chain; the
-            lowest label where several are.
+            Most probable label of each word, or most probable labelling of each chain. Ties go to
+            the lowest label.
 
         Returns
         -------
@@ -257,8 +261,10 @@ class ChainLoss(Loss):
 
         Raises
         ------
-        ConfigError, DataError
-            When there is no such decoding, or the chains do not fit X.
+        ConfigError
+            If ``how`` is unknown.
+        DataError
+            If the chains do not fit X.
         """
 
 
@@ -271,15 +277,15 @@ class Fit(ABC, Generic[L]):
     support : list of int
         In the order of entry.
     params : array (d + q,)
-        The present minimiser.
+        The current minimiser.
     value : float
-        The loss there.
+        Loss at ``params``.
     full_gradient : array (d + q,)
-        Its gradient there, over all coefficients.
+        Gradient at ``params``, over all coefficients.
     converged : bool
-        Whether the present minimiser carries its certificate.
+        Whether the gradient over the support is within the tolerance.
     message : str
-        What a user should know of it; empty when all is well.
+        Remarks for the user; empty if there are none.
     """
 
     loss: L
@@ -300,55 +306,67 @@ class Fit(ABC, Generic[L]):
 
     @abstractmethod
     def add(self, features: Indices) -> None:
-        """Take features into the support and minimise."""
+        """Add features to the support and minimise."""
 
     @abstractmethod
     def remove(self, features: Indices) -> None:
-        """Take features out of the support and minimise."""
+        """Remove features from the support and minimise."""
 
     @property
     def gradient(self) -> np.ndarray:
-        """Gradient over the selectable coefficients (d,), zero on the support."""
+        """Gradient over the selectable coefficients, zero on the support; shape (d,)."""
         gradient = self.full_gradient[: self.loss.size].copy()
         gradient[self.support] = 0.0
         return gradient
 
     def gains(self) -> np.ndarray:
-        """Q(b) - min_a Q(b + a e_j) for every feature (d,), zero on the support."""
+        """Return Q(b) - min_a Q(b + a e_j) for every feature, zero on the support; shape (d,)."""
         gains = self.loss.coordinate_minima(self.params)[1]
         gains[self.support] = 0.0
         return gains
 
     def best_gain(self) -> tuple[int, float]:
-        """The feature of the largest gain and that gain.
+        """Return the feature of the largest gain, and that gain.
 
-        Gains that agree to a relative ``TIE`` are equal, and the lowest index wins.
+        Among gains that agree to a relative ``TIE``, the lowest index wins.
         """
         gains = self.gains()
         feature = int(np.argmax(gains >= gains.max() * (1.0 - TIE)))
         return feature, float(gains[feature])
 
     def refit_gains(self) -> np.ndarray:
-        """Decrease of Q when a feature joins and all are fitted again, for every feature (d,).
+        """Return the decrease of Q when a feature is added and all are refitted, shape (d,).
 
-        Only the squared loss has it.
+        Only the squared loss implements it.
         """
         raise NotImplementedError
 
     def removal_costs(self) -> np.ndarray:
-        """Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
+        """Return Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
         return self.loss.removal_costs(self.params, self.support)
 
     def refit_removal_costs(self) -> np.ndarray:
-        """Increase of Q when a feature leaves and the others are fitted again, in support order.
+        """Return the increase of Q when a feature is removed and all others refitted, shape (k,).
 
-        Only the squared loss has it.
+        Only the squared loss implements it.
         """
         raise NotImplementedError
 
 
+def remarks(skipped: np.ndarray, converged: bool) -> str:
+    """Return the message of a least-squares fit that has skipped these features."""
+    parts = []
+    if len(skipped):
+        named = ", ".join(str(feature) for feature in skipped[:NAMED])
+        more = f" and {len(skipped) - NAMED} more" if len(skipped) > NAMED else ""
+        parts.append(f"features in the span of those selected were left out: {named}{more}.")
+    if not converged:
+        parts.append("the least-squares fit does not reach its tolerance.")
+    return " ".join(parts)
+
+
 class PlainFit(Fit[Loss]):
-    """A fit that minimises anew at each change, from where it stands; of any loss."""
+    """A fit for any loss; it minimises again after each change, from the current point."""
 
     def __init__(self, loss: Loss):
         self.loss = loss

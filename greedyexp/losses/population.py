@@ -8,18 +8,21 @@ import numpy as np
 
 from greedyexp.kernels import cholesky
 from greedyexp.kernels.row_gradient import subtract_rows
-from greedyexp.losses.loss import TOLERANCE, Fit, Loss, PlainFit, Restricted
+from greedyexp.losses.loss import TOLERANCE, Fit, Loss, PlainFit, Restricted, remarks
 from greedyexp.problems.checks import Indices
 from greedyexp.problems.moments import SPAN, DenseMoments, Moments, SpreadMoments
+
+# Initial number of features to allocate; doubled when full.
+ROOM = 16
 
 
 class PopulationSquaredLoss(Loss):
     """R(w) = E[(<w, x> - y)^2] / 2 + ridge/2 ||w||^2.
 
-    With wbar the best linear predictor, ``moments.predictor``, that is half of ``moments.least``
-    plus (w - wbar)^T E[x x^T] (w - wbar) / 2 plus the penalty: three numbers that are not negative,
-    so that R keeps its digits where it is close to zero. The gradient is computed from w - wbar
-    for the same reason.
+    With the best linear predictor wbar = ``moments.predictor``, R is half of ``moments.least`` plus
+    (w - wbar)^T E[x x^T] (w - wbar) / 2 plus the penalty. All three terms are nonnegative, hence R
+    is accurate even if it is close to zero. The gradient is computed from w - wbar for the same
+    reason.
 
     Parameters
     ----------
@@ -29,17 +32,17 @@ class PopulationSquaredLoss(Loss):
     Attributes
     ----------
     n_samples : int
-        One: there are no rows, and what papers print as a sum is the mean.
+        One, since there are no rows.
 
     Raises
     ------
     DataError
-        When the moments are not those of any distribution.
+        If no distribution has these moments.
 
     Notes
     -----
-    Where the response is uncorrelated with all features, ``scale`` is the largest
-    (E[x_j^2] E[y^2])^(1/2), one when that is zero.
+    If the response is uncorrelated with all features, ``scale`` is the largest (E[x_j^2]
+    E[y^2])^(1/2), or one if that is zero.
     """
 
     n_samples = 1
@@ -58,53 +61,53 @@ class PopulationSquaredLoss(Loss):
         self.scale = float(np.abs(moments.cross).max()) or largest or 1.0
 
     def value(self, params: np.ndarray) -> float:
-        """R."""
+        """Return R."""
         return self.value_at(params, self.moments.quadratic(params - self._best))
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
-        """E[x x^T] w - E[y x] + ridge w, shape (d,)."""
+        """Return E[x x^T] w - E[y x] + ridge w, shape (d,)."""
         return self.moments.times(params - self._best) + self.ridge * params
 
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
-        """R and its gradient, by one product with E[x x^T]."""
+        """Return R and its gradient from a single product with E[x x^T]."""
         apart = params - self._best
         image = self.moments.times(apart)
         value = self.value_at(params, self.moments.quadratic(apart, image))
         return value, image + self.ridge * params
 
     def value_at(self, params: np.ndarray, apart: float) -> float:
-        """R where (w - wbar)^T E[x x^T] (w - wbar) is known."""
-        # Not by BLAS, which starts threads for long vectors that cost more than the sum.
+        """Return R from the known value of (w - wbar)^T E[x x^T] (w - wbar)."""
+        # Avoid BLAS: for long vectors it starts threads, which cost more than the sum.
         return 0.5 * (self._least + apart + self.ridge * float((params * params).sum()))
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
-        """E[x_j^2] + ridge, the same everywhere, (d,)."""
+        """Return E[x_j^2] + ridge for any params, shape (d,)."""
         return self._curvature.copy()
 
     @property
     def smoothness(self) -> np.ndarray:
-        """The curvature itself, shape (d,)."""
+        """The curvature, which is constant; shape (d,)."""
         return self._curvature.copy()
 
     def strong_convexity(self, support: Indices) -> float:
-        """The smallest eigenvalue of E[x_S x_S^T] + ridge I, infinite for no feature."""
+        """Return the smallest eigenvalue of E[x_S x_S^T] + ridge I; infinite without features."""
         return self.moments.smallest_eigenvalue(support) + self.ridge
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Steps -g_j / h_j and gains g_j^2 / (2 h_j), both (d,); zero for a zero feature."""
+        """Return steps -g_j / h_j and gains g_j^2 / (2 h_j), both (d,); zero for a zero feature."""
         slope = self.gradient(params)
         step = np.zeros(self.size)
         np.divide(-slope, self._curvature, out=step, where=self._curvature > 0.0)
         return step, -0.5 * slope * step
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
-        """The minimiser over the coefficients ``support``; of several the one of least norm.
+        """Return the minimiser over the coefficients ``support``, of least norm if not unique.
 
         Parameters
         ----------
         support : sequence of int in [0, d)
         start : array (d,), optional
-            Not needed.
+            Ignored.
         """
         support = np.asarray(support, dtype=np.int64)
         params = np.zeros(self.size)
@@ -114,13 +117,13 @@ class PopulationSquaredLoss(Loss):
         return Restricted(params, value, gradient, bool(certified))
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
-        """R(w - w_i e_i) - R(w) for each i of the support: h_i w_i^2 / 2 - g_i w_i."""
+        """Return R(w - w_i e_i) - R(w) = h_i w_i^2 / 2 - g_i w_i for each i of the support."""
         support = np.asarray(support, dtype=np.int64)
         own = params[support]
         return own * (0.5 * self._curvature[support] * own - self.gradient(params)[support])
 
     def fit(self) -> Fit:
-        """The fit without any feature, ready to take some."""
+        """Return the fit without features."""
         if isinstance(self.moments, SpreadMoments):
             return SpreadFit(self, self.moments)
         if isinstance(self.moments, DenseMoments):
@@ -128,20 +131,13 @@ class PopulationSquaredLoss(Loss):
         return PlainFit(self)
 
 
-# Features there is room for at first; doubled when it is used up.
-ROOM = 16
-# Features named in a message.
-NAMED = 6
-
-
 class PopulationFit(Fit[PopulationSquaredLoss]):
-    """What fits to moments share: the order of the support, barred features, the certificate.
+    """Base class of fits to moments: the support, barred features and convergence.
 
-    A feature whose squared sine of the angle to the span of the support is at most 1e-10 is barred:
-    ``add`` leaves it out, its gradient and gains count as zero until a removal frees it, and
-    ``message`` names it. With a ridge every feature counts as having an entry sqrt(ridge) of its
-    own, so that only a tiny ridge lets it lie in the span of others. Features of zeros are barred
-    for good.
+    A feature is barred if the squared sine of its angle to the span of the support is at most
+    1e-10. ``add`` skips it, its gradient and gains are zero until a removal frees it, and
+    ``message`` lists it. With a ridge, each feature has an additional entry sqrt(ridge) of its own;
+    only with a tiny ridge can it lie in the span of others. Zero features stay barred.
 
     Parameters
     ----------
@@ -151,7 +147,7 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
     def __init__(self, loss: PopulationSquaredLoss):
         self.loss = loss
         self.support: list[int] = []
-        # The support again, to index with and to look up in.
+        # The support as an array and as a mask.
         self._held = np.zeros(ROOM, dtype=np.int64)
         self._inside = np.zeros(loss.size, dtype=bool)
         self._curvature = loss.smoothness
@@ -159,7 +155,7 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
         self._settle()
 
     def add(self, features: Indices) -> None:
-        """Take features into the support, but for those in its span, and fit."""
+        """Add features to the support, except for those in its span, and refit."""
         for feature in features:
             if not (self._inside[feature] or self._barred[feature]):
                 self._make_room(len(self.support) + 1)
@@ -167,7 +163,7 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
         self._settle()
 
     def remove(self, features: Indices) -> None:
-        """Take features out of the support and fit."""
+        """Remove features from the support and refit."""
         for feature in features:
             place = self.support.index(feature)
             self._drop(place)
@@ -178,40 +174,40 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
 
     @property
     def gradient(self) -> np.ndarray:
-        """Gradient over the features (d,), zero on the support and for barred features."""
+        """Gradient over the features, zero on the support and for barred features; shape (d,)."""
         return self.full_gradient.copy()
 
     def gains(self) -> np.ndarray:
-        """R(w) - min_a R(w + a e_j) for every feature (d,): g_j^2 / (2 h_j)."""
+        """Return R(w) - min_a R(w + a e_j) = g_j^2 / (2 h_j) for every feature, shape (d,)."""
         slope = self.full_gradient
         gains = np.zeros(len(slope))
         np.divide(slope * slope, 2.0 * self._curvature, out=gains, where=slope != 0.0)
         return gains
 
     def removal_costs(self) -> np.ndarray:
-        """R(w - w_i e_i) - R(w) for each i of the support: h_i w_i^2 / 2, the gradient being 0."""
+        """Return R(w - w_i e_i) - R(w) = h_i w_i^2 / 2 for each i of the support."""
         held = self._held[: len(self.support)]
         own = self.params[held]
         return 0.5 * self._curvature[held] * own * own
 
     @abstractmethod
     def _take(self, feature: int) -> None:
-        """Take one feature into the support, and bar what then lies in its span."""
+        """Add one feature to the support, and bar the features in the new span."""
 
     @abstractmethod
     def _drop(self, place: int) -> None:
-        """Prepare for the feature at this place of the support to go, and free what is barred."""
+        """Prepare the removal of the feature at a place of the support; free barred features."""
 
     @abstractmethod
     def _coefficients(self, held: np.ndarray) -> np.ndarray:
-        """The minimiser over the support ``held``, (k,)."""
+        """Return the minimiser over the support ``held``, shape (k,)."""
 
     @abstractmethod
     def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
-        """E[x x^T] (w - wbar), (d,), and (w - wbar)^T times that, at ``params``."""
+        """Return E[x x^T] (w - wbar), (d,), and (w - wbar)^T E[x x^T] (w - wbar) at ``params``."""
 
     def _settle(self) -> None:
-        """Coefficients, value, gradient and certificate of the present support."""
+        """Compute coefficients, value, gradient and convergence on the current support."""
         loss, held = self.loss, self._held[: len(self.support)]
         self._params = np.zeros(loss.size)
         self.params[held] = self._coefficients(held)
@@ -223,7 +219,8 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
         gradient[held] = 0.0
         gradient[self._barred] = 0.0
         self._full_gradient = gradient
-        self.message = self._report()
+        skipped = np.flatnonzero(self._barred & (self._curvature > 0.0))
+        self.message = remarks(skipped, self.converged)
 
     def _join(self, feature: int) -> None:
         self._held[len(self.support)] = feature
@@ -233,18 +230,6 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
     def _make_room(self, needed: int) -> None:
         if needed > len(self._held):
             self._held = np.append(self._held, np.zeros_like(self._held))
-
-    def _report(self) -> str:
-        """A sentence on features left out."""
-        features = np.flatnonzero(self._barred & (self._curvature > 0.0))
-        parts = []
-        if len(features):
-            named = ", ".join(str(feature) for feature in features[:NAMED])
-            more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
-            parts.append(f"features in the span of those selected were left out: {named}{more}.")
-        if not self.converged:
-            parts.append("the least-squares fit does not reach its tolerance.")
-        return " ".join(parts)
 
 
 class SpreadFit(PopulationFit):
@@ -259,10 +244,10 @@ class SpreadFit(PopulationFit):
         self._bar()
 
     def _drop(self, place: int) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
     def _coefficients(self, held: np.ndarray) -> np.ndarray:
-        # Anew each time, since after a removal the span is smaller.
+        # Recompute the barred features, because a removal shrinks the span.
         self._bar()
         loss = self.loss
         return loss.moments.solve(held, loss.moments.cross[held], loss.ridge)
@@ -281,17 +266,17 @@ class SpreadFit(PopulationFit):
 
 
 class DenseFit(PopulationFit):
-    """A fit to any matrix of moments by a Cholesky factor that follows the support.
+    """A fit to any matrix of moments, by a Cholesky factor that follows the support.
 
-    A change costs O(k^2) and the gradient O(k d) for k features of d. A feature is found to lie in
-    the span of the support when it is to be taken.
+    A change costs O(k^2) and the gradient O(k d) for k of d features. A feature is barred only when
+    ``add`` finds that it lies in the span of the support.
     """
 
     def __init__(self, loss: PopulationSquaredLoss, moments: DenseMoments):
         self._moments = moments
         self._factor = np.zeros((ROOM, ROOM))
         self._rotated = np.zeros(ROOM)
-        # E[y x] as the product with the best predictor gives it, so that differences agree.
+        # E[y x] as the product with the best predictor; differences then agree to rounding.
         self._cross = moments.times(moments.predictor)
         super().__init__(loss)
 

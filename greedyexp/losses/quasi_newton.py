@@ -15,18 +15,19 @@ import numpy as np
 
 SUFFICIENT = 1e-4
 CURVATURE = 0.9
-# Relative difference of two values of the function that says nothing.
+# Relative differences of function values up to this size are noise.
 NOISE = 1e-14
 MOST_TRIALS = 40
-# A variable whose curvature beyond that of the others is smaller is treated as if it stood alone.
+# If the curvature of a new variable, given the others, is smaller than this part, its coupling to
+# them is ignored.
 LEAST_PIVOT = 1e-8
-# Smaller parts of the largest eigenvalue of a Hessian by differences are noise.
+# In a Hessian from differences, eigenvalues smaller than this part of the largest are noise.
 LEAST_EIGENVALUE = 1e-6
 
 
 @dataclass
 class Descent:
-    """Where a minimisation stands.
+    """State of a minimisation.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class Descent:
     value : float
     gradient : array (m,)
     inverse : array (m, m)
-        Approximation of the inverse Hessian, positive definite.
+        Approximate inverse Hessian, positive definite.
     converged : bool
         Whether |gradient| is within the tolerance.
     iterations, evaluations : int
@@ -63,13 +64,13 @@ def descend(
     function : callable
         x -> value and gradient (m,).
     x : array (m,)
-        Where to begin.
+        Starting point.
     tolerance : float or array (m,)
-        Largest |gradient| to leave.
+        Largest |gradient| at the end.
     inverse : array (m, m), optional
-        Approximation of the inverse Hessian; a multiple of the identity when there is none.
+        Approximate inverse Hessian; by default a multiple of the identity.
     limit : int
-        Most iterations.
+        Largest number of iterations.
     """
     value, gradient = function(x)
     fresh = inverse is None
@@ -82,7 +83,7 @@ def descend(
         if not _step(function, state, fresh):
             if fresh:
                 return state
-            # What is carried may mislead; the steepest descent cannot.
+            # The given inverse may be misleading; steepest descent is not.
             state.inverse, fresh = _blank(state.gradient), True
             continue
         state.iterations += 1
@@ -92,12 +93,12 @@ def descend(
 
 
 def _blank(gradient: np.ndarray) -> np.ndarray:
-    """A first step of length 1."""
+    """Return a multiple of the identity that makes the first step one of length 1."""
     return np.eye(len(gradient)) / max(float(np.linalg.norm(gradient)), 1e-300)
 
 
 def _step(function, state: Descent, fresh: bool) -> bool:
-    """One line search and update; False when no step can be told to descend."""
+    """Make one line search and update; return False if no step decreases the function."""
     direction = -state.inverse @ state.gradient
     slope = state.gradient @ direction
     if not slope < 0.0:
@@ -117,7 +118,7 @@ def _step(function, state: Descent, fresh: bool) -> bool:
 
 
 def _update(inverse: np.ndarray, move: np.ndarray, change: np.ndarray, product: float) -> None:
-    """The BFGS update of the inverse, in place, which then maps ``change`` to ``move``."""
+    """Apply the BFGS update to the inverse in place; it then maps ``change`` to ``move``."""
     image = inverse @ change
     half = (0.5 * (1.0 + change @ image / product) * move - image) / product
     both = np.outer(half, move)
@@ -126,9 +127,9 @@ def _update(inverse: np.ndarray, move: np.ndarray, change: np.ndarray, product: 
 
 
 def _search(function, state: Descent, direction: np.ndarray, slope: float):
-    """A step length that satisfies the Wolfe conditions, those by derivatives near rounding.
+    """Return the length, value and gradient of a step that satisfies the Wolfe conditions, or None.
 
-    Returns the length, value and gradient, or None.
+    Close to rounding error, the conditions use derivatives instead of values.
     """
     noise = NOISE * max(abs(state.value), 1e-300)
     low, high = 0.0, np.inf
@@ -138,7 +139,7 @@ def _search(function, state: Descent, direction: np.ndarray, slope: float):
         value, gradient = function(state.x + length * direction)
         state.evaluations += 1
         here = gradient @ direction
-        # A convex function has fallen wherever its slope is still negative.
+        # A convex function has decreased wherever its slope is still negative.
         falls = here <= 0.0 or value <= state.value + SUFFICIENT * length * slope
         falls = falls or (value <= state.value + noise and here <= -0.8 * slope)
         if here >= CURVATURE * slope and falls and np.isfinite(value):
@@ -154,7 +155,7 @@ def _search(function, state: Descent, direction: np.ndarray, slope: float):
 
 
 def _next_length(low: float, low_slope: float, high: float, high_slope: float) -> float:
-    """Where the secant of the slopes vanishes, kept well inside; four times the length if open."""
+    """Return the safeguarded secant root of the slopes; four times the length without a bracket."""
     if high == np.inf:
         return 4.0 * low
     if np.isfinite(high_slope) and high_slope > low_slope:
@@ -170,7 +171,7 @@ def inverse_hessian(
     difference: float,
     least: float,
 ) -> np.ndarray:
-    """The inverse Hessian at a point by differences of gradients, one for each variable.
+    """Return the inverse Hessian at a point from one difference of gradients per variable.
 
     Parameters
     ----------
@@ -178,13 +179,14 @@ def inverse_hessian(
         x -> value and gradient (m,).
     where : Descent
     difference : float
+        Step of the differences.
     least : float >= 0
-        No eigenvalue of the Hessian is less.
+        Lower bound of the eigenvalues of the Hessian.
 
     Returns
     -------
     array (m, m)
-        Positive definite: eigenvalues that are noise are replaced by the smallest that is not.
+        Positive definite: eigenvalues within noise are replaced by the smallest value above noise.
     """
     rows = []
     for place in range(len(where.x)):
@@ -198,13 +200,13 @@ def inverse_hessian(
 
 
 def append(inverse: np.ndarray, column: np.ndarray, curvature: float) -> np.ndarray:
-    """The inverse with one more variable, at the end.
+    """Return the inverse with a new variable at the end.
 
     Parameters
     ----------
     inverse : array (m, m)
     column : array (m,)
-        Second derivatives by the new variable and the others.
+        Second derivatives by the new variable and each other.
     curvature : float
         Second derivative along the new variable.
     """
@@ -221,7 +223,7 @@ def append(inverse: np.ndarray, column: np.ndarray, curvature: float) -> np.ndar
 
 
 def remove(inverse: np.ndarray, place: int) -> np.ndarray:
-    """The inverse without one of its variables, which is held where it is."""
+    """Return the inverse without one variable, which is then held fixed."""
     column = inverse[:, place]
     reduced = inverse - np.outer(column, column) / column[place]
     keep = np.arange(len(inverse)) != place

@@ -86,8 +86,7 @@ def risk_refusal(
     """
     if name not in modules() or kind_of(name).per_class:
         return ConfigError(
-            f"there is no risk of a loss named '{name}'.",
-            remedy=f"Use {', '.join(risk_names())}.",
+            f"unknown loss '{name}' for a risk.", remedy=f"Use {', '.join(risk_names())}."
         )
     if population and name != "squared":
         return ConfigError(
@@ -96,8 +95,7 @@ def risk_refusal(
         )
     if not population and n_samples == 0:
         return DataError(
-            "there are no rows to take a mean over.",
-            remedy="Draw some, or give risk: population.",
+            "there are no rows to take a mean over.", remedy="Draw some, or give risk: population."
         )
     kind = kind_of(name)
     return _beta_refusal(kind, beta) or kind.refusal(n_tasks=n_tasks, intercept=False)

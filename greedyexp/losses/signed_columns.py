@@ -10,20 +10,24 @@ import scipy.sparse
 from greedyexp.core.errors import DataError
 from greedyexp.kernels import logistic_columns
 from greedyexp.kernels.logistic_columns import Columns
+from greedyexp.losses.loss import TOLERANCE
 from greedyexp.problems.checks import is_sparse, largest_feature
 
+# Rounding error of a derivative, relative to the mean |value| of its column.
+SLOPE_ROUNDING = 16 * np.finfo(float).eps
+TINY = np.finfo(float).tiny
 NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
 class SignedColumns:
     """Columns z_j = y * x_j of a design.
 
-    A dense design stays as it is until ``columns`` are asked for, which gradients do not need.
+    A dense design is copied only when ``columns`` is first used. Gradients do not need it.
 
     Parameters
     ----------
     X : array (n, p) or sparse array
-        A sparse one is never made dense.
+        A sparse array is never made dense.
     y : array (n,)
         Labels -1 and 1.
     """
@@ -41,7 +45,7 @@ class SignedColumns:
 
     @cached_property
     def columns(self) -> Columns:
-        """The signed columns as the kernels take them, each in one piece."""
+        """The signed columns in the format of the kernels, each contiguous."""
         design = self._design
         if isinstance(design, np.ndarray):
             dense = np.empty((self.n_features, self.n_samples))
@@ -60,21 +64,21 @@ class SignedColumns:
 
     @property
     def largest(self) -> float:
-        """Largest absolute value of all."""
+        """Largest absolute value of the design."""
         return largest_feature(self._design)
 
     def times(self, weights: np.ndarray) -> np.ndarray:
-        """Inner products of the columns with ``weights`` (n,), shape (p,)."""
+        """Return inner products of the columns with ``weights`` (n,), shape (p,)."""
         return self._transposed @ (self._signs * weights)
 
     def powers(self, weights: np.ndarray) -> np.ndarray:
-        """Sums of the squared columns times ``weights`` (n,), shape (p,)."""
+        """Return sums of the squared columns times ``weights`` (n,), shape (p,)."""
         out = np.empty(self.n_features)
         logistic_columns.powers(self.columns, weights, out)
         return out
 
     def write(self, feature: int, row: np.ndarray) -> None:
-        """row <- the column, zeros included."""
+        """Write a column, including its zeros, to ``row`` (n,)."""
         design = self._design
         if isinstance(design, np.ndarray):
             np.multiply(design[:, feature], self._signs, out=row)
@@ -85,16 +89,21 @@ class SignedColumns:
             row *= self._signs
 
     def sum_of(self, coef: np.ndarray) -> np.ndarray:
-        """The columns summed with the weights ``coef`` (p,), shape (n,)."""
+        """Return the sum of the columns with weights ``coef`` (p,), shape (n,)."""
         used = np.flatnonzero(coef)
         return self._signs * (self._design[:, used] @ coef[used])
+
+
+def derivative_tolerance(sizes: np.ndarray, scale: float) -> np.ndarray:
+    """Return the tolerance of derivatives, given the mean |values| of their columns."""
+    return np.maximum(TOLERANCE * np.minimum(sizes, scale), SLOPE_ROUNDING * sizes) + TINY
 
 
 def two_values(y: np.ndarray, name: str) -> tuple[float, float]:
     """Return the lower and the higher of the two values of a response.
 
-    A single value is refused even where a ridge or an l1 ball would make a minimum exist: it is
-    unknown whether the value means -1 or 1, and the two estimates differ in sign.
+    A single value is refused even if a ridge or an l1 ball makes a minimum exist: it is unknown
+    whether the value means -1 or 1, and the two estimates differ in sign.
 
     Parameters
     ----------

@@ -8,49 +8,62 @@ import numpy as np
 
 from greedyexp.kernels import clipped_lines, scalar_losses
 from greedyexp.kernels.clipped_lines import bend, line_step
-from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
-from greedyexp.losses.signed_columns import SignedColumns
+from greedyexp.losses.loss import Loss, Restricted
+from greedyexp.losses.signed_columns import SLOPE_ROUNDING, SignedColumns, derivative_tolerance
 from greedyexp.problems.checks import Indices
 
-# The rounding of a derivative, relative to the mean |value| of its column.
-SLOPE_ROUNDING = 16 * np.finfo(float).eps
-TINY = np.finfo(float).tiny
+# Largest number of steps from the starting point, for each smoother loss, and for the loss itself.
+FIRST_STEPS = 20
+MOST_STEPS = 100
+LAST_STEPS = 500
+# Factor of beta from one of these losses to the next.
+SHARPER = 5.0
+# An eigenvalue of the Hessian smaller than this part of the largest counts as zero. Columns are
+# scaled to have curvature one when all samples are on the curved part.
+SPAN = 1e-26
+# Above this part of the largest, eigenvalues of the Hessian are as accurate as squared singular
+# values of its factor.
+SQUARED = 1e-10
+# Rounding error of a margin, relative to the sizes of its terms.
+MARGIN_ROUNDING = 8 * np.finfo(float).eps
+# Increases of the loss up to this part are rounding errors.
+VALUE_ROUNDING = 1e-11
 
 
 class SmoothedLoss(Loss):
     """Q(b) = mean_i phi(u_i) + ridge / 2 ||b||^2, with u_i = c_i + s_i x_i b and |s_i| = 1.
 
-    phi' = clip(beta u, low, 1) and phi(0) = 0: phi is beta u^2 / 2 where beta u is between ``low``
-    and 1, and straight beyond.
+    phi(0) = 0 and phi'(u) = clip(beta u, low, 1). Hence phi(u) = beta u^2 / 2 where beta u is
+    between ``low`` and 1, and phi is linear elsewhere.
 
     Parameters
     ----------
     X : array (n, p) or sparse array
-        A sparse one is never made dense.
+        A sparse array is never made dense.
     signs : array (n,)
-        s, of entries -1 and 1.
+        s, with entries -1 and 1.
     offsets : array (n,)
         c.
     responses : array (n,)
-        As the kernels of ``scalar_losses`` take them.
+        In the format of the kernels of ``scalar_losses``.
     beta : float > 0
     ridge : float >= 0
 
     Attributes
     ----------
     kind : int
-        The code of the loss in the kernels of ``scalar_losses``.
+        Code of the loss in the kernels of ``scalar_losses``.
     low : float
+        Smallest slope of phi.
 
     Notes
     -----
-    A minimiser always exists, since Q is piecewise quadratic and not negative. A derivative over a
-    support may remain as large as 1e-10 times the lesser of ``scale`` and the mean |value| of its
-    own column, or as large as the rounding of u makes it, which grows with beta: as if c were
-    changed by 8 units in the last place of the terms of u.
+    A minimiser always exists, because Q is piecewise quadratic and nonnegative. The tolerance of a
+    derivative is 1e-10 times the smaller of ``scale`` and the mean |value| of its column, or the
+    rounding error of u if it is larger. The latter grows with beta. It corresponds to a change of c
+    by 8 units in the last place of the terms of u.
 
-    Nothing but the ridge is known of ``strong_convexity``: where no sample is bent there is no
-    other.
+    ``strong_convexity`` is the ridge: if all samples are on linear parts of phi, there is no other.
     """
 
     kind: int
@@ -75,7 +88,7 @@ class SmoothedLoss(Loss):
         return self._value(params, self.beta)
 
     def unsmoothed(self, params: np.ndarray) -> float:
-        """Q with the loss as it was before it was smoothed."""
+        """Return Q before smoothing."""
         return self._value(params, np.inf)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
@@ -86,7 +99,7 @@ class SmoothedLoss(Loss):
         return sums / self.n_samples + self.ridge * params
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
-        """beta times the mean square of a column over samples that are bent there, and ridge."""
+        """Return beta times the mean square of each column over curved samples, plus ridge."""
         return self._powers(self.bent(self.arguments(params)).astype(np.float64))
 
     @property
@@ -94,9 +107,9 @@ class SmoothedLoss(Loss):
         return self._powers(np.ones(self.n_samples))
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,).
+        """Return steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,).
 
-        Where a minimum is a whole interval, one point of it.
+        If the minimum is attained on an interval, the step leads to one of its points.
         """
         steps, gains = np.empty(self.size), np.empty(self.size)
         clipped_lines.line_minima(
@@ -112,12 +125,12 @@ class SmoothedLoss(Loss):
         return steps, gains
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
-        """A minimiser over the coefficients ``support``.
+        """Return a minimiser over the coefficients ``support``.
 
         Parameters
         ----------
         support : sequence of int in [0, p)
-            Where there are several minimisers, one of them.
+            If there are several minimisers, the result is one of them.
         start : array (p,), optional
         """
         return minimum(self, support, start)
@@ -136,25 +149,20 @@ class SmoothedLoss(Loss):
         return costs
 
     def rows(self, support: Indices) -> np.ndarray:
-        """The columns s * x_j of a support, one after the other (k, n)."""
+        """Return the columns s * x_j of a support as rows, shape (k, n)."""
         rows = np.empty((len(support), self.n_samples))
         for place, feature in enumerate(support):
             self.columns.write(int(feature), rows[place])
         return rows
 
     def arguments(self, params: np.ndarray) -> np.ndarray:
-        """u, shape (n,)."""
+        """Return u, shape (n,)."""
         return self.offsets + self.columns.sum_of(params)
 
     def bent(self, arguments: np.ndarray) -> np.ndarray:
-        """Whether phi has a curvature at u, shape (n,)."""
+        """Return whether each u is on the curved part of phi, shape (n,)."""
         raw = self.beta * arguments
         return (self.low < raw) & (raw < 1.0)
-
-    def tolerance(self, sizes: np.ndarray) -> np.ndarray:
-        """How large a derivative may remain, given mean |values| of the columns."""
-        finest = np.maximum(TOLERANCE * np.minimum(sizes, self.scale), SLOPE_ROUNDING * sizes)
-        return finest + TINY
 
     def _predicted(self, params: np.ndarray) -> np.ndarray:
         return self._signs * self.columns.sum_of(params)
@@ -172,34 +180,17 @@ class SmoothedLoss(Loss):
         size = np.abs(self.rows([steepest])).mean()
         if slopes[steepest] > SLOPE_ROUNDING * size:
             return float(slopes[steepest])
-        # No column has a slope, which leaves how large it could be.
+        # All slopes are zero; use the largest possible slope instead.
         largest = min(1.0, self.beta * np.abs(self.offsets).max())
         return float(size * largest) or 1.0
 
 
-# Steps from where the search starts, then of each of the smoother losses, then of the loss itself.
-FIRST_STEPS = 20
-MOST_STEPS = 100
-LAST_STEPS = 500
-# What beta is multiplied by from one of them to the next.
-SHARPER = 5.0
-# An eigenvalue of the Hessian below this part of the largest is zero, in units in which a column
-# has curvature one when all samples are bent.
-SPAN = 1e-26
-# Above this part eigenvalues of the Hessian are as good as singular values of its factor.
-SQUARED = 1e-10
-# A margin is known to this part of the sizes of its terms.
-MARGIN_ROUNDING = 8 * np.finfo(float).eps
-# A loss that rises by no more than this part does so by rounding.
-VALUE_ROUNDING = 1e-11
-
-
 class Search:
-    """Newton's method with exact line searches for the mean of phi over the columns of a support.
+    """Newton's method with exact line searches over the columns of a support.
 
-    Where the Hessian is singular and the gradient is not in its range, the loss is linear along
-    what is not, down to the next kink, and the step goes there. A loss that is nearly as sharp as
-    the one with kinks is reached through smoother ones.
+    Where the Hessian is singular and the gradient has a part outside its range, the loss is linear
+    along that part, and the step goes down to the next kink. If the loss is almost as sharp as the
+    unsmoothed one, the method solves a sequence of smoother losses first.
 
     Parameters
     ----------
@@ -207,7 +198,7 @@ class Search:
     rows : array (k, n)
         The columns, none of them zero.
     coef : array (k,)
-        Where to start.
+        Starting point.
 
     Attributes
     ----------
@@ -220,15 +211,15 @@ class Search:
         self.coef = coef
         self._rows = rows
         self._powers = np.einsum("kn,kn->k", rows, rows) / loss.n_samples
-        self._tolerance = loss.tolerance(np.abs(rows).mean(axis=1))
+        self._tolerance = derivative_tolerance(np.abs(rows).mean(axis=1), loss.scale)
         self.converged = self._steps(loss.beta, FIRST_STEPS)
         if not self.converged:
             self._go_through_smoother_losses()
 
     def _go_through_smoother_losses(self) -> None:
-        """Minimisers of ever sharper losses, each sought where the two before point to.
+        """Minimise sharper and sharper losses, starting from extrapolated minimisers.
 
-        In the end they are linear in the width 1 / beta of the bend.
+        The minimisers are eventually linear in 1 / beta, the width of the curved part.
         """
         sharpest = 1.0 / self.loss.beta
         width = max(np.abs(self._arguments()).mean(), sharpest)
@@ -245,7 +236,7 @@ class Search:
         return self.loss.offsets + self.coef @ self._rows
 
     def _steps(self, beta: float, most: int) -> bool:
-        """Newton steps until the gradient is within its tolerance; whether it is."""
+        """Take Newton steps; return whether the gradient is within its tolerance."""
         for _ in range(most):
             u = self._arguments()
             raw = beta * u
@@ -257,14 +248,14 @@ class Search:
             rounding = np.abs(self._rows) @ errors / self.loss.n_samples
             if (np.abs(gradient) <= self._tolerance + rounding).all():
                 return True
-            # Samples on a kink belong to the bend, which stops a step that ignores it at once.
+            # Count samples on a kink as curved; otherwise the line search stops at once.
             bent = (self.loss.low <= raw + errors) & (raw - errors <= 1.0)
             if not self._move(u, beta, self._direction(gradient, beta, bent)):
                 return False
         return False
 
     def _errors(self, raw: np.ndarray, beta: float) -> np.ndarray:
-        """How far slopes are known, since margins are rounded, (n,)."""
+        """Return the errors of the slopes due to rounding of the margins, shape (n,)."""
         low = self.loss.low
         terms = np.abs(self.loss.offsets) + np.abs(self.coef) @ np.abs(self._rows)
         errors = np.minimum(MARGIN_ROUNDING * beta * terms, 1.0 - low)
@@ -272,7 +263,7 @@ class Search:
         return errors
 
     def _direction(self, gradient: np.ndarray, beta: float, bent: np.ndarray) -> np.ndarray:
-        """Newton's step, or the part of the gradient along which the loss is linear, downwards."""
+        """Return the Newton step, or a descent direction along which the loss is linear."""
         ridge = self.loss.ridge
         units = np.sqrt(beta * self._powers + ridge)
         bending = self._rows[:, bent] * np.sqrt(beta / self.loss.n_samples) / units[:, None]
@@ -285,7 +276,7 @@ class Search:
         return -(vectors[:, ~flat] @ (parts[~flat] / values[~flat])) / units
 
     def _move(self, u: np.ndarray, beta: float, direction: np.ndarray) -> bool:
-        """Go to the minimum along a direction; whether it is elsewhere, but for rounding."""
+        """Move to the minimum along a direction; return whether the coefficients changed."""
         square = direction @ direction
         if square == 0.0:
             return False
@@ -306,16 +297,16 @@ class Search:
         return bool((self.coef != before).any())
 
     def _value(self, u: np.ndarray, beta: float) -> float:
-        """The loss at the present coefficients, whose arguments are u."""
+        """Return the loss at the current coefficients, whose arguments are u."""
         total = bend(u, np.zeros(len(u)), 1.0, beta, self.loss.low)
         return total / len(u) + 0.5 * self.loss.ridge * float(self.coef @ self.coef)
 
 
 def _modes(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (k,) and vectors (k, k) of a product B B^T plus squared edges on its diagonal.
+    """Return eigenvalues (k,) and eigenvectors (k, k) of B B^T + diag(edges^2).
 
-    Where they are far apart the small ones are squares of singular values of [B, edges], which have
-    twice the digits.
+    If the eigenvalues differ widely, they are squared singular values of [B, edges], which have
+    twice as many correct digits.
     """
     matrix = bending @ bending.T
     matrix[np.diag_indices(len(matrix))] += edges**2
@@ -328,7 +319,7 @@ def _modes(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def minimum(loss: SmoothedLoss, support: Indices, start: np.ndarray | None) -> Restricted:
-    """A minimiser over the coefficients of a support, from where one starts."""
+    """Return a minimiser over the coefficients of a support."""
     places = np.asarray(support, dtype=np.int64)
     params = np.zeros(loss.size)
     if start is not None:
@@ -341,5 +332,5 @@ def minimum(loss: SmoothedLoss, support: Indices, start: np.ndarray | None) -> R
     params[places[used]] = search.coef
     message = ""
     if not search.converged:
-        message = "the gradient over the support could not be made as small as it should be."
+        message = "the gradient over the support does not reach its tolerance."
     return Restricted(params, loss.value(params), loss.gradient(params), search.converged, message)

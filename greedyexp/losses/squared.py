@@ -9,14 +9,21 @@ import numpy as np
 from greedyexp.kernels import column_basis as kernel
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
-from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted
+from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted, remarks
 from greedyexp.problems.checks import Indices, is_sparse, largest_feature, refuse_response_size
 from greedyexp.problems.problem import Problem
 
-# A sum that is a smaller part of its terms is their rounding.
+# A sum smaller than this part of its terms is within rounding error.
 SUM_ROUNDING = 8 * np.finfo(float).eps
-# A singular value that is a smaller part of the largest is the rounding of the decomposition.
+# A singular value smaller than this part of the largest is within rounding error.
 RANK = 1e-13
+
+# Initial number of columns to allocate; doubled when full.
+ROOM = 16
+# Largest number of corrections of the coefficients from a fresh residual.
+CORRECTIONS = 3
+# A centred column is zero if its norm is at most this part of the norm before centring.
+CONSTANT = 1e-14
 
 
 class SquaredLoss(Loss):
@@ -29,17 +36,17 @@ class SquaredLoss(Loss):
     y : array (n,)
         Response.
     ridge : float >= 0
-        On the selectable coefficients, not on the intercept.
+        Penalty on the selectable coefficients. The intercept is not penalised.
     intercept : bool
-        Whether there is b_0, the dense coefficient (q = 1); without it b_0 = 0 and q = 0.
+        If true, b_0 is the dense coefficient (q = 1). Otherwise b_0 = 0 and q = 0.
 
     Notes
     -----
-    Where y is orthogonal to all columns, but for rounding, ``scale`` is max ||x_j|| ||y|| / n (one
-    when that is zero), y and x_j less their means when there is an intercept, unless all x_j are
-    constant then, which leaves nothing but their size to judge rounding by.
+    If y is orthogonal to all columns up to rounding, ``scale`` is max ||x_j|| ||y|| / n, or one if
+    that is zero. With an intercept, y and x_j are centred first. If all columns are constant, their
+    uncentred norms are used instead.
 
-    ``kind`` and ``responses`` (n,) are what the kernels of ``scalar_losses`` take.
+    The kernels of ``scalar_losses`` use ``kind`` and ``responses`` (n,).
     """
 
     kind = SQUARED
@@ -71,16 +78,16 @@ class SquaredLoss(Loss):
         return largest_feature(self.X)
 
     def value(self, params: np.ndarray) -> float:
-        """Q."""
+        """Return Q."""
         residual = self._residual(params)
         selectable = params[: self.size]
         loss = residual @ residual / (2 * self.n_samples)
         return float(loss + 0.5 * self.ridge * (selectable @ selectable))
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
-        """Gradient of Q, shape (p + q,)."""
+        """Return the gradient of Q, shape (p + q,)."""
         data, selectable = self._data, params[: self.size]
-        # How far the intercept is from the best one, unless only rounding tells them apart.
+        # Distance of the intercept from its optimum, zero if it is within rounding error.
         terms = np.concatenate((params[self.size :], data.means * selectable, [-data.mean]))
         offset = terms.sum() if self.n_dense else 0.0
         if abs(offset) <= SUM_ROUNDING * np.abs(terms).sum():
@@ -93,19 +100,20 @@ class SquaredLoss(Loss):
         return gradient
 
     def curvature(self, params: np.ndarray) -> np.ndarray:
-        """||x_j||^2 / n + ridge, and one for the intercept: the same everywhere, (p + q,)."""
+        """Return ||x_j||^2 / n + ridge, and one for the intercept, shape (p + q,)."""
         return self._curvature.copy()
 
     @property
     def smoothness(self) -> np.ndarray:
-        """The curvature itself, shape (p + q,)."""
+        """The curvature, which is constant; shape (p + q,)."""
         return self._curvature.copy()
 
     def strong_convexity(self, support: Indices) -> float:
-        """The smallest eigenvalue of X_S^T X_S / n + ridge I, infinite for no column.
+        """Return the smallest eigenvalue of X_S^T X_S / n + ridge I; infinite for an empty support.
 
-        With an intercept X stands for the columns less their means. More columns than there are
-        rows (less one) depend on each other, which leaves the ridge.
+        With an intercept, the columns of X are centred. If there are more columns than rows (rows
+        minus one with an intercept), the columns are linearly dependent and the result is the
+        ridge.
         """
         support = np.asarray(support, dtype=np.int64)
         if not len(support):
@@ -113,12 +121,12 @@ class SquaredLoss(Loss):
         if len(support) > self.n_samples - self.n_dense:
             return self.ridge
         values = np.linalg.svd(self._data.columns(support), compute_uv=False)
-        # A singular value of dependent columns is rounding, which no bound can rest on.
+        # The smallest singular value of dependent columns is rounding error; no bound can use it.
         least = values[-1] if values[-1] > RANK * values[0] else 0.0
         return float(least**2 / self.n_samples + self.ridge)
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Steps -g_j / h_j and gains g_j^2 / (2 h_j), both (p,); zero for a zero column."""
+        """Return steps -g_j / h_j and gains g_j^2 / (2 h_j), both (p,); zero for a zero column."""
         slope = self.gradient(params)[: self.size]
         own = self._curvature[: self.size]
         step = np.zeros(self.size)
@@ -126,15 +134,15 @@ class SquaredLoss(Loss):
         return step, -0.5 * slope * step
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
-        """The minimiser over the coefficients ``support`` and the intercept, by LAPACK.
+        """Return the minimiser over the coefficients ``support`` and the intercept, by LAPACK.
 
         Parameters
         ----------
         support : sequence of int in [0, p)
-            Of columns that depend on each other, and no ridge, the minimiser is the one with the
-            least norm in units of the columns.
+            If its columns are linearly dependent and there is no ridge, the result is the minimiser
+            of least norm, with columns scaled to norm one.
         start : array (p + q,), optional
-            Not needed.
+            Ignored.
         """
         support = np.asarray(support, dtype=np.int64)
         below = np.diag(np.full(len(support), np.sqrt(self.n_samples * self.ridge)))
@@ -152,7 +160,7 @@ class SquaredLoss(Loss):
         return Restricted(params, self.value(params), gradient, bool(certified))
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
-        """Q(b - b_i e_i) - Q(b) for each i of the support: h_i b_i^2 / 2 - g_i b_i."""
+        """Return Q(b - b_i e_i) - Q(b) = h_i b_i^2 / 2 - g_i b_i for each i of the support."""
         support = np.asarray(support, dtype=np.int64)
         own = params[support]
         columns = self.X[:, support]
@@ -160,51 +168,37 @@ class SquaredLoss(Loss):
         return own * (0.5 * self._curvature[support] * own - slope)
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
-        """Squared residuals, (m, n)."""
+        """Return the squared residuals, shape (m, n)."""
         predicted = params[:, : self.size] @ X.T + params[:, self.size :].sum(axis=1)[:, None]
         return (y - predicted) ** 2
 
     def fit(self) -> SquaredFit:
-        """The fit without any feature, ready to take some."""
+        """Return the fit without features."""
         return SquaredFit(self, self._data)
 
     def _residual(self, params: np.ndarray) -> np.ndarray:
         return self.y - self.X @ params[: self.size] - params[self.size :].sum()
 
 
-def _build(problem: Problem, *, ridge: float, intercept: bool) -> SquaredLoss:
-    refuse_response_size(problem.y[0])
-    return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
-
-
-KIND = LossKind("squared", _build)
-
-
-# Columns there is room for at first; doubled when it is used up.
-ROOM = 16
-# Fresh residuals that may correct the coefficients before they count as not converged.
-CORRECTIONS = 3
-# Features named in a message.
-NAMED = 6
-
-
 class SquaredFit(Fit[SquaredLoss]):
-    """The least-squares fit on a support that grows and shrinks.
+    """Least squares on a support that grows and shrinks.
 
-    Adding a feature costs one product with the design, removing one plane rotations. Coefficients
-    are checked, and corrected if need be, on a residual computed afresh from the columns.
+    Adding a feature costs one product with the design. Removing one costs plane rotations. The
+    coefficients are checked on a residual that is computed from the columns, and corrected if
+    needed.
 
-    A column whose squared sine of the angle to the span of the support is at most 1e-10 (less
-    means, with an intercept) is barred: ``add`` leaves it out, and its gradient and gains count as
-    zero until a removal frees it. ``message`` names the barred columns other than zero ones and
-    those that are constant beside an intercept. With a ridge a column counts as having one entry
-    more of its own, sqrt(n ridge), so that only a tiny ridge lets it lie in the span of others.
+    A column is barred if the squared sine of its angle to the span of the support is at most 1e-10.
+    With an intercept, columns are centred first. ``add`` skips a barred column; its gradient and
+    gains are zero until a removal frees it. ``message`` lists the barred columns, except for zero
+    columns and for constant columns in a model with an intercept. With a ridge, each column has an
+    additional entry sqrt(n ridge) of its own; only with a tiny ridge can it lie in the span of
+    others.
 
     Parameters
     ----------
     loss : SquaredLoss
     data : CentredData
-        Its design and response.
+        Design and response of the loss.
     """
 
     def __init__(self, loss: SquaredLoss, data: CentredData):
@@ -215,7 +209,7 @@ class SquaredFit(Fit[SquaredLoss]):
         self._edge = np.sqrt(loss.n_samples * loss.ridge)
         self._curvature = loss.smoothness[: loss.size]
         self._powers = data.powers + self._edge**2
-        # A column of zeros is barred for good, whatever drift its distance shows.
+        # A zero column stays barred, even if its computed distance drifts.
         self._limits = np.where(self._powers > 0.0, SPAN * self._powers, np.inf)
         self._response = self._widened(data.response, ROOM)
         self._columns = np.zeros((ROOM, len(self._response)))
@@ -225,14 +219,14 @@ class SquaredFit(Fit[SquaredLoss]):
         self._settle()
 
     def add(self, features: Indices) -> None:
-        """Take features into the support, but for those in its span, and fit."""
+        """Add features to the support, except for those in its span, and refit."""
         for feature in features:
             if feature not in self.support:
                 self._take(int(feature))
         self._settle()
 
     def remove(self, features: Indices) -> None:
-        """Take features out of the support and fit."""
+        """Remove features from the support and refit."""
         for feature in features:
             place = self.support.index(feature)
             kernel.drop(self._basis, len(self.support), place)
@@ -241,14 +235,19 @@ class SquaredFit(Fit[SquaredLoss]):
         self._settle()
 
     def gains(self) -> np.ndarray:
-        """Q(b) - min_a Q(b + a e_j) for every feature (p,): g_j^2 / (2 h_j)."""
+        """Return Q(b) - min_a Q(b + a e_j) = g_j^2 / (2 h_j) for every feature, shape (p,)."""
         return self._gains(self._curvature)
 
     def refit_gains(self) -> np.ndarray:
-        """Decrease of Q when a feature joins and all are fitted again, for every feature (p,).
+        """Return the decrease of Q when a feature is added and all are refitted, for every feature.
 
-        (x_j^T res)^2 / (2 n d_j) with d_j the squared distance of x_j from the span of the support,
-        the score of orthogonal least squares; zero on the support and for barred columns.
+        The decrease is (x_j^T res)^2 / (2 n d_j), the score of orthogonal least squares, where d_j
+        is the squared distance of x_j from the span of the support. It is zero on the support and
+        for barred columns.
+
+        Returns
+        -------
+        array (p,)
         """
         self._measure_close_columns()
         outside = self._basis.outside
@@ -256,21 +255,26 @@ class SquaredFit(Fit[SquaredLoss]):
         return self._gains(outside / self.loss.n_samples)
 
     def removal_costs(self) -> np.ndarray:
-        """Q(b - b_i e_i) - Q(b) for each i of the support: h_i b_i^2 / 2, the gradient being 0."""
+        """Return Q(b - b_i e_i) - Q(b) = h_i b_i^2 / 2 for each i of the support."""
         own = self.params[self.support]
         return 0.5 * self._curvature[self.support] * own * own
 
     def refit_removal_costs(self) -> np.ndarray:
-        """Increase of Q when a feature leaves and the others are fitted again, in support order.
+        """Return the increase of Q when a feature is removed and the others are refitted.
 
-        b_i^2 / (2 n (G^-1)_ii), with G = X_S^T X_S + n ridge I.
+        The increase is b_i^2 / (2 n (G^-1)_ii), with G = X_S^T X_S + n ridge I.
+
+        Returns
+        -------
+        array (k,)
+            In the order of the support.
         """
         own = self.params[self.support]
         diagonal = kernel.inverse_diagonal(self._basis, len(self.support))
         return own * own / (2.0 * self.loss.n_samples * diagonal)
 
     def _gains(self, curvature: np.ndarray) -> np.ndarray:
-        """g_j^2 / (2 curvature_j), zero where it is not above rounding."""
+        """Return g_j^2 / (2 curvature_j), and zero where it is within rounding error."""
         slope = self.full_gradient[: self.loss.size]
         gains = np.zeros(len(slope))
         np.divide(slope * slope, 2.0 * curvature, out=gains, where=slope != 0.0)
@@ -297,7 +301,7 @@ class SquaredFit(Fit[SquaredLoss]):
         self._slots.append(slot)
 
     def _settle(self) -> None:
-        """Coefficients, value, gradient and certificate of the present support."""
+        """Compute coefficients, value, gradient and convergence on the current support."""
         n, size = self.loss.n_samples, len(self.support)
         slots = np.array(self._slots, dtype=np.int64)
         coef = kernel.coefficients(self._basis, size)
@@ -320,22 +324,16 @@ class SquaredFit(Fit[SquaredLoss]):
         self.message = self._report(barred)
 
     def _report(self, barred: np.ndarray) -> str:
-        """A sentence on columns left out, none when the support spans all there is."""
+        """Return remarks on skipped columns and convergence, or an empty string."""
         barred = barred & (self._powers > 0.0)
         barred[self.support] = False
         features = np.flatnonzero(barred)
         complete = len(self.support) + self.loss.n_dense >= self.loss.n_samples
-        parts = []
-        if len(features) and not complete:
-            named = ", ".join(str(feature) for feature in features[:NAMED])
-            more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
-            parts.append(f"features in the span of those selected were left out: {named}{more}.")
-        if not self.converged:
-            parts.append("the least-squares fit does not reach its tolerance.")
-        return " ".join(parts)
+        skipped = features[:0] if complete else features
+        return remarks(skipped, self.converged)
 
     def _measure_close_columns(self) -> None:
-        """Distances of columns close to the span afresh: differences have lost their digits."""
+        """Recompute small distances of columns from the span: updates have lost their digits."""
         outside = self._basis.outside
         close = (outside <= REFIT * self._powers) & (outside > self._limits)
         close[self.support] = False
@@ -367,7 +365,7 @@ class SquaredFit(Fit[SquaredLoss]):
         )
 
     def _widened(self, vector: np.ndarray, room: int) -> np.ndarray:
-        """A vector over the samples, with zeros for the ridge's entries of that many columns."""
+        """Return a vector over the samples, with room for the ridge entries of so many columns."""
         return np.append(vector, np.zeros(room if self._edge else 0))
 
 
@@ -377,31 +375,27 @@ def _grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return larger
 
 
-# What centring leaves of a constant is rounding, at most this part of its norm.
-CONSTANT = 1e-14
-
-
 class CentredData:
-    """Columns x_j - mean(x_j) and the response y - mean(y), or both as they are.
+    """A design and a response, centred or not, without a centred copy of the design.
 
     Parameters
     ----------
     X : array (n, p) or CSR array of scipy.sparse
     y : array (n,)
     center : bool
-        Whether means are taken off. Columns that are constant count as zero then, and so does a
-        constant response.
+        Whether to subtract means. Constant columns then count as zero, and so does a constant
+        response.
 
     Attributes
     ----------
     squares : array (p,)
-        ||x_j||^2 of the columns as they are.
+        ||x_j||^2 of the columns before centring.
     means : array (p,)
-        Zero without centring.
+        Means of the columns; zero without centring.
     mean : float
-        Of the response, zero without centring.
+        Mean of the response; zero without centring.
     response : array (n,)
-        The response less its mean.
+        The response minus its mean.
     """
 
     def __init__(self, X, y: np.ndarray, center: bool):
@@ -419,14 +413,14 @@ class CentredData:
 
     @cached_property
     def powers(self) -> np.ndarray:
-        """Squared norms of the centred columns, (p,); from differences, not from squared means."""
+        """Squared norms of the centred columns, computed from differences, shape (p,)."""
         if not self.means.any():
             return self.squares
         if is_sparse(self.X):
             powers = self._sparse_powers()
         else:
             powers = np.empty(len(self.means))
-            # By blocks, so that no second copy of the design is ever held.
+            # Use blocks of columns to avoid a full copy of the design.
             for start in range(0, len(powers), 256):
                 block = slice(start, start + 256)
                 apart = self.X[:, block] - self.means[block]
@@ -435,17 +429,17 @@ class CentredData:
         return powers
 
     def column(self, index: int) -> np.ndarray:
-        """One centred column, (n,)."""
+        """Return one centred column, shape (n,)."""
         return self.columns(np.array([index]))[:, 0]
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
-        """Centred columns (n, k), dense."""
+        """Return centred columns as a dense array, shape (n, k)."""
         columns = self.X[:, indices]
         columns = columns.toarray() if is_sparse(columns) else columns
         return columns - self.means[indices]
 
     def correlate(self, vector: np.ndarray) -> np.ndarray:
-        """Inner products (p,) of a vector (n,) with the centred columns."""
+        """Return inner products of a vector (n,) with the centred columns, shape (p,)."""
         return self.X.T @ vector - vector.sum() * self.means
 
     def _sparse_powers(self) -> np.ndarray:
@@ -455,3 +449,11 @@ class CentredData:
         apart = (entries.data - self.means[column]) ** 2
         powers = np.bincount(column, weights=apart, minlength=len(filled))
         return powers + (self.X.shape[0] - filled) * self.means**2
+
+
+def _build(problem: Problem, *, ridge: float, intercept: bool) -> SquaredLoss:
+    refuse_response_size(problem.y[0])
+    return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
+
+
+KIND = LossKind("squared", _build)

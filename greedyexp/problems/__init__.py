@@ -1,1 +1,7 @@
-"""The data of a problem: designs, responses, moments, chains, their scales and sizes."""
+"""The data of a problem.
+
+problem  regression problems, and their construction from arrays
+chains   chains of labelled words
+moments  second moments of a distribution
+checks   types of arrays, and checks of values and memory
+"""

@@ -1,4 +1,4 @@
-"""Chains of labelled words: their lengths, the classes of words, the weights between classes."""
+"""Chains of labelled words: lengths, classes and transition weights."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from greedyexp.problems.problem import Problem, as_matrix, lists_designs, refuse
 
 
 class ChainWeights(NamedTuple):
-    """The dense parameters of a model of chains with r classes.
+    """Dense parameters of a chain model with r classes.
 
     Parameters
     ----------
     start, end : array (r,)
-        Of the class of the first and the last word.
+        Weights of the class of the first and the last word.
     transition : array (r, r)
-        Of going from a class (row) to the next (column).
+        Weights of the transitions from a class (row) to the next (column).
     """
 
     start: np.ndarray
@@ -29,23 +29,23 @@ class ChainWeights(NamedTuple):
 
 
 def chain_weights(dense: np.ndarray, n_classes: int) -> ChainWeights:
-    """The parts of dense parameters (r (r + 2),), which are one after the other, as views."""
+    """Return views of the parts of the dense parameters (r (r + 2),)."""
     r = n_classes
     return ChainWeights(dense[:r], dense[r : 2 * r], dense[2 * r :].reshape(r, r))
 
 
 def classes_of(indicators: Sequence[np.ndarray]) -> np.ndarray:
-    """The class of each word (n,) from the indicators (n,) of every class."""
+    """Return the class of each word (n,) from the indicators (n,) of all classes."""
     return np.argmax(np.stack(indicators), axis=0)
 
 
 def check_lengths(chains, n_words: int) -> np.ndarray:
-    """Lengths of chains as int64, after making sure that they divide ``n_words`` words.
+    """Return chain lengths as int64 after checking that they add up to ``n_words``.
 
     Raises
     ------
     DataError
-        When they are no list of whole numbers of at least 1 or do not sum to the number of words.
+        If they are not whole numbers of at least 1, or their sum is wrong.
     """
     try:
         lengths = np.asarray(chains)
@@ -73,21 +73,21 @@ def check_lengths(chains, n_words: int) -> np.ndarray:
 
 
 def as_chains(X, labels, chains) -> Problem:
-    """Check sequences of labelled words and make a Problem of them, one task for each class.
+    """Check labelled chains and return a Problem with one task per class.
 
     Parameters
     ----------
     X : array or sparse array (n, p)
-        One row for each word, the chains one after the other.
+        One row per word, chain after chain.
     labels : array (n,)
-        The class of each word, whole numbers or texts; classes are sorted.
+        Class of each word, whole numbers or strings. Classes are sorted.
     chains : array (c,) of int
-        Words of each chain.
+        Number of words of each chain.
 
     Raises
     ------
     DataError
-        When shapes disagree, a value is not finite, a chain is empty, or there is one class only.
+        If shapes disagree, a value is not finite, a chain is empty, or there is only one class.
     """
     if lists_designs(X):
         raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
@@ -109,9 +109,9 @@ def as_chains(X, labels, chains) -> Problem:
 
 
 def _labels(labels) -> np.ndarray:
-    """One whole number or text for each word, all of one kind."""
+    """Return one whole number or string per word, all of one kind."""
     refuse_masked(labels, "y")
-    # NumPy makes texts of the numbers in a list with both.
+    # NumPy would convert the numbers of a mixed list to strings.
     if isinstance(labels, (list, tuple)) and len({isinstance(word, str) for word in labels}) > 1:
         raise _different_kinds()
     try:

@@ -1,4 +1,4 @@
-"""Checks of data: the sizes of values, means far from zero, and memory."""
+"""Types of arrays, and checks of data: sizes of values, means far from zero, memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from scipy import sparse
 
 from greedyexp.core.errors import DataError
 
-# Places of features.
+# Indices of features.
 Indices = Sequence[int] | np.ndarray
 
-# The largest absolute value of a feature or a response lies between these. Fourth powers of it, and
-# of its ratio to another, are numbers, most of them with all their digits.
+# Allowed range of the largest absolute value of a feature or a response. Within it, fourth powers
+# and fourth powers of ratios neither overflow nor underflow, and most keep all their digits.
 SMALLEST, LARGEST = 1e-75, 1e75
 
-# A response is far from centred when its mean carries more than this part of its mean square, that
-# is when |mean| exceeds the standard deviation; a feature when |mean| exceeds three of them.
+# A response is far from centred if its squared mean exceeds this part of its mean square, that is,
+# if |mean| exceeds one standard deviation. For a feature, the limit is three standard deviations.
 _RESPONSE_SHARE, _FEATURE_SHARE = 0.5, 0.9
+
+# Do not query the system below this number of bytes: the query takes longer than most fits.
+_SMALL = 100e6
 
 
 def is_sparse(X: object) -> TypeGuard[sparse.csr_array]:
@@ -29,19 +32,19 @@ def is_sparse(X: object) -> TypeGuard[sparse.csr_array]:
 
 
 def largest_feature(X) -> float:
-    """Return max |x_ij| of an array or a sparse array without a copy; zero for an empty array."""
+    """Return max |x_ij| of a dense or sparse array without a copy; zero for an empty array."""
     values: np.ndarray = X.data if is_sparse(X) else X
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
-    """Refuse features whose squares overflow or vanish.
+    """Raise an error if squares of a feature overflow or underflow.
 
     Parameters
     ----------
     X : array or sparse array (n, p)
     names : sequence of p str
-        What to call them; empty for their numbers.
+        Names for the message; empty to use column numbers.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
 
 
 def refuse_response_size(y: np.ndarray) -> None:
-    """Refuse a response whose square overflows or vanishes.
+    """Raise an error if squares of a response overflow or underflow.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def _unfit(sizes: np.ndarray) -> np.ndarray:
 def _size_error(what: str, size: float) -> DataError:
     trouble = "large" if size > LARGEST else "small"
     return DataError(
-        f"the largest absolute value of {what} is {size:.3g}, too {trouble} to be computed with.",
+        f"the largest absolute value of {what} is {size:.3g}, which is too {trouble}.",
         remedy=f"Use units in which it is between {SMALLEST:g} and {LARGEST:g}.",
     )
 
@@ -87,23 +90,22 @@ def _size_error(what: str, size: float) -> DataError:
 def far_from_centred(
     designs: Sequence, responses: Sequence[np.ndarray], names: Sequence[str] = ()
 ) -> str:
-    """Say which response or feature is too far from centred for a model without an intercept.
+    """Describe a response or feature that is too far from centred for a model without intercept.
 
-    A response whose |mean| exceeds its standard deviation, or else a feature whose |mean| exceeds
-    three standard deviations. Nothing of a task whose design has a constant column other than zero,
-    which acts as an intercept.
+    A response is too far if |mean| exceeds one standard deviation, a feature if it exceeds three.
+    Tasks with a nonzero constant column are skipped, because that column acts as an intercept.
 
     Parameters
     ----------
     designs : sequence of r arrays or sparse arrays (n_j, p)
     responses : sequence of r arrays (n_j,)
     names : sequence of p str
-        What to call features; empty for their numbers.
+        Names of the features; empty to use column numbers.
 
     Returns
     -------
     str
-        Part of a sentence; empty when there is no such response and no such feature.
+        Part of a sentence; empty if there is nothing to report.
     """
     looked_at, of_features = None, None
     in_responses, in_features = [], []
@@ -114,12 +116,12 @@ def far_from_centred(
             task = f" of task {j}" if len(responses) > 1 else ""
             in_responses.append(_response_off_centre(y, task))
             in_features.append(of_features)
-    # A response first, as it is what an intercept is usually missing for.
+    # Responses come first: a missing intercept usually shows there.
     return next(filter(None, [*in_responses, *in_features]), "")
 
 
 def _features_off_centre(X, names: Sequence[str]) -> str | None:
-    """What to say of the features of a design; None when it has a constant column."""
+    """Describe the feature farthest from centred; None if the design has a constant column."""
     means, squares = _feature_means(X)
     share = np.divide(means**2, squares, out=np.zeros_like(means), where=squares > 0)
     far = np.flatnonzero(share > _FEATURE_SHARE)
@@ -145,15 +147,11 @@ def _deviation(values: np.ndarray) -> str:
 
 
 def _feature_means(X) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and mean square of each feature."""
+    """Return the mean and mean square of each feature."""
     n = X.shape[0]
     if is_sparse(X):
         return np.asarray(X.mean(axis=0)).ravel(), np.asarray(X.multiply(X).mean(axis=0)).ravel()
     return np.full(n, 1.0 / n) @ X, np.einsum("ij,ij->j", X, X) / n
-
-
-# Bytes below which the system is not asked, which would take longer than most fits.
-_SMALL = 100e6
 
 
 def require_memory(needed: float, what: str, remedy: str | None = None) -> None:
@@ -184,7 +182,7 @@ def memory_shortage(needed: float, what: str, present: int | None) -> str:
 
 
 def available_memory() -> int | None:
-    """Bytes that can be allocated without swapping; None where the system does not say."""
+    """Return the bytes that can be allocated without swapping, or None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -196,7 +194,7 @@ def available_memory() -> int | None:
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory of this machine; None where the system does not say."""
+    """Return the bytes of memory of this machine, or None if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

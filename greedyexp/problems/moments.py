@@ -1,4 +1,4 @@
-"""Second moments of a distribution, which are all that least squares asks of it."""
+"""Second moments of a distribution, which are sufficient for least squares."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from scipy.optimize import brentq
 from greedyexp.core.errors import DataError
 from greedyexp.problems.checks import Indices
 
-# A squared sine below which a feature counts as lying in the span of others.
+# A feature with a smaller squared sine is in the span of others.
 SPAN = 1e-10
-# What rounding may leave of a sum whose terms cancel, as a part of them.
+# Rounding error of a sum with cancelling terms, relative to the terms.
 ROUNDING = 32 * np.finfo(float).eps
-# How far moments given as numbers may be from moments of any distribution, as a part of them.
+# Relative tolerance for moments that no distribution has exactly.
 SLACK = 1e-9
 
 
 class Moments(ABC):
     """E[x x^T], E[y x] and E[y^2] of a distribution of d features and a response.
 
-    Features are in [-1, 1]. The matrix E[x x^T] is never formed where its structure tells its
-    products.
+    Features are in [-1, 1]. The matrix E[x x^T] is not formed if its structure allows products
+    without it.
 
     Attributes
     ----------
@@ -43,37 +43,37 @@ class Moments(ABC):
 
     @property
     def size(self) -> int:
-        """d."""
+        """Number of features, d."""
         return len(self.cross)
 
     @abstractmethod
     def times(self, vector: np.ndarray) -> np.ndarray:
-        """E[x x^T] v, shape (d,)."""
+        """Return E[x x^T] v, shape (d,)."""
 
     @abstractmethod
     def column(self, index: int) -> np.ndarray:
-        """E[x x_j], a new array (d,)."""
+        """Return E[x x_j] as a new array (d,)."""
 
     @abstractmethod
     def solve(self, support: Indices, right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
-        """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,)."""
+        """Return the least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,)."""
 
     @abstractmethod
     def smallest_eigenvalue(self, support: Indices) -> float:
-        """Of E[x_S x_S^T]; infinite for no feature."""
+        """Return the smallest eigenvalue of E[x_S x_S^T]; infinite for an empty support."""
 
     def quadratic(self, vector: np.ndarray, image: np.ndarray | None = None) -> float:
-        """v^T E[x x^T] v = E[<v, x>^2] >= 0; ``image`` is E[x x^T] v where it is known."""
+        """Return v^T E[x x^T] v >= 0; pass ``image`` = E[x x^T] v if it is known."""
         return max(0.0, float(vector @ (self.times(vector) if image is None else image)))
 
     @cached_property
     def predictor(self) -> np.ndarray:
-        """The best linear predictor of y, of several the one of least norm, (d,).
+        """Best linear predictor of y, the one of least norm if not unique; shape (d,).
 
         Raises
         ------
         DataError
-            When E[y x] is not that of any response.
+            If no response has this E[y x].
         """
         best = self.solve(np.arange(self.size), self.cross)
         left = np.abs(self.times(best) - self.cross).max(initial=0.0)
@@ -83,27 +83,28 @@ class Moments(ABC):
 
     @cached_property
     def least(self) -> float:
-        """E[(<w, x> - y)^2] of the best linear predictor w, zero where only rounding is left.
+        """E[(<w, x> - y)^2] of the best linear predictor w, zero if it is within rounding error.
 
         Raises
         ------
         DataError
-            When it is negative, as no response has it.
+            If it is negative.
         """
         best = self.predictor
         image = self.times(best)
         terms = (self.power, *(-2.0 * best * self.cross), *(best * image))
         total, size = math.fsum(terms), math.fsum(map(abs, terms))
         if total < -SLACK * size:
-            raise _no_distribution("E[y^2] is less than what the features explain of it")
+            raise _no_distribution("E[y^2] is smaller than the part that the features explain")
         return total if total > ROUNDING * size else 0.0
 
 
 class SpreadMoments(Moments):
     """E[x x^T] = diag(alpha) + u u^T: features that share one hidden variable, or none.
 
-    Every operation costs O(d) and no matrix is formed. Independent signs have alpha = 1 and u = 0,
-    signs of correlation c have alpha = 1 - c and u = sqrt(c), copies of one feature alpha = 0.
+    Every operation costs O(d), and no matrix is formed. Independent signs have alpha = 1 and u = 0,
+    signs of correlation c have alpha = 1 - c and u = sqrt(c), and copies of one feature have alpha
+    = 0.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class SpreadMoments(Moments):
     Raises
     ------
     DataError
-        When shapes disagree, a number is not finite, alpha is negative or E[x_j^2] exceeds one.
+        If shapes disagree, a number is not finite, alpha is negative, or E[x_j^2] exceeds one.
     """
 
     def __init__(self, alpha: np.ndarray, u: np.ndarray, cross: np.ndarray, power: float):
@@ -133,28 +134,28 @@ class SpreadMoments(Moments):
         _check_sizes(self)
 
     def times(self, vector: np.ndarray) -> np.ndarray:
-        """E[x x^T] v, shape (d,)."""
+        """Return E[x x^T] v, shape (d,)."""
         return self.alpha * vector + self.u * _inner(self.u, vector)
 
     def column(self, index: int) -> np.ndarray:
-        """E[x x_j], a new array (d,)."""
+        """Return E[x x_j] as a new array (d,)."""
         column = self.u * self.u[index]
         column[index] = self.diagonal[index]
         return column
 
     def quadratic(self, vector: np.ndarray, image: np.ndarray | None = None) -> float:
-        """v^T E[x x^T] v, a sum of squares."""
+        """Return v^T E[x x^T] v as a sum of squares."""
         return _inner(self.alpha, vector * vector) + _inner(self.u, vector) ** 2
 
     def solve(self, support: Indices, right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
-        """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,); O(k).
+        """Return the least-norm solution of (E[x_S x_S^T] + ridge I) v = right, in O(k).
 
-        With a = alpha + ridge, t = u^T v and G the sum of u_i^2 / a_i the equations are
-        a_i v_i + u_i t = right_i. Their sum weighted by u_i / a_i gives t = c G / (1 + G), the
-        formula of Sherman and Morrison, with c u_i what right has of u. So a_i v_i is
-        (right_i - c u_i) + c u_i / (1 + G), which keeps its digits where right is a multiple of u.
-        Where a_i is small beside u_i^2 the first difference loses them; the entry of the largest
-        u_i^2 / a_i, or all that have a_i = 0, follow from t = u^T v instead.
+        Let a = alpha + ridge, t = u^T v and G = sum of u_i^2 / a_i. The equations are a_i v_i + u_i
+        t = right_i. Their sum, weighted by u_i / a_i, gives t = c G / (1 + G) (Sherman-Morrison),
+        where c u is the component of right along u. Hence a_i v_i = (right_i - c u_i) + c u_i / (1
+        + G), which is accurate if right is a multiple of u. If a_i is small compared to u_i^2, the
+        first difference loses digits. The entry of the largest u_i^2 / a_i, or all entries with a_i
+        = 0, are then computed from t = u^T v.
         """
         support = np.asarray(support, dtype=np.int64)
         right = np.asarray(right, dtype=np.float64)
@@ -182,10 +183,11 @@ class SpreadMoments(Moments):
         return solution
 
     def outside(self, support: Indices, ridge: float = 0.0) -> np.ndarray:
-        """Squared distance of every feature from the span of a support, shape (d,).
+        """Return the squared distance of every feature from the span of a support, shape (d,).
 
-        alpha_j + ridge + u_j^2 (1 - u_S^T (E[x_S x_S^T] + ridge I)^-1 u_S), where the bracket is
-        1 / (1 + sum of u_i^2 / (alpha_i + ridge) over the support). Meant for j off the support.
+        It is alpha_j + ridge + u_j^2 (1 - u_S^T (E[x_S x_S^T] + ridge I)^-1 u_S). The bracket
+        equals 1 / (1 + sum of u_i^2 / (alpha_i + ridge) over the support). The result is valid for
+        j outside the support.
         """
         support = np.asarray(support, dtype=np.int64)
         own, u = self.alpha[support] + ridge, self.u[support]
@@ -196,10 +198,10 @@ class SpreadMoments(Moments):
         return self.alpha + ridge + self.u * self.u * left
 
     def smallest_eigenvalue(self, support: Indices) -> float:
-        """Of E[x_S x_S^T]; infinite for no feature.
+        """Return the smallest eigenvalue of E[x_S x_S^T]; infinite for an empty support.
 
-        It lies between the two smallest alpha_i and is the root mu + min alpha of the secular
-        equation mu (1 + sum of u_i^2 / (alpha_i - min alpha - mu)) = u_min^2 there.
+        It lies between the two smallest alpha_i. It is mu + min alpha, where mu is the root of the
+        secular equation mu (1 + sum of u_i^2 / (alpha_i - min alpha - mu)) = u_min^2.
         """
         chosen = np.asarray(support, dtype=np.int64)
         alpha, u = self.alpha[chosen], self.u[chosen]
@@ -224,7 +226,7 @@ class SpreadMoments(Moments):
 
 
 class DenseMoments(Moments):
-    """Moments with any matrix.
+    """Moments with an arbitrary matrix.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ class DenseMoments(Moments):
     Raises
     ------
     DataError
-        When shapes disagree, a number is not finite, the matrix is not symmetric or not positive
+        If shapes disagree, a number is not finite, the matrix is not symmetric or not positive
         semidefinite, or E[x_j^2] exceeds one.
     """
 
@@ -258,17 +260,17 @@ class DenseMoments(Moments):
             raise _no_distribution("the matrix is not positive semidefinite") from None
 
     def times(self, vector: np.ndarray) -> np.ndarray:
-        """E[x x^T] v, shape (d,)."""
+        """Return E[x x^T] v, shape (d,)."""
         return self.matrix @ vector
 
     def column(self, index: int) -> np.ndarray:
-        """E[x x_j], a new array (d,)."""
+        """Return E[x x_j] as a new array (d,)."""
         return self.matrix[index].copy()
 
     def solve(self, support: Indices, right: np.ndarray, ridge: float = 0.0) -> np.ndarray:
-        """The least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,).
+        """Return the least-norm solution of (E[x_S x_S^T] + ridge I) v = right, shape (k,).
 
-        By a Cholesky factor, or by singular values where features are in the span of others.
+        A Cholesky factor is used, or singular values if features are in the span of others.
         """
         support = np.asarray(support, dtype=np.int64)
         block = self.matrix[np.ix_(support, support)] + ridge * np.eye(len(support))
@@ -282,7 +284,7 @@ class DenseMoments(Moments):
         return solve_triangular(factor.T, solve_triangular(factor, right, lower=True))
 
     def smallest_eigenvalue(self, support: Indices) -> float:
-        """Of E[x_S x_S^T]; infinite for no feature."""
+        """Return the smallest eigenvalue of E[x_S x_S^T]; infinite for an empty support."""
         support = np.asarray(support, dtype=np.int64)
         block = self.matrix[np.ix_(support, support)]
         if not len(block):
@@ -291,12 +293,12 @@ class DenseMoments(Moments):
 
 
 def _inner(one: np.ndarray, other: np.ndarray) -> float:
-    """A sum by pairs: the rounding of equal terms does not grow with their number."""
+    """Return an inner product by pairwise summation, whose rounding error does not grow."""
     return float((one * other).sum())
 
 
 def _check_sizes(moments: Moments) -> None:
-    """Refuse numbers that are not finite, features beyond [-1, 1] and a response of zero."""
+    """Raise DataError if a number is not finite, a feature exceeds [-1, 1], or E[y^2] is zero."""
     finite = np.isfinite(moments.diagonal).all() and np.isfinite(moments.cross).all()
     if not (finite and math.isfinite(moments.power) and moments.power > 0.0):
         raise DataError("moments must be finite numbers, and E[y^2] positive.")

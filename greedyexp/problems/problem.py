@@ -1,4 +1,4 @@
-"""A regression problem: one or several tasks over the same features, with the truth if known."""
+"""A regression problem: one or several tasks over the same features, and the truth if known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from greedyexp.problems.checks import (
 )
 from greedyexp.problems.moments import Moments
 
-# Beyond so many features a Gram matrix is computed in blocks of columns.
+# With more features than this, compute a Gram matrix in blocks of columns of the second size.
 _ONE_PRODUCT, _BLOCK = 8192, 1024
 
 
@@ -30,31 +30,30 @@ class Problem:
     Parameters
     ----------
     X : tuple of r arrays, each (n_j, p)
-        Designs, or CSR arrays of scipy.sparse in canonical form. Tasks that share one design hold
-        the same object r times.
+        Designs, or CSR arrays of scipy.sparse in canonical form. For a shared design, the tuple
+        contains the same object r times.
     y : tuple of r arrays, each (n_j,)
         Responses.
     truth : array (p, r), optional
-        The coefficients the data were made from.
+        True coefficients.
     noise_std : float, optional
-        Standard deviation of the noise the data were made with.
+        Standard deviation of the noise.
     sparsity : int, optional
         Number of nonzero coefficients per task, s in the papers.
     facts : dict
-        Scalars worth a column in the CSV (``n_samples``, ``sparsity``, ...).
+        Scalars to write as columns of the CSV (``n_samples``, ``sparsity``, ...).
     X_test, y_test : tuples like X and y
-        Rows held out from fitting; empty when there are none.
+        Held-out rows; empty if there are none.
     start : array (p, r), optional
-        Where iterative methods begin; zero when there is none.
+        Starting point of iterative methods; zero by default.
     chains, chains_test : int arrays (c,), optional
-        Of sequences of labelled words: the lengths of the chains that the rows of X and X_test
-        are one after the other. Tasks are the classes then, y_j is 1 where a word is of class j
-        and 0 elsewhere, and all tasks share the design.
+        For labelled words, the lengths of the chains in the rows of X and X_test. The tasks are
+        then the classes and share the design; y_j is 1 for words of class j and 0 for others.
     feature_names, class_names : tuples of str
-        What the columns of X and the tasks stand for; empty when they have no names.
+        Names of the columns of X and of the tasks; empty if unnamed.
     moments : Moments, optional
-        Second moments of the distribution that the rows are drawn from. Without rows, X (0, p) and
-        y (0,), they are all that is known.
+        Second moments of the distribution of the rows. Without rows, X is (0, p) and y is (0,), and
+        the moments are the only data.
     """
 
     X: tuple[np.ndarray, ...]
@@ -82,7 +81,7 @@ class Problem:
 
     @cached_property
     def n_samples(self) -> np.ndarray:
-        """Rows of each task, shape (r,)."""
+        """Number of rows of each task, shape (r,)."""
         return np.array([len(y) for y in self.y])
 
     @property
@@ -91,12 +90,12 @@ class Problem:
 
     @property
     def sparse_design(self) -> bool:
-        """Whether a design, of rows fitted to or held out, is a sparse array."""
+        """Whether a training or test design is a sparse array."""
         return any(sparse.issparse(X) for X in (*self.X, *self.X_test))
 
     @property
     def shape(self) -> dict:
-        """``n_tasks``, ``n_samples`` (the fewest of a task), ``n_features``, ``shared_design``."""
+        """``n_tasks``, ``n_samples`` (minimum over tasks), ``n_features`` and ``shared_design``."""
         return {
             "n_tasks": self.n_tasks,
             "n_samples": int(self.n_samples.min()),
@@ -108,12 +107,12 @@ class Problem:
     def gram(self) -> np.ndarray:
         """G_j = X_j^T X_j / n_j, shape (r, p, p); a shared design is stored once and broadcast.
 
-        The broadcast axis has stride zero, so kernels must not write to it.
+        The broadcast axis has stride zero. Kernels must not write to it.
 
         Raises
         ------
         DataError
-            When the memory does not suffice.
+            If there is not enough memory.
         """
         count = 1 if self.shared_design else self.n_tasks
         require_memory(
@@ -144,12 +143,12 @@ class Problem:
         return np.array([y @ y / len(y) for y in self.y])
 
     def rows(self, keep: Sequence[np.ndarray]) -> Problem:
-        """The problem restricted to the given row indices of each task (no truth is lost).
+        """Return the problem restricted to these row indices of each task; the truth is kept.
 
         Raises
         ------
         DataError
-            When the rows are words of chains, which mean nothing alone.
+            If the rows are words of chains, which cannot be separated.
         """
         if self.chains is not None:
             raise DataError(
@@ -174,17 +173,17 @@ class Problem:
 
 
 def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem:
-    """Check arrays, or lists of arrays for several tasks, and make a Problem of them.
+    """Check arrays, or lists of arrays for several tasks, and return a Problem.
 
     Parameters
     ----------
     X : array or sparse array (n, p), or list of r such (n_j, p)
-        One design for all tasks, or one for each; a list of n rows of p numbers is one design.
-        Sparse ones become CSR arrays in canonical form.
+        One design for all tasks, or one per task. A list of n rows of p numbers is one design.
+        Sparse arrays are converted to CSR arrays in canonical form.
     y : array (n,), array (n, r) with one design, or list of r arrays (n_j,)
         Responses.
     truth : array (p,) or (p, r), optional
-        The true coefficients.
+        True coefficients.
     noise_std : float, optional
         Standard deviation of the noise.
     feature_names : sequence of p str, optional
@@ -193,8 +192,8 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
     Raises
     ------
     DataError
-        When shapes disagree, a value is not finite, squares of a feature or a response overflow or
-        vanish, or there are fewer than two rows.
+        If shapes disagree, a value is not finite, squares of a feature or a response overflow or
+        underflow, or there are fewer than two rows.
     """
     responses = _responses(y)
     if lists_designs(X):
@@ -227,7 +226,7 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
 
 
 def refuse_sizes(problem: Problem) -> None:
-    """Refuse features and responses whose squares overflow or vanish.
+    """Raise an error if squares of a feature or a response overflow or underflow.
 
     Raises
     ------
@@ -241,18 +240,18 @@ def refuse_sizes(problem: Problem) -> None:
 
 
 def lists_designs(X) -> bool:
-    """Whether X is a list of designs, and not one design or its rows."""
+    """Return whether X is a list of designs, as opposed to one design or its rows."""
     try:
         return isinstance(X, (list, tuple)) and any(np.ndim(part) > 1 for part in X)
     except ValueError:
-        # An entry with rows of different lengths.
+        # An entry has rows of different lengths.
         return True
 
 
 def refuse_masked(value, name: str) -> None:
     if np.ma.is_masked(value):
         raise DataError(
-            f"{name} is an array with masked values.", remedy="Remove or impute what is masked."
+            f"{name} is an array with masked values.", remedy="Remove or impute the masked values."
         )
 
 
@@ -277,14 +276,14 @@ def as_matrix(value, name: str) -> np.ndarray:
         raise DataError(f"{name} has {value.ndim} dimension(s); 2 expected.")
     if 0 in value.shape:
         raise DataError(f"{name} is empty.")
-    # A copy, since bringing it into canonical form works in place.
+    # Make a copy, because conversion to canonical form works in place.
     design = sparse.csr_array(value, copy=True)
     design.sum_duplicates()
     if design.nnz:
         design.data = _finite(design.data, f"{name}.data", ndim=1)
     else:
         design.data = np.zeros(0)
-    # Problems annotate designs as arrays; CSR arrays support the same products.
+    # Designs are annotated as arrays; CSR arrays support the same products.
     return cast(np.ndarray, design)
 
 
@@ -294,8 +293,8 @@ def _gram(X: np.ndarray) -> np.ndarray:
     n, p = X.shape
     if p <= _ONE_PRODUCT:
         return X.T @ X / n
-    # NumPy computes X.T @ X by a routine of BLAS (syrk) that has crashed with several threads on
-    # matrices of many gigabytes; products of different blocks do not use it.
+    # NumPy computes X.T @ X by the BLAS routine syrk, which has crashed with several threads on
+    # matrices of many gigabytes. Products of different blocks do not use it.
     gram = np.empty((p, p))
     for start in range(0, p, _BLOCK):
         stop = min(start + _BLOCK, p)
@@ -311,13 +310,13 @@ def _finite(value, name: str, *, ndim: int) -> np.ndarray:
     refuse_masked(value, name)
     try:
         if np.iscomplexobj(value):
-            raise DataError(f"{name} holds complex numbers; real ones are needed.")
+            raise DataError(f"{name} holds complex numbers; real numbers are needed.")
         array = np.ascontiguousarray(value, dtype=np.float64)
     except OverflowError:
-        raise DataError(f"{name} holds a number too large to be computed with.") from None
+        raise DataError(f"{name} holds a number that is too large.") from None
     except (TypeError, ValueError):
-        rows = ", or not equally many in each row" if isinstance(value, (list, tuple)) else ""
-        raise DataError(f"{name} does not hold numbers only{rows}.") from None
+        rows = " in rows of equal length" if isinstance(value, (list, tuple)) else ""
+        raise DataError(f"{name} must contain only numbers{rows}.") from None
     if array.ndim != ndim:
         raise DataError(f"{name} has {array.ndim} dimension(s); {ndim} expected.")
     if array.size == 0:

@@ -17,25 +17,36 @@ from greedyexp.kernels import gauge_step as kernel
 from greedyexp.theory.semidefinite import settings
 from greedyexp.theory.spectrum import spectrum
 
+TOLERANCE = 1e-12
+# Multipliers smaller than this part of the largest of their kind are zero at the accuracy of the
+# solver.
+INACTIVE = 1e-7
+# A step with a larger relative duality gap is repeated by the interior point method.
+STEP_GAP = 1e-13
+# Stay at a point whose largest move correlation is below this part of that of the data.
+AT_REST = 1e-14
+# Largest number of constraint changes in a step, per dimension; about ten in total are usual.
+MOST_CHANGES = 100
+
 
 @dataclass(frozen=True)
 class GaugeCoordinates:
-    """f(x) = ||x - y||^2 / (2 n) over x = P a, up to a constant, in units of the longest column.
+    """Coordinates of the range of a design, with f(x) = ||x - y||^2 / (2 n) over x = P a.
 
-    A design of low rank is no special case here: the atoms span the space. The rank is that of
-    ``theory.spectrum``.
+    f is known up to a constant. The unit of length is the longest column. Designs of low rank need
+    no special case, because the atoms span the space. The rank is that of ``theory.spectrum``.
 
     Parameters
     ----------
     atoms : array (p, r)
-        The columns P_i in an orthonormal basis of the range of P, the longest of length 1.
+        The columns P_i in an orthonormal basis of the range of P; the longest has length 1.
     aim : array (r,)
         y in the same coordinates.
     smoothness : float
         L1 = max_i ||P_i||^2 / n, the smoothness of f with respect to the gauge.
     thickness : array (r,)
-        Bound on the gauge along each coordinate, sqrt(p) over the singular value: the gauge of m is
-        at most the length of ``thickness * m``.
+        Bound on the gauge along each coordinate, sqrt(p) divided by the singular value. The gauge
+        of m is at most the length of ``thickness * m``.
     """
 
     atoms: np.ndarray
@@ -44,20 +55,20 @@ class GaugeCoordinates:
     thickness: np.ndarray
 
     def point(self, coef: np.ndarray) -> np.ndarray:
-        """P coef."""
+        """Return P coef."""
         return coef @ self.atoms
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        """f'(x)."""
+        """Return f'(x)."""
         return self.smoothness * (x - self.aim)
 
     def loss(self, x: np.ndarray) -> float:
-        """f(x) less what no x can change."""
+        """Return f(x) minus its minimum over all x."""
         return float(self.smoothness * (x - self.aim) @ (x - self.aim) / 2)
 
 
 def gauge_coordinates(design: np.ndarray, response: np.ndarray) -> GaugeCoordinates:
-    """The coordinates of a design that is not all zero.
+    """Return the coordinates of a nonzero design.
 
     Parameters
     ----------
@@ -78,29 +89,25 @@ def gauge_coordinates(design: np.ndarray, response: np.ndarray) -> GaugeCoordina
     )
 
 
-TOLERANCE = 1e-12
-# Multipliers below this part of the largest of their kind are zero at the solver's accuracy.
-INACTIVE = 1e-7
-
-
 def conic_step(
     atoms: np.ndarray, x: np.ndarray, c: np.ndarray, lam: float, smoothness: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Solve min t^2 / (2 L) - <v, x> with |<A_i, c + v>| <= t and |<A_i, v>| <= lam.
+
+    The result is None if the solver finds no solution.
 
     Parameters
     ----------
     atoms : array (p, r)
     x, c : arrays (r,)
     lam, smoothness : float > 0
-        The second is L.
+        The smoothness is L.
 
     Returns
     -------
     estimate, move : arrays (p,)
-        The multipliers of the second and, with opposite sign, of the first constraints.
+        Multipliers of the second constraints and, with opposite sign, of the first.
     v : array (r,)
-        None when the solver finds no solution.
     """
     p, r = atoms.shape
     ones, zeros = np.ones((p, 1)), np.zeros((p, 1))
@@ -126,7 +133,7 @@ def conic_step(
 
 
 def _refitted(atoms, x, estimate, move):
-    """Both on the atoms that count, the nearest that satisfy <A^T, nu> - <A^T, b> = x."""
+    """Return the nearest pair on the atoms in use that satisfies <A^T, nu> - <A^T, b> = x."""
     estimate, move = _cleared(estimate), _cleared(move)
     held, moved = np.flatnonzero(estimate), np.flatnonzero(move)
     columns = np.concatenate([atoms[held], -atoms[moved]]).T
@@ -142,24 +149,16 @@ def _cleared(weight):
     return np.where(np.abs(weight) > INACTIVE * np.abs(weight).max(), weight, 0.0)
 
 
-# A step whose relative duality gap is larger is tried again by an interior point method.
-STEP_GAP = 1e-13
-# A point whose largest move correlation is below this part of the data's is where it stays.
-AT_REST = 1e-14
-# Most changes of the constraints held in a step, for each dimension; ten are usual in all.
-MOST_CHANGES = 100
-
-
 @dataclass(frozen=True)
 class Step:
-    """What a step leads to.
+    """Result of a step.
 
     Parameters
     ----------
     estimate : array (p,)
         nu, the sparse representation of the next point.
     certificate : float >= 0
-        Duality gap of the step over the objective before it.
+        Duality gap of the step divided by the objective before it.
     """
 
     estimate: np.ndarray
@@ -181,13 +180,14 @@ class _Pair:
 class GaugeStep:
     """Steps x+ = argmin <f'(x), x+ - x> + (L1 / 2) gauge(x+ - x)^2 + lam gauge(x+).
 
-    Here f(x) = ||x - y||^2 / (2 n), gauge(x) is the least ||a||_1 with P a = x, and L1 the largest
-    ||P_i||^2 / n. With multiplier v of P nu = x + P b the dual is over n numbers and one,
+    Here f(x) = ||x - y||^2 / (2 n), gauge(x) is the smallest ||a||_1 with P a = x, and L1 is the
+    largest
+    P_i||^2 / n. With a multiplier v for P nu = x + P b, the dual has n + 1 variables:
 
-        maximise <v, x> - ||P^T (f'(x) + v)||_inf^2 / (2 L1)  subject to  ||P^T v||_inf <= lam,
+        maximise <v, x> - ||P^T (f'(x) + v)||_inf^2 / (2 L1)  subject to  ||P^T v||_inf <= lam.
 
-    and its multipliers are the move b and the representation nu of x+, of at most n + 1 atoms
-    together. The v of one step is feasible for the next, which starts from it.
+    Its multipliers are the move b and the representation nu of x+. Together they use at most n + 1
+    atoms. The v of one step is feasible for the next step, which starts from it.
 
     Parameters
     ----------
@@ -209,35 +209,35 @@ class GaugeStep:
         self._dual = np.zeros(len(self._space.aim))
 
     def __call__(self, coef: np.ndarray) -> Step:
-        """The step from the point P coef.
+        """Return the step from the point P coef.
 
         Parameters
         ----------
         coef : array (p,)
-            Any representation of the point; the result depends on P coef only.
+            Any representation of the point; the result depends only on P coef.
         """
         space, x = self._space, self._space.point(coef)
         c = space.gradient(x)
         if not coef.any() and np.abs(space.atoms @ c).max() <= self.lam:
-            # v = -c proves it. As t, x and all multipliers vanish, it is left to nobody else.
+            # v = -c proves that zero is optimal. Return at once: t, x and all multipliers are zero
+            # here.
             return Step(coef.copy(), 0.0)
         found = _Pair(x, c, coef, coef, np.zeros_like(coef), self._dual)
         if self._at_rest(c) and self._certificate(found) <= STEP_GAP:
             return Step(coef.copy(), self._certificate(found))
         found = self._by_active_set(found)
         if self._certificate(found) > STEP_GAP:
-            # Imported where it is needed, which is seldom.
             from greedyexp.solvers.gauge import conic_step
 
             answer = conic_step(space.atoms, x, c, self.lam, space.smoothness)
             if answer is not None:
-                # Its v is near the solution: few constraints are left to change.
+                # The v of the solver is near the solution; few constraints are left to change.
                 found = self._by_active_set(self._better(found, *answer))
         self._dual = found.dual
         return Step(found.estimate.copy(), self._certificate(found))
 
     def _by_active_set(self, found: _Pair) -> _Pair:
-        """The better of a pair and what the active-set method makes of its multipliers."""
+        """Return the better of a pair and the active-set result from its multipliers."""
         estimate, move, dual, _, status = kernel.gauge_step(
             self._space.atoms,
             found.x,
@@ -256,9 +256,9 @@ class GaugeStep:
         return largest <= AT_REST * (np.abs(offset).max() + self.lam)
 
     def _better(self, found: _Pair, estimate, move, dual) -> _Pair:
-        """The better of two points, and apart from that the better of two multipliers.
+        """Return a pair with the better point and, separately, the better multipliers.
 
-        One that does not descend is never taken for what comes with it.
+        A point that does not decrease the objective is never accepted.
         """
         if self._change(found, estimate, move) <= self._change(found, found.estimate, found.move):
             found = replace(found, estimate=estimate, move=move)
@@ -267,20 +267,20 @@ class GaugeStep:
         return other if self._gap(other) <= self._gap(found) else found
 
     def _shift(self, found: _Pair, estimate, move):
-        """x+ - x, what P b misses of it, and the most that the gauge of x+ - x can be."""
+        """Return x+ - x, its difference from P b, and an upper bound of the gauge of x+ - x."""
         shift = self._space.point(estimate - found.coef)
         missed = shift - self._space.point(move)
         length = np.abs(move).sum() + np.linalg.norm(self._space.thickness * missed)
         return shift, missed, length
 
     def _change(self, found: _Pair, estimate, move) -> float:
-        """Value of the step less that of staying, exact to rounding of the change itself."""
+        """Return the change of the objective by a step, up to the rounding of the change itself."""
         shift, _, length = self._shift(found, estimate, move)
         price = self.lam * (np.abs(estimate) - np.abs(found.coef)).sum()
         return found.c @ shift + self._space.smoothness * length**2 / 2 + price
 
     def _gap(self, found: _Pair) -> float:
-        """Duality gap, as a sum of terms that are not negative but for rounding."""
+        """Return the duality gap as a sum of terms that are nonnegative up to rounding."""
         space = self._space
         _, missed, length = self._shift(found, found.estimate, found.move)
         level = space.atoms @ found.dual
@@ -292,6 +292,6 @@ class GaugeStep:
         return max(float(slack + turn + excess**2 / (2 * space.smoothness)), 0.0)
 
     def _certificate(self, found: _Pair) -> float:
-        """The gap over the objective before the step."""
+        """Return the gap divided by the objective before the step."""
         objective = self._space.loss(found.x) + self.lam * np.abs(found.coef).sum()
         return self._gap(found) / objective if objective > 0.0 else 0.0

@@ -28,48 +28,52 @@ from greedyexp.solvers.l1_ball_starts import (
     start_on_path,
 )
 
-# What the gap is to be, as part of R(0), and what the rounding of derivatives may be, as part of
-# their terms.
+# Required gap relative to R(0), and rounding error of derivatives relative to their terms.
 GAP = 1e-11
 EPS = np.finfo(float).eps
 ROUNDING = 4 * EPS
-# Rounding is allowed for up to this part of R(0): a larger gap certifies nothing.
+# Largest allowance for rounding relative to R(0): a larger gap proves nothing.
 COARSEST = 1e-9
-# Below this part of R(0) nothing is gained by going on.
+# Below this part of R(0), no further progress is possible.
 FINEST = 1e-16
-# Of moments, the most coefficients for which a matrix is formed.
+# For moments, the largest number of coefficients for which a matrix is formed.
 MOST_SETTLED = 2000
+
+# Required gap relative to R(0), for unsmoothed losses.
+UNSMOOTHED_GAP = 1e-10
+FEASIBLE = 1e-10
+# Largest number of entries of a design for which the simplex method is used; it is faster there.
+SIMPLEX_SIZE = 200_000
 
 
 def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
-    """min R(w) subject to ||w||_1 <= radius.
+    """Minimise R(w) subject to ||w||_1 <= radius.
 
-    The weight of an l1 penalty is found at which its minimiser has the norm; an active-set method
-    goes on from there, exactly on the face of the ball. Losses with kinks that are smoothed little
-    are reached through some that are smoothed more, and should that fail by an interior point
-    method. Of moments of features that share a hidden variable the minimiser is a root in two
-    numbers, and no matrix is formed; where these are lost to rounding, as with features that are
-    all but copies, the active-set method goes on, while at most 2000 are in use. Of several
-    minimisers any is given.
+    An l1 penalty is adjusted until its minimiser has the right norm. An active-set method continues
+    exactly on the face of the ball. Losses with little smoothing are reached through losses with
+    more smoothing, or by an interior point method if that fails. For moments of features that share
+    a hidden variable, the minimiser is a root in two numbers and no matrix is formed. If rounding
+    spoils these numbers, as with near copies of features, the active-set method continues on at
+    most 2000 coefficients. If the minimiser is not unique, any one is returned.
 
-    The gap is the duality gap, or R(w) where that is less, since no risk is negative. When it is
-    too large, as rounding makes it in a ball that is much larger than the minimiser, ||grad
-    R(w)||^2 / (2 mu) may be less, with mu the strong convexity. It is converged when the gap is at
-    most 1e-11 R(0), with an allowance for rounding: 1e-15 radius times the sizes of what
-    derivatives are summed from, but no more than 1e-9 R(0).
+    The gap is the duality gap, or R(w) if that is smaller, because R >= 0. In a ball much larger
+    than the minimiser, rounding makes the duality gap large. Then ||grad R(w)||^2 / (2 mu) is used
+    if it is smaller, where mu is the strong convexity. The solution has converged if the gap is at
+    most 1e-11 R(0) plus an allowance for rounding. The allowance is 1e-15 radius times the sizes of
+    the terms of derivatives; the sum is at most 1e-9 R(0).
 
     Parameters
     ----------
     loss : Loss
-        Without dense coefficients.
+        A loss without dense coefficients.
     radius : float > 0
 
     Raises
     ------
     ConfigError
-        When the radius is not positive and finite.
+        If the radius is not positive and finite.
     DataError
-        When the loss has an intercept or other dense coefficients.
+        If the loss has an intercept or other dense coefficients.
 
     References
     ----------
@@ -104,7 +108,7 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
 
 @dataclass(frozen=True)
 class _Judge:
-    """From points of the ball to what is known of them.
+    """Computes values, gaps and convergence of points of the ball.
 
     Parameters
     ----------
@@ -130,20 +134,14 @@ class _Judge:
         return BallMinimum.judged(params, value, gap, allowed)
 
     def _beyond_ball(self, gradient: np.ndarray, allowed: float) -> float:
-        """At least R(w) - min R without a ball; infinite where it is not of use."""
+        """Return an upper bound of R(w) - min R without a ball; infinite if it is of no use."""
         square = float(gradient @ gradient)
-        # No strong convexity is above the least smoothness, so that most need not be computed.
+        # The strong convexity is at most the smallest smoothness. This test avoids most
+        # computations.
         if square > 2.0 * allowed * float(self.loss.smoothness.min()):
             return np.inf
         convexity = self.loss.strong_convexity(range(self.loss.size))
         return square / (2.0 * convexity) if convexity > 0.0 else np.inf
-
-
-# What the gap is to be, as part of R(0).
-UNSMOOTHED_GAP = 1e-10
-FEASIBLE = 1e-10
-# Entries of a design up to which the simplex method is the faster one.
-SIMPLEX_SIZE = 200_000
 
 
 def minimise_unsmoothed_over_ball(loss: SmoothedLoss, radius: float) -> BallMinimum:
@@ -183,7 +181,7 @@ def minimise_unsmoothed_over_ball(loss: SmoothedLoss, radius: float) -> BallMini
 
 
 class _Dual:
-    """max over weights a in [low, 1] of mean_i a_i c_i + min over the ball of <z, w> + ridge term.
+    """max over a in [low, 1]^n of mean_i a_i c_i + min over the ball of <z, w> + ridge term.
 
     z_j = mean_i a_i rows_ji.
 
@@ -199,7 +197,7 @@ class _Dual:
         self.low, self.ridge, self.radius = loss.low, loss.ridge, radius
 
     def linear(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and weights by a linear programme; a ridge is left out."""
+        """Return coefficients and weights from a linear program; a ridge is ignored."""
         d, n = self.rows.shape
         ones = np.ones((d, 1))
         matrix = np.block([[self.rows, -ones], [-self.rows, -ones]])
@@ -221,16 +219,16 @@ class _Dual:
         return into_ball(w, self.radius), found.x[:n]
 
     def conic(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and weights by an interior point method."""
+        """Return coefficients and weights from an interior point method."""
         return solve_dual(self.rows, self.offsets, self.low, 0.0, self.ridge, self.radius)
 
     def bound(self, weights: np.ndarray) -> float:
-        """The value of the dual, which no risk in the ball is below, but for rounding.
+        """Return the value of the dual, a lower bound of the risk in the ball up to rounding.
 
-        Without a ridge that is mean_i a_i c_i - radius max_j |z_j|, which is a bound with a ridge
-        too. With one <z, w> + ridge / 2 ||w||^2 + lam (||w||_1 - radius) is least at -sum_j
-        (|z_j| - lam)_+^2 / (2 ridge) - lam radius, for the lam at which its minimiser is in the
-        ball; where the ridge is tiny this is a small number less rounding over the ridge.
+        Without a ridge it is mean_i a_i c_i - radius max_j |z_j|, which is also a bound with a
+        ridge. With a ridge, <z, w> + ridge / 2 ||w||^2 + lam (||w||_1 - radius) has the minimum
+        -sum_j (|z_j| - lam)_+^2 / (2 ridge) - lam radius. Choose lam such that its minimiser is in
+        the ball. For a tiny ridge, this is inaccurate: rounding errors are divided by the ridge.
         """
         weights = np.clip(weights, self.low, 1.0)
         n = len(weights)
@@ -246,7 +244,7 @@ class _Dual:
 
 
 def _threshold(sizes: np.ndarray, total: float) -> float:
-    """lam >= 0 with sum_j (sizes_j - lam)_+ = total, zero where the sum is less without it."""
+    """Return lam >= 0 with sum_j (sizes_j - lam)_+ = total; zero if the sum is always smaller."""
     ordered = np.sort(sizes)[::-1]
     levels = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
     return max(0.0, float(levels.max(initial=0.0)))

@@ -14,23 +14,48 @@ from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.smoothed import SmoothedLoss
 
+# Steps of differences of gradients. For linear gradients, relative to the largest coefficient. For
+# nonlinear ones, to both sides, in units over which they bend.
+STRAIGHT, BENT = 1e-5, 1e-3
+# Part of the largest curvature to add for piecewise quadratic losses. With fewer curved rows than
+# coefficients the model is flat along some moves; signs and kinks then limit the step.
+DAMPING = 1e-10
+ROUNDS = 400
+# Number of rounds in which the gap must halve, unless coefficients leave. It is larger for
+# piecewise quadratic losses, whose gap may increase temporarily.
+PATIENCE, PIECES_PATIENCE = 8, 30
+# Recompute second derivatives that vary if the gap does not fall below this part.
+SLOW = 0.1
+# Part of a slope that may remain, with the opposite sign, at the end of a step.
+OVERSHOOT = 0.5
+SHORTEST = 1e-6
+# A norm is equal to the radius if it differs by less than this part.
+ON_BALL = 1e-12
+# A coefficient may enter if its derivative exceeds that of the face by this part.
+BEYOND = 1e-12
+# Coefficients enter once the violation among those in use is below this part of the largest
+# violation.
+EAGER = 0.1
+# Fewest coefficients that enter at once, and their number relative to those in use.
+ENTER, ENTER_PART = 4, 0.1
+
 
 @dataclass(frozen=True)
 class BallMinimum:
-    """A point of the ball and how far its risk may be above the minimum.
+    """A point of the ball and an upper bound of its excess risk.
 
     Parameters
     ----------
     params : array (d,)
-        w with ||w||_1 <= radius, exact zeros where a coefficient is not in use.
+        w with ||w||_1 <= radius, and exact zeros.
     value : float
         R(w).
     gap : float
-        At least R(w) - min R >= 0, but for rounding.
+        Upper bound of R(w) - min R >= 0, up to rounding.
     converged : bool
-        Whether the gap is what it is to be.
+        Whether the gap is small enough.
     message : str
-        Why it is not, a sentence; empty when all is well.
+        Reason for no convergence; empty if there is none.
     """
 
     params: np.ndarray
@@ -41,28 +66,28 @@ class BallMinimum:
 
     @classmethod
     def judged(cls, params: np.ndarray, value: float, gap: float, allowed: float) -> BallMinimum:
-        """With the verdict on the gap against what is allowed of it."""
+        """Return the point, converged if the gap is at most ``allowed``."""
         said = "" if gap <= allowed else f"The duality gap is {gap:.1e}, above {allowed:.1e}."
         return cls(params, value, gap, not said, said)
 
 
 def duality_gap(params: np.ndarray, gradient: np.ndarray, radius: float) -> float:
-    """<grad R(w), w> + radius ||grad R(w)||_inf >= R(w) - min R over the ball.
+    """Return <grad R(w), w> + radius ||grad R(w)||_inf >= R(w) - min R over the ball.
 
-    By convexity R(v) >= R(w) + <grad R(w), v - w> for each v of the ball (Shalev-Shwartz, Srebro &
-    Zhang 2009, Lemma 5); zero where rounding makes it negative.
+    By convexity, R(v) >= R(w) + <grad R(w), v - w> for each v in the ball (Shalev-Shwartz, Srebro &
+    Zhang 2009, Lemma 5). The result is zero if rounding makes it negative.
     """
     return max(0.0, float(gradient @ params) + radius * float(np.abs(gradient).max()))
 
 
 def into_ball(w: np.ndarray, radius: float) -> np.ndarray:
-    """w, shrunk to ||w||_1 = radius where it is beyond."""
+    """Return w, scaled to ||w||_1 = radius if it is outside the ball."""
     norm = float(np.abs(w).sum())
     return w if norm <= radius else w * (radius / norm)
 
 
 def check_radius(radius: float) -> None:
-    """Refuse a radius that no ball has.
+    """Raise an error if the radius is not positive and finite.
 
     Raises
     ------
@@ -75,10 +100,10 @@ def check_radius(radius: float) -> None:
 def on_face(
     hessian: np.ndarray, slope: np.ndarray, at: np.ndarray, signs: np.ndarray, radius: float
 ) -> np.ndarray:
-    """Where <slope, v - at> + (v - at)^T H (v - at) / 2 is least, (k,).
+    """Return the minimiser of <slope, v - at> + (v - at)^T H (v - at) / 2, shape (k,).
 
-    Over sum signs v <= radius with signs v >= 0. A coefficient that becomes zero on the way stays
-    zero.
+    The constraints are sum signs v <= radius and signs v >= 0. A coefficient that becomes zero on
+    the way stays zero.
 
     Parameters
     ----------
@@ -86,7 +111,7 @@ def on_face(
         H, positive semidefinite.
     slope : array (k,)
     at : array (k,)
-        In the ball, of these signs or zero.
+        A point of the ball with these signs or zeros.
     signs : array (k,) of -1 and 1
     radius : float > 0
     """
@@ -111,12 +136,12 @@ def on_face(
 
 
 def _move(hessian, slope, signs, room: float) -> np.ndarray:
-    """To the minimiser without regard of signs, in the ball or, where that is outside, on it."""
+    """Return the move to the minimiser in the ball or on its sphere, ignoring signs."""
     if room > 0.0:
         move = _solved(hessian, -slope)
         if float(signs @ move) <= room:
             return move
-    # In units of the curvature, so that the border is neither large nor small beside it.
+    # Scale by the curvature to balance the border against the Hessian.
     unit = float(np.abs(hessian).max()) or 1.0
     size = len(slope)
     system = np.zeros((size + 1, size + 1))
@@ -128,7 +153,7 @@ def _move(hessian, slope, signs, room: float) -> np.ndarray:
 
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """A solution, of singular equations the one of least norm."""
+    """Return a solution; for a singular matrix, the one of least norm."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", linalg.LinAlgWarning)
@@ -137,18 +162,10 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         return np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
 
 
-# Steps of differences of gradients: where these are straight lines, as part of the largest
-# coefficient; where they bend, to either side, in units in which they do so over one.
-STRAIGHT, BENT = 1e-5, 1e-3
-# Part of the largest curvature that is added to that of pieces: with fewer bent rows than
-# coefficients the model is flat along some moves, which signs and kinks end.
-DAMPING = 1e-10
-
-
 class Hessian:
-    """Second derivatives, kept where they have been computed.
+    """Second derivatives of a loss, stored once computed.
 
-    Those of moments and of smoothed losses are exact, others are differences of gradients.
+    They are exact for moments and for smoothed losses, otherwise differences of gradients.
 
     Parameters
     ----------
@@ -162,12 +179,12 @@ class Hessian:
         self._kept: dict[int, np.ndarray] = {}
 
     def forget(self) -> None:
-        """Compute what depends on the point afresh."""
+        """Discard the second derivatives that depend on the point."""
         if self.curved and not self.pieces:
             self._kept.clear()
 
     def over(self, used: np.ndarray, w: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The matrix (k, k) over the coefficients ``used``, at w or where it was last forgotten."""
+        """Return the matrix (k, k) over the coefficients ``used``, at w or at an earlier point."""
         for index in used:
             if index not in self._kept:
                 self._kept[index] = self._column(int(index), w, gradient)
@@ -181,7 +198,7 @@ class Hessian:
         return 0.5 * (block + block.T)
 
     def _column(self, index: int, w: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Second derivatives by one coefficient and all (d,); of pieces the feature itself."""
+        """Return second derivatives (d,) by a coefficient; for smoothed losses, its column (n,)."""
         if isinstance(self.loss, SmoothedLoss):
             return self.loss.rows([index])[0]
         if isinstance(self.loss, PopulationSquaredLoss):
@@ -200,44 +217,25 @@ class Hessian:
         return (self.loss.gradient(ahead) - below) / (ahead[index] - behind[index])
 
 
-ROUNDS = 400
-# Rounds in which the gap must halve, unless coefficients leave; more of a loss of pieces, whose gap
-# may rise on the way.
-PATIENCE, PIECES_PATIENCE = 8, 30
-# Second derivatives that bend are computed afresh when the gap falls to no less than this part.
-SLOW = 0.1
-# Part of a slope that may be left, with the other sign, at the end of a step.
-OVERSHOOT = 0.5
-SHORTEST = 1e-6
-# A norm so close to the radius, as part of it, is on the ball.
-ON_BALL = 1e-12
-# A derivative beyond that of the face by this part of it asks its coefficient in.
-BEYOND = 1e-12
-# Coefficients enter once those that are in satisfy their conditions to this part of the violation.
-EAGER = 0.1
-# Fewest, and part of those in use, that enter at once.
-ENTER, ENTER_PART = 4, 0.1
-
-
 def settle_on_face(
     loss: Loss, start: np.ndarray, radius: float, target: float, most: float = np.inf
 ) -> np.ndarray:
-    """The best point that an active-set Newton method finds from a good start, shape (d,).
+    """Return the best point found by an active-set Newton method from a good start, shape (d,).
 
-    Coefficients keep their signs within a step and leave where they become zero; those whose
-    derivative is larger than on the face enter. Least squares are solved exactly once the signs
-    are right.
+    Coefficients keep their signs within a step, and leave when they become zero. Coefficients with
+    a larger derivative than on the face enter. Least squares are solved exactly once the signs are
+    right.
 
     Parameters
     ----------
     loss : Loss
     start : array (d,)
-        In the ball.
+        A point of the ball.
     radius : float > 0
     target : float >= 0
-        End at this duality gap.
+        Duality gap at which to stop.
     most : float
-        End where more coefficients would be in use, for which a matrix is formed.
+        Stop before more coefficients are in use, because a matrix is formed for them.
     """
     second = Hessian(loss)
     patience = PIECES_PATIENCE if second.pieces else PATIENCE
@@ -269,9 +267,9 @@ def settle_on_face(
 
 
 def _shortened(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
-    """As far along a move as the loss falls, but for a part of its slope, and the gradient there.
+    """Return the point along a move where only a small slope remains, and its gradient.
 
-    Of a loss of pieces the model knows the present one only, and full steps may go in circles.
+    For a piecewise quadratic loss the model covers only the current piece. Full steps may cycle.
     """
     move = moved - w
     first, length = float(gradient @ move), 1.0
@@ -280,7 +278,7 @@ def _shortened(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
         slope = float(ahead @ move)
         if slope <= -OVERSHOOT * first:
             break
-        # Where a straight line between the slopes crosses zero, and not too near either end.
+        # The root of the line through both slopes, not too close to either end.
         length *= min(max(first / (first - slope), 0.1), 0.9)
         moved = w + length * move
         ahead = loss.gradient(moved)
@@ -288,7 +286,7 @@ def _shortened(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _used(w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
-    """Coefficients in use, and of those out of use with too large a derivative the largest."""
+    """Return the coefficients in use, and the largest violators among the others."""
     tight = float(np.abs(w).sum()) >= radius * (1.0 - ON_BALL)
     level = max(0.0, -float(gradient @ w) / radius) if tight else 0.0
     used = np.flatnonzero(w)

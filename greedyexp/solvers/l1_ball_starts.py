@@ -17,24 +17,41 @@ from greedyexp.solvers.l1_ball_face import into_ball, settle_on_face
 from greedyexp.solvers.l1_path import L1Fit
 from greedyexp.theory.semidefinite import settings
 
-# The path is followed by this factor of the penalty's weight until it leaves the ball, or until the
-# weight is this part of where it began.
+# Factor between weights of the penalty until the path leaves the ball, and the smallest weight
+# relative to the first.
 PATH_FACTOR = 0.3
 LAST_WEIGHT = 1e-8
-# How exactly, in units of the largest weight, and how close to the ball, as part of its radius.
+# Accuracy of the path relative to the largest weight, and of the norm relative to the radius.
 VIOLATION = 1e-9
 CLOSE_TO_BALL = 1e-6
 MAX_STEPS = 60
 PATH_ROOTS = 30
-# A fit that violates its conditions by more than this part of the weight tells nothing.
+# A fit that violates its conditions by more than this part of the weight is useless.
 LOST_PATH = 0.1
+
+# Factor of beta from one loss to the next.
+SOFTER_FACTOR = 3.0
+# Gap at which to leave a smoother loss, relative to its risk at zero.
+ROUGH = 1e-5
+# Largest number of Newton and bisection steps to the root of a monotone piecewise linear function.
+SPREAD_ROOTS = 200
+CORRECTIONS = 3
+# Accuracy of the solver, relative and absolute.
+CONIC_TOLERANCE = 1e-12
+# Coefficients smaller than this part of the radius are zero at the accuracy of the solver.
+CONIC_ZERO = 1e-9
+# Rounds of adding features; how many to add at first and later; violation below which none is
+# missing.
+CONIC_ROUNDS = 30
+FIRST_FEATURES, MORE_FEATURES, MORE_PART = 30, 20, 0.25
+CONIC_EXCESS = 1e-8
 
 
 def start_on_path(loss: Loss, radius: float) -> np.ndarray:
-    """A point of the ball, close to the minimiser over it unless the path gets lost, (d,).
+    """Return a point of the ball, close to the minimiser unless the path fails, shape (d,).
 
-    The norm of the penalised minimiser falls as the weight grows, and is piecewise linear in it for
-    least squares: the secant finds the weight, safeguarded by bisection.
+    The norm of the penalised minimiser decreases with the weight. For least squares it is piecewise
+    linear. The weight is found by the secant method, safeguarded by bisection.
 
     Parameters
     ----------
@@ -64,7 +81,7 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
         if abs(norm - radius) <= CLOSE_TO_BALL * radius:
             break
         part = (radius - inside) / (outside - inside)
-        # Each third step halves, so that a strongly bent path cannot hold the secant up.
+        # Halve in every third step: the secant method is slow on strongly curved paths.
         lam = above + (below - above) * (0.5 if count % 3 == 2 else part)
         norm = norm_at(lam)
         if norm is None:
@@ -76,16 +93,10 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
     return into_ball(fit.params, radius)
 
 
-# What beta is multiplied by from one loss to the next.
-SOFTER_FACTOR = 3.0
-# The gap at which a softer loss is left, as part of its risk at zero.
-ROUGH = 1e-5
-
-
 def start_by_softer(loss: SmoothedLoss, radius: float) -> np.ndarray:
-    """A point of the ball close to the minimiser over it, shape (d,).
+    """Return a point of the ball close to the minimiser, through smoother losses, shape (d,).
 
-    The softest loss is a quadratic function around zero; each minimiser starts the next.
+    The smoothest loss is quadratic around zero. Each minimiser is the start for the next loss.
 
     Parameters
     ----------
@@ -105,15 +116,10 @@ def start_by_softer(loss: SmoothedLoss, radius: float) -> np.ndarray:
 
 
 def _with(loss: SmoothedLoss, beta: float) -> SmoothedLoss:
-    """The same loss of the same data, smoothed to another beta."""
+    """Return the same loss with another smoothness."""
     other = copy.copy(loss)
     other.beta = beta
     return other
-
-
-# Most steps of Newton and bisection to the root of a monotone piecewise linear function.
-SPREAD_ROOTS = 200
-CORRECTIONS = 3
 
 
 def spread_moments(loss: Loss) -> SpreadMoments | None:
@@ -124,11 +130,12 @@ def spread_moments(loss: Loss) -> SpreadMoments | None:
 
 
 def minimise_spread(loss: Loss, moments: SpreadMoments, radius: float) -> np.ndarray:
-    """The minimiser of w^T (diag(a) + u u^T) w / 2 - c^T w over the ball, shape (d,).
+    """Return the minimiser of w^T (diag(a) + u u^T) w / 2 - c^T w over the ball, shape (d,).
 
-    With t = <u, w> and the multiplier lam of the ball, w_j is c_j - u_j t brought towards zero by
-    lam, over a_j. For each lam, t is the root of a falling piecewise linear function; the norm
-    falls with lam. Once signs are known both numbers solve two linear equations.
+    Let t = <u, w>, and let lam be the multiplier of the ball. Then w_j is c_j - u_j t,
+    soft-thresholded by lam and divided by a_j. For each lam, t is the root of a decreasing
+    piecewise linear function. The norm decreases with lam. Once the signs are known, t and lam
+    solve two linear equations.
 
     Parameters
     ----------
@@ -157,7 +164,7 @@ def minimise_spread(loss: Loss, moments: SpreadMoments, radius: float) -> np.nda
 
 
 class _SpreadModel:
-    """The quadratic function, with what is needed of it along the multiplier.
+    """The quadratic function, and its minimisers as a function of the multiplier.
 
     Parameters
     ----------
@@ -172,7 +179,7 @@ class _SpreadModel:
         self._shared = 0.0
 
     def at(self, lam: float) -> np.ndarray:
-        """The minimiser with lam ||w||_1 added, shape (d,)."""
+        """Return the minimiser with penalty lam ||w||_1, shape (d,)."""
         below, above = -np.inf, np.inf
         t = self._shared
         for _ in range(SPREAD_ROOTS):
@@ -184,7 +191,7 @@ class _SpreadModel:
                 above = t
             used = w != 0.0
             step = excess / (1.0 + float((self.u[used] ** 2 / self.own[used]).sum()))
-            # A step that leaves the bracket goes round in circles.
+            # A step out of the bracket would cycle.
             ahead = t + step if below < t + step < above else 0.5 * (below + above)
             if ahead == t or not np.isfinite(ahead):
                 break
@@ -193,10 +200,10 @@ class _SpreadModel:
         return w
 
     def corrected(self, w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
-        """The minimiser on the face of w, from the gradient at w, so that digits are kept.
+        """Return the minimiser on the face of w, computed from the gradient at w to keep digits.
 
-        The part of it that is the same for all but for signs is the multiplier, and is taken out
-        first: in sums over many features it would drown the rest.
+        The component of the gradient along the signs is the multiplier. It is removed first: it
+        would dominate sums over many features.
         """
         used = np.flatnonzero(w)
         signs, own, u = np.sign(w[used]), self.own[used], self.u[used]
@@ -217,32 +224,23 @@ class _SpreadModel:
         return np.sign(pull) * np.maximum(np.abs(pull) - lam, 0.0) / self.own
 
 
-# Accuracy of the solver, relative and absolute.
-CONIC_TOLERANCE = 1e-12
-# Coefficients below this part of the radius are zero at that accuracy.
-CONIC_ZERO = 1e-9
-# Rounds of taking features in, how many at first and at once, and when none is missing.
-CONIC_ROUNDS = 30
-FIRST_FEATURES, MORE_FEATURES, MORE_PART = 30, 20, 0.25
-CONIC_EXCESS = 1e-8
-
-
 def has_conic(loss: Loss) -> TypeGuard[SmoothedLoss]:
-    """Whether the conjugate of the loss is a quadratic on an interval."""
+    """Return whether the loss has a conic form: its conjugate is quadratic on an interval."""
     return isinstance(loss, SmoothedLoss)
 
 
 def conic_start(loss: SmoothedLoss, radius: float, near: np.ndarray) -> np.ndarray:
-    """A point close to the minimiser over the ball, shape (d,).
+    """Return a point close to the minimiser over the ball, shape (d,).
 
-    The programme is solved for the features that matter: those of a point that may be far from the
-    minimiser, and then those that a solution asks for.
+    The program is solved for the features in use at a given point. Features that violate the
+    conditions at the solution are then added.
 
     Parameters
     ----------
     loss : SmoothedLoss
     radius : float > 0
     near : array (d,)
+        A point that may be far from the minimiser.
     """
     steepest = np.argsort(-np.abs(loss.gradient(near)), kind="stable")[:FIRST_FEATURES]
     used = np.union1d(np.flatnonzero(near), steepest)
@@ -267,12 +265,15 @@ def conic_start(loss: SmoothedLoss, radius: float, near: np.ndarray) -> np.ndarr
 def solve_dual(
     rows: np.ndarray, offsets: np.ndarray, low: float, flat: float, ridge: float, radius: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """min mean_i phi(c_i + <rows_i, w>) + ridge / 2 ||w||^2 over ||w||_1 <= radius, by its dual.
+    """Solve min mean_i phi(c_i + <rows_i, w>) + ridge / 2 ||w||^2 over ||w||_1 <= radius.
 
     phi(u) = max over a in [low, 1] of a u - flat a^2 / 2. With z_j = sum_i a_i rows_ji / n the dual
-    is max mean_i (a_i c_i - flat a_i^2 / 2) - radius t - sum_j e_j^2 / 2 with |z_j| <= t +
-    ridge^(1/2) e_j, in which no number is large when the ridge is small; there is no e without
-    one. It has a variable for each row instead of three.
+    is
+
+        max mean_i (a_i c_i - flat a_i^2 / 2) - radius t - sum_j e_j^2 / 2
+
+    subject to |z_j| <= t + ridge^(1/2) e_j; without a ridge there is no e. In this form, no number
+    is large if the ridge is small. It has one variable per row instead of three.
 
     Parameters
     ----------
@@ -288,7 +289,7 @@ def solve_dual(
     Returns
     -------
     w : array (k,)
-        In the ball, exact zeros where it is zero at the accuracy of the solver.
+        A point of the ball; exactly zero where it is zero at the accuracy of the solver.
     weights : array (n,)
         a, in [low, 1].
     """

@@ -8,21 +8,36 @@ from scipy import linalg
 from greedyexp.kernels.l1_quadratic import sweeps
 from greedyexp.losses.loss import TOLERANCE, Loss
 
-# Part of a second derivative that is added to it, of dense coefficients part of the largest one:
-# differences of gradients are noisy, and a model must not curve down where the loss is flat.
+# Part of a second derivative to add to it; for dense coefficients, part of the largest one.
+# Differences of gradients are noisy, and the model must not be concave where the loss is flat.
 FLOOR = 1e-6
 DENSE_FLOOR = 1e-7
 SWEEPS = 10
 ROUNDS = 200
 
+# Step of the differences of gradients, in units that bound curvatures below 1 by 1.
+DIFFERENCE = 1e-5
+SUFFICIENT = 1e-4
+# If the expected decrease is smaller than this part of the objective, use derivatives: the decrease
+# may be below rounding error.
+CLOSE = 1e-8
+SHORTEST = 1e-10
+# Number of steps after which to recompute second derivatives.
+STALE = 25
+# Coefficients enter once the violation among those in use is below this part of the largest
+# violation.
+EAGER = 0.1
+# Accuracy of the model's minimiser, relative to the current residual.
+INNER = 1e-3
+
 
 class QuadraticModel:
-    """Second derivatives of a loss over q dense coefficients and a growing set of selectable ones.
+    """Second derivatives of a loss over q dense and a growing set of selectable coefficients.
 
     Attributes
     ----------
     hessian : array (q + m, q + m)
-        Dense coefficients first; symmetric positive definite.
+        Symmetric positive definite, dense coefficients first.
     """
 
     def __init__(self, n_dense: int):
@@ -30,23 +45,23 @@ class QuadraticModel:
         self.hessian = np.zeros((0, 0))
 
     def grow(self, columns: np.ndarray) -> None:
-        """Take in k coefficients more.
+        """Add k coefficients.
 
         Parameters
         ----------
         columns : array (q + m + k, k)
-            Second derivatives by each of them and all coefficients, themselves at the end.
+            Second derivatives by each new coefficient and all others; the new ones come last.
         """
         old, k = len(self.hessian), columns.shape[1]
         mixed, own = columns[:old], 0.5 * (columns[old:] + columns[old:].T)
-        # Where the loss is flat a difference is rounding, of either sign.
+        # Where the loss is flat, a difference is rounding error of either sign.
         curvature = np.abs(own.diagonal())
         curvature[curvature == 0.0] = 1.0
         own[np.diag_indices(k)] = curvature
         dense = old < self.n_dense
         own[np.diag_indices(k)] += DENSE_FLOOR * curvature.max() if dense else FLOOR * curvature
-        # In units in which second derivatives are one, those of an intercept beside large features
-        # do not count as dependent on them.
+        # Scale second derivatives to one. Otherwise an intercept with large features would count as
+        # linearly dependent on them.
         units = np.sqrt(self.hessian.diagonal())[:, None]
         scaled = mixed / units
         apart = linalg.solve(self.hessian / (units * units.T), scaled, assume_a="pos") if old else 0
@@ -58,7 +73,7 @@ class QuadraticModel:
         self.hessian = grown
 
     def learn(self, move: np.ndarray, change: np.ndarray) -> None:
-        """The BFGS update, after which the Hessian maps ``move`` to ``change``."""
+        """Apply the BFGS update; the Hessian then maps ``move`` to ``change``."""
         image = self.hessian @ move
         along, product = move @ image, move @ change
         if not (product > 0.0 and along > 0.0):
@@ -68,26 +83,28 @@ class QuadraticModel:
     def minimise(
         self, gradient: np.ndarray, u: np.ndarray, lam: float, tolerance: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The minimiser of the model plus lam times the l1 norm of the selectable coefficients.
+        """Minimise the model plus lam times the l1 norm of the selectable coefficients.
 
-        The dense ones are eliminated. Coordinate descent finds signs, and steps towards the
-        minimiser with these signs, up to the first that changes, spare it the long tail.
+        The dense coefficients are eliminated. Coordinate descent finds the signs. Steps to the
+        minimiser with these signs, or to the first change of a sign, avoid the slow convergence at
+        the end.
 
         Parameters
         ----------
         gradient : array (q + m,)
-            Of the loss, where the model stands.
+            Gradient of the loss at the current point.
         u : array (m,)
             Selectable coefficients there.
         lam : float > 0
         tolerance : float
-            How far the derivatives of the model may be from those of a minimiser.
+            Largest violation of the optimality conditions of the model.
 
         Returns
         -------
         step : array (q,)
-            Of the dense coefficients.
+            Step of the dense coefficients.
         found : array (m,)
+            New selectable coefficients.
         """
         q = self.n_dense
         dense, mixed = self.hessian[:q, :q], self.hessian[:q, q:]
@@ -104,7 +121,7 @@ class QuadraticModel:
 
 
 def _positive(matrix: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """The nearby positive definite matrix: learned and fresh second derivatives may not agree."""
+    """Return a positive definite matrix close to one that mixes old and new derivatives."""
     scaled = matrix / np.outer(units, units)
     values, vectors = linalg.eigh(scaled)
     if values[0] >= FLOOR:
@@ -125,7 +142,7 @@ def _minimise(
 
 
 def _jump(hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float) -> bool:
-    """Go to the minimiser with the signs of u, or to the first zero on the way; whether to one."""
+    """Move to the minimiser with the signs of u or the first zero; return whether to a zero."""
     active = np.flatnonzero(u)
     try:
         factor = linalg.cho_factor(hessian[np.ix_(active, active)])
@@ -144,27 +161,13 @@ def _jump(hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float) -> 
     return blocked
 
 
-# Step of a difference of gradients, in units in which a curvature below 1 is at most 1.
-DIFFERENCE = 1e-5
-SUFFICIENT = 1e-4
-# Falls of the objective below this part of it may drown in its rounding: derivatives decide.
-CLOSE = 1e-8
-SHORTEST = 1e-10
-# Steps after which second derivatives are computed afresh.
-STALE = 25
-# Coefficients enter once those that are in satisfy their conditions to this part of the violation.
-EAGER = 0.1
-# Accuracy of the model's minimiser, as part of the residual that it is to reduce.
-INNER = 1e-3
-
-
 class L1Fit:
-    """The minimiser of Q(b, c) + lam ||b||_1 over selectable b and dense c, followed along lam.
+    """The minimiser of Q(b, c) + lam ||b||_1 over selectable b and dense c, for successive lam.
 
-    A proximal quasi-Newton method (Lee, Sun & Saunders 2014) on a working set: every evaluation
-    gives all derivatives, so that coefficients enter where these are too large. Each that enters
-    costs one evaluation more, for its second derivatives by differences; from then on BFGS updates
-    keep them, from one lam to the next.
+    A proximal quasi-Newton method (Lee, Sun & Saunders 2014) on a working set. Each evaluation
+    gives all derivatives; coefficients with too large derivatives enter. A coefficient that enters
+    costs one additional evaluation for its second derivatives by differences. From then on, BFGS
+    updates maintain them, also from one lam to the next.
 
     Parameters
     ----------
@@ -173,18 +176,18 @@ class L1Fit:
     Attributes
     ----------
     largest : float
-        The smallest lam at which b = 0; zero where the derivatives there are rounding.
+        The smallest lam with b = 0; zero if the derivatives there are rounding errors.
     params : array (d + q,)
-        Exact zeros where a coefficient is not in use.
+        The current minimiser, with exact zeros.
     objective : float
         Q(b, c) + lam ||b||_1.
     residual : float
-        The largest violation of the optimality conditions, in units of the gradient: |g_j + lam
-        sign b_j| where b_j is not zero, |g_j| - lam where it is, |g_j| of dense coefficients.
+        Largest violation of the optimality conditions, in units of the gradient. It is |g_j + lam
+        sign b_j| for nonzero b_j, |g_j| - lam for zero b_j, and |g_j| for dense coefficients.
     evaluations : int
-        Values with gradients computed so far.
+        Number of evaluations of values and gradients.
     null : Restricted
-        The fit without coefficients, where the path starts.
+        The fit without selectable coefficients, where the path starts.
     """
 
     def __init__(self, loss: Loss):
@@ -194,16 +197,16 @@ class L1Fit:
         steepest = float(np.abs(null.gradient[: loss.size]).max())
         self.largest = steepest if steepest > TOLERANCE * loss.scale else 0.0
         self.evaluations = 0
-        # Where the bound on the curvature is large it may be far off, and a tiny step drowns.
+        # A large bound on the curvature may be far too large, and a tiny step is lost in rounding.
         self._units = np.sqrt(np.clip(loss.smoothness, np.finfo(float).tiny, 1.0))
-        # Of least squares coefficients, and the rounding of derivatives, grow with the response.
+        # In least squares, coefficients and rounding errors of derivatives grow with the response.
         self._difference = DIFFERENCE * max(1.0, float(np.sqrt(null.value)))
         self._working = np.arange(0)
         self._refresh()
         self._measure(np.inf)
 
     def follow(self, lam: float, tolerance: float, max_steps: int) -> bool:
-        """Minimise at another lam, from where the last fit ended; whether that is certified.
+        """Minimise for another lam, starting from the last fit; return whether it has converged.
 
         Parameters
         ----------
@@ -211,7 +214,7 @@ class L1Fit:
         tolerance : float
             Largest ``residual``.
         max_steps : int
-            Most steps.
+            Largest number of steps.
         """
         self._measure(lam)
         self._enter(self._missing())
@@ -227,7 +230,7 @@ class L1Fit:
         return self.residual <= tolerance
 
     def _measure(self, lam: float) -> None:
-        """The objective and the violations in and outside the working set."""
+        """Compute the objective and the violations inside and outside the working set."""
         self._lam, size = lam, self.loss.size
         b, g = self.params[:size], self._gradient[:size]
         if np.isinf(lam):
@@ -242,13 +245,13 @@ class L1Fit:
         self.residual = max(self._inside, self._outside)
 
     def _missing(self) -> np.ndarray:
-        """Coefficients outside the working set whose derivative is larger than lam."""
+        """Return coefficients outside the working set with a derivative larger than lam."""
         over = np.abs(self._gradient[: self.loss.size]) > self._lam
         over[self._working[self.loss.n_dense :]] = False
         return np.flatnonzero(over)
 
     def _enter(self, coefficients: np.ndarray) -> None:
-        """Take coefficients into the working set and the model."""
+        """Add coefficients to the working set and the model."""
         if not len(coefficients):
             return
         self._working = np.concatenate((self._working, coefficients))
@@ -261,7 +264,7 @@ class L1Fit:
         self._model.grow(columns)
 
     def _refresh(self) -> None:
-        """Second derivatives where the fit stands now."""
+        """Recompute second derivatives at the current point."""
         size, q = self.loss.size, self.loss.n_dense
         own = self._working[q:]
         self._working = np.arange(0)
@@ -270,7 +273,7 @@ class L1Fit:
         self._enter(own)
 
     def _step(self, tolerance: float) -> bool:
-        """One minimiser of the model and the search towards it; False when nothing is gained."""
+        """Minimise the model and search towards its minimiser; return False without progress."""
         size, q, working = self.loss.size, self.loss.n_dense, self._working
         own = working[q:]
         accuracy = INNER * max(self._inside, tolerance)
@@ -300,10 +303,11 @@ class L1Fit:
         return True
 
     def _falls(self, trial, value, gradient, move, length: float, fall: float) -> bool:
-        """Whether the objective has fallen enough, by values or, close to the end, by derivatives.
+        """Return whether the objective has decreased enough, by values or, near the end, by slopes.
 
-        A convex function is lower wherever its slope is still negative, and by Hager & Zhang's
-        condition low enough where its slope is less than 0.8 of the first with the other sign.
+        A convex function has decreased wherever its slope is still negative. By the condition of
+        Hager & Zhang, the decrease is also sufficient if the slope, with opposite sign, is at most
+        0.8 of the first slope.
         """
         b, step = trial[: self.loss.size], move[: self.loss.size]
         objective = value + self._lam * float(np.abs(b).sum())

@@ -1,10 +1,11 @@
-"""The exact Lasso on one task: solve on a signed support, change it where the signs disagree.
+"""The exact Lasso for one task, by an active-set method on signed supports.
 
-The objective is G(b) = ||X b - y||^2 / (2 n) + lam ||b||_1. On a support S with signs s it is a
-quadratic, whose minimiser is found from a factorisation of X_S itself, not of its Gram matrix: half
-as many digits are lost. Where the minimiser has other signs the step ends at the first coefficient
-that reaches zero, which leaves S. Once the signs agree, the coefficient that violates
-|X_i^T (y - X b)| / n <= lam most enters. Every step lowers G or takes a coefficient out.
+The objective is G(b) = ||X b - y||^2 / (2 n) + lam ||b||_1. It is quadratic on a support S with
+fixed signs. Its minimiser there is computed from a factorisation of X_S, not of the Gram matrix,
+which loses half as many digits. If the minimiser has other signs, the step ends where the first
+coefficient reaches zero, and this coefficient leaves S. Once the signs agree, the coefficient with
+the largest violation of |X_i^T (y - X b)| / n <= lam enters. Every step decreases G or removes a
+coefficient.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ from scipy.linalg import qr, solve_triangular
 from greedyexp.theory.constants import Optimum
 from greedyexp.theory.spectrum import EPS, spectrum
 
-# Violations of the conditions of optimality below this part of lam are left where mending the
-# largest of them did not lower the gap.
+# After a step that does not reduce the gap, ignore violations of optimality below this part of lam.
 _PRECISION = 1e-10
 
-# Steps for each row and column before giving up; from zero about one is taken.
+# Largest number of steps per row and column; a start from zero takes about one.
 _PATIENCE = 20
 
 
 def minimise(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray, aim: float) -> Optimum:
-    """The Lasso from a first guess.
+    """Solve the Lasso from an initial estimate.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ def minimise(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray, aim: fl
     y : array (n,)
     lam : float > 0
     coef : array (p,)
-        The guess.
+        Initial estimate.
     aim : float >= 0
         Duality gap at which to stop.
 
     Returns
     -------
     Optimum
-        The point of the smallest duality gap, be it above ``aim``: where rounding hides what is
-        left to gain, and when the steps run out.
+        The point with the smallest duality gap. The gap exceeds ``aim`` if rounding prevents
+        further progress or the steps are used up.
     """
     coef, signs = coef.copy(), np.sign(coef)
     support = coef != 0
@@ -63,22 +63,25 @@ def minimise(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray, aim: fl
 
 
 def duality_gap(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray) -> Optimum:
-    """The objective at ``coef`` and how far above the optimum it can be.
+    """Return the objective at ``coef`` and an upper bound of its distance from the optimum.
 
-    With the residual r = y - X b and t <= 1 the largest number for which |X^T t r| / n <= lam, the
-    point t r / n is feasible for the dual, and the gap is
-    ||r||^2 (1 - t)^2 / (2 n) + sum_i (lam |b_i| - t b_i X_i^T r / n): terms that are not negative,
-    so that nothing of the size of the objective cancels.
+    Let r = y - X b, and let t <= 1 be the largest number with |X^T t r| / n <= lam. Then t r / n is
+    dual feasible, and the gap is
+
+        ||r||^2 (1 - t)^2 / (2 n) + sum_i (lam |b_i| - t b_i X_i^T r / n).
+
+    All terms are nonnegative. Hence there is no cancellation.
     """
     residual = y - X @ coef
     return _gap_at(X, lam, coef, residual, residual / len(y))
 
 
 def _sharp_gap(X, y, lam, coef) -> Optimum:
-    """The smaller gap of two dual points: the residual, and the nearest with X_S^T r / n = lam s.
+    """Return the smaller gap of two dual points.
 
-    On a support that has settled they differ by the rounding of ``coef``, of first order in the gap
-    of the one and of second order in that of the other.
+    They are the residual and the nearest point with X_S^T r / n = lam s. On a final support, both
+    points differ by the rounding error of ``coef``. This error has a first-order effect on the gap
+    of the residual, and a second-order effect on the other.
     """
     residual = y - X @ coef
     plain = _gap_at(X, lam, coef, residual, residual / len(y))
@@ -90,9 +93,9 @@ def _sharp_gap(X, y, lam, coef) -> Optimum:
 
 
 def _gap_at(X, lam, coef, residual, dual) -> Optimum:
-    """The gap of ``coef`` and a dual point, which is made feasible by a factor t <= 1.
+    """Return the gap of ``coef`` and a dual point, which a factor t <= 1 makes feasible.
 
-    It is (n / 2) ||r / n - t theta||^2 + sum_i (lam |b_i| - t b_i X_i^T theta).
+    The gap is (n / 2) ||r / n - t theta||^2 + sum_i (lam |b_i| - t b_i X_i^T theta).
     """
     n = len(residual)
     level = X.T @ dual
@@ -105,7 +108,7 @@ def _gap_at(X, lam, coef, residual, dual) -> Optimum:
 
 
 def _settle(X, known, y, lam, coef, signs, support, steps) -> int:
-    """Minimise over the signed support, which shrinks on the way; the number of steps made."""
+    """Minimise over the signed support, which may shrink; return the number of steps."""
     for made in range(1, steps + 1):
         inside = np.flatnonzero(support)
         if not inside.size:
@@ -119,7 +122,7 @@ def _settle(X, known, y, lam, coef, signs, support, steps) -> int:
             coef[inside] += move
             return made
         if np.isinf(reach[first]):
-            # Only rounding lets the objective fall forever.
+            # Only rounding errors can make the objective decrease forever.
             return made
         coef[inside] += reach[first] * move
         coef[inside[first]], support[inside[first]] = 0.0, False
@@ -127,11 +130,11 @@ def _settle(X, known, y, lam, coef, signs, support, steps) -> int:
 
 
 def _direction(X, known, y, lam, coef, signs) -> tuple[np.ndarray, bool]:
-    """The way to the minimiser over a signed support, and whether it ends there.
+    """Return the direction to the minimiser over a signed support, and whether it ends there.
 
-    Columns depend on each other where what one adds to the others is rounding for the whole design,
-    or where there are more than its rank. Then it is a way that leaves the fit as it is and along
-    which the penalty does not grow; it has no end but the first coefficient that reaches zero.
+    Columns are linearly dependent if a column adds only rounding error of the whole design to the
+    others, or if there are more columns than the rank. The direction then keeps the fit and does
+    not increase the penalty. It ends only at the first coefficient that reaches zero.
     """
     n = len(y)
     Q, R, order = qr(X, mode="economic", pivoting=True)

@@ -34,8 +34,8 @@ def test_a_list_of_designs_is_one_for_each_task():
 @pytest.mark.parametrize(
     ("design", "y", "words"),
     [
-        ([[1, 2], [3]], [1, 2], "^X does not hold numbers only, or not equally many"),
-        ([[[1, 2], [3]], X], [Y, Y], r"^X\[0\] does not hold numbers only, or not equally many"),
+        ([[1, 2], [3]], [1, 2], "^X must contain only numbers in rows of equal length"),
+        ([[[1, 2], [3]], X], [Y, Y], r"^X\[0\] must contain only numbers in rows of equal length"),
         ([1.0, 2.0], [1, 2], r"^X has 1 dimension\(s\); 2 expected"),
         ([], [1, 2], r"^X has 1 dimension\(s\); 2 expected"),
         (np.ma.masked_greater(X, 2), Y, "^X is an array with masked values. Remove or impute"),

@@ -181,7 +181,7 @@ def test_bad_chains_get_a_sentence(words, change, error, words_said):
     [
         ({"y": np.arange(120) % 3}, DataError, "responses have 3 values"),
         ({"y": np.ones(120)}, DataError, "all responses are 1"),
-        ({"y": ["a", "b"] * 60}, DataError, "does not hold numbers only"),
+        ({"y": ["a", "b"] * 60}, DataError, "must contain only numbers"),
         ({"max_features": 13}, (ConfigError, DataError), "13 is more than the 12 features"),
         (
             {"tuning": "theory"},

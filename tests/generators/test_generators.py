@@ -165,7 +165,7 @@ BAD_ARRAYS = {
     "feature 2 is constant": lambda X, y: (np.where(np.arange(4) == 2, 1.5, X), y),
     "the response of task 0 is constant": lambda X, y: (X, np.ones(len(X))),
     "X has 30 rows but y has 29": lambda X, y: (X, y[:29]),
-    "does not hold numbers only": lambda X, y: (X.astype(str), np.full(30, "cat")),
+    "must contain only numbers": lambda X, y: (X.astype(str), np.full(30, "cat")),
 }
 
 
@@ -209,7 +209,7 @@ def test_values_whose_squares_are_out_of_range_are_refused(tmp_path, arrays, sca
         ("r.npz", "the responses"),
     ):
         with pytest.raises(
-            DataError, match=f"largest absolute value of {what} is .* computed with"
+            DataError, match=f"largest absolute value of {what} is .* which is too "
         ):
             load(tmp_path / name, standardize=standardize)
     np.savez(tmp_path / "small.npz", X=X * 1e-70, y=y[:, 0])

@@ -37,7 +37,7 @@ def test_each_loss_is_found_by_its_file():
     assert module_of("squared") == "greedyexp.losses.squared"
     assert module_of("crf") == "greedyexp.losses.crf"
     assert all(kind_of(name).name == name for name in modules())
-    with pytest.raises(ConfigError, match="no loss named 'cubic'"):
+    with pytest.raises(ConfigError, match="unknown loss 'cubic'"):
         module_of("cubic")
 
 
@@ -129,7 +129,7 @@ def test_data_that_a_loss_does_not_take_are_refused(name, problem, message):
 
 def test_impossible_options_are_refused():
     problem = as_problem(X, X[:, 0])
-    with pytest.raises(ConfigError, match="no loss named 'hinge'"):
+    with pytest.raises(ConfigError, match="unknown loss 'hinge'"):
         bind("hinge", problem)
     for ridge in (-1.0, np.nan, np.inf):
         with pytest.raises(ConfigError, match="ridge must be a number >= 0"):

@@ -75,7 +75,7 @@ def test_a_feature_that_separates_is_named_and_leaves_the_fit_as_it_was():
     before = fit.params
     fit.add([3])
     assert not fit.converged
-    assert fit.message.startswith("feature 1 separates class 1 from the others, so that")
+    assert fit.message.startswith("feature 1 separates class 1 from the others; without")
     np.testing.assert_array_equal(fit.params, before)
     fit.remove([3])
     assert fit.converged

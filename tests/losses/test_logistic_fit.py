@@ -168,7 +168,7 @@ def test_the_features_that_separate_are_named(intercept):
         before = fit.params
         fit.add([j for j in support if j not in fit.support])
         assert not fit.converged
-        assert fit.message == f"{words}, so that without a ridge no minimum exists."
+        assert fit.message == f"{words}; without a ridge no minimum exists."
         np.testing.assert_array_equal(fit.params, before)
         assert fit.value == pytest.approx(loss.value(before), rel=1e-14)
         np.testing.assert_allclose(fit.full_gradient, loss.gradient(before), atol=1e-15)
@@ -190,7 +190,7 @@ def test_one_class_has_no_best_intercept(ridge):
     for support in ([], [2, 3]):
         found = LogisticLoss(X, np.ones(80), ridge=ridge, intercept=True).minimise(support)
         assert not found.converged
-        assert found.message == "all labels are the same, so that no best intercept exists."
+        assert found.message == "all labels are equal; there is no optimal intercept."
         assert not found.params.any()
     assert LogisticLoss(X, np.ones(80), ridge=ridge).minimise([2, 3]).converged
 

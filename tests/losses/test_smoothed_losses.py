@@ -361,6 +361,4 @@ def test_a_search_that_finds_no_minimum_says_so(monkeypatch):
         monkeypatch.setattr(f"greedyexp.losses.smoothed.{name}", 1)
     found = loss.minimise(range(7))
     assert not found.converged
-    assert found.message == (
-        "the gradient over the support could not be made as small as it should be."
-    )
+    assert found.message == ("the gradient over the support does not reach its tolerance.")

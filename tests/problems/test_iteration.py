@@ -146,7 +146,7 @@ def test_designs_whose_squares_are_out_of_range_are_refused(method, scale):
 
 
 def test_the_printed_example_makes_an_algorithm():
-    printed = SteppedIteration.__doc__.split("like this::")[1].split("Parameters")[0]
+    printed = SteppedIteration.__doc__.split("as an algorithm::")[1].split("Parameters")[0]
     names = {"algorithm": registry.algorithm, "SteppedIteration": SteppedIteration}
     problem = one_task(0, 40, 3)
     with kept_registry():
