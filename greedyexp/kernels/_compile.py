@@ -1,33 +1,44 @@
-"""The decorator of every kernel: compiled by numba, and cached until its own sources change.
+"""The decorator of every kernel: compiled by numba and cached until its sources change.
 
-Numba notices a change in the file that holds a function, but not in the files of the functions it
-calls. The cache folder of a file is therefore named after its contents and those of every file of
-the package that it imports, so that an edit recompiles the kernels it concerns and no others.
+Numba notices a change in the file that defines a function, but not in the files of the functions
+that it calls. The name of each cache folder therefore contains a digest of the kernel's file and of
+all files of the package that it imports. An edit recompiles the kernels that depend on the edited
+file and no others.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numba
 from platformdirs import user_cache_path
 
 PACKAGE = Path(__file__).resolve().parents[1]
+# Folders of earlier versions of a kernel file are deleted after so many seconds without use.
+UNUSED = 30 * 86_400
+# Reading imports by a pattern takes a tenth of the time of parsing; kernels import in this form.
 _IMPORT = re.compile(r"^from greedyexp((?:\.\w+)*) import ([^(\n]+|\([^)]*\))", re.MULTILINE)
 
 
-def kernel(function: Callable | None = None, **options):
-    """``numba.njit`` with a cache, with or without options of ``numba.njit``."""
+def kernel(function: Callable | None = None, **options: Any) -> Callable:
+    """Compile a function with ``numba.njit`` and these options, and cache the result."""
     if function is None:
         return lambda decorated: kernel(decorated, **options)
+    folder = _folder(Path(function.__code__.co_filename).resolve())
+    if folder is None:
+        return numba.njit(**options)(function)
     before = numba.config.CACHE_DIR
-    # Read by numba when a function is decorated.
-    numba.config.CACHE_DIR = str(_folder(Path(function.__code__.co_filename).resolve()))
+    # Numba reads this setting when a function is decorated.
+    numba.config.CACHE_DIR = str(folder)
     try:
         return numba.njit(cache=True, **options)(function)
     finally:
@@ -35,53 +46,69 @@ def kernel(function: Callable | None = None, **options):
 
 
 @cache
-def _folder(path: Path) -> Path:
-    name = f"{path.stem}-{digest(path)[:16]}"
-    folder = _root() / "kernels" / name
+def _folder(path: Path) -> Path | None:
+    """The cache folder of a file, created if need be; None if no folder can be written to."""
+    root = cache_root()
+    if root is None:
+        return None
+    folder = root / f"{path.stem}-{digest(path)[:16]}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        if not folder.exists():
+            _delete_unused(root, path.stem)
+            folder.mkdir(exist_ok=True)
+        os.utime(folder)
     except OSError:
-        return Path(tempfile.gettempdir()) / "greedyexp" / "kernels" / name
+        return None
+    return folder
 
 
 @cache
-def _root() -> Path:
-    root = user_cache_path("greedyexp")
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=root):
-            return root
-    except OSError:
-        return Path(tempfile.gettempdir()) / "greedyexp"
+def cache_root() -> Path | None:
+    """The folder of all compiled kernels: in the user's cache, else in the folder for temporary
+    files; None if neither can be written to.
+    """
+    # Compiled code is loaded without checks, so the temporary folder must belong to the user.
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    temporary = Path(tempfile.gettempdir()) / f"greedyexp-{user}"
+    for parent in (user_cache_path("greedyexp"), temporary):
+        root = parent / "kernels"
+        try:
+            parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            root.mkdir(exist_ok=True)
+            with tempfile.TemporaryFile(dir=root):
+                if parent != temporary or temporary.stat().st_uid == user:
+                    return root
+        except OSError:
+            continue
+    return None
 
 
-def digest(path: Path) -> str:
-    """Hash of a file of the package and of every file of the package it builds on."""
-    total = hashlib.sha256()
-    for content in sorted(_contents(path).values()):
-        total.update(content.encode())
-    return total.hexdigest()
+def _delete_unused(root: Path, stem: str) -> None:
+    oldest = time.time() - UNUSED
+    for folder in root.glob(f"{stem}-*"):
+        if folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def _contents(path: Path) -> dict[Path, str]:
-    """The hashes of a file's contents and, transitively, of the files of the package it imports."""
-    found: dict[Path, str] = {}
+def digest(path: Path, package: Path = PACKAGE) -> str:
+    """Return a hash of a file of the package and of all files of the package that it imports."""
+    contents: dict[Path, str] = {}
     waiting = [path]
     while waiting:
         current = waiting.pop()
-        if current not in found:
-            found[current], imported = _read(current)
+        if current not in contents:
+            contents[current], imported = _read(current, package)
             waiting.extend(imported)
-    return found
+    return hashlib.sha256("".join(sorted(contents.values())).encode()).hexdigest()
 
 
 @cache
-def _read(path: Path) -> tuple[str, tuple[Path, ...]]:
+def _read(path: Path, package: Path) -> tuple[str, tuple[Path, ...]]:
+    """The hash of a file, and the files of the package that it imports."""
     text = path.read_text(encoding="utf-8")
-    imported = []
+    imported: list[Path] = []
     for module, names in _IMPORT.findall(text):
-        base = PACKAGE.joinpath(*module.split(".")[1:])
+        base = package.joinpath(*module.split(".")[1:])
         inside = [base / f"{name}.py" for name in re.findall(r"\w+", names)]
         imported += [file for file in (base.with_suffix(".py"), *inside) if file.is_file()]
     return hashlib.sha256(text.encode()).hexdigest(), tuple(imported)

@@ -1,9 +1,12 @@
-"""Mean and variance of a feature's count in a chain, and the minima along single coordinates.
+"""Changes of the log partition functions of chains along single coefficients.
 
-The sum over t of x_t [y_t = k] has, given the state of the present word, a mean and a second moment
-that follow the forward recursion. So one forward pass tells the partition function of a chain and
-its first two derivatives by one coefficient. Moments are taken around a centre that moves along, so
-that long chains lose no digits.
+The sum over t of x_t [y_t = k] has, given the state of the current word, a mean and a second moment
+that follow the forward recursion. One forward pass therefore gives the partition function of a
+chain and its first two derivatives with respect to one coefficient. Moments are taken around a
+moving centre, which preserves digits in long chains.
+
+``changes`` computes the effect of many separate changes. Their forward recursions run side by side:
+each step of one waits for its previous step, and the processor uses the time for the others.
 """
 
 from __future__ import annotations
@@ -13,18 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.chain_pass import (
-    REACH,
-    advance,
-    chain_spread,
-    potentials,
-    scaled,
-    scaled_matrix,
-    weights_spread,
-)
+from greedyexp.kernels.chain_pass import advance, chain_spread, potentials, scaled_weights
 
 MOST_STEPS = 200
-# Longest step towards an open side, in units of the exponent it changes, less what is there.
+# Longest step towards an unbounded side: change of the exponent beyond the current one.
 STRIDE = 8.0
 
 
@@ -41,13 +36,13 @@ class Chains(NamedTuple):
     begin: np.ndarray  # (R,): exp(start - largest), padded
     finish: np.ndarray  # (R,)
     matrix: np.ndarray  # (R, R)
-    reach: float  # largest spread that scaled probabilities stand
+    reach: float  # largest spread for which scaled probabilities are accurate
 
 
 class Count(NamedTuple):
-    """What is counted: x_t for each word t in state k, or moves from one state to another."""
+    """A sum of x_t over the words t in state k, or a number of moves between two states."""
 
-    column: np.ndarray  # (n,): x; not looked at for moves
+    column: np.ndarray  # (n,): x; ignored for moves
     state: int  # k, or -1 for moves
     source: int  # -1 for words
     target: int
@@ -63,18 +58,9 @@ def prepare(scores, start, end, transition, offsets):
         spreads[chain] = chain_spread(scores, offsets[chain], offsets[chain + 1], r)
     for t in range(len(scores)):
         potentials(factors[t], r)
+    begin, finish, matrix, _, _, reach = scaled_weights(start, end, transition, width)
     return Chains(
-        scores,
-        factors,
-        spreads,
-        offsets,
-        start,
-        end,
-        transition,
-        scaled(start, width)[0],
-        scaled(end, width)[0],
-        scaled_matrix(transition, width)[0],
-        REACH - 2.0 * weights_spread(start, end, transition),
+        scores, factors, spreads, offsets, start, end, transition, begin, finish, matrix, reach
     )
 
 
@@ -82,8 +68,8 @@ def prepare(scores, start, end, transition, offsets):
 def _scaled_moments(chains, chain, count, step):
     """log Z up to a constant, and mean and variance of the count, of one chain.
 
-    ``p`` are the filtered probabilities, ``d`` and ``e`` they times the mean and second moment of
-    the count so far, around ``centre``.
+    ``p`` are the filtered probabilities; ``d`` and ``e`` are their products with the mean and the
+    second moment of the count so far, around ``centre``.
     """
     width = len(chains.begin)
     p, d, e = chains.begin.copy(), np.zeros(width), np.zeros(width)
@@ -138,7 +124,7 @@ def _scaled_moments(chains, chain, count, step):
 
 @kernel
 def _mixture(weights, means, variances):
-    """log of the sum of exp(weights), and mean and variance of the mixture they make."""
+    """log of the sum of exp(weights), and mean and variance of the mixture with these weights."""
     top = weights.max()
     shares = np.exp(weights - top)
     mass = shares.sum()
@@ -149,7 +135,7 @@ def _mixture(weights, means, variances):
 
 @kernel
 def _log_moments(chains, chain, count, step):
-    """The same with logarithms, for weights beyond the reach of scaled probabilities."""
+    """As ``_scaled_moments``, with logarithms, for weights beyond the reach of scaled ones."""
     r = len(chains.start)
     first, last = chains.offsets[chain], chains.offsets[chain + 1]
     p, mean, variance = chains.start.copy(), np.zeros(r), np.zeros(r)
@@ -183,10 +169,10 @@ def moments(chains, touched, count, step):
     ----------
     chains : Chains
     touched : int array
-        The chains to look at.
+        Chains to sum over.
     count : Count
     step : float
-        Added to the coefficient of what is counted; zero for moves.
+        Added to the coefficient of the count; zero for moves.
     """
     total = mean = variance = 0.0
     for chain in touched:
@@ -206,7 +192,7 @@ def moments(chains, touched, count, step):
 
 @kernel
 def chains_with(offsets, column):
-    """The chains where a column is not zero throughout."""
+    """The chains where a column has a nonzero value."""
     touched = np.empty(len(offsets) - 1, np.int64)
     size = 0
     for chain in range(len(offsets) - 1):
@@ -251,11 +237,11 @@ def minima_of_feature(chains, column, observed, present, ridge, tolerance):
     observed : array (r,)
         Sums of the column over the words of each class.
     present : array (r,)
-        The coefficients now.
+        The current coefficients.
     ridge : float
         In the scale of sums over words.
     tolerance : float
-        Largest |derivative| to leave.
+        Largest |derivative| allowed at the end.
 
     Returns
     -------
@@ -290,7 +276,7 @@ def minima_of_feature(chains, column, observed, present, ridge, tolerance):
 
 @kernel
 def _next(step, slope, curvature, low, high, largest):
-    """Newton's step, halfway if it leaves the bracket, no more than a stride if that is open."""
+    """Newton's step, limited to a stride; the middle of the bracket if it leaves the bracket."""
     stride = (STRIDE + abs(step) * largest) / largest
     move = -np.sign(slope) * stride
     if curvature * stride > abs(slope):
@@ -299,3 +285,75 @@ def _next(step, slope, curvature, low, high, largest):
     if following == step or low < following < high:
         return following
     return 0.5 * (low + high)
+
+
+@kernel
+def changes(chains, columns, features, states, steps):
+    """The change of log Z, summed over chains, by a change of each of m coefficients alone.
+
+    Parameters
+    ----------
+    chains : Chains
+    columns : array (n, s)
+        Columns of X.
+    features : int array (m,) in [0, s)
+    states : int array (m,) in [0, r)
+    steps : array (m,)
+        Change of the coefficient of each feature in its state.
+
+    Returns
+    -------
+    array (m,)
+    """
+    m, width = len(steps), len(chains.begin)
+    out = np.zeros(m)
+    # The unchanged chain has number m.
+    p, p_next, logs = np.empty((m + 1, width)), np.empty(width), np.empty(m + 1)
+    for chain in range(len(chains.offsets) - 1):
+        first, last = chains.offsets[chain], chains.offsets[chain + 1]
+        if chains.spreads[chain] + _largest(columns[first:last], features, steps) > chains.reach:
+            _one_by_one(chains, chain, columns, features, states, steps, out)
+            continue
+        logs[:] = 0.0
+        for t in range(first, last):
+            row, factors = columns[t], chains.factors[t]
+            for c in range(m + 1):
+                own = p[c]
+                if t > first:
+                    advance(own, chains.matrix, p_next)
+                else:
+                    p_next[:] = chains.begin
+                if c < m and row[features[c]] != 0.0:
+                    p_next[states[c]] *= np.exp(steps[c] * row[features[c]])
+                mass = 0.0
+                for j in range(width):
+                    p_next[j] *= factors[j]
+                    mass += p_next[j]
+                inverse = 1.0 / mass
+                for j in range(width):
+                    own[j] = p_next[j] * inverse
+                logs[c] += np.log(mass)
+        for c in range(m + 1):
+            logs[c] += np.log(np.dot(p[c], chains.finish))
+        out += logs[:m] - logs[m]
+    return out
+
+
+@kernel
+def _largest(columns, features, steps):
+    """Largest change of a score."""
+    largest = 0.0
+    for t in range(len(columns)):
+        for c in range(len(steps)):
+            largest = max(largest, abs(steps[c] * columns[t, features[c]]))
+    return largest
+
+
+@kernel
+def _one_by_one(chains, chain, columns, features, states, steps, out):
+    """Add the contribution of one chain, with logarithms if necessary."""
+    touched = np.array([chain])
+    base = moments(chains, touched, Count(columns[:, 0].copy(), 0, -1, -1), 0.0)[0]
+    for c in range(len(steps)):
+        count = Count(columns[:, features[c]].copy(), states[c], -1, -1)
+        out[c] += moments(chains, touched, count, steps[c])[0] - base

@@ -1,13 +1,14 @@
-"""Forward-backward over labelled chains, with scaled probabilities and, where needed, logarithms.
+"""Forward-backward and Viterbi over labelled chains.
 
 Words of all chains are rows one after the other; chain c has the rows ``offsets[c]`` to
-``offsets[c + 1]``. Rows are padded to a multiple of ``LANES`` states, so that the inner loops go by
-whole groups of them; the padding carries probability zero.
+``offsets[c + 1]``. Rows are padded to a multiple of ``LANES`` states, for inner loops over whole
+groups of states; the padding has probability zero.
 
-With D the largest difference within the transition, the start or the end weights, and D_t that
-within the scores of word t, every quantity of the scaled recursion lies between exp(-2 D - D_t)
-and exp(2 D + D_t). Up to ``REACH`` nothing can underflow and the pass is accurate to a few units in
-the last place; a chain beyond is done with logarithms.
+Sums use scaled probabilities where these are accurate, and logarithms elsewhere. With D the largest
+difference within the transition, start or end weights, and D_t that within the scores of word t,
+every quantity of the scaled recursion lies between exp(-2 D - D_t) and exp(2 D + D_t). While
+2 D + D_t is at most ``REACH`` nothing can underflow, and the result is accurate to a few units in
+the last place. Chains beyond that are computed with logarithms.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from greedyexp.kernels._compile import kernel
 
-# As many rows as ``advance`` takes in a step, or a multiple of it.
+# The number of rows that ``advance`` takes in a step, or a multiple of it.
 LANES = 4
 REACH = 600.0
 
@@ -32,12 +33,6 @@ def spread(values):
 
 
 @kernel
-def weights_spread(start, end, transition):
-    """Largest difference within the start, the end or the transition weights."""
-    return max(spread(start), spread(end), spread(transition.ravel()))
-
-
-@kernel
 def chain_spread(scores, first, last, r):
     """Largest difference within the scores of one word, over the words of a chain."""
     widest = 0.0
@@ -47,7 +42,7 @@ def chain_spread(scores, first, last, r):
 
 
 @kernel
-def scaled(weights, width):
+def _scaled(weights, width):
     """exp(weights - largest) padded with zeros, and the largest."""
     top = weights.max()
     out = np.zeros(width)
@@ -56,17 +51,30 @@ def scaled(weights, width):
 
 
 @kernel
-def scaled_matrix(weights, width):
-    """exp(weights - largest) padded with zeros, and the largest."""
-    top = weights.max()
-    out = np.zeros((width, width))
-    out[: len(weights), : len(weights)] = np.exp(weights - top)
-    return out, top
+def scaled_weights(start, end, transition, width):
+    """The weights of starts, ends and transitions, scaled and padded.
+
+    Returns
+    -------
+    begin, finish : arrays (width,)
+    matrix : array (width, width)
+    top, matrix_top : float
+        Logarithms of the scales of ``begin`` and ``finish`` together, and of ``matrix``.
+    reach : float
+        Largest spread of scores for which scaled probabilities are accurate.
+    """
+    begin, begin_top = _scaled(start, width)
+    finish, finish_top = _scaled(end, width)
+    matrix_top = transition.max()
+    matrix = np.zeros((width, width))
+    matrix[: len(start), : len(start)] = np.exp(transition - matrix_top)
+    widest = max(spread(start), spread(end), spread(transition.ravel()))
+    return begin, finish, matrix, begin_top + finish_top, matrix_top, REACH - 2.0 * widest
 
 
 @kernel(fastmath={"contract"})
 def advance(state, matrix, out):
-    """out = state^T matrix, four rows at a time: sums over whole rows are what vectors do best."""
+    """out = state^T matrix, four rows at a time, for vector registers."""
     width = len(out)
     for j in range(width):
         out[j] = 0.0
@@ -150,17 +158,14 @@ def log_partition(scores, start, end, transition, offsets):
     Parameters
     ----------
     scores : array (n, R)
-        Of each word and state, padded; overwritten.
+        Scores of each word and state, padded; overwritten.
     start, end : arrays (r,)
     transition : array (r, r)
         From the row's state to the column's.
     offsets : int array (c + 1,)
     """
     r, width = len(start), scores.shape[1]
-    reach = REACH - 2.0 * weights_spread(start, end, transition)
-    begin, begin_top = scaled(start, width)
-    finish, finish_top = scaled(end, width)
-    matrix, matrix_top = scaled_matrix(transition, width)
+    begin, finish, matrix, top, matrix_top, reach = scaled_weights(start, end, transition, width)
     state, ahead = np.empty(width), np.empty(width)
     total = 0.0
     for chain in range(len(offsets) - 1):
@@ -170,7 +175,7 @@ def log_partition(scores, start, end, transition, offsets):
             total += _log_sum(forward[-1] + end)
             continue
         ahead[:] = begin
-        own = begin_top + finish_top + (last - first - 1) * matrix_top
+        own = top + (last - first - 1) * matrix_top
         for t in range(first, last):
             if t > first:
                 advance(state, matrix, ahead)
@@ -186,26 +191,23 @@ def log_partition(scores, start, end, transition, offsets):
 
 @kernel
 def forward_backward(scores, start, end, transition, offsets, forward, posterior, pairs):
-    """The same sum, with the marginals.
+    """The same sum as ``log_partition``, with the marginals.
 
     Parameters
     ----------
     scores, start, end, transition, offsets
-        As for ``log_partition``. In the end row t of ``scores`` and row t - 1 of ``forward`` are
-        factors u and f such that word t - 1 has state i and word t state j with probability
-        f_i exp(transition_ij - largest) u_j; u is zero in the first word of a chain.
+        As for ``log_partition``. On return, row t of ``scores`` and row t - 1 of ``forward`` are
+        factors u and f: word t - 1 has state i and word t state j with probability
+        f_i exp(transition_ij - largest) u_j. u is zero in the first word of a chain.
     forward : array (n, R)
         Filled with the filtered probabilities.
     posterior : array (n, R)
         Filled with the probabilities of the states of each word.
     pairs : array (r, r)
-        Takes the expected transitions of the chains done with logarithms, whose u are zero.
+        Incremented by the expected transitions of chains computed with logarithms; their u are 0.
     """
     r, width = len(start), scores.shape[1]
-    reach = REACH - 2.0 * weights_spread(start, end, transition)
-    begin, begin_top = scaled(start, width)
-    finish, finish_top = scaled(end, width)
-    matrix, matrix_top = scaled_matrix(transition, width)
+    begin, finish, matrix, top, matrix_top, reach = scaled_weights(start, end, transition, width)
     turned = np.ascontiguousarray(matrix.T)
     sums = np.empty(len(scores))
     backward = np.empty(width)
@@ -219,7 +221,7 @@ def forward_backward(scores, start, end, transition, offsets, forward, posterior
             posterior[first:last] = 0.0
             total += _log_chain(own, start, end, transition, posterior[first:last, :r], pairs)
             continue
-        total += begin_top + finish_top + (last - first - 1) * matrix_top
+        total += top + (last - first - 1) * matrix_top
         for t in range(first, last):
             state = forward[t]
             if t == first:
@@ -243,3 +245,43 @@ def forward_backward(scores, start, end, transition, offsets, forward, posterior
                 advance(scores[t], turned, backward)
         scores[first] = 0.0
     return total
+
+
+@kernel
+def best_sequences(scores, start, end, transition, offsets):
+    """Viterbi: the sequences of states with the largest total score; ties go to the lowest state.
+
+    Parameters
+    ----------
+    scores : array (n, r)
+    start, end : arrays (r,)
+    transition : array (r, r)
+    offsets : int array (c + 1,)
+
+    Returns
+    -------
+    int array (n,)
+    """
+    n, r = scores.shape
+    came_from = np.empty((n, r), np.int32)
+    labels = np.empty(n, np.int64)
+    for chain in range(len(offsets) - 1):
+        first, last = offsets[chain], offsets[chain + 1]
+        best = start + scores[first]
+        for t in range(first + 1, last):
+            ahead = np.empty(r)
+            for j in range(r):
+                top, where = best[0] + transition[0, j], 0
+                for i in range(1, r):
+                    value = best[i] + transition[i, j]
+                    if value > top:
+                        top, where = value, i
+                ahead[j] = top + scores[t, j]
+                came_from[t, j] = where
+            best = ahead
+        state = (best + end).argmax()
+        for t in range(last - 1, first, -1):
+            labels[t] = state
+            state = came_from[t, state]
+        labels[first] = state
+    return labels

@@ -1,8 +1,8 @@
 """A Cholesky factor that follows its matrix when an index is added or removed.
 
-The factor L of A = L L^T is kept row by row in a larger array: row i holds L[i, :i + 1], what lies
-beyond is scratch. Adding an index costs one triangular solve, removing one a sweep of plane
-rotations, both O(k^2) and with rows read in order.
+The factor L of A = L L^T is kept in the rows of a larger array: row i holds L[i, :i + 1], and the
+rest is scratch. Adding an index takes one triangular solve and removing one takes a sweep of plane
+rotations. Both cost O(k^2) and read rows in order.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import FAST
+from greedyexp.kernels.linear_algebra import FAST
 
 
 @kernel(fastmath=FAST)
 def append(chol, size, cross, diagonal):
-    """Write row ``size``: the factor of the matrix grown by one index.
+    """Write row ``size``: extend the factor by one index of the matrix.
 
     Parameters
     ----------
     chol : array (m, m), m > size
         Factor in its leading ``size`` rows; row ``size`` is written.
     size : int
-        Order of the matrix before.
+        Order of the matrix before the change.
     cross : array (>= size,)
         Entries of the new index with the present ones, in their order.
     diagonal : float
@@ -32,8 +32,8 @@ def append(chol, size, cross, diagonal):
     -------
     float
         New pivot squared over ``diagonal``: for a Gram matrix the squared sine of the angle between
-        the new column and the span of the others. At most zero means that the matrix is not
-        positive definite to working precision; the row is then useless.
+        the new column and the span of the others. Zero if the matrix is not positive definite to
+        working precision; the row is then undefined.
     """
     row = chol[size]
     remainder = diagonal
@@ -53,16 +53,16 @@ def append(chol, size, cross, diagonal):
 
 @kernel
 def remove(chol, size, index, rotated):
-    """Take out one index; the factor is of order ``size - 1`` afterwards.
+    """Remove one index; the factor is of order ``size - 1`` afterwards.
 
     Parameters
     ----------
     chol : array (m, m)
         Factor of order ``size``, overwritten.
     size : int
-        Order of the matrix before.
+        Order of the matrix before the change.
     index : int
-        Which row and column of the matrix goes; later ones move up.
+        Row and column to remove; later ones move up.
     rotated : array (m,)
         L^{-1} c for a right-hand side c; becomes that of c without the entry ``index``.
     """
@@ -92,7 +92,7 @@ def remove(chol, size, index, rotated):
 
 @kernel
 def extend_solution(chol, size, value, rotated):
-    """Entry ``size`` of L^{-1} c after ``append``, where ``value`` is the new entry of c."""
+    """Write entry ``size`` of L^{-1} c after ``append``; ``value`` is the new entry of c."""
     row = chol[size]
     total = value
     for t in range(size):
@@ -113,9 +113,9 @@ def solve(chol, size, x):
 
 @kernel
 def solve_transposed(chol, size, rotated, solution):
-    """Solve L^T x = ``rotated`` into ``solution[:size]``, which ends the solution of A x = c.
+    """Solve L^T x = ``rotated`` into ``solution[:size]``, the second half of solving A x = c.
 
-    Both may be the same array.
+    ``rotated`` and ``solution`` may be the same array.
     """
     for i in range(size):
         solution[i] = rotated[i]

@@ -2,8 +2,8 @@
 
 Both are the mean of phi(u_i) over u = c + sum_j b_j z_j, where phi' = clip(beta u, low, 1): u is
 the residual and low = -1 for the absolute loss, u is one less the margin and low = 0 for the hinge.
-Where beta u is between low and 1 phi bends, elsewhere it is straight. To the mean comes
-``ridge / 2`` times the squared coefficients.
+Where beta u is between low and 1, phi is quadratic; elsewhere it is linear. The loss is this mean
+plus ``ridge / 2`` times the squared coefficients.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
+from greedyexp.kernels.linear_algebra import FAST
 from greedyexp.kernels.logistic_columns import gather
-from greedyexp.kernels.row_gradient import FAST
 
 MOST_STEPS = 200
-# Steps of Newton's method between two that surely shorten the bracket.
+# Newton steps between two steps that certainly shorten the bracket.
 NEWTON_STEPS = 8
-# On one piece such a step is exact: a second one this much shorter is rounding.
+# A Newton step on one piece is exact: a second one this much shorter is a rounding error.
 SHORTER = 1e-8
-# Nor is a step worth another that is rounding of the sum of all steps.
+# So is a step smaller than this part of the sum of all steps.
 NOTHING = 1e-15
-# A sum of slopes is zero when it is no more than this part of the sum of their sizes.
+# A sum of slopes counts as zero when it is at most this part of the sum of their sizes.
 SLOPE_ROUNDING = 2.0**-52
 
 
@@ -51,7 +51,7 @@ def bend(z, u, a, beta, low):
 
 @kernel
 def _farthest_kink(z, u, beta, low, sign):
-    """How far in the direction ``sign`` a sample last changes from bent to straight or back."""
+    """Distance to the last kink of any sample in the direction ``sign``."""
     far = 0.0
     for i in range(len(z)):
         if z[i] != 0.0:
@@ -61,7 +61,7 @@ def _farthest_kink(z, u, beta, low, sign):
 
 @kernel
 def _kink(z, u, beta, low, sign, left, right, start):
-    """A step strictly inside a bracket at which a sample changes, and that sample; or -1."""
+    """A kink strictly inside a bracket, and its sample; -1 if there is none."""
     for t in range(len(z)):
         i = (start + t) % len(z)
         if z[i] != 0.0:
@@ -76,15 +76,15 @@ def _kink(z, u, beta, low, sign, left, right, start):
 def line_step(z, u, n_samples, ridge, coefficient, beta, low):
     """The step to a minimum along one coordinate, and the derivative before it.
 
-    The derivative is piecewise linear and never falls. Newton's method, exact on the last piece,
-    goes on inside a bracket. Where it leaves the bracket a kink inside is tried; with no kink in it
-    the derivative is linear between its ends. Arguments are those of ``line_minimum``.
+    The derivative is piecewise linear and does not decrease. Newton's method, exact on the last
+    piece, runs inside a bracket. If a step leaves the bracket, a kink inside is tried; without a
+    kink the derivative is linear between the ends. Arguments are those of ``line_minimum``.
     """
     slope, curvature, size = derivatives(z, u, 0.0, beta, low)
     slope = slope / n_samples + ridge * coefficient
     if abs(slope) <= SLOPE_ROUNDING * (size / n_samples + ridge * abs(coefficient)):
         return 0.0, slope
-    # From here on a >= 0 goes the way of descent; ``fall`` is less than zero beyond the minimum.
+    # From here on a >= 0 is a distance downhill; ``fall`` is negative beyond the minimum.
     sign = -1.0 if slope > 0.0 else 1.0
     left, fall_left, right, fall_right = 0.0, abs(slope), 0.0, np.nan
     right = _farthest_kink(z, u, beta, low, sign)
@@ -123,18 +123,18 @@ def line_minimum(z, u, n_samples, ridge, coefficient, beta, low):
     Parameters
     ----------
     z, u : arrays (m,)
-        The column and the arguments of phi, where samples of value zero may be left out.
+        The column and the arguments of phi; samples of value zero may be left out.
     n_samples : int
-        What the loss is a mean over.
+        Number of samples of the mean.
     ridge, coefficient : float
         Weight of the penalty and the present coefficient.
     beta, low : float
-        Of the loss.
+        Parameters of the loss.
 
     Returns
     -------
     step : float
-        To a minimum, which always exists.
+        Step to a minimum, which always exists.
     gain : float >= 0
         The loss here less its minimum.
     """
@@ -145,7 +145,7 @@ def line_minimum(z, u, n_samples, ridge, coefficient, beta, low):
 
 @kernel
 def line_minima(columns, u, ridge, coef, beta, low, steps, gains):
-    """The minima along every coordinate, into ``steps`` and ``gains`` (p,)."""
+    """Write the minima along all coordinates to ``steps`` and ``gains`` (p,)."""
     scratch, near = np.empty(columns.widest), np.empty(columns.widest)
     for j in range(len(gains)):
         z, own = gather(columns, j, u, scratch, near)
@@ -154,7 +154,7 @@ def line_minima(columns, u, ridge, coef, beta, low, steps, gains):
 
 @kernel
 def falls(signed, coef, u, ridge, beta, low, out):
-    """out_t <- increase of the loss when coefficient t alone goes to zero.
+    """out_t <- increase of the loss when only coefficient t becomes zero.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Least squares on columns that come and go, by an orthonormal basis of their span.
+"""Least squares on a changing set of columns, by an orthonormal basis of their span.
 
-The basis is kept orthonormal itself rather than a factor of the Gram matrix, so that nearly
-dependent columns cost no digits. With it go its inner products with all columns of the design: a
-change then costs one product with the design and plane rotations, and brings the correlations of
-the residual and what is left of each column outside the span up to date.
+An orthonormal basis loses no digits to nearly dependent columns, unlike a factor of the Gram
+matrix. Its inner products with all columns of the design are stored too. A change then costs one
+product with the design and plane rotations, which update the correlations of the residual and the
+squared distances of the columns from the span.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from greedyexp.kernels import cholesky
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import axpy, dot, subtract_rows
+from greedyexp.kernels.linear_algebra import axpy, dot, rotate, subtract_rows
 
 
 class Basis(NamedTuple):
@@ -30,7 +30,7 @@ class Basis(NamedTuple):
 
 
 def empty(response, correlation, powers, room):
-    """A basis of nothing.
+    """Return the basis of an empty support.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def empty(response, correlation, powers, room):
 
 @kernel
 def project(basis, size, column):
-    """Take the part in the span away from ``column``, in place; its squared length afterwards.
+    """Project ``column`` off the span, in place; return the squared length of the rest.
 
-    Its coordinates in the basis are left in row ``size`` of the factor. Done twice, since one pass
-    over a column close to the span leaves rounding errors of the same size as what is left.
+    Its coordinates in the basis are left in row ``size`` of the factor. The projection is done
+    twice: for a column close to the span, one pass leaves rounding errors as large as the rest.
     """
     place = basis.factor[size]
     place[:] = 0.0
@@ -74,7 +74,7 @@ def project(basis, size, column):
 
 @kernel
 def take(basis, size, vector, row, length):
-    """Grow the basis by the unit vector of the column projected last.
+    """Extend the basis by the unit vector of the column projected last.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def take(basis, size, vector, row, length):
     row : array (p,)
         Its inner products with the columns of the design.
     length : float
-        Of the projected column.
+        Length of the projected column.
     """
     basis.vectors[size] = vector
     basis.rows[size] = row
@@ -97,9 +97,9 @@ def take(basis, size, vector, row, length):
 
 @kernel
 def drop(basis, size, index):
-    """Take column ``index`` out of ``size``; later ones move up.
+    """Remove column ``index`` of ``size``; later ones move up.
 
-    Plane rotations turn the basis until its last vector is orthogonal to all columns that stay.
+    Plane rotations turn the basis until its last vector is orthogonal to all remaining columns.
     """
     factor, rotated = basis.factor, basis.rotated
     for t in range(index, size - 1):
@@ -114,22 +114,14 @@ def drop(basis, size, index):
         low, high = rotated[t], rotated[t + 1]
         rotated[t] = cosine * low + sine * high
         rotated[t + 1] = cosine * high - sine * low
-        _rotate(basis.vectors[t], basis.vectors[t + 1], cosine, sine)
-        _rotate(basis.rows[t], basis.rows[t + 1], cosine, sine)
+        rotate(basis.vectors[t], basis.vectors[t + 1], cosine, sine)
+        rotate(basis.rows[t], basis.rows[t + 1], cosine, sine)
     last = size - 1
     axpy(rotated[last], basis.vectors[last], basis.residual)
     row = basis.rows[last]
     axpy(rotated[last], row, basis.correlation)
     for j in range(len(row)):
         basis.outside[j] += row[j] * row[j]
-
-
-@kernel
-def _rotate(low, high, cosine, sine):
-    for i in range(len(low)):
-        one, other = low[i], high[i]
-        low[i] = cosine * one + sine * other
-        high[i] = cosine * other - sine * one
 
 
 @kernel
@@ -142,7 +134,7 @@ def coefficients(basis, size):
 
 @kernel
 def correction(basis, size, residual):
-    """What a fresh residual (l,) adds to the coefficients."""
+    """The correction of the coefficients by a fresh residual (l,)."""
     parts = np.empty(size)
     for t in range(size):
         parts[t] = dot(basis.vectors[t], residual)

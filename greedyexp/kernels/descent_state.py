@@ -1,11 +1,12 @@
-"""A point of least squares that moves coordinate by coordinate, and what is kept of it.
+"""The state of coordinate descent on least squares: point, residual and gradient.
 
-The residual follows every move at the cost of n, so that the objective is known at every step. The
-gradient follows it by a row of the Gram matrix (p) where that matrix is kept, else by a product
-with all atoms (n p). Both are computed afresh every ``REFRESH`` steps and whenever the residual has
-become ten times smaller, which keeps their errors at the rounding level of what they are now.
+Every move updates the residual in time n, which gives the objective at every step. The gradient is
+updated by a row of the Gram matrix (time p) if that matrix is kept, else by a product with all
+atoms (time n p). Both are computed afresh every ``REFRESH`` steps and whenever the residual has
+become ten times smaller, which keeps their errors at the rounding level of their current size.
 
-What every step calls is inlined: to hand over so many arrays would take half the time of a step.
+Functions that every step calls are inlined: passing so many arrays would take half the time of a
+step.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import axpy, dot, subtract_rows
+from greedyexp.kernels.linear_algebra import axpy, dot, subtract_rows
 
 REFRESH = 1000
 # Squared residual, over that of the last refresh, at which to refresh.
 SHRUNK = 1e-2
-# An objective is compared with its target from a fresh residual when it is as near as this,
-# relatively, or as what this relative error of y and the first residual would make of it.
+# An objective this near to its target, relatively, is compared again from a fresh residual. So is
+# one that an error of the second size, relative to y and the first residual, could explain.
 DOUBT = 1e-12
 RESIDUAL_DOUBT = 1e-14
 
@@ -31,7 +32,7 @@ AT_REFRESH, NOW, DOUBTED = range(3)
 
 
 class State(NamedTuple):
-    """A point of p coordinates and all that the next step needs."""
+    """A point of p coordinates and the data of the next step."""
 
     atoms: np.ndarray  # (p, n): columns of P
     gram: np.ndarray  # (p, p): P^T P / n, or (0, 0) when it is not kept
@@ -44,17 +45,17 @@ class State(NamedTuple):
     held: np.ndarray  # (p,): features with nonzero coefficients in no order, then anything
     position: np.ndarray  # (p,): place in ``held``, or -1
     score: np.ndarray  # (p,): scratch
-    features: np.ndarray  # (p + 1,): scratch, what a step moves
-    values: np.ndarray  # (p + 1,): scratch, to where
+    features: np.ndarray  # (p + 1,): scratch, the features that a step moves
+    values: np.ndarray  # (p + 1,): scratch, their new values
     other: np.ndarray  # (n,): scratch, another residual
-    outside: np.ndarray  # (p,): whether a nonzero coefficient is to be noted
-    power: np.ndarray  # (3,): squared residual at the last refresh, now, and as far as in doubt
+    outside: np.ndarray  # (p,): whether to note a nonzero coefficient
+    power: np.ndarray  # (3,): squared residual at the last refresh, now, and of rounding errors
     counts: np.ndarray  # (5,): steps; held; steps since a refresh; held outside; last such step
 
 
 @kernel
 def begin(atoms, gram, response, lam, smoothness, start):
-    """The state at ``start`` (p,) after no step; see ``State`` for shapes."""
+    """The state at ``start`` (p,) before the first step; see ``State`` for shapes."""
     p, n = atoms.shape
     state = State(
         atoms,
@@ -86,7 +87,7 @@ def begin(atoms, gram, response, lam, smoothness, start):
 
 @kernel
 def watch(state, outside):
-    """Note from now on when a coefficient marked in ``outside`` (p,) is not zero."""
+    """From now on, record the last step with a nonzero coefficient marked in ``outside`` (p,)."""
     counts = state.counts
     state.outside[:] = outside
     _count_outside(state)
@@ -121,7 +122,7 @@ def _put(state, i, value):
 
 @kernel(inline="always")
 def move(state, i, value):
-    """Set a coefficient, with residual and, where the Gram matrix is kept, gradient."""
+    """Set a coefficient; update the residual and, if the Gram matrix is kept, the gradient."""
     change = value - state.coef[i]
     axpy(change, state.atoms[i], state.residual)
     if len(state.gram) > 0:
@@ -131,7 +132,7 @@ def move(state, i, value):
 
 @kernel
 def _fresh_residual(state, out):
-    """out <- P a - y, at the cost of n for every nonzero coefficient."""
+    """out <- P a - y, in time n for each nonzero coefficient."""
     count = state.counts[HELD]
     for t in range(count):
         state.score[t] = -state.coef[state.held[t]]
@@ -149,7 +150,7 @@ def _correlate(state):
 
 @kernel
 def move_all(state, values):
-    """Set all coefficients (p,), and have everything computed afresh at the end of the step."""
+    """Set all coefficients (p,); ``conclude`` then computes residual and gradient afresh."""
     coef, held, position, counts = state.coef, state.held, state.position, state.counts
     count = 0
     for i in range(len(values)):
@@ -173,7 +174,7 @@ def _refresh(state):
 
 @kernel(inline="always")
 def conclude(state):
-    """End a step whose moves are made: the gradient at its end, and what is counted."""
+    """End a step after its moves: update the gradient and the counts."""
     counts, power = state.counts, state.power
     counts[ITERATION] += 1
     counts[AGE] += 1
@@ -204,7 +205,7 @@ def objective(state):
 
 @kernel(inline="always")
 def reached(state, target):
-    """Whether the objective is at or below ``target``; the state stays as it is."""
+    """True if the objective is at most ``target``; the state does not change."""
     n, power = len(state.residual), state.power
     value = power[NOW] / (2.0 * n)
     doubt = np.sqrt(power[NOW] * power[DOUBTED]) / n

@@ -1,8 +1,8 @@
-"""Forward greedy steps over an l1 ball on a quadratic risk, its gradient kept.
+"""Forward greedy steps over an l1 ball on a quadratic risk, with an updated gradient.
 
 R(w) = w^T H w / 2 - c^T w + constant. A step w <- (1 - eta) w + eta s B e_j turns the gradient
-theta = H w - c into (1 - eta) theta + eta (s B H_j - c), at the cost of a column of H. Its rounding
-errors add up, so that it is computed afresh now and then, and before a gap is called reached.
+theta = H w - c into (1 - eta) theta + eta (s B H_j - c), at the cost of a column of H. Rounding
+errors add up, so the gradient is computed afresh at intervals and to confirm that a gap is reached.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import FAST, dot
+from greedyexp.kernels.linear_algebra import FAST, dot
 
-# Steps between two fresh gradients, and more of them for each feature, which keeps their cost small
-# beside that of the steps.
+# Steps between two fresh gradients: a constant, and a number for each feature, which keeps the cost
+# of fresh gradients small compared with that of the steps.
 REFRESH, REFRESH_PER_FEATURE = 1000, 8
-# A gap this near to its target, relative to the largest gap there can be, is looked at afresh.
+# A gap this near to its target, relative to the largest possible gap, is computed afresh.
 DOUBT = 1e-13
-# What is left of a gap by rounding, relative to the gap at zero.
+# Rounding error of a gap, relative to the gap at zero.
 ROUNDING = 4 * np.finfo(float).eps
 
 # Places in ``counts`` and ``sizes``.
 STEPS, AGE, ENDED = range(3)
 GAP, DOUBTED, ROUNDED = range(3)
 
-# Maxima run in vector registers once there is no nan to think of.
+# Without nan, maxima run in vector registers.
 ORDERED = FAST | {"nnan"}
 
 
 class Quadratic(NamedTuple):
-    """A point of d coordinates and all that the next step needs.
+    """A point of d coordinates and the data of the next step.
 
-    Column j of H is ``scale[j] * rows[j] + bump[j] e_j``, or with a single row that of the rank one
-    matrix of it, ``scale[j] * rows[0] + bump[j] e_j``.
+    Column j of H is ``scale[j] * rows[j] + bump[j] e_j``, or ``scale[j] * rows[0] + bump[j] e_j``
+    if there is a single row.
     """
 
     rows: np.ndarray  # (d, d) or (1, d)
@@ -43,18 +43,18 @@ class Quadratic(NamedTuple):
     cross: np.ndarray  # (d,): c
     radius: float  # B
     smoothness: float  # of R, by the l1 norm
-    exact: bool  # whether steps go to the minimum along their direction
+    exact: bool  # whether steps end at the minimum along their direction
     coef: np.ndarray  # (d,)
     grad: np.ndarray  # (d,)
     column: np.ndarray  # (d,): scratch, s B H_j - c
     other: np.ndarray  # (d,): scratch, another gradient
-    counts: np.ndarray  # (3,): steps; steps since a refresh; whether nothing is left to do
-    sizes: np.ndarray  # (3,): the gap; of which size one is in doubt; of which it is rounding
+    counts: np.ndarray  # (3,): steps; steps since a refresh; whether the run has ended
+    sizes: np.ndarray  # (3,): the gap; its error by rounding; a gap that is only rounding
 
 
 @kernel(fastmath=ORDERED)
 def largest(grad):
-    """max |grad_j| and the lowest j that has it."""
+    """max |grad_j| and the lowest j that attains it."""
     most = 0.0
     for i in range(len(grad)):
         most = max(most, abs(grad[i]))
@@ -66,7 +66,7 @@ def largest(grad):
 
 @kernel
 def begin(rows, scale, bump, cross, radius, smoothness, exact):
-    """The state at zero after no step; see ``Quadratic``."""
+    """The state at zero before the first step; see ``Quadratic``."""
     d = len(cross)
     most = largest(cross)[0]
     doubt = DOUBT * radius * (most + smoothness * radius)
@@ -89,7 +89,7 @@ def begin(rows, scale, bump, cross, radius, smoothness, exact):
 
 @kernel(fastmath=FAST)
 def _gradient(state, out):
-    """out <- H w - c, from w alone."""
+    """out <- H w - c, computed from w alone."""
     coef, rows, d = state.coef, state.rows, len(state.coef)
     for i in range(d):
         out[i] = state.bump[i] * coef[i] - state.cross[i]
@@ -113,7 +113,7 @@ def _refresh(state):
 
 @kernel
 def fresh_gap(state):
-    """<theta, w> + B max |theta| with the gradient theta computed from w; the state stays."""
+    """<theta, w> + B max |theta| with the gradient theta computed from w alone."""
     _gradient(state, state.other)
     return dot(state.other, state.coef) + state.radius * largest(state.other)[0]
 
@@ -142,23 +142,23 @@ def _mix(eta, column, grad, coef):
     keep = 1.0 - eta
     for i in range(len(coef)):
         grad[i] = keep * grad[i] + eta * column[i]
-        coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would let be
+        coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would allow
 
 
 @kernel
 def length(gap, curvature, exact, radius, smoothness):
-    """eta: that of the paper, or to the minimum of a parabola over [0, 1]."""
+    """The step length of the paper, or the minimum of a parabola over [0, 1]."""
     bound = curvature if exact else 4.0 * smoothness * radius * radius
     return 1.0 if gap >= bound else gap / bound
 
 
 @kernel
 def advance(state, until, target):
-    """Make steps up to number ``until``, none once the gap is at or below ``target`` > 0.
+    """Make steps up to number ``until``, or until the gap is at most ``target`` if that is > 0.
 
-    Nor is one made once the gap is rounding, or too small for a step to change any digit, which
-    ``counts[ENDED]`` then says. ``sizes[GAP]`` is the gap at the end. Where this stops leaves no
-    trace in the steps that follow.
+    The run ends, which sets ``counts[ENDED]``, when the gap is a rounding error or a step would
+    not change any digit. ``sizes[GAP]`` is the gap at the end. The steps of a run do not depend on
+    where earlier calls stopped.
     """
     counts, sizes, coef = state.counts, state.sizes, state.coef
     refresh = REFRESH + REFRESH_PER_FEATURE * len(coef)

@@ -1,9 +1,9 @@
-"""Forward greedy steps over an l1 ball on a mean of losses of predictions, these kept.
+"""Forward greedy steps over an l1 ball on a mean of losses, with updated predictions.
 
 R(w) = mean_i L(<x_i, w>, y_i) + ridge / 2 ||w||^2. A step w <- (1 - eta) w + eta s B e_j moves the
 predictions by a column of the design, and one pass over the design gives the gradient. Predictions
-are computed afresh now and then, and before a gap is called reached. A column that equals an
-earlier one, or its negative, takes its derivative from that one: rounding cannot tell them apart.
+are computed afresh at intervals and to confirm that a gap is reached. A column that equals an
+earlier one or its negative gets the derivative of that column, so rounding cannot break the tie.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from greedyexp.kernels.frank_wolfe import (
     largest,
     length,
 )
-from greedyexp.kernels.row_gradient import FAST, axpy, dot
+from greedyexp.kernels.linear_algebra import FAST, axpy, dot
 from greedyexp.kernels.scalar_losses import SQUARED, slope, slopes
 
 REFRESH = 1000
-# A slope along a line that is this part of that at its beginning is zero.
+# A slope along a line counts as zero at this part of the slope at its beginning.
 FLAT = 1e-13
 MOST_TRIALS = 200
 
 
 class Margins(NamedTuple):
-    """A point of d coordinates and all that the next step needs."""
+    """A point of d coordinates and the data of the next step."""
 
     atoms: np.ndarray  # (d, n): columns of the design
     copies: np.ndarray  # (c,): columns that equal an earlier one, or its negative
@@ -47,20 +47,20 @@ class Margins(NamedTuple):
     ridge: float
     radius: float  # B
     smoothness: float  # of R, by the l1 norm
-    exact: bool  # whether steps go to the minimum along their direction
+    exact: bool  # whether steps end at the minimum along their direction
     coef: np.ndarray  # (d,)
     margins: np.ndarray  # (n,): X w
     grad: np.ndarray  # (d,)
     slope: np.ndarray  # (n,): scratch, derivatives of the loss
     moves: np.ndarray  # (n,): scratch, s B X_j - X w, or other margins
     other: np.ndarray  # (d,): scratch, another gradient
-    counts: np.ndarray  # (3,): steps; steps since a refresh; whether nothing is left to do
-    sizes: np.ndarray  # (3,): the gap; of which size one is in doubt; of which it is rounding
+    counts: np.ndarray  # (3,): steps; steps since a refresh; whether the run has ended
+    sizes: np.ndarray  # (3,): the gap; its error by rounding; a gap that is only rounding
 
 
 @kernel
 def begin(atoms, copies, originals, signs, response, kind, beta, ridge, radius, smoothness, exact):
-    """The state at zero after no step; see ``Margins``."""
+    """The state at zero before the first step; see ``Margins``."""
     d, n = atoms.shape
     state = Margins(
         atoms,
@@ -121,7 +121,7 @@ def _refresh(state):
 
 @kernel
 def fresh_gap(state):
-    """<theta, w> + B max |theta| with the gradient theta computed from w; the state stays."""
+    """<theta, w> + B max |theta| with the gradient theta computed from w alone."""
     _predict(state, state.moves)
     _gradient(state, state.moves, state.other)
     return dot(state.other, state.coef) + state.radius * largest(state.other)[0]
@@ -137,7 +137,7 @@ def _bend(state, j, vertex):
 
 @kernel(fastmath=FAST)
 def _rise(state, eta, start):
-    """How much the mean of the losses is steeper, by eta, at eta than where the line begins."""
+    """The slope of the mean of the losses at ``eta``, less that where the line begins."""
     total = 0.0
     for i in range(len(state.margins)):
         moved = state.margins[i] + eta * state.moves[i]
@@ -147,10 +147,11 @@ def _rise(state, eta, start):
 
 @kernel
 def _line(state, j, vertex, gap):
-    """The minimum of R over [0, 1] along v = vertex e_j - w, where it falls by ``gap`` at first.
+    """The minimum of R over [0, 1] along v = vertex e_j - w; the slope at 0 is minus ``gap``.
 
-    The slope along the line is bracketed and followed by chords; an end of the bracket that stays
-    twice counts half (the Illinois rule), so that the bracket closes from both sides.
+    The root of the slope is bracketed and approximated by chords. The value at an end of the
+    bracket that has not moved twice is halved (the Illinois rule), which closes the bracket from
+    both sides.
     """
     bend = _bend(state, j, vertex)
     start = _rise(state, 0.0, 0.0)
@@ -183,7 +184,7 @@ def _mix(eta, moves, margins, coef):
     for i in range(len(margins)):
         margins[i] += eta * moves[i]
     for i in range(len(coef)):
-        coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would let be
+        coef[i] = keep * coef[i] + 0.0  # no negative zeros, which FAST would allow
 
 
 @kernel
@@ -199,11 +200,11 @@ def _eta(state, j, vertex, gap):
 
 @kernel
 def advance(state, until, target):
-    """Make steps up to number ``until``, none once the gap is at or below ``target`` > 0.
+    """Make steps up to number ``until``, or until the gap is at most ``target`` if that is > 0.
 
-    Nor is one made once the gap is rounding, or too small for a step to change any digit, which
-    ``counts[ENDED]`` then says. ``sizes[GAP]`` is the gap at the end. Where this stops leaves no
-    trace in the steps that follow.
+    The run ends, which sets ``counts[ENDED]``, when the gap is a rounding error or a step would
+    not change any digit. ``sizes[GAP]`` is the gap at the end. The steps of a run do not depend on
+    where earlier calls stopped.
     """
     counts, sizes, coef = state.counts, state.sizes, state.coef
     while counts[ENDED] == 0:

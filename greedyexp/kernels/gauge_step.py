@@ -6,11 +6,11 @@ coordinates, the dual of the step is over v in R^r and t >= 0
     minimise t^2 / (2 L) - <v, x>  subject to  |<A_i, c + v>| <= t  and  |<A_i, v>| <= lam,
 
 the first the ``move`` constraints (kind 0), the second the ``price`` constraints (kind 1). Their
-multipliers are the step b and the next estimate. A point that satisfies all constraints is at hand,
-the v of the step before with the smallest t, and few of them change from step to step. From there
-the method follows the objective downhill along the constraints it holds, adds the first one that
-blocks the way and lets go of the one whose multiplier is most negative. Any number of constraints
-may be held in the end, so that the estimates of early steps, of few atoms, are no degenerate case.
+multipliers are the step b and the next estimate. The v of the previous step with the smallest t
+satisfies all constraints, and few of the constraints held change from step to step. From there the
+method goes downhill along the constraints that it holds, adds the first one that blocks the way and
+releases the one with the most negative multiplier. The number of constraints held at the end is
+arbitrary, so early steps, whose estimates have few atoms, need no special treatment.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
+from greedyexp.kernels.linear_algebra import axpy, dot
 from greedyexp.kernels.orthogonal_factor import append, remove, solve, solve_transposed
-from greedyexp.kernels.row_gradient import axpy, dot
 
 MOVE, PRICE = 0, 1
 SOLVED, UNBOUNDED, DEPENDENT, TOO_LONG = 0, 1, 2, 3
 
-# Relative sizes below which a direction, a change or a multiplier is taken for a rounding error.
+# Relative sizes below which a direction, a change or a multiplier counts as a rounding error.
 NO_SLOPE = 1e-13
 NO_CHANGE = 1e-13
 NO_WEIGHT = 1e-13
-# A level is at its price when it is so to this relative accuracy; what is less is moved there.
+# A level at its price to this relative accuracy counts as equal to it, and is moved there.
 AT_PRICE = 1e-14
-# A t below this part of the correlations that it is the difference of is a rounding error of zero.
+# A t below this part of the correlations whose difference it is counts as zero.
 NO_MOVE = 1e-15
 # A constraint whose slope along a direction is below this part of its length is parallel to it.
 PARALLEL = 1e-13
@@ -68,7 +68,7 @@ def _empty_face(p, r):
 
 @kernel
 def _hold(face, atoms, kind, i, sign):
-    """Hold one more constraint; False when its normal depends on those of the others."""
+    """Hold one more constraint; return False if its normal depends on those of the others."""
     size, r = face.size[0], atoms.shape[1]
     for j in range(r):
         face.normal[j] = sign * atoms[i, j]
@@ -108,10 +108,10 @@ def _along(face, parts, scale, direction):
 
 @kernel
 def _downhill(face, slope, t, smoothness, unit, least, direction):
-    """A direction that keeps what is held and its longest useful length, 0 when there is none.
+    """Write a direction that keeps the constraints held; return its largest useful length, or 0.
 
-    First those that leave t alone, along which the objective is linear; only then the one in which
-    it is curved, whose minimum is at length 1.
+    Directions that do not change t come first; the objective is linear along them. The last one is
+    curved, and its minimum is at length 1.
     """
     size, k = face.size[0], len(direction)
     if size == k:
@@ -125,7 +125,7 @@ def _downhill(face, slope, t, smoothness, unit, least, direction):
     common = dot(lifts, falls)
     free = curvature > PARALLEL * PARALLEL
     if free:
-        # Twice, so that what is left keeps t to the rounding of its own length.
+        # Twice: the remaining error in t is then of the order of the rounding of the direction.
         for _ in range(2):
             along = dot(lifts, falls)
             for j in range(k - size):
@@ -145,7 +145,7 @@ def _downhill(face, slope, t, smoothness, unit, least, direction):
 
 @kernel
 def _first_wall(face, offset, level, t, lam, rate, climb, longest, tiny):
-    """The first constraint met within ``longest``: length, kind, atom, sign; atom -1 if none."""
+    """The first constraint within ``longest``: length, kind, atom and sign; atom -1 if none."""
     kind, atom, side = 0, -1, 0.0
     for i in range(len(level)):
         pace = rate[i]
@@ -207,7 +207,7 @@ def _worst(face, weight):
 
 @kernel
 def _settle(face, atoms, c, lam, point):
-    """Move (v, t) the shortest way to where all constraints held are equalities to rounding."""
+    """Move (v, t) to the nearest point where all constraints held are equalities to rounding."""
     size, r = face.size[0], atoms.shape[1]
     miss = np.empty(size)
     for j in range(size):
@@ -241,14 +241,14 @@ def _begin(atoms, offset, level, lam, support):
 
 @kernel
 def _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most):
-    """From a feasible point to the solution; the changes made and the status."""
+    """Move from a feasible point to the solution; return the number of changes and the status."""
     r = len(x)
     length_of_x = np.sqrt(dot(x, x))
     least = 1e-17 * np.max(np.abs(offset))
     rounding = NO_MOVE * (np.max(np.abs(offset)) + lam)
     direction, slope = np.empty(r + 1), np.empty(r + 1)
     for changes in range(most):
-        # At x = 0 without a move a rounding error in t would be all there is of the slope.
+        # At x = 0 without a move, the whole slope would be a rounding error in t.
         t = point[r] if point[r] > rounding else 0.0
         slope[:r], slope[r] = -x, t / smoothness
         unit = length_of_x + slope[r]
@@ -277,7 +277,7 @@ def _descend(face, atoms, offset, level, x, lam, smoothness, point, weight, most
 
 @kernel
 def gauge_step(atoms, x, c, lam, smoothness, v, support, most):
-    """Solve the dual and read the next estimate off its multipliers.
+    """Solve the dual and return the next estimate, which its multipliers determine.
 
     Parameters
     ----------
@@ -291,22 +291,22 @@ def gauge_step(atoms, x, c, lam, smoothness, v, support, most):
     v : array (r,)
         With |<A_i, v>| <= lam for all i.
     support : int array
-        Atoms of the present estimate. Those whose price constraint is an equality at v are held
-        from the beginning, as far as they are linearly independent.
+        Atoms of the current estimate. Price constraints that are equalities at v are held from the
+        start if they are linearly independent.
     most : int
-        Most changes of what is held.
+        Largest number of changes of the constraints held.
 
     Returns
     -------
     estimate : array (p,)
-        nu with <A^T, nu> = x + <A^T, b>, zero where the price constraint is not held.
+        nu with <A^T, nu> = x + <A^T, b>; zero where the price constraint is not held.
     move : array (p,)
         b.
     v : array (r,)
         Solution of the dual, in which the constraints held are equalities to rounding.
     changes : int
     status : int
-        SOLVED, UNBOUNDED or DEPENDENT (rounding errors have won), or TOO_LONG.
+        SOLVED, UNBOUNDED or DEPENDENT (both caused by rounding errors), or TOO_LONG.
     """
     p, r = atoms.shape
     offset, level = np.dot(atoms, c), np.dot(atoms, v)

@@ -1,8 +1,8 @@
 """Least squares on a support that grows and shrinks, for several tasks, in Gram form.
 
 For task j with G_j = X_j^T X_j / n_j and c_j = X_j^T y_j / n_j the fit on support S solves
-G_SS b = c_S, and c - G_S b is X_j^T (y_j - X_j b) / n_j, the correlation of the residual. Nothing
-here depends on the number of rows.
+G_SS b = c_S, and c - G_S b is X_j^T (y_j - X_j b) / n_j, the correlation of the residual. The cost
+does not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import numpy as np
 
 from greedyexp.kernels import cholesky
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import subtract_rows
+from greedyexp.kernels.linear_algebra import subtract_rows
 
-# A column whose squared sine of the angle to the span of the support is below SPAN counts as lying
-# in the span: Gram form knows that number to about 1e-14 only. Fits with a smaller angle than
-# REFIT are to be redone from the design itself, since Gram form squares the condition number.
+# A column counts as lying in the span of the support if the squared sine of its angle to the span
+# is below SPAN: in Gram form the error of that number is about 1e-14. Gram form squares the
+# condition number, so fits with a squared sine below REFIT must be repeated from the design itself.
 SPAN = 1e-10
 REFIT = 1e-6
 # Gains below this part of the response power are rounding errors of the residual correlation.
 GAIN_FLOOR = 1e-20
-# Gains and costs that agree to this relative precision are equal, and the lowest index wins:
-# rounding would otherwise break ties by the order of summation.
+# Gains and costs that agree to this relative precision count as equal, and the lowest index wins.
+# Otherwise rounding would break ties by the order of summation.
 TIE = 1e-10
-# A mean square at most this is a zero column; its inverse would overflow.
+# A column with at most this mean square counts as zero; the inverse would overflow.
 NO_COLUMN = 1e-300
 
 
@@ -50,9 +50,9 @@ class Fits(NamedTuple):
 
 
 def stored(gram):
-    """The Gram matrices as kernels take them: a broadcast one once, and never writable.
+    """A read-only view of the Gram matrices, with a broadcast one only once.
 
-    Read-only whatever came in, so that one compiled version serves all callers.
+    Always read-only: a kernel is compiled again for writable arrays.
     """
     view = gram[:1] if gram.strides[0] == 0 else gram[:]
     view.flags.writeable = False
@@ -100,9 +100,9 @@ def start(gram, correlation, capacity):
 
 @kernel
 def stage(fits, j, i):
-    """Prepare feature i for the support of task j; False when it lies in the span.
+    """Prepare feature i for the support of task j; return False if it lies in the span.
 
-    Nothing changes until ``commit``. A full support spans everything.
+    Nothing changes until ``commit``. A full support counts as spanning everything.
     """
     size = fits.size[j]
     if size >= fits.capacity[j] or fits.half_inverse[j, i] == 0.0:
@@ -115,7 +115,7 @@ def stage(fits, j, i):
 
 @kernel
 def commit(fits, j, i):
-    """Take the feature staged last for task j into its support."""
+    """Add the feature staged last for task j to its support."""
     size = fits.size[j]
     cholesky.extend_solution(fits.chol[j], size, fits.correlation[j, i], fits.rotated[j])
     sine = fits.chol[j, size, size] ** 2 / fits.curvature[j, i]
@@ -127,7 +127,7 @@ def commit(fits, j, i):
 
 @kernel
 def drop(fits, j, i):
-    """Take feature i out of the support of task j; barred columns may be tried again."""
+    """Remove feature i from the support of task j; barred columns may be tried again."""
     gone = fits.position[j, i]
     size = fits.size[j]
     cholesky.remove(fits.chol[j], size, gone, fits.rotated[j])
@@ -142,13 +142,13 @@ def drop(fits, j, i):
 
 @kernel
 def refit(fits, j):
-    """Coefficients of task j on its support."""
+    """Compute the coefficients of task j on its support."""
     cholesky.solve_transposed(fits.chol[j], fits.size[j], fits.rotated[j], fits.coef[j])
 
 
 @kernel
 def correlate_residual(fits, j):
-    """c - G_S b of task j, afresh from its coefficients, so that errors do not add up."""
+    """Compute c - G_S b of task j from its coefficients, without accumulated errors."""
     out = fits.residual[j]
     out[:] = fits.correlation[j]
     own = fits.gram[j % fits.gram.shape[0]]
@@ -176,7 +176,7 @@ def single_gains(fits, j, floor, gains):
 
 @kernel
 def largest(values):
-    """The maximum of numbers >= 0, zero for none; four at a time so that none waits for another."""
+    """The maximum of numbers >= 0, zero if there are none; four independent maxima run faster."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     blocked = len(values) - len(values) % 4
     for i in range(0, blocked, 4):
@@ -187,6 +187,16 @@ def largest(values):
     for i in range(blocked, len(values)):
         a = values[i] if values[i] > a else a
     return max(max(a, b), max(c, d))
+
+
+@kernel
+def first_largest(values):
+    """The lowest index of the maximum of numbers >= 0, up to rounding, and the maximum."""
+    top = largest(values)
+    for i in range(len(values)):
+        if values[i] >= top * (1.0 - TIE):
+            return i, top
+    return 0, top
 
 
 @kernel

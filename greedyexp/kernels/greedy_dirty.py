@@ -1,7 +1,8 @@
 """One path of the greedy dirty model, Algorithm 1 of Jalali & Sanghavi (2012), in Gram form.
 
-The stopping threshold enters only as the test that ends the run, so one run with a small threshold
-passes through the output of every larger one: the output for epsilon is the state before the first
+The model adds and removes objects of two classes: single entries and whole rows. The stopping
+threshold enters only as the test that ends the run, so one run with a small threshold passes
+through the output of every larger threshold: the output for epsilon is the state before the first
 forward step whose reward is at most epsilon. These are the states at strict running minima of the
 rewards, and only they are recorded.
 """
@@ -12,36 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from greedyexp.kernels import dirty_objects, gram_fit
+from greedyexp.kernels import gram_fit
 from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.gram_fit import TIE
 
-# How a run ended.
+# Status of a run.
 DONE = 0
 TOO_LARGE = 1
 CYCLE = 2
 # Forward steps allowed for each entry that could enter a support.
 PATIENCE = 100
-
-
-class Snapshot(NamedTuple):
-    """An earlier state, kept to notice that the run has come back to it."""
-
-    single: np.ndarray
-    row: np.ndarray
-    rewards: np.ndarray
-    depth: np.ndarray
-
-
-@kernel
-def _snapshot_of(objects):
-    depth = np.full(2, -1, np.int64)
-    return Snapshot(objects.single.copy(), objects.row.copy(), objects.rewards.copy(), depth)
+# Classes of objects.
+SINGLETON = 0
+ROW = 1
 
 
 @kernel
 def _returned(objects, snapshot):
-    """Whether the run stands where the snapshot was taken, up to rounding of the rewards."""
+    """True if the run is back in the state of the snapshot, up to rounding of the rewards."""
     for line in range(2):
         depth = objects.depth[line]
         if depth != snapshot.depth[line]:
@@ -72,7 +61,7 @@ def _loss(fits, power):
 
 
 class Record(NamedTuple):
-    """The recorded states, with room for more."""
+    """The recorded states, in arrays that may be longer than needed."""
 
     epsilon: np.ndarray
     loss: np.ndarray
@@ -94,7 +83,7 @@ def _new_record(states, entries):
 
 @kernel
 def _with_room(record, states, entries):
-    """The record itself, or a larger copy when it cannot hold so much."""
+    """The record itself if it has room for so many states and entries, else a larger copy."""
     if states <= len(record.ends) and entries <= len(record.entries):
         return record
     larger = _new_record(max(2 * states, len(record.ends)), max(2 * entries, len(record.entries)))
@@ -110,7 +99,7 @@ def _with_room(record, states, entries):
 
 @kernel
 def _write_state(fits, record, used):
-    """Append the nonzero entries as feature * r + task; the new end."""
+    """Append the nonzero entries as feature * r + task; return the new end."""
     r = len(fits.size)
     for j in range(r):
         for t in range(fits.size[j]):
@@ -139,16 +128,16 @@ def path(
     per_class : bool
         One stack of rewards for each class of objects instead of a single one.
     stop : float
-        Threshold at which the run ends.
+        Smallest threshold; the run ends there.
     relative_floor : float
         Threshold as a part of the first reward; zero for none.
     max_support : int
-        End before the first state with more nonzero entries.
+        The run ends before the first state with more nonzero entries.
 
     Returns
     -------
     epsilon : array (m,)
-        Smallest threshold that gives each recorded state, decreasing.
+        Smallest threshold whose output is the recorded state, decreasing.
     loss : array (m,)
     ends : int array (m,)
         State k holds the entries ``ends[k - 1]:ends[k]`` of the next two arrays.
@@ -157,27 +146,26 @@ def path(
     values : array
         Coefficients.
     status : int
-        DONE; TOO_LARGE when ``max_support`` ended the run; CYCLE when the run came back to an
-        earlier state or took PATIENCE steps for each possible entry, in which case the last state
-        answers no threshold and is only a witness.
+        DONE; TOO_LARGE if ``max_support`` ended the run; CYCLE if the run returned to an earlier
+        state or took PATIENCE steps for each possible entry. After CYCLE the last state is not the
+        output of any threshold.
     skipped : int
-        Entries found in the span of their support when they were the best.
+        Number of best entries that were rejected because they lie in the span of their support.
     smallest : float
-        Smallest squared sine of a column taken to the span of the others.
+        Smallest squared sine of the angle between an added column and the span of the others.
     """
     r, p = correlation.shape
     fits = gram_fit.start(gram, correlation, capacity)
-    objects = dirty_objects.new_objects(r, p, 2 * capacity.sum() + 2)
-    snapshot = _snapshot_of(objects)
+    objects = new_objects(r, p, 2 * capacity.sum() + 2)
+    snapshot = new_objects(r, p, 2 * capacity.sum() + 2)
+    snapshot.depth[:] = -1
     floors = gram_fit.GAIN_FLOOR * power
     record = _new_record(p * r + 2, 64 * r)
     recorded, used, skipped, steps, next_keep = 0, 0, 0, 0, 1
     lowest = np.inf
     status = DONE
     while True:
-        reward, kind, i, task, barred = dirty_objects.forward_choice(
-            fits, objects, floors, weight, stop
-        )
+        reward, kind, i, task, barred = forward_choice(fits, objects, floors, weight, stop)
         skipped += barred
         if steps == 0:
             stop = max(stop, relative_floor * reward)
@@ -202,8 +190,8 @@ def path(
         if steps == next_keep:
             _keep(objects, snapshot)
             next_keep *= 2
-        dirty_objects.push(fits, objects, kind, i, task, reward, per_class)
-        dirty_objects.backward(fits, objects, weight, nu, per_class)
+        push(fits, objects, kind, i, task, reward, per_class)
+        backward(fits, objects, weight, nu, per_class)
         for j in range(r):
             if objects.changed[j]:
                 gram_fit.correlate_residual(fits, j)
@@ -231,3 +219,207 @@ def fill(ends, entries, values, chosen, n_features, n_tasks):
         for t in range(begin, ends[state]):
             flat[entries[t]] = values[t]
     return coef
+
+
+class Objects(NamedTuple):
+    """The two object sets of Algorithm 1 and the recorded rewards."""
+
+    single: np.ndarray  # (r, p) bool: Omega_s
+    row: np.ndarray  # (p,) bool: Omega_b
+    rewards: np.ndarray  # (2, capacity): one stack in line 0, or one per class
+    depth: np.ndarray  # (2,): heights of the stacks
+    gains: np.ndarray  # (r, p): loss decrease along every entry
+    together: np.ndarray  # (p,): loss decrease along every row
+    changed: np.ndarray  # (r,) bool: tasks whose residual is out of date
+
+
+@kernel
+def new_objects(r, p, capacity):
+    return Objects(
+        np.zeros((r, p), np.bool_),
+        np.zeros(p, np.bool_),
+        np.empty((2, capacity)),
+        np.zeros(2, np.int64),
+        np.empty((r, p)),
+        np.empty(p),
+        np.ones(r, np.bool_),
+    )
+
+
+@kernel
+def _best_object(fits, objects, floors, weight):
+    """The best object of a forward step: reward, class, feature, task (-1 for a row).
+
+    Ties go to the row, then to the lowest index (feature first, then task).
+    """
+    r, p = objects.gains.shape
+    top_single = 0.0
+    for j in range(r):
+        if objects.changed[j]:
+            gram_fit.single_gains(fits, j, floors[j], objects.gains[j])
+            objects.changed[j] = False
+    objects.together[:] = 0.0
+    for j in range(r):
+        own = objects.gains[j]
+        top_single = max(top_single, gram_fit.largest(own))
+        for i in range(p):
+            objects.together[i] += own[i]
+    # Entries of a selected row have no gain, so such a row never wins.
+    top_row = gram_fit.largest(objects.together)
+    if top_row <= 0.0 and top_single <= 0.0:
+        return 0.0, SINGLETON, -1, -1
+    if top_row / weight >= top_single * (1.0 - TIE):
+        for i in range(p):
+            if objects.together[i] >= top_row * (1.0 - TIE):
+                return objects.together[i] / weight, ROW, i, -1
+    for i in range(p):
+        for j in range(r):
+            if objects.gains[j, i] >= top_single * (1.0 - TIE):
+                return objects.gains[j, i], SINGLETON, i, j
+    return 0.0, SINGLETON, -1, -1
+
+
+@kernel
+def _tasks_of(fits, kind, task):
+    """The first task that an object belongs to, and the one after its last."""
+    return (task, task + 1) if kind == SINGLETON else (0, len(fits.size))
+
+
+@kernel
+def _stage_object(fits, objects, kind, i, task):
+    """Prepare all entries of an object; return the number barred for lying in the span."""
+    barred = 0
+    first, last = _tasks_of(fits, kind, task)
+    for j in range(first, last):
+        open_entry = fits.position[j, i] < 0 and not fits.barred[j, i]
+        if open_entry and not gram_fit.stage(fits, j, i):
+            fits.barred[j, i] = True
+            if objects.gains[j, i] > 0.0:
+                barred += 1
+            objects.changed[j] = True
+    return barred
+
+
+@kernel
+def forward_choice(fits, objects, floors, weight, stop):
+    """The best object, and the number of entries barred; staged unless its reward ends the run.
+
+    An object with an entry in the span of the support competes again without that entry.
+    """
+    barred = 0
+    while True:
+        reward, kind, i, task = _best_object(fits, objects, floors, weight)
+        if reward <= stop:
+            return reward, kind, i, task, barred
+        more = _stage_object(fits, objects, kind, i, task)
+        if more == 0:
+            return reward, kind, i, task, barred
+        barred += more
+
+
+@kernel
+def push(fits, objects, kind, i, task, reward, per_class):
+    """Add a staged object, refit the tasks it touches, record its reward."""
+    if kind == SINGLETON:
+        objects.single[task, i] = True
+    else:
+        objects.row[i] = True
+    first, last = _tasks_of(fits, kind, task)
+    for j in range(first, last):
+        if fits.position[j, i] < 0 and not fits.barred[j, i]:
+            gram_fit.commit(fits, j, i)
+            gram_fit.refit(fits, j)
+            objects.changed[j] = True
+    line = kind if per_class else 0
+    objects.rewards[line, objects.depth[line]] = reward
+    objects.depth[line] += 1
+
+
+@kernel
+def _cheapest_singleton(fits, objects):
+    """Cost, feature and task of the singleton that is cheapest to remove; infinite if none."""
+    r = len(fits.size)
+    least = np.inf
+    feature, task = -1, -1
+    for check_ties in (False, True):
+        for j in range(r):
+            for t in range(fits.size[j]):
+                i = fits.support[j, t]
+                if not objects.single[j, i]:
+                    continue
+                cost = 0.0
+                if not objects.row[i]:
+                    cost = 0.5 * fits.coef[j, t] ** 2 * fits.curvature[j, i]
+                if not check_ties:
+                    least = min(least, cost)
+                elif cost <= least * (1.0 + TIE) and (
+                    feature < 0 or i < feature or (i == feature and j < task)
+                ):
+                    feature, task = i, j
+    return least, feature, task
+
+
+@kernel
+def _cheapest_row(fits, objects, weight):
+    """Weighted cost and feature of the row that is cheapest to remove; infinite if none."""
+    r = len(fits.size)
+    least = np.inf
+    feature = -1
+    for i in range(len(objects.row)):
+        if not objects.row[i]:
+            continue
+        cost = 0.0
+        for j in range(r):
+            t = fits.position[j, i]
+            if t >= 0:
+                cost += 0.5 * fits.coef[j, t] ** 2 * fits.curvature[j, i]
+        cost /= weight
+        if cost < least * (1.0 - TIE):
+            least, feature = cost, i
+    return least, feature
+
+
+@kernel
+def _pop(fits, objects, kind, i, task, per_class):
+    """Remove an object, refit its tasks and remove the reward on top of its stack."""
+    if kind == SINGLETON:
+        objects.single[task, i] = False
+    else:
+        objects.row[i] = False
+    first, last = _tasks_of(fits, kind, task)
+    for j in range(first, last):
+        held = objects.row[i] or objects.single[j, i]
+        if held or fits.position[j, i] < 0:
+            continue
+        gram_fit.drop(fits, j, i)
+        _readmit(fits, objects, j)
+        gram_fit.refit(fits, j)
+        objects.changed[j] = True
+    objects.depth[kind if per_class else 0] -= 1
+
+
+@kernel
+def _readmit(fits, objects, j):
+    """Try again the entries of selected rows that were left out for lying in the span."""
+    for i in range(len(objects.row)):
+        if objects.row[i] and fits.position[j, i] < 0:
+            if gram_fit.stage(fits, j, i):
+                gram_fit.commit(fits, j, i)
+            else:
+                fits.barred[j, i] = True
+
+
+@kernel
+def backward(fits, objects, weight, nu, per_class):
+    """Remove objects until the cheapest costs more than nu times its recorded reward."""
+    while objects.depth.sum() > 0:
+        single_cost, i, task = _cheapest_singleton(fits, objects)
+        row_cost, row = _cheapest_row(fits, objects, weight)
+        kind = SINGLETON
+        cost = single_cost
+        if row >= 0 and row_cost <= single_cost * (1.0 + TIE):
+            kind, cost, i, task = ROW, row_cost, row, -1
+        line = kind if per_class else 0
+        if cost > nu * objects.rewards[line, objects.depth[line] - 1]:
+            return
+        _pop(fits, objects, kind, i, task, per_class)

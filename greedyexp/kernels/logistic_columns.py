@@ -1,4 +1,4 @@
-"""Signed columns: the columns of a design times labels -1 and 1, each in one piece."""
+"""Signed columns: the columns of a design times labels -1 and 1, each contiguous in memory."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import FAST
+from greedyexp.kernels.linear_algebra import FAST
 
-# Samples and features of a block that is copied while it lies in the cache.
+# Samples and features of a block that fits in the processor's cache.
 BLOCK = 32
 
 
 class Columns(NamedTuple):
-    """Signed columns: ``dense``, or sparse with ``dense`` of no column."""
+    """Signed columns, dense or sparse; if sparse, ``dense`` has no columns."""
 
     dense: np.ndarray  # (p, n), or (0, n)
-    starts: np.ndarray  # (p + 1,): where each column begins in the next two
+    starts: np.ndarray  # (p + 1,): where each column begins in ``places`` and ``values``
     places: np.ndarray  # its samples
     values: np.ndarray  # its values
-    widest: int  # most values of a column
+    widest: int  # largest number of values of a column
 
 
 @kernel
@@ -36,9 +36,9 @@ def sign_columns(design, signs, dense):
 
 @kernel
 def gather(columns, j, margins, z, near):
-    """The samples that column j touches: its values and their margins.
+    """The values of column j and the margins of their samples.
 
-    ``z`` and ``near`` are scratch for a sparse column; a dense one is handed on as it lies.
+    ``z`` and ``near`` are scratch for a sparse column; a dense column is not copied.
     """
     if len(columns.dense) > 0:
         return columns.dense[j], margins

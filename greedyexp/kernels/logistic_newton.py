@@ -8,24 +8,24 @@ from greedyexp.kernels import cholesky
 from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.logistic_lines import losses
 
-# How a search ends: with a certificate; at margins that are all positive, which can grow for ever;
-# where a minimum may not exist; with no certificate.
+# Status: minimum found; all margins are positive, so there is no minimum; a minimum may not exist;
+# no progress and no minimum found.
 CONVERGED, SEPARATED, DOUBTFUL, STALLED = range(4)
 MOST_STEPS = 200
-# Steps after which the existence of a minimum is looked into when nothing has proved it.
+# Steps after which an unproved existence of a minimum counts as doubtful.
 PATIENCE = 15
-# A column of smaller squared sine to the span of the others, in the metric of the Hessian, does
+# A column with a smaller squared sine to the span of the others, in the metric of the Hessian, does
 # not move; its gradient vanishes with theirs.
 SPAN = 1e-13
-# Part of the decrease that the slope promises which a step must bring.
+# A step must achieve this part of the decrease predicted by the slope.
 ARMIJO = 1e-4
-# Decreases below this part of the loss are not compared: they are rounding.
+# Decreases below this part of the loss are rounding errors and are not compared.
 VALUE_ROUNDING = 1e-11
 
 
 @kernel
 def _hessian_step(signed, weights, penalty, gradient, step):
-    """step <- -H^{-1} gradient on the columns that are independent; how many are not."""
+    """step <- -H^{-1} gradient on the independent columns; return the number of the others."""
     k, n = signed.shape
     scaled, curvature = np.empty((k, n)), weights * (1.0 - weights) / n
     for t in range(k):
@@ -57,17 +57,17 @@ def _hessian_step(signed, weights, penalty, gradient, step):
 
 @kernel
 def _separates(margins):
-    """Whether every margin is positive, by more than the rounding of the largest."""
+    """True if every margin is positive by more than the rounding error of the largest."""
     return margins.min() > 1e-12 * margins.max()
 
 
 @kernel
 def _proves(weights, moves):
-    """Whether a Newton step that moves the margins so proves that a minimum exists.
+    """True if a Newton step with these moves of the margins proves that a minimum exists.
 
-    With the weights s_i = 1 / (1 + exp(m_i)) the step makes s_i (1 - (1 - s_i) move_i) a vector
-    that all columns are orthogonal to. When it is positive no combination of columns has only
-    nonnegative entries, and not only zeros (Stiemke's lemma), which is when a minimum exists.
+    With the weights s_i = 1 / (1 + exp(m_i)), the vector s_i (1 - (1 - s_i) move_i) is orthogonal
+    to all columns. If it is positive, every combination of columns that is not zero has a negative
+    entry (Stiemke's lemma), and then a minimum exists.
     """
     most = 0.0
     for i in range(len(moves)):
@@ -85,7 +85,7 @@ def _value(margins, weights, penalty, coef):
 
 @kernel
 def _advance(margins, moves, coef, step, slope, value, penalty, weights):
-    """Move along the step as far as the loss keeps falling; the new value, or nan if nowhere."""
+    """Halve the step until the loss falls enough; return the new value, or nan if it never does."""
     length = 1.0
     for _ in range(60):
         coef += length * step
@@ -101,22 +101,22 @@ def _advance(margins, moves, coef, step, slope, value, penalty, weights):
 
 @kernel
 def minimise(signed, penalty, tolerance, coef, margins, weights, known, patient):
-    """Minimise over the coefficients of ``signed``, from those given.
+    """Minimise over the coefficients of ``signed``, starting from ``coef``.
 
     Parameters
     ----------
     signed : array (k, n)
         Signed columns.
     penalty, tolerance : arrays (k,)
-        Ridge of each coefficient, and how large its derivative may remain.
+        Ridge of each coefficient, and the largest derivative allowed at the end.
     coef : array (k,)
-        Where to begin; overwritten.
+        Start; overwritten.
     margins, weights : arrays (n,)
-        Written: margins at the end, and 1 / (1 + exp(m_i)).
+        Output: margins at the end, and 1 / (1 + exp(m_i)).
     known : bool
         Whether a minimum is known to exist.
     patient : bool
-        Go on for as long as nothing has proved that a minimum exists, however small the gradient.
+        Continue until the existence of a minimum is proved, even if the gradient is small.
 
     Returns
     -------

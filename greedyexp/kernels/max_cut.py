@@ -1,9 +1,11 @@
-"""Low-rank ascent for the relaxation of maximum cut, and the test that proves it done.
+"""The largest value of a quadratic form over sign vectors, exactly and by its relaxation.
 
-max Tr(C V^T V) over matrices V (k, p) with unit columns; with k (k + 1) / 2 > p every local maximum
-is one of max Tr(C Z), Z positive semidefinite, diag Z = 1 (Burer & Monteiro 2003, Boumal et al.
-2016). One sweep sets each column to its best given the others (the mixing method, Wang & Kolter
-2018). Extrapolation between sweeps, begun anew whenever the objective falls, saves most of them.
+``largest_form`` tries all sign vectors of few coordinates. ``ascend`` solves the relaxation of
+maximum cut: max Tr(C V^T V) over matrices V (k, p) with unit columns. With k (k + 1) / 2 > p every
+local maximum is one of max Tr(C Z), Z positive semidefinite, diag Z = 1 (Burer & Monteiro 2003,
+Boumal et al. 2016). One sweep sets each column to its best value given the others (the mixing
+method, Wang & Kolter 2018). Extrapolation between sweeps, restarted whenever the objective falls,
+saves most of them.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import numpy as np
 
 from greedyexp.kernels._compile import kernel
 
-# Sums may be taken in any order: the certificate allows for rounding whatever the order.
+# Allows sums in any order: the certificate allows for rounding whatever the order.
 ANY_ORDER = {"reassoc", "contract"}
-# The slack matrix is tried when rows of C V are parallel to V but for this many tolerances, and
-# after a failure when the deviation has fallen by this factor.
+# ``is_dual`` is first tried when the relative deviation of the rows of C V from those of y V is at
+# most this many tolerances, and after a failure when it has fallen by the second factor.
 FIRST_TRIAL = 64.0
 NEXT_TRIAL = 0.5
+# ``largest_form`` computes its running sums afresh after so many steps.
+REFRESH = 4096
 
 
 @kernel(fastmath=ANY_ORDER)
@@ -33,7 +37,7 @@ def _pull(C, V, i, out):
 
 @kernel
 def _sweep(C, V, pull):
-    """Each column in turn to its best given the others; one that nothing pulls stays."""
+    """Set each column in turn to its best value given the others."""
     k, p = V.shape
     for i in range(p):
         _pull(C, V, i, pull)
@@ -84,10 +88,10 @@ def _extrapolate(V, before, momentum):
 
 @kernel(fastmath=ANY_ORDER)
 def is_dual(C, y, slack, allowance, work):
-    """Whether (1 + slack) Diag(y) - C is positive semidefinite, proved by a Cholesky factor.
+    """True if a Cholesky factor proves that (1 + slack) Diag(y) - C is positive semidefinite.
 
-    The matrix is scaled to D^(-1/2) . D^(-1/2), D = Diag(y), so that its entries are at most about
-    one; ``allowance`` is taken off its diagonal for all rounding errors.
+    The matrix is scaled by D^(-1/2) on both sides, D = Diag(y), which makes its entries at most
+    about one. ``allowance`` is subtracted from its diagonal to cover all rounding errors.
     """
     p = len(y)
     for i in range(p):
@@ -124,7 +128,7 @@ def ascend(C, V, slack, allowance, most):
     slack, allowance : float
         See ``is_dual``.
     most : int
-        Most sweeps.
+        Largest number of sweeps.
 
     Returns
     -------
@@ -132,7 +136,7 @@ def ascend(C, V, slack, allowance, most):
         Multipliers with sum Tr(C V^T V).
     sweeps : int
     certified : bool
-        Whether (1 + slack) y is dual feasible.
+        True if (1 + slack) y is dual feasible.
     """
     k, p = V.shape
     pull, y, work = np.empty(k), np.empty(p), np.empty((p, p))
@@ -151,3 +155,43 @@ def ascend(C, V, slack, allowance, most):
                 return y, sweep, True
             trial = NEXT_TRIAL * deviation
     return y, most, False
+
+
+@kernel
+def largest_form(C):
+    """max v^T C v over v in {-1, 1}^p in the order of a Gray code, one flip after the other.
+
+    Parameters
+    ----------
+    C : array (p, p)
+        Symmetric; v and -v have the same value, so the last sign stays 1.
+
+    Returns
+    -------
+    best : array (p,)
+        The first sign vector with the largest value.
+    value : float
+        Within about REFRESH p eps sum |C_ij| of the maximum.
+    """
+    p = len(C)
+    v = np.ones(p)
+    w = C @ v
+    value = v @ w
+    best, most = v.copy(), value
+    for step in range(1, 2 ** (p - 1)):
+        # The place of the lowest bit of step is the sign that the Gray code flips.
+        i, rest = 0, step
+        while rest % 2 == 0:
+            rest //= 2
+            i += 1
+        value += 4.0 * (C[i, i] - v[i] * w[i])
+        for j in range(p):
+            w[j] -= 2.0 * v[i] * C[j, i]
+        v[i] = -v[i]
+        if step % REFRESH == 0:
+            w = C @ v
+            value = v @ w
+        if value > most:
+            most = value
+            best[:] = v
+    return best, most

@@ -1,9 +1,9 @@
 """Orthogonal matching pursuit over features, for tasks one by one or all together, in Gram form.
 
-Nothing is ever removed here, so instead of a factor L of G_SS alone the rows of W = L^{-1} G_S are
-kept for all features. A new feature i then costs one pass over them: L gains the row W[:, i], W the
-row (G_i - W[:, i]^T W) / pivot, and the correlation of the residual falls by a multiple of it. The
-factor need not be stored, L^T being W[:, S].
+Features are never removed, so the rows of W = L^{-1} G_S are kept for all features, where L is the
+Cholesky factor of G_SS. A new feature i then costs one pass over them: L gains the row W[:, i], W
+gains the row (G_i - W[:, i]^T W) / pivot, and a multiple of that row is subtracted from the
+correlation of the residual. The factor need not be stored, since L^T = W[:, S].
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.gram_fit import GAIN_FLOOR, SPAN, TIE, half_inverse_of, largest
-from greedyexp.kernels.row_gradient import subtract_rows
+from greedyexp.kernels.gram_fit import GAIN_FLOOR, SPAN, first_largest, half_inverse_of
+from greedyexp.kernels.linear_algebra import subtract_rows
 
 
 class Pursuit(NamedTuple):
@@ -22,7 +22,7 @@ class Pursuit(NamedTuple):
 
     first: int
     gram: np.ndarray  # (r, p, p), or (1, p, p) when the tasks share a design
-    half_inverse: np.ndarray  # (q, p): 1 / (2 G_ii), zero once a column can gain no more
+    half_inverse: np.ndarray  # (q, p): 1 / (2 G_ii), zero for a column that can gain no more
     floors: np.ndarray  # (q,): gains up to here are rounding errors
     capacity: np.ndarray  # (q,): largest support of each task
     rows: np.ndarray  # (q, m, p): W
@@ -30,13 +30,13 @@ class Pursuit(NamedTuple):
     rotated: np.ndarray  # (q, m): L^{-1} c_S
     support: np.ndarray  # (q, m)
     size: np.ndarray  # (q,)
-    weights: np.ndarray  # (q, m): the row W[:, i] that feature i would give L
+    weights: np.ndarray  # (q, m): W[:, i], the row of L for a staged feature i
     residual: np.ndarray  # (q, p): correlation of the residual
-    refit: bool  # whether gains are those after a refit
+    refit: bool  # whether gains are computed after a refit
     sines: np.ndarray  # (q, p): squared sines of columns to the span, by differences, when refit
     gains: np.ndarray  # (q, p)
     scores: np.ndarray  # (p,)
-    smallest: np.ndarray  # (1,): smallest squared sine of a column taken
+    smallest: np.ndarray  # (1,): smallest squared sine of an added column
 
 
 @kernel
@@ -85,7 +85,7 @@ def _stage(state, j, i):
 
 @kernel
 def _take(state, j, i, sine):
-    """Add the staged feature to the support of task j and bring the residual up to date."""
+    """Add the staged feature to the support of task j and update the residual."""
     size = state.size[j]
     own = state.gram[(state.first + j) % state.gram.shape[0]]
     row, residual = state.rows[j, size], state.residual[j]
@@ -122,14 +122,14 @@ def _coefficients(state, j):
 
 @kernel
 def _best_feature(state, normalize):
-    """The feature with the largest score summed over the tasks, or -1 when none gains."""
+    """The feature with the largest sum of scores over the tasks, or -1 if no feature gains."""
     for j in range(len(state.size)):
         own, residual, half_inverse = state.gains[j], state.residual[j], state.half_inverse[j]
         for i in range(len(own)):
             gain = residual[i] * residual[i] * half_inverse[i]
             own[i] = gain if gain > state.floors[j] else 0.0
         if state.refit:
-            # A sine below SPAN is rounding; such a column is found out when it is staged.
+            # A sine below SPAN is a rounding error; staging will reject such a column.
             sines = state.sines[j]
             for i in range(len(own)):
                 own[i] /= max(sines[i], SPAN)
@@ -145,20 +145,15 @@ def _best_feature(state, normalize):
                     scores[i] += own[i]
                 elif own[i] > 0.0:
                     scores[i] += residual[i] ** 2
-    top = largest(scores)
-    if top <= 0.0:
-        return -1
-    for i in range(len(scores)):
-        if scores[i] >= top * (1.0 - TIE):
-            return i
-    return -1
+    best, top = first_largest(scores)
+    return best if top > 0.0 else -1
 
 
 @kernel
 def _add_feature(state, i):
-    """Take feature i into the supports, or bar its entries in the span; the number barred.
+    """Add feature i to the supports, or bar its entries in the span; return the number barred.
 
-    Nothing is taken when an entry that seemed to gain is barred: the feature must compete again.
+    Nothing is added when an entry with a gain is barred: the feature must compete again.
     """
     barred = 0
     sines = np.zeros(len(state.size))
@@ -179,7 +174,7 @@ def _add_feature(state, i):
 
 @kernel
 def _write(state, power, coef):
-    """Put the present fit into ``coef`` (p, r); its loss."""
+    """Write the current fit to ``coef`` (p, r); return its loss."""
     loss = 0.0
     for j in range(len(state.size)):
         fitted = _coefficients(state, j)
@@ -193,7 +188,7 @@ def _write(state, power, coef):
 
 @kernel
 def _pursue(state, power, normalize, counts, coef, loss):
-    """One pursuit; features taken and entries barred."""
+    """Run one pursuit; return the numbers of features added and of entries barred."""
     taken, skipped, k = 0, 0, 0
     ended = False
     while k < len(counts):
@@ -213,7 +208,7 @@ def _pursue(state, power, normalize, counts, coef, loss):
 
 @kernel
 def pursuits(gram, correlation, power, capacity, together, normalize, refit, counts):
-    """Pursuits of up to ``counts[-1]`` features, with the fits after each of the counts.
+    """Run pursuits of up to ``counts[-1]`` features and return the fits after each of the counts.
 
     Parameters
     ----------
@@ -224,25 +219,25 @@ def pursuits(gram, correlation, power, capacity, together, normalize, refit, cou
     capacity : int array (r,)
         Largest support of each task.
     together : bool
-        One pursuit that gives all tasks the same features, instead of one for each task.
+        One pursuit of the same features for all tasks, instead of one for each task.
     normalize : bool
         Score by the loss decrease residual^2 / (2 G_ii), not by residual^2.
     refit : bool
-        Score by the loss decrease after a refit, in which G_ii is times the squared sine of the
-        angle between the column and the span of the support; with ``normalize`` only.
+        Score by the loss decrease after a refit: G_ii is multiplied by the squared sine of the
+        angle between the column and the span of the support. Requires ``normalize``.
     counts : int array (m,)
-        Increasing numbers of features; a pursuit with nothing left to gain keeps its last fit.
+        Increasing numbers of features; a pursuit that can gain no more keeps its last fit.
 
     Returns
     -------
     coef : array (m, p, r)
     loss : array (m,)
     reached : int
-        Most features taken by any pursuit.
+        Largest number of features of any pursuit.
     skipped : int
-        Entries found in the span of their support when they were the best.
+        Number of best entries that were rejected because they lie in the span of their support.
     smallest : float
-        Smallest squared sine of a column taken to the span of the others.
+        Smallest squared sine of the angle between an added column and the span of the others.
     """
     r, p = correlation.shape
     coef = np.zeros((len(counts), p, r))
@@ -250,7 +245,7 @@ def pursuits(gram, correlation, power, capacity, together, normalize, refit, cou
     reached, skipped = 0, 0
     smallest = 1.0
     width = r if together else 1
-    # Room for W, taken once: fresh memory for every task would cost as much as the arithmetic.
+    # Memory for W, allocated once: allocation for every task would cost as much as the arithmetic.
     room = np.empty((width, capacity.max(), p))
     for first in range(0, r, width):
         state = _start(first, gram, correlation, power, capacity, refit, room)

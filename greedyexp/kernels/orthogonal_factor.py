@@ -10,21 +10,21 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import dot
+from greedyexp.kernels.linear_algebra import dot, rotate
 
 
 @kernel
 def append(basis, triangle, size, column):
-    """Add a column: one reflection of the complement puts what is new in it first.
+    """Add a column, by a reflection of the complement.
 
     Parameters
     ----------
     basis, triangle : arrays (k, k)
         Changed in place.
     size : int < k
-        Columns before.
+        Number of columns before.
     column : array (k,)
-        Linearly independent of those present.
+        Linearly independent of the present columns.
     """
     k = len(column)
     parts = np.empty(k)
@@ -55,7 +55,7 @@ def append(basis, triangle, size, column):
 def remove(basis, triangle, size, index):
     """Remove column ``index`` of ``size``; later ones move up.
 
-    The row of ``basis`` that is left over becomes the first of the complement.
+    The row of ``basis`` that is no longer needed becomes the first of the complement.
     """
     for j in range(index, size - 1):
         for i in range(j + 2):
@@ -64,16 +64,8 @@ def remove(basis, triangle, size, index):
         upper, lower = triangle[j], triangle[j + 1]
         length = np.hypot(upper[j], lower[j])
         cosine, sine = upper[j] / length, lower[j] / length
-        _rotate(upper[j : size - 1], lower[j : size - 1], cosine, sine)
-        _rotate(basis[j], basis[j + 1], cosine, sine)
-
-
-@kernel
-def _rotate(upper, lower, cosine, sine):
-    for i in range(len(upper)):
-        high, low = upper[i], lower[i]
-        upper[i] = cosine * high + sine * low
-        lower[i] = cosine * low - sine * high
+        rotate(upper[j : size - 1], lower[j : size - 1], cosine, sine)
+        rotate(basis[j], basis[j + 1], cosine, sine)
 
 
 @kernel

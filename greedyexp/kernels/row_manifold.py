@@ -1,9 +1,9 @@
-"""The manifold a row-penalised estimate lies on, its Newton steps and its changes of shape.
+"""Newton steps for row-penalised least squares on the manifold of an estimate.
 
 An entry is zero, free above the clip level of its row, tied at it, or free below it (the kinds of
-``row_penalty``). On a manifold of given kinds the objective is a quadratic; its minimum is sought
-by exact steps that stop at the first kink, where one entry is dropped or tied and the factor of
-the curvature is updated.
+``row_penalty``). On a manifold of given kinds the objective is quadratic. Exact steps towards its
+minimum stop at the first kink, where one entry is dropped or tied and the factor of the curvature
+is updated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.cholesky import append, remove, solve, solve_transposed
-from greedyexp.kernels.row_gradient import dot, gradient
+from greedyexp.kernels.linear_algebra import dot, gradient
 from greedyexp.kernels.row_penalty import LOWER, TIED, UPPER, ZERO
 
 # A variable whose squared distance from the span of the others is below this part of its own
@@ -38,7 +38,7 @@ class Manifold(NamedTuple):
     step: np.ndarray  # (K + 1,)
     work: np.ndarray  # (K + 1,) scratch
     size: np.ndarray  # (1,) number of variables
-    todo: np.ndarray  # rows whose variables wait to be set up again
+    todo: np.ndarray  # rows whose variables must be set up again
 
 
 @kernel
@@ -79,9 +79,9 @@ def _detach(M, v):
 
 @kernel
 def _attach(G, M, i, tied):
-    """Add the variable whose direction stands at the end of ``weight``; False if dependent.
+    """Add the variable whose direction is at the end of ``weight``; return False if dependent.
 
-    In either case its number is the present size, and that row of ``factor`` holds L^-1 of its
+    In either case its number is the current size, and that row of ``factor`` holds L^-1 of its
     products with the others.
     """
     size = M.size[0]
@@ -141,7 +141,7 @@ def _first_kink(M, size, limit):
 
 @kernel
 def _waiting_kink(M, v, limit, task, place):
-    """Kinks of entries in the row of tied variable v that have no variable of their own yet."""
+    """Kinks of the entries without a variable in the row of tied variable v."""
     i = M.row[v]
     for j in range(len(M.coef)):
         if M.slot[j, i] < 0 and (M.kind[j, i] == UPPER or M.kind[j, i] == LOWER):
@@ -171,7 +171,7 @@ def _move(M, size, length):
 
 @kernel
 def cross(M, j, i):
-    """Change the kinds of row i where its entry j has come to a kink."""
+    """Change the kinds of row i after its entry j has reached a kink."""
     if not np.any(M.kind[:, i] == TIED):
         M.coef[j, i] = 0.0
         M.kind[j, i] = ZERO
@@ -190,9 +190,9 @@ def cross(M, j, i):
 def settle(G, correlation, M, row, lam_s, lam_b):
     """Set up the variables of a row again after its kinds have changed.
 
-    A variable that depends on the others is not refused: along the null direction it spans, the
-    loss is constant and the penalty linear, so the estimate moves downhill to the next kink, which
-    takes a variable away, and the attempt is repeated. Every kink does, so this ends.
+    If a variable depends on the others, the loss is constant and the penalty linear along the null
+    direction that it spans. The estimate then moves downhill to the next kink, and the attempt is
+    repeated. Every kink removes a variable, so this ends.
     """
     M.todo[0] = row
     waiting = 1
@@ -210,7 +210,7 @@ def settle(G, correlation, M, row, lam_s, lam_b):
 
 @kernel
 def _detach_outdated(M, i):
-    """Remove the variables of row i that its kinds and signs no longer call for."""
+    """Remove the variables of row i that no longer match its kinds and signs."""
     tie = M.tie[i]
     if tie >= 0:
         for j in range(len(M.coef)):
@@ -229,7 +229,7 @@ def _detach_outdated(M, i):
 
 @kernel
 def _set_up(G, correlation, M, i, lam_s, lam_b):
-    """Variables of row i by its kinds; the row changed by a null move, or -1 when all is well."""
+    """Set up the variables of row i; return the row changed by a null move, else -1."""
     r = len(M.coef)
     _detach_outdated(M, i)
     fresh = False
@@ -262,7 +262,7 @@ def _set_up(G, correlation, M, i, lam_s, lam_b):
 def _null_move(G, correlation, M, lam_s, lam_b):
     """Go downhill along the null direction of the variable that could not be attached.
 
-    Such a direction is null to rounding only, so its slope is that of the whole objective.
+    The direction is null up to rounding only, so its slope is that of the whole objective.
     """
     size = M.size[0]
     solve_transposed(M.factor, size, M.factor[size], M.step)

@@ -1,8 +1,8 @@
 """Row-penalised least squares along a decreasing path: block coordinate descent and Newton steps.
 
-At each point the manifold of the previous one is driven to its minimum; rows whose gradient leaves
-the dual unit set are then released by one exact block update each, and the two alternate until no
-row is left. Every step decreases the objective and every manifold is solved to rounding.
+At each point Newton steps minimise over the manifold of the previous point. Rows whose gradient
+leaves the dual unit set are then released by one exact block update each. The two alternate until
+no row is left. Every step decreases the objective, and every manifold is solved to rounding.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import axpy, gradient
+from greedyexp.kernels.linear_algebra import axpy, gradient, write_point
 from greedyexp.kernels.row_manifold import Manifold, newton, settle, stationarity
 from greedyexp.kernels.row_penalty import certificate, row_gauge, row_minimiser
 
-# Optimality conditions hold to this part of the penalty before a point is called finished.
+# A point is finished when its optimality conditions hold to this part of the penalty.
 PRECISION = 1e-10
 
 # After so many rounds without that (ill-conditioned data), the duality gap alone decides.
@@ -43,9 +43,9 @@ def _manifold(r, p, capacity):
 
 @kernel
 def _release(G, correlation, M, lam_s, lam_b, slack):
-    """Exact block update of every row outside the dual unit set.
+    """Update every row outside the dual unit set, exactly.
 
-    Rows that leave the set only because another was updated are left to the next Newton step.
+    Rows that leave the set only through the update of another wait for the next Newton step.
     """
     r, p = M.coef.shape
     g, h, row = np.empty(r), np.empty(r), np.empty(r)
@@ -84,7 +84,7 @@ def _worst_gauge(M, lam_s, lam_b):
 
 @kernel
 def _solve(G, correlation, power, M, prices, slack, accuracy, max_sweeps):
-    """Drive M to the optimum for prices (lam_s, lam_b); its gradient is exact afterwards."""
+    """Move M to the optimum for prices (lam_s, lam_b) and compute its gradient afresh."""
     for sweep in range(max_sweeps):
         newton(G, correlation, M, *prices)
         gradient(G, correlation, M.coef, M.grad)
@@ -112,15 +112,15 @@ def row_path(G, correlation, power, lam_s, lam_b, capacity, accuracy, max_sweeps
     power : float
         sum_j ||y_j||^2 / n_j.
     lam_s, lam_b : arrays (m,)
-        Box and l1 radius of the dual unit set, best decreasing.
+        Box and l1 radius of the dual unit set, preferably decreasing.
     capacity : int
         Largest possible number of independent variables.
     accuracy : float
         Duality gap to reach.
     max_sweeps : int
-        Most rounds of Newton steps and row updates for one point.
+        Largest number of rounds of Newton steps and row updates for one point.
     max_support : array (m,) of int
-        Stop after the first point with more nonzero entries than allowed there.
+        The path ends after the first point with more nonzero entries than this.
 
     Returns
     -------
@@ -142,12 +142,7 @@ def row_path(G, correlation, power, lam_s, lam_b, capacity, accuracy, max_sweeps
         slack = PRECISION + rounding / lam_s[m]
         _solve(G, correlation, power, M, prices, slack, accuracy, max_sweeps)
         objective[m], gap[m] = certificate(M.coef, M.theta, M.grad, correlation, power, *prices)
-        support = 0
-        for i in range(p):
-            for j in range(r):
-                if M.coef[j, i] != 0.0:
-                    coef[m, i, j] = M.coef[j, i]
-                    support += 1
+        support = write_point(M.coef, coef[m])
         if support > max_support[m]:
             return coef, objective, gap, m + 1
     return coef, objective, gap, size

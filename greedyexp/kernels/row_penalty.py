@@ -1,4 +1,4 @@
-"""The row penalty behind Lasso, l1/linf group lasso and dirty model: its minimiser, its dual.
+"""The row penalty of Lasso, l1/linf group lasso and dirty model: its minimiser and its dual.
 
 For one row v of the coefficients (r tasks) the penalty is the support function of
 ``{u : |u_j| <= lam_s, sum_j |u_j| <= lam_b}``, equal to
@@ -14,11 +14,11 @@ from greedyexp.kernels._compile import kernel
 
 ZERO = 0  # |v_j| = 0
 UPPER = 1  # |v_j| > theta, price lam_s
-TIED = 2  # |v_j| = theta > 0, together they carry what is left of lam_b
-LOWER = 3  # |v_j| < theta, free of charge
+TIED = 2  # |v_j| = theta > 0, together at the price lam_b minus that of the UPPER entries
+LOWER = 3  # |v_j| < theta, price 0
 
-# Sums of r prices are compared with lam_b; they agree only up to rounding when lam_b / lam_s is
-# an integer, and the tie must then be seen as one.
+# Relative tolerance for comparing sums of prices with lam_b. They agree up to rounding only when
+# lam_b / lam_s is an integer, and such a tie must be recognised.
 ROUNDING = 1e-14
 
 
@@ -117,7 +117,7 @@ def _bracket(g, h, lam_s, lam_b, cuts):
 
 @kernel
 def _spent(g, h, lam_s, theta):
-    """sum_j u_j(theta), with the flat parts exact however small lam_s is beside g."""
+    """sum_j u_j(theta), with exact flat parts even if lam_s is much smaller than g."""
     total = 0.0
     for j in range(len(g)):
         if h[j] > 0.0 and theta < abs(g[j]) / h[j]:
@@ -145,15 +145,15 @@ def certificate(coef, theta, grad, correlation, power, lam_s, lam_b):
     """Objective and duality gap from the full gradient.
 
     With R = ||residual||^2 / n, the dual point t * residual / n is feasible for t <= 1 / gauge and
-    the gap is R (1 - t)^2 / 2 + sum over rows of (penalty_i - t <b_i, grad_i>): terms that are
-    not negative, so that nothing of the size of the objective cancels.
+    the gap is R (1 - t)^2 / 2 + sum over rows of (penalty_i - t <b_i, grad_i>). No term is
+    negative, so nothing as large as the objective cancels.
 
     Parameters
     ----------
     coef, grad, correlation : arrays (r, p)
         Coefficients, X_j^T (y_j - X_j b_j) / n_j and X_j^T y_j / n_j.
     theta : array (p,)
-        A clip level of each row, the best one at an optimum.
+        A clip level for each row; at an optimum the best one.
     power : float
         sum_j ||y_j||^2 / n_j.
 

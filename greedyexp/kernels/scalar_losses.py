@@ -1,7 +1,7 @@
 """Losses L(a, y) of a prediction and a response: values and slopes, compiled.
 
-``beta`` smooths the absolute and the hinge loss; the other two do not look at it. An infinite
-``beta`` leaves the values of both as they are without smoothing.
+``beta`` smooths the absolute and the hinge loss; the other two ignore it. With an infinite ``beta``
+the values of both are those without smoothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.row_gradient import FAST
+from greedyexp.kernels.linear_algebra import FAST
 
 # (a - y)^2 / 2 and log(1 + exp(-y a)); |a - y| and max(0, 1 - y a), smoothed. Labels are -1 and 1.
 SQUARED, LOGISTIC, ABSOLUTE, HINGE = range(4)
@@ -54,7 +54,7 @@ def slopes(kind, beta, margins, y, out):
     y : array (n,)
     out : array (n,)
     """
-    # A loop for each kind, so that those without an exponential run in vector registers.
+    # One loop for each kind: those without an exponential run in vector registers.
     if kind == SQUARED:
         for i in range(len(y)):
             out[i] = margins[i] - y[i]

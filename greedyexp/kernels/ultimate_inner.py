@@ -5,13 +5,13 @@ A step looks for eta and w in the kernel of P that minimise
     <g, eta - a> + (L / 2) ||u||_1^2 + lam ||eta||_1  with  u = eta + w - a,
 
 where g = P^T f'(P a) and w stands for Q z, Q a basis of the kernel. Weights gamma > 0 of sum 1 make
-the square quadratic, as ||u||_1^2 = min sum u_i^2 / gamma_i, and theta > 0 the norm, as ||eta||_1 =
-min sum (eta_i^2 / theta_i + theta_i) / 2. At u_i = 0 the best weight is zero, after which u_i could
-never move again. So sums run over u_i^2 + e^2 instead: then gamma_i is in proportion to (u_i^2 +
-e^2)^(1/2), never zero, and every block is still minimised exactly. The value falls with e, so that
-lowering e keeps it monotone. Round j may use e = ||u||_1 / (p (1 + j)) or the e of the round
-before, whichever is less: the error that e brings, L ||u||_1 p e, is then the part 1 / (1 + j) of
-what the step is worth, and no coordinate is frozen early.
+the square quadratic, since ||u||_1^2 = min sum u_i^2 / gamma_i, and theta > 0 the norm, since
+||eta||_1 = min sum (eta_i^2 / theta_i + theta_i) / 2. At u_i = 0 the best weight would be zero, and
+u_i could never move again. Sums therefore use u_i^2 + e^2: gamma_i is then proportional to
+(u_i^2 + e^2)^(1/2), never zero, and every block is still minimised exactly. The value increases
+with e, so lowering e keeps the descent monotone. Round j uses the smaller of
+e = ||u||_1 / (p (1 + j)) and the e of the previous round. The error caused by e, L ||u||_1 p e, is
+then the part 1 / (1 + j) of the value of the step, and no coordinate is frozen early.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from greedyexp.kernels.cholesky import append, solve, solve_transposed
 
 
 class Inner(NamedTuple):
-    """The step and where its loop stands; arrays changed in place."""
+    """The step and the state of its loop; arrays are changed in place."""
 
     atoms: np.ndarray  # (p, r), spanning R^r
     start: np.ndarray  # (p,) a
@@ -41,7 +41,7 @@ class Inner(NamedTuple):
 
 @kernel
 def begin(atoms, start, slope, lam, smoothness):
-    """A loop at eta = a, w = 0, even weights, and e for a move as long as a first one may be."""
+    """The state at eta = a and w = 0, with equal weights and e for the longest first move."""
     p = len(start)
     floor = np.full(1, (np.max(np.abs(slope)) + lam) / (smoothness * p))
     state = Inner(
@@ -65,7 +65,7 @@ def shift_in_kernel(state):
     """Minimise over w: sum u_i^2 / gamma_i with P u = P (eta - a), a system of r equations.
 
     It is Q z for z = (Q^T D^-1 Q)^-1 Q^T D^-1 (a - eta), D = diag(gamma), without Q and without a
-    division by gamma. When rounding makes the system singular, w stays.
+    division by gamma. If rounding makes the system singular, w does not change.
     """
     atoms = state.atoms
     r = atoms.shape[1]
@@ -78,7 +78,7 @@ def shift_in_kernel(state):
     away = state.eta - state.start
     rest = np.dot(away, atoms)
     move = np.zeros(len(away))
-    # The second round brings P u to rounding also where weights differ by many orders.
+    # The second round makes P u accurate to rounding even if weights differ by many orders.
     for _ in range(2):
         part = rest.copy()
         solve(factor, r, part)
@@ -110,7 +110,7 @@ def weigh_representation(state):
 
 @kernel
 def threshold(state):
-    """Minimise over eta with its norm as it is: soft thresholding."""
+    """Minimise over eta with the exact norm: soft thresholding."""
     for i in range(len(state.eta)):
         reach = state.gamma[i] / state.smoothness
         centre = state.start[i] - state.null[i] - reach * state.slope[i]
@@ -129,7 +129,7 @@ def shrink(state):
 
 @kernel
 def value(state, quadratic):
-    """What the blocks descend on; with ``quadratic`` theta stands for the norm of eta."""
+    """The function that the blocks minimise; with ``quadratic``, theta replaces the norm."""
     total, square, norm = 0.0, 0.0, 0.0
     power = state.floor[0] ** 2
     for i in range(len(state.eta)):
@@ -156,9 +156,15 @@ def step_value(state):
 
 
 @kernel
-def _lower_floor(state, length, j):
+def _close_round(state, j, least, estimate):
+    """Keep eta in ``estimate`` if it has the least value so far, and lower e; the least value."""
+    reached, length = step_value(state)
+    if reached < least:
+        least = reached
+        estimate[:] = state.eta
     if length > 0.0:
         state.floor[0] = min(state.floor[0], length / (len(state.eta) * (1.0 + j)))
+    return least
 
 
 @kernel
@@ -168,9 +174,9 @@ def alternate(state, rounds):
     Returns
     -------
     estimate : array (p,)
-        eta of the least value of the step met, ``start`` when none is less than there.
+        The eta with the least value of the step, or ``start`` if no value is less.
     values : array (rounds,)
-        What is descended on, after each round.
+        The value after each round.
     """
     estimate = state.start.copy()
     least = state.lam * np.sum(np.abs(state.start))
@@ -180,17 +186,13 @@ def alternate(state, rounds):
         weigh_move(state)
         threshold(state)
         values[j] = value(state, False)
-        reached, length = step_value(state)
-        if reached < least:
-            least = reached
-            estimate[:] = state.eta
-        _lower_floor(state, length, j)
+        least = _close_round(state, j, least, estimate)
     return estimate, values
 
 
 @kernel
 def random_blocks(state, choices):
-    """Minimise over eta or w, as ``choices`` says, and then over gamma and theta together.
+    """Minimise over eta or w, by ``choices``, and then over gamma and theta together.
 
     Parameters
     ----------
@@ -210,11 +212,7 @@ def random_blocks(state, choices):
             shrink(state)
         else:
             shift_in_kernel(state)
-        reached, length = step_value(state)
-        if reached < least:
-            least = reached
-            estimate[:] = state.eta
-        _lower_floor(state, length, j)
+        least = _close_round(state, j, least, estimate)
         weigh_move(state)
         weigh_representation(state)
         values[j] = value(state, True)

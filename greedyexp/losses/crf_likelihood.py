@@ -11,16 +11,15 @@ import numpy as np
 import scipy.sparse
 
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.kernels.chain_changes import changes
-from greedyexp.kernels.chain_decode import best_sequences
 from greedyexp.kernels.chain_moments import (
     Chains,
+    changes,
     minima_of_feature,
     prepare,
     variances_of_feature,
     variances_of_moves,
 )
-from greedyexp.kernels.chain_pass import LANES, forward_backward, log_partition
+from greedyexp.kernels.chain_pass import LANES, best_sequences, forward_backward, log_partition
 from greedyexp.losses.loss import TOLERANCE, ChainLoss
 from greedyexp.losses.quasi_newton import Descent
 from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import linprog
 
-from greedyexp.kernels import logistic_best, logistic_lines, logistic_newton
+from greedyexp.kernels import logistic_lines, logistic_newton
 from greedyexp.kernels.scalar_losses import LOGISTIC
 from greedyexp.losses.loss import TIE, Fit, Loss, LossKind, Restricted
 from greedyexp.losses.signed_columns import (
@@ -244,7 +244,7 @@ class LogisticFit(Fit[LogisticLoss]):
         Bounds from the slope and curvature at the minimiser rule out the other features.
         """
         columns = self.loss.columns
-        feature, gain, _ = logistic_best.best_line(
+        feature, gain, _ = logistic_lines.best_line(
             columns.columns,
             self._margins,
             self.gradient,

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from greedyexp.kernels import cholesky
-from greedyexp.kernels.row_gradient import subtract_rows
+from greedyexp.kernels.linear_algebra import subtract_rows
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, PlainFit, Restricted, remarks
 from greedyexp.problems.checks import Indices
 from greedyexp.problems.moments import SPAN, DenseMoments, Moments, SpreadMoments

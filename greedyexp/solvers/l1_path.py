@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from greedyexp.kernels.l1_quadratic import sweeps
+from greedyexp.kernels.coordinate_descent import descend_quadratic
 from greedyexp.losses.loss import TOLERANCE, Loss
 
 # Part of a second derivative to add to it; for dense coefficients, part of the largest one.
@@ -134,7 +134,7 @@ def _minimise(
     hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float, tolerance: float
 ) -> np.ndarray:
     for _ in range(ROUNDS):
-        if sweeps(hessian, slope, u, lam, tolerance, SWEEPS):
+        if descend_quadratic(hessian, slope, u, lam, tolerance, SWEEPS):
             break
         while _jump(hessian, slope, u, lam):
             pass

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from greedyexp.core.errors import DataError
-from greedyexp.kernels.sign_vectors import REFRESH, largest_form
+from greedyexp.kernels.max_cut import REFRESH, largest_form
 from greedyexp.theory.constants import Constant
 from greedyexp.theory.max_cut import LARGEST_ORDER, check_tol, max_cut
 from greedyexp.theory.semidefinite import Triangle, best_mixture

@@ -10,7 +10,7 @@ from greedyexp.algorithms.matching_pursuit.proximal_gs_coordinate_descent import
     proximal_gs_coordinate_descent,
 )
 from greedyexp.algorithms.matching_pursuit.rmp import rmp
-from greedyexp.kernels.matching_pursuit import propose
+from greedyexp.kernels.coordinate_descent import propose
 
 
 def model(step, coef, grad, lam, smoothness):

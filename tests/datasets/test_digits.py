@@ -227,9 +227,9 @@ def test_classes_are_compared_on_the_scale_of_each_response():
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (two_tasks(((1, -1, -1), (1, 1, 1))), "every test row must be of one class"),
-        (two_tasks(((-1, -1, -1), (-1, 1, 1))), "every test row must be of one class"),
-        (two_tasks(((-1, -1, -1), (1, 1, 1))), "every class must have one"),
+        (two_tasks(((1, -1, -1), (1, 1, 1))), "every test row must belong to one class"),
+        (two_tasks(((-1, -1, -1), (-1, 1, 1))), "every test row must belong to one class"),
+        (two_tasks(((-1, -1, -1), (1, 1, 1))), "every class needs a row"),
     ],
 )
 def test_rows_that_are_not_of_one_class_are_refused(problem, words):

@@ -4,7 +4,7 @@ import scipy.sparse
 from logistic_problems import classes, plain_value
 from scipy.optimize import linprog
 
-from greedyexp.kernels.logistic_best import best_line, gain_bound
+from greedyexp.kernels.logistic_lines import best_line, gain_bound
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.loss import PlainFit
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedyexp.core.errors import DataError
-from greedyexp.kernels.sign_vectors import largest_form
+from greedyexp.kernels.max_cut import largest_form
 from greedyexp.theory import l1_curvature
 from greedyexp.theory.constants import lojasiewicz_l2
 from greedyexp.theory.l1_curvature import curvature_l1, enumeration_fits

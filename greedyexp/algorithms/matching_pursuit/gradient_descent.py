@@ -11,7 +11,7 @@ from greedyexp.algorithms.matching_pursuit._descent import (
 )
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, objective
-from greedyexp.kernels.diagonal_descent import descend
+from greedyexp.kernels.coordinate_descent import descend_diagonal
 from greedyexp.problems.problem import Problem
 from greedyexp.theory import convergence_rates
 from greedyexp.theory.convergence_rates import predict_gradient_descent
@@ -107,7 +107,7 @@ class DiagonalDescent(Iteration):
         return norm**2 - self._rest
 
     def _descend(self, steps: int, least: float) -> int:
-        made = descend(self._rho, self._shift, self._pull, self._keep, steps, least)
+        made = descend_diagonal(self._rho, self._shift, self._pull, self._keep, steps, least)
         self.iteration += made
         self._note()
         return made

@@ -1,4 +1,4 @@
-"""Inner loops along memory: vector sums and the gradient of the squared loss in Gram form."""
+"""Sums of vectors, inner products and plane rotations, in vector registers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from greedyexp.kernels._compile import kernel
 
-# Sums may be reordered for vector registers; nan and infinity keep their meaning.
+# Allows sums in another order, for vector registers; nan and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 
 
@@ -28,7 +28,7 @@ def dot(x, y):
 
 @kernel(fastmath=FAST)
 def subtract_rows(out, weights, matrix, order, count):
-    """out -= sum_t weights[t] * matrix[order[t]] over t < count, four rows to a pass."""
+    """out -= sum over t < count of weights[t] * matrix[order[t]], four rows at a time."""
     p = len(out)
     blocked = count - count % 4
     for t in range(0, blocked, 4):
@@ -42,8 +42,17 @@ def subtract_rows(out, weights, matrix, order, count):
 
 
 @kernel
+def rotate(one, other, cosine, sine):
+    """Apply a plane rotation to two vectors, in place."""
+    for i in range(len(one)):
+        a, b = one[i], other[i]
+        one[i] = cosine * a + sine * b
+        other[i] = cosine * b - sine * a
+
+
+@kernel
 def gradient(G, correlation, coef, grad):
-    """grad_j <- correlation_j - G_j coef_j, at the cost of p for every nonzero coefficient.
+    """grad_j <- correlation_j - G_j coef_j for each task j, in time p for each nonzero coefficient.
 
     Parameters
     ----------
@@ -61,3 +70,16 @@ def gradient(G, correlation, coef, grad):
                 count += 1
         grad[j] = correlation[j]
         subtract_rows(grad[j], weights, G[min(j, len(G) - 1)], held, count)
+
+
+@kernel
+def write_point(coef, point):
+    """Copy the nonzero coefficients (r, p) to a point of a path (p, r); return their number."""
+    r, p = coef.shape
+    count = 0
+    for i in range(p):
+        for j in range(r):
+            if coef[j, i] != 0.0:
+                point[i, j] = coef[j, i]
+                count += 1
+    return count
