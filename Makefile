@@ -30,7 +30,7 @@ lint: $(READY)  ## style, formatting and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
-freeze: $(READY)  ## what the tool computes and prints, recorded in FROZEN to compare with a later record
+freeze: $(READY)  ## record the output of the tool in FROZEN, to compare it with a later record
 	$(BIN)/python scripts/freeze.py record $(FROZEN)
 
 bench: $(READY)  ## speed ratios against other libraries, single-threaded

@@ -1,15 +1,20 @@
-"""Record what the tool computes and prints, and compare two records.
+"""Record the output of the tool, and compare two records.
 
-A change that only moves or rewrites code leaves everything recorded here as it was:
+Use it to check that a change of the code does not change any output:
 
     make freeze FROZEN=build/before
     ... change the code ...
     make freeze FROZEN=build/after
     python scripts/freeze.py compare build/before build/after
 
-A record is a folder: the CSV of the smoke profile of every shipped config, the figures, tables and
-verdicts of every committed result, and the output of ``schema``, ``list`` and ``show``. ``DIGESTS``
-in the folder has one line for each file.
+A record is a folder with a subfolder for each part:
+
+- ``smoke``: the CSV files of the smoke profile of every config in ``configs``;
+- ``results``: the figures, tables and verdicts of every run in ``results``;
+- ``interface``: the output of ``schema``, ``list`` and ``show``.
+
+The file ``DIGESTS`` in the folder has one line for each recorded file. ``record --part smoke``
+records a single part; a comparison covers the parts that both records have.
 """
 
 from __future__ import annotations
@@ -27,13 +32,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIGESTS = "DIGESTS"
 
-# Compiled code may be linked in another order, which changes the last digits of sums.
+# The last digits of sums depend on the order in which compiled code is linked.
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
+# Paths of files start with the folder of the checkout, which differs between records.
+_CHECKOUT = re.compile(r"\S+/(?=(?:greedyexp|configs)/)")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def record(folder: Path, parts: tuple[str, ...]) -> None:
-    """Write a record to a folder, which is emptied first of the parts recorded anew."""
+    """Record the given parts in a folder; other parts recorded there before are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in parts:
         shutil.rmtree(folder / part, ignore_errors=True)
@@ -46,22 +53,28 @@ def record(folder: Path, parts: tuple[str, ...]) -> None:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print every file that differs and return 1 if one does.
+    """Print every file that differs, in the parts that both records have; return 1 if any does.
 
-    Numbers of text files may differ by rounding, which is printed but is no difference.
+    Files whose numbers differ by rounding only are printed too, but do not count as different.
     """
     one, other = _read(before), _read(after)
+    parts = {_part(name) for name in one} & {_part(name) for name in other}
+    if not parts:
+        sys.exit(f"{before} and {after} have no recorded part in common")
+    names = sorted(name for name in one.keys() | other.keys() if _part(name) in parts)
     different = 0
-    for name in sorted(one.keys() | other.keys()):
+    for name in names:
         if one.get(name) == other.get(name):
             continue
         if name not in one or name not in other:
             verdict = "only before" if name in one else "only after"
         else:
             verdict = _difference(before / name, after / name)
+        if verdict == "same":
+            continue
         different += verdict != "rounding"
         print(f"{verdict:12} {name}")
-    print(f"{len(one)} files before, {len(other)} after, {different} differ")
+    print(f"{', '.join(sorted(parts))}: {len(names)} files, {different} differ")
     return int(different > 0)
 
 
@@ -90,7 +103,7 @@ def _interface(folder: Path) -> None:
     (folder / "schema.json").write_text(_greedyexp("schema"))
     listed = _greedyexp("list")
     (folder / "list.txt").write_text(listed)
-    # One process for all parts: a hundred processes would each import them.
+    # In this process: starting a new process for each of a hundred parts would take minutes.
     from click.testing import CliRunner
 
     from greedyexp.cli.app import greedyexp
@@ -116,15 +129,23 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
+def _part(name: str) -> str:
+    return name.partition("/")[0]
+
+
 def _read(folder: Path) -> dict[str, str]:
+    """The digest of every recorded file, by its path in the record."""
     lines = (folder / DIGESTS).read_text().splitlines()
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def _difference(before: Path, after: Path) -> str:
+    """Return "picture", "same", "different" (in words), "numbers" or "rounding"."""
     if before.suffix == ".png":
         return "picture"
-    one, other = before.read_text(), after.read_text()
+    one, other = (_CHECKOUT.sub("", path.read_text()) for path in (before, after))
+    if one == other:
+        return "same"
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
         return "different"
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
