@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from greedyexp.datasets.catalogue import Dataset, Member
 from greedyexp.datasets.digits_mfeat import DATASET
-from greedyexp.datasets.record import Dataset, Member
 
 WIDTHS = (3, 2, 2, 4, 2, 1)
 

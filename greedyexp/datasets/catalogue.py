@@ -1,17 +1,75 @@
-"""The data sets there are, found by their modules."""
+"""The records of public data sets, and the list of all data sets."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from greedyexp import datasets
 from greedyexp.core.errors import DataError, did_you_mean
-from greedyexp.datasets.record import Dataset
+
+
+@dataclass(frozen=True)
+class Member:
+    """One text table of a data set.
+
+    Parameters
+    ----------
+    name : str
+        File name in the archive and in the folder; in the folder it may end in ``.gz``.
+    sha256 : str
+        Of its canonical text (``places.canonical``), in hexadecimal digits.
+    shape : pair of int
+        Rows and columns.
+    values : callable, optional
+        Extracts the data of a file with additional text, ``bytes -> bytes``; the hash is that of
+        the data. It must accept any bytes, including those of a damaged file.
+    """
+
+    name: str
+    sha256: str
+    shape: tuple[int, int]
+    values: Callable[[bytes], bytes] | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A public data set.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    title : str
+        Short description.
+    page : str
+        Address of the page that describes it.
+    licence : str
+        Terms of use stated by the distributor.
+    citation : str
+        Publications to cite.
+    urls : tuple of str
+        Archives that contain all members, or addresses of folders, which end in a slash; the
+        preferred one first.
+    folder : str
+        Name of its folder among the data sets.
+    members : tuple of Member
+    """
+
+    name: str
+    title: str
+    page: str
+    licence: str
+    citation: str
+    urls: tuple[str, ...]
+    folder: str
+    members: tuple[Member, ...]
 
 
 def known() -> dict[str, Dataset]:
-    """Every data set by name, sorted."""
+    """All data sets by name, sorted."""
     found = {}
     for module in pkgutil.iter_modules(datasets.__path__):
         record = getattr(
@@ -23,12 +81,12 @@ def known() -> dict[str, Dataset]:
 
 
 def find(name: str) -> Dataset:
-    """The data set of that name.
+    """Return the data set with this name.
 
     Raises
     ------
     DataError
-        When there is none; the message names the nearest.
+        If there is none; the message suggests the nearest name.
     """
     records = known()
     if name not in records:

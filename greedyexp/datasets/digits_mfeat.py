@@ -14,13 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greedyexp.core.errors import DataError
-from greedyexp.datasets import pins, places
-from greedyexp.datasets.record import Dataset, Member
+from greedyexp.datasets import places
+from greedyexp.datasets.catalogue import Dataset, Member
 
 if TYPE_CHECKING:
     import numpy as np
 
 N_DIGITS = 10
+
+# Name, sha256 of the canonical text, rows and columns.
+_MEMBERS = (
+    ("mfeat-fou", "7a67cfc60c756278a881ea0f3a211754bd50f4b69fbed3006880d8c4b47b6046", (2000, 76)),
+    ("mfeat-fac", "45853e2ddbb690d9f82a043ab916ad95e160d4e7d0a2d5404ecf099d633e839f", (2000, 216)),
+    ("mfeat-kar", "b340a39643bf6669e6e198ebba067f0f5b0e63ba472698aaea891188d5009b61", (2000, 64)),
+    ("mfeat-pix", "a5ea6ccf4202175f3dd8e8c07fbec6a3975a6447e01b2c8612822b75411d1524", (2000, 240)),
+    ("mfeat-zer", "f776abe00205a71a86a773f9087bbf223b1f8cd51e3074fa2e1e3d98dad51b77", (2000, 47)),
+    ("mfeat-mor", "c0419b9c047a286aca7f1c98a3f0b76110ce31ae667bb3689fd274569be68c19", (2000, 6)),
+)
 
 DATASET = Dataset(
     name="digits_mfeat",
@@ -33,38 +43,7 @@ DATASET = Dataset(
         "https://archive.ics.uci.edu/ml/machine-learning-databases/mfeat/mfeat.tar",
     ),
     folder="mfeat",
-    members=(
-        Member(
-            "mfeat-fou",
-            "7a67cfc60c756278a881ea0f3a211754bd50f4b69fbed3006880d8c4b47b6046",
-            (2000, 76),
-        ),
-        Member(
-            "mfeat-fac",
-            "45853e2ddbb690d9f82a043ab916ad95e160d4e7d0a2d5404ecf099d633e839f",
-            (2000, 216),
-        ),
-        Member(
-            "mfeat-kar",
-            "b340a39643bf6669e6e198ebba067f0f5b0e63ba472698aaea891188d5009b61",
-            (2000, 64),
-        ),
-        Member(
-            "mfeat-pix",
-            "a5ea6ccf4202175f3dd8e8c07fbec6a3975a6447e01b2c8612822b75411d1524",
-            (2000, 240),
-        ),
-        Member(
-            "mfeat-zer",
-            "f776abe00205a71a86a773f9087bbf223b1f8cd51e3074fa2e1e3d98dad51b77",
-            (2000, 47),
-        ),
-        Member(
-            "mfeat-mor",
-            "c0419b9c047a286aca7f1c98a3f0b76110ce31ae667bb3689fd274569be68c19",
-            (2000, 6),
-        ),
-    ),
+    members=tuple(Member(*row) for row in _MEMBERS),
 )
 
 
@@ -90,21 +69,17 @@ def load(dataset: Dataset = DATASET) -> tuple[np.ndarray, np.ndarray]:
     DataError
         When the data set is nowhere, or a file does not hold the published values.
     """
-    folder = places.located(dataset)
-    stamps = tuple(path.stat().st_mtime_ns for path in places.files(dataset, folder))
-    return _loaded(dataset, folder, stamps)
+    return _loaded(dataset, *places.stamped(dataset))
 
 
 @lru_cache(maxsize=1)
 def _loaded(dataset: Dataset, folder: Path, _stamps) -> tuple[np.ndarray, np.ndarray]:
     import numpy as np
 
-    texts = pins.texts(dataset, folder)
+    texts = places.texts(dataset, folder)
     X = np.hstack([_view(*pair) for pair in zip(texts, dataset.members, strict=True)])
     labels = np.repeat(np.arange(N_DIGITS), len(X) // N_DIGITS)
-    for array in (X, labels):
-        # Every caller in this process gets the same arrays.
-        array.flags.writeable = False
+    places.freeze(X, labels)
     return X, labels
 
 

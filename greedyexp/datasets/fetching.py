@@ -1,64 +1,70 @@
-"""Downloading a data set into the cache: whole and checked, or not at all."""
+"""Download data sets to the cache, completely and checked, or not at all."""
 
 from __future__ import annotations
 
+import io
+import tarfile
 import tempfile
-from pathlib import Path
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 
 from greedyexp.core.errors import DataError, StorageError
-from greedyexp.datasets import archives, pins, places
-from greedyexp.datasets.record import Dataset
+from greedyexp.datasets import places
+from greedyexp.datasets.catalogue import Dataset
 
-# Seconds without a byte from the server.
+# Seconds without data from the server.
 TIMEOUT = 30
+
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 
 
 def fetch(dataset: Dataset, *, force: bool = False, progress: bool = False) -> Path:
-    """The folder of a data set, downloaded unless a good copy is there.
+    """Return the folder of a data set; download it unless there is an intact copy.
 
     Parameters
     ----------
     dataset : Dataset
     force : bool
-        Download to the cache even so.
+        Download to the cache in any case.
     progress : bool
-        Show a bar on stderr.
+        Show a progress bar on stderr.
 
     Returns
     -------
     Path
-        The user's own folder when GREEDYEXP_DATA names one that has the data set, else the one in
-        the cache. What was in the cache before is replaced only by data that have been checked.
+        The user's own folder if GREEDYEXP_DATA names one with the data set, else that in the cache.
+        Data in the cache are replaced by checked data only.
 
     Raises
     ------
     DataError
-        When nothing that can be downloaded holds the published values, or the copy in the user's
-        own folder does not.
+        If no download has the published values, or the copy in the user's own folder has others.
     StorageError
-        When the cache cannot be written to.
+        If the cache cannot be written to.
     """
     own, cached = places.own_folder(), places.cache() / dataset.folder
     if not force and own is not None and places.holds(own / dataset.folder, dataset):
-        pins.texts(dataset, own / dataset.folder)
+        places.texts(dataset, own / dataset.folder)
         return own / dataset.folder
-    if force or not _good(dataset, cached):
+    if force or not _is_intact(dataset, cached):
         _renew(dataset, cached, progress)
     return cached
 
 
-def _good(dataset: Dataset, folder: Path) -> bool:
+def _is_intact(dataset: Dataset, folder: Path) -> bool:
     if not places.holds(folder, dataset):
         return False
     try:
-        pins.texts(dataset, folder)
+        places.texts(dataset, folder)
     except DataError:
         return False
     return True
 
 
 def _renew(dataset: Dataset, target: Path, progress: bool) -> None:
-    """Download beside the target, check, and only then move it there."""
+    """Download to a temporary folder, check the data and then move them to the target."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as draft:
@@ -70,38 +76,38 @@ def _renew(dataset: Dataset, target: Path, progress: bool) -> None:
         raise StorageError(
             f"this cannot be written: {error.strerror or error}.",
             place=str(target),
-            remedy="Look at free space and permissions, or keep the data set in a folder of your"
-            f" own and name that in {places.VARIABLE}.",
+            remedy="Check free space and permissions, or keep the data set in your own folder and"
+            f" name that folder in {places.VARIABLE}.",
         ) from error
 
 
 def _download(dataset: Dataset, draft: Path, progress: bool) -> Path:
-    """A checked copy from the first address that gives one."""
+    """Return a checked copy from the first address that has one."""
     failures = []
     for number, url in enumerate(dataset.urls):
         folder = draft / f"unpacked-{number}"
         folder.mkdir()
         try:
             _collect(url, [member.name for member in dataset.members], folder, progress)
-            pins.texts(dataset, folder)
+            places.texts(dataset, folder)
         except DataError as error:
             failures.append((url, error))
             continue
         return folder
     url, first = failures[0]
-    # The place of what was unpacked is gone by the time anyone reads of it.
+    # The unpacked file no longer exists when the message is read, so only its name is given.
     inside = f"{Path(first.place).name}: " if first.place else ""
     raise DataError(
         f"the data set '{dataset.name}' cannot be downloaded: {inside}{first.message}",
         place=url,
-        remedy=f"Try again later, or get the files of {dataset.page} in another way and name in"
-        f" {places.VARIABLE} a folder that has them as {dataset.folder}/"
+        remedy=f"Try again later, or get the files from {dataset.page} in another way and set"
+        f" {places.VARIABLE} to a folder that contains {dataset.folder}/"
         f"{dataset.members[0].name}, ...",
     )
 
 
 def _collect(url: str, names: list[str], folder: Path, progress: bool) -> None:
-    """The named files, out of an archive or one by one from an address that ends in a slash."""
+    """Get the named files from an archive, or one by one if the address ends in a slash."""
     if url.endswith("/"):
         for name in names:
             try:
@@ -112,11 +118,11 @@ def _collect(url: str, names: list[str], folder: Path, progress: bool) -> None:
     else:
         archive = folder.with_suffix(".archive")
         _retrieve(url, archive, progress)
-        archives.unpack(archive, names, folder)
+        unpack(archive, names, folder)
 
 
 def _retrieve(url: str, target: Path, progress: bool) -> None:
-    # Imported here: everything but a download works without the weight of an HTTP client.
+    # Imported here: only downloads need an HTTP client, which is slow to import.
     import requests
     from pooch import HTTPDownloader
 
@@ -132,4 +138,51 @@ def _retrieve(url: str, target: Path, progress: bool) -> None:
     except requests.Timeout:
         raise DataError(f"the server was silent for {TIMEOUT} seconds.") from None
     except requests.RequestException as error:
-        raise DataError(f"the transfer broke off ({type(error).__name__}).") from None
+        raise DataError(f"the download was interrupted ({type(error).__name__}).") from None
+
+
+def unpack(archive: Path, names: Iterable[str], folder: Path) -> None:
+    """Write the named files of an archive to a folder, wherever they are in the archive.
+
+    Archives inside the archive are searched too. Only the last part of a stored path is used, so
+    no file can be written outside the folder.
+
+    Raises
+    ------
+    DataError
+        If this is not a zip or tar archive, if it is damaged, or if a file is missing.
+    OSError
+        If the folder cannot be written to.
+    """
+    missing = set(names)
+    for name, content in _files(archive.read_bytes()):
+        if name in missing:
+            (folder / name).write_bytes(content)
+            missing.remove(name)
+    if missing:
+        raise DataError(f"the archive has no file '{min(missing)}'.")
+
+
+def _files(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Base name and content of every file, including those in inner archives."""
+    for name, inner in _entries(content):
+        if name.lower().endswith(ARCHIVES):
+            yield from _files(inner)
+        else:
+            yield name, inner
+
+
+def _entries(content: bytes) -> Iterator[tuple[str, bytes]]:
+    try:
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                for entry in archive.infolist():
+                    if not entry.is_dir():
+                        yield PurePosixPath(entry.filename).name, archive.read(entry)
+        else:
+            with tarfile.open(fileobj=io.BytesIO(content)) as opened:
+                for member in opened:
+                    if member.isfile() and (file := opened.extractfile(member)) is not None:
+                        yield PurePosixPath(member.name).name, file.read()
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError):
+        raise DataError("the download is not a complete zip or tar archive.") from None

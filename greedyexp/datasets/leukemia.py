@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greedyexp.datasets import pins, places
-from greedyexp.datasets.record import Dataset, Member
+from greedyexp.datasets import places
+from greedyexp.datasets.catalogue import Dataset, Member
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,17 +95,17 @@ def load(dataset: Dataset = DATASET) -> Expression:
     DataError
         When the data set is nowhere, or a file does not hold the published values.
     """
-    folder = places.located(dataset)
-    stamps = tuple(path.stat().st_mtime_ns for path in places.files(dataset, folder))
-    return _loaded(dataset, folder, stamps)
+    return _loaded(dataset, *places.stamped(dataset))
 
 
 @lru_cache(maxsize=1)
 def _loaded(dataset: Dataset, folder: Path, _stamps) -> Expression:
     import numpy as np
 
-    samples, columns, genes = [], [], ()
-    for text in pins.texts(dataset, folder):
+    samples: list[int] = []
+    columns: list[np.ndarray] = []
+    genes: tuple[str, ...] = ()
+    for text in places.texts(dataset, folder):
         header, *rows = [line.split() for line in text.splitlines()]
         samples += [int(number) for number in header]
         columns.append(np.array([row[1:] for row in rows]).astype(float))
@@ -113,7 +113,5 @@ def _loaded(dataset: Dataset, folder: Path, _stamps) -> Expression:
     order = np.argsort(samples)
     X = np.ascontiguousarray(np.hstack(columns).T[order])
     labels = np.where(np.isin(np.sort(samples), AML), -1.0, 1.0)
-    for array in (X, labels):
-        # Every caller in this process gets the same arrays.
-        array.flags.writeable = False
+    places.freeze(X, labels)
     return Expression(X, labels, genes)

@@ -16,12 +16,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greedyexp.core.errors import DataError
-from greedyexp.datasets import pins, places
-from greedyexp.datasets.record import Dataset, Member
+from greedyexp.datasets import places
+from greedyexp.datasets.catalogue import Dataset, Member
 
 if TYPE_CHECKING:
     from numpy import ndarray
     from scipy.sparse import csr_array
+
+# Name, sha256 of the canonical text, rows and columns.
+_MEMBERS = (
+    ("a1a", "740f16ebaee4597b2f8f5286686d77fc297b1ceb2f67ed9510362b7cf6101166", (1605, 123)),
+    ("a1a.t", "9d54e4270f2e4cf6b4a788e989f3b92d272a8da0f6a48a36286e01e86f87d9ff", (30956, 123)),
+    ("a2a", "083f671516c88094266c04f2487d205c0ef83dbaeac0064d675212704b5d707f", (2265, 123)),
+    ("a2a.t", "d31c4863d23eac97de5a1b76f650c708bc1581179476ef914f3d59d32121735a", (30296, 123)),
+    ("w1a", "f17b66acbf9cea176fe1a0e1fe97fdaa7e916a6d7e26e19ae1061f9e0dcf99b0", (2477, 300)),
+    ("w1a.t", "869ff145bbbdf2a759c6cd7c580bde33b684f5489b424b40dd0ce5a36365fe0a", (47272, 300)),
+)
 
 DATASET = Dataset(
     name="libsvm_binary",
@@ -33,38 +43,7 @@ DATASET = Dataset(
     " Adult, UCI Machine Learning Repository, doi:10.24432/C5XW20",
     urls=("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/",),
     folder="libsvm",
-    members=(
-        Member(
-            "a1a",
-            "740f16ebaee4597b2f8f5286686d77fc297b1ceb2f67ed9510362b7cf6101166",
-            (1605, 123),
-        ),
-        Member(
-            "a1a.t",
-            "9d54e4270f2e4cf6b4a788e989f3b92d272a8da0f6a48a36286e01e86f87d9ff",
-            (30956, 123),
-        ),
-        Member(
-            "a2a",
-            "083f671516c88094266c04f2487d205c0ef83dbaeac0064d675212704b5d707f",
-            (2265, 123),
-        ),
-        Member(
-            "a2a.t",
-            "d31c4863d23eac97de5a1b76f650c708bc1581179476ef914f3d59d32121735a",
-            (30296, 123),
-        ),
-        Member(
-            "w1a",
-            "f17b66acbf9cea176fe1a0e1fe97fdaa7e916a6d7e26e19ae1061f9e0dcf99b0",
-            (2477, 300),
-        ),
-        Member(
-            "w1a.t",
-            "869ff145bbbdf2a759c6cd7c580bde33b684f5489b424b40dd0ce5a36365fe0a",
-            (47272, 300),
-        ),
-    ),
+    members=tuple(Member(*row) for row in _MEMBERS),
 )
 
 
@@ -107,14 +86,12 @@ def load(name: str, dataset: Dataset = DATASET) -> Split:
         When the set is nowhere, or a file does not hold the published values.
     """
     wanted = of(name, dataset)
-    folder = places.located(wanted)
-    stamps = tuple(path.stat().st_mtime_ns for path in places.files(wanted, folder))
-    return _loaded(wanted, folder, stamps)
+    return _loaded(wanted, *places.stamped(wanted))
 
 
 @lru_cache(maxsize=len(DATASET.members) // 2)
 def _loaded(dataset: Dataset, folder: Path, _stamps) -> Split:
-    texts = pins.texts(dataset, folder)
+    texts = places.texts(dataset, folder)
     fitted, held = (_rows(*pair) for pair in zip(texts, dataset.members, strict=True))
     return Split(*fitted, *held)
 
@@ -146,7 +123,5 @@ def _rows(text: bytes, member: Member) -> tuple[csr_array, ndarray]:
     rows = np.concatenate([[0], np.cumsum(features)]).astype(np.int32)
     X = csr_array((pairs[:, 1].copy(), columns, rows), shape=member.shape)
     X.sum_duplicates()
-    for array in (X.data, X.indices, X.indptr, labels):
-        # Every caller in this process gets the same arrays.
-        array.flags.writeable = False
+    places.freeze(X.data, X.indices, X.indptr, labels)
     return X, labels

@@ -1,4 +1,4 @@
-"""Where a user's own data file is: next to the experiment file, else in the working directory."""
+"""The place of a user's own data file: next to the experiment file or in the working directory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from greedyexp.core.errors import DataError
 
-# The folder of the experiment file in use; None when the experiment is not a file.
+# The folder of the current experiment file; None if the experiment is not a file.
 _BESIDE: ContextVar[Path | None] = ContextVar("folder of the experiment file", default=None)
 
 
 @contextmanager
 def relative_to(folder: Path | None) -> Iterator[None]:
-    """Look for data files in this folder first, as long as the context lasts."""
+    """Search this folder first for data files within the context."""
     token = _BESIDE.set(folder)
     try:
         yield
@@ -24,18 +24,18 @@ def relative_to(folder: Path | None) -> Iterator[None]:
 
 
 def locate(name: str) -> Path:
-    """The data file that an experiment names.
+    """Return the path of a data file named by an experiment.
 
     Parameters
     ----------
     name : str
-        A path, absolute or relative. A relative one is looked for in the folder of the experiment
+        Absolute or relative path. A relative path is searched in the folder of the experiment
         file, then in the working directory.
 
     Raises
     ------
     DataError
-        When there is no such file; the message names the folders.
+        If there is no such file; the message names the folders.
     """
     path = Path(name).expanduser()
     folders = search_folders(_BESIDE.get())
@@ -47,5 +47,5 @@ def locate(name: str) -> Path:
 
 
 def search_folders(beside: Path | None) -> list[Path]:
-    """Folders that a relative path of an experiment may start from, each once."""
+    """Folders to search for a relative path of an experiment, without repetition."""
     return list(dict.fromkeys([*([beside] if beside else []), Path.cwd()]))

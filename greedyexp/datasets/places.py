@@ -1,44 +1,54 @@
-"""Where a data set lies: in the folder that GREEDYEXP_DATA names, else in the user's cache."""
+"""Where data sets are on disk, and whether their files have the published contents.
+
+A data set is in the folder named by GREEDYEXP_DATA or in the user's cache. The hash of a member is
+the sha256 of its canonical text: the values as they are written, one space between two values of a
+row and a line feed after each row. Padding, tabs, line ends, empty lines and gzip make no
+difference; any other digit of any value does. If a file has more text than its values,
+``Member.values`` extracts the values.
+"""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
+import zlib
 from pathlib import Path
+from typing import Any
 
 from greedyexp.core.errors import DataError
-from greedyexp.datasets.record import Dataset
+from greedyexp.datasets.catalogue import Dataset, Member
 
 VARIABLE = "GREEDYEXP_DATA"
 
 
 def cache() -> Path:
-    """The folder that fetched data sets go to; it need not exist."""
+    """The folder of downloaded data sets; it need not exist."""
     from platformdirs import user_cache_path
 
     return user_cache_path("greedyexp") / "data"
 
 
 def own_folder() -> Path | None:
-    """The folder that the user names in GREEDYEXP_DATA; None when the variable is not set."""
+    """The folder named by GREEDYEXP_DATA; None if the variable is not set."""
     named = os.environ.get(VARIABLE, "")
     return Path(named).expanduser() if named else None
 
 
 def find(dataset: Dataset) -> Path | None:
-    """The folder that holds every member, the user's own before the cache; None when none does."""
+    """The folder with all members, preferably the user's own; None if there is none."""
     roots = [root for root in (own_folder(), cache()) if root is not None]
     folders = [root / dataset.folder for root in roots]
     return next((folder for folder in folders if holds(folder, dataset)), None)
 
 
 def located(dataset: Dataset) -> Path:
-    """As ``find``.
+    """Return the folder with all members, preferably the user's own.
 
     Raises
     ------
     DataError
-        When no folder holds the data set; the message names the places looked at, and what a
-        folder with a part of it lacks.
+        If there is none; the message names the folders searched and the files missing in them.
     """
     folder = find(dataset)
     if folder is not None:
@@ -55,28 +65,107 @@ def located(dataset: Dataset) -> Path:
 
 
 def _lacking(dataset: Dataset) -> str:
-    """What is wrong with places that were looked at, when more is than that nothing is there."""
-    own, said = own_folder(), ""
+    """Missing files of incomplete folders, and a folder in GREEDYEXP_DATA that does not exist."""
+    own, message = own_folder(), ""
     if own is not None and not own.is_dir():
-        said += f"; {own} is {'no folder' if own.exists() else 'not there'}"
+        message += f"; {own} {'is not a folder' if own.exists() else 'does not exist'}"
     for root in filter(None, (own, cache())):
         folder = root / dataset.folder
         missing = [m.name for m in dataset.members if not _file(folder, m.name).is_file()]
         if len(missing) < len(dataset.members):
-            said += f"; {folder} lacks {', '.join(missing)}"
-    return said
+            message += f"; {folder} lacks {', '.join(missing)}"
+    return message
 
 
 def files(dataset: Dataset, folder: Path) -> list[Path]:
-    """The file of each member in a folder that holds them all."""
+    """The file of each member in a folder."""
     return [_file(folder, member.name) for member in dataset.members]
 
 
 def holds(folder: Path, dataset: Dataset) -> bool:
-    """Whether every member is there, compressed or not."""
+    """True if the folder has all members, compressed or not."""
     return all(path.is_file() for path in files(dataset, folder))
 
 
 def _file(folder: Path, name: str) -> Path:
     plain = folder / name
     return plain if plain.is_file() else folder / f"{name}.gz"
+
+
+def canonical(text: bytes) -> bytes:
+    """The text with one space between values, a line feed after each row and no empty lines."""
+    rows = (b" ".join(line.split()) for line in text.splitlines())
+    return b"".join(row + b"\n" for row in rows if row)
+
+
+def read(path: Path, member: Member) -> bytes:
+    """Return the canonical text of a member after checking its hash.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or its values are not the published ones.
+    """
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"this is not a readable .gz file ({error}).", place=str(path)) from None
+    except OSError as error:
+        raise DataError(f"the data cannot be read: {error.strerror}.", place=str(path)) from None
+    text = canonical(member.values(content) if member.values else content)
+    if hashlib.sha256(text).hexdigest() != member.sha256:
+        raise DataError(
+            "the values in this file are not those of the published data set.", place=str(path)
+        )
+    return text
+
+
+def texts(dataset: Dataset, folder: Path) -> list[bytes]:
+    """Return the checked canonical texts of all members in a folder.
+
+    Raises
+    ------
+    DataError
+        As ``read``, with a remedy.
+    """
+    try:
+        return [
+            read(path, member)
+            for member, path in zip(dataset.members, files(dataset, folder), strict=True)
+        ]
+    except DataError as error:
+        if folder == cache() / dataset.folder:
+            error.remedy = f"Run `greedyexp data fetch {dataset.name}` to download it again."
+        else:
+            error.remedy = f"Replace it, or unset {VARIABLE} to use the cache."
+        raise
+
+
+def paths(dataset: Dataset) -> list[str]:
+    """The files of a data set, wherever it is.
+
+    Raises
+    ------
+    DataError
+        As ``located``.
+    """
+    return [str(path) for path in files(dataset, located(dataset))]
+
+
+def stamped(dataset: Dataset) -> tuple[Path, tuple[int, ...]]:
+    """The folder of a data set and the modification times of its files, the key of a cache.
+
+    Raises
+    ------
+    DataError
+        As ``located``.
+    """
+    folder = located(dataset)
+    return folder, tuple(path.stat().st_mtime_ns for path in files(dataset, folder))
+
+
+def freeze(*arrays: Any) -> None:
+    """Make arrays read-only, since all callers of a process share them."""
+    for array in arrays:
+        array.flags.writeable = False

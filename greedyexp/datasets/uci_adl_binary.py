@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greedyexp.datasets import pins, places
-from greedyexp.datasets.record import Dataset, Member
+from greedyexp.datasets import places
+from greedyexp.datasets.catalogue import Dataset, Member
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,14 +108,12 @@ def load(home: str, dataset: Dataset = DATASET) -> Home:
     DataError
         When the data set is nowhere, or a file does not hold the published values.
     """
-    folder = places.located(dataset)
-    stamps = tuple(path.stat().st_mtime_ns for path in places.files(dataset, folder))
-    return _loaded(dataset, folder, stamps)[home]
+    return _loaded(dataset, *places.stamped(dataset))[home]
 
 
 @lru_cache(maxsize=1)
 def _loaded(dataset: Dataset, folder: Path, _stamps) -> dict[str, Home]:
-    texts = pins.texts(dataset, folder)
+    texts = places.texts(dataset, folder)
     files = zip(texts[::2], texts[1::2], strict=True)
     return {
         home: Home(_intervals(sensors, drop=1), _intervals(activities, drop=None))
@@ -131,7 +129,6 @@ def _intervals(text: bytes, *, drop: int | None) -> Intervals:
     times = np.array(
         [[f"{row[0]}T{row[1]}", f"{row[2]}T{row[3]}"] for row in rows], dtype="datetime64[s]"
     )
-    # Every caller in this process gets the same arrays.
-    times.flags.writeable = False
+    places.freeze(times)
     names = ([word for i, word in enumerate(row[_TIMES:]) if i != drop] for row in rows)
     return Intervals(times[:, 0], times[:, 1], tuple(" ".join(words) for words in names))

@@ -1,4 +1,4 @@
-"""Chains of labelled words, and the problem of fitting to some of them and testing on the rest."""
+"""Chains of labelled words: from recorded intervals to chains, and from chains to a problem."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from pydantic import Field
 
 from greedyexp.core.errors import DataError
 from greedyexp.problems.problem import Problem
+
+NO_ACTIVITY = "No activity"
+
+DAY = 86_400
+
+# Largest number of values of all sensors at all samples, two gigabytes.
+_MOST_VALUES = 2**28
 
 TRAITS = ("multi_task", "labels", "chains", "test_rows")
 
@@ -25,16 +32,16 @@ TrainShare = Annotated[
 
 @dataclass(frozen=True)
 class LabelledChains:
-    """Words one after the other, cut into chains.
+    """Labelled words in sequence, divided into chains.
 
     Parameters
     ----------
     X : array (n, p)
-        What is observed at each word.
+        Observations of each word.
     labels : int array (n,)
         Class of each word, 0 to r - 1.
     lengths : int array (c,)
-        Words of each chain, at least one; they sum to n.
+        Number of words of each chain, at least one; the sum is n.
     feature_names, class_names : tuples of p and r str
     """
 
@@ -45,22 +52,16 @@ class LabelledChains:
     class_names: tuple[str, ...]
 
     def part(self, kept: np.ndarray) -> LabelledChains:
-        """Some of the chains, by a bool array (c,), in their order."""
+        """The chains selected by a bool array (c,), in their order."""
         word = np.repeat(kept, self.lengths)
         return replace(self, X=self.X[word], labels=self.labels[word], lengths=self.lengths[kept])
 
 
 def require_two_days(record: LabelledChains, place: str | None = None) -> None:
-    """Refuse a record that cannot be split.
-
-    Raises
-    ------
-    DataError
-        When it has a single chain.
-    """
+    """Raise DataError if a record has a single chain and cannot be split."""
     if len(record.lengths) < 2:
         raise DataError(
-            "the record spans one day; one to fit to and one to test on are needed.",
+            "the record spans one day; at least two are needed, to fit to and to test on.",
             place=place,
             remedy="Use a longer record.",
         )
@@ -69,19 +70,19 @@ def require_two_days(record: LabelledChains, place: str | None = None) -> None:
 def split_days(
     rng: np.random.Generator, record: LabelledChains, train_share: float, **facts
 ) -> Problem:
-    """A problem that fits to a share of the chains, drawn at random, and tests on all others.
+    """Return a problem with a random share of the chains to fit to and all others to test on.
 
-    Both get at least one chain.
+    Both parts have at least one chain.
 
     Parameters
     ----------
     **facts
-        Scalars beside the numbers of words.
+        Further scalars of the problem.
 
     Raises
     ------
     DataError
-        When there is a single chain.
+        If there is a single chain.
     """
     require_two_days(record)
     count = len(record.lengths)
@@ -92,14 +93,14 @@ def split_days(
 
 
 def pose(fitted: LabelledChains, held: LabelledChains, **facts) -> Problem:
-    """One task for each class, 1 on its words and 0 on all others.
+    """Return a problem with one task for each class: 1 on its words and 0 on all others.
 
     Parameters
     ----------
     fitted, held : LabelledChains
-        What to fit to and to test on, of the same features and classes.
+        Chains to fit to and to test on, with the same features and classes.
     **facts
-        Scalars beside the numbers of words.
+        Further scalars of the problem.
     """
     n_classes = len(fitted.class_names)
     return Problem(
@@ -116,5 +117,128 @@ def pose(fitted: LabelledChains, held: LabelledChains, **facts) -> Problem:
 
 
 def _indicators(labels: np.ndarray, n_classes: int) -> tuple[np.ndarray, ...]:
-    """Rows of one array (r, n)."""
+    """Responses (n,) of the r tasks, as rows of one array."""
     return tuple((labels == np.arange(n_classes)[:, None]).astype(float))
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Half-open intervals of time, each with one of several kinds.
+
+    Parameters
+    ----------
+    begin, end : float arrays (m,)
+        Seconds since a midnight, end at least begin.
+    kind : int array (m,)
+        Index into ``names``.
+    names : tuple of str
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    kind: np.ndarray
+    names: tuple[str, ...]
+
+    @classmethod
+    def named(cls, begin, end, names) -> Spans:
+        """Create spans from the names of intervals; kinds are these names in alphabetical order."""
+        known, kind = np.unique(np.array(names, dtype=str), return_inverse=True)
+        begin, end = np.asarray(begin, dtype=float), np.asarray(end, dtype=float)
+        return cls(begin, end, kind, tuple(known.tolist()))
+
+
+def sampled(
+    sensors: Spans, activities: Spans, interval: float, representation: str
+) -> LabelledChains:
+    """Return a sample for each interval of time between the first and the last activity.
+
+    Samples start at multiples of the interval from midnight. A chain is a day; samples belong to
+    the day in which they start. The label of a sample is the activity with the most time in it;
+    ties go to the first in alphabetical order. Where activities overlap, the time counts for the
+    one that began last, or is listed last if they began together. Samples without any activity are
+    labelled "No activity", a separate class. Days with neither an activity nor the start of a
+    sensor's event are left out.
+
+    Parameters
+    ----------
+    sensors, activities : Spans
+        At least one activity. The span of a sensor is the time in which it is on.
+    interval : float
+        Seconds.
+    representation : {"raw", "last_fired"}
+        Columns are sensors. Raw: 1 if the sensor was on in any part of the sample. Last fired: 1
+        for the sensor that turned on last, in the sample or before, even on another day; all are
+        0 before the first event.
+
+    Raises
+    ------
+    DataError
+        If there are too many samples for the memory.
+    """
+    first = np.floor(activities.begin.min() / interval)
+    count = int(np.ceil(activities.end.max() / interval) - first)
+    _refuse_many(count, len(sensors.names), interval)
+    edges = (first + np.arange(count + 1)) * interval
+    labels = held_most(activities, edges)
+    day = np.floor(edges[:-1] / DAY)
+    alive = np.concatenate([day[labels >= 0], np.floor(sensors.begin / DAY)])
+    kept = np.isin(day, alive)
+
+    known = {"raw": on_in, "last_fired": fired_last}[representation]
+    cells, columns = known(sensors, edges)
+    X = np.zeros((count, len(sensors.names)))
+    X[cells, columns] = 1.0
+    labels, names = labels[kept], activities.names
+    if (labels < 0).any():
+        names = (*names, NO_ACTIVITY)
+        labels[labels < 0] = len(activities.names)
+    lengths = np.unique(day[kept], return_counts=True)[1]
+    return LabelledChains(X[kept], labels, lengths, sensors.names, names)
+
+
+def _refuse_many(count: int, n_sensors: int, interval: float) -> None:
+    if count * n_sensors > _MOST_VALUES:
+        raise DataError(
+            f"{count} samples of {interval:g} seconds between the first activity and the last are"
+            f" too many with {n_sensors} sensors.",
+            remedy="Raise the interval, or look for a wrong date.",
+        )
+
+
+def held_most(spans: Spans, edges: np.ndarray) -> np.ndarray:
+    """The kind with the most time in each cell between two edges; -1 if no kind has any."""
+    cuts = np.unique(np.concatenate([edges, spans.begin, spans.end]))
+    holder = np.full(len(cuts) - 1, -1)
+    for i in np.argsort(spans.begin, kind="stable"):
+        begin, end = np.searchsorted(cuts, (spans.begin[i], spans.end[i]))
+        holder[begin:end] = spans.kind[i]
+    cell = np.searchsorted(edges, cuts[:-1], side="right") - 1
+    count, n_kinds = len(edges) - 1, len(spans.names)
+    use = (holder >= 0) & (cell >= 0) & (cell < count)
+    held = np.bincount(
+        cell[use] * n_kinds + holder[use],
+        weights=np.diff(cuts)[use],
+        minlength=count * n_kinds,
+    ).reshape(count, n_kinds)
+    return np.where(held.any(axis=1), held.argmax(axis=1), -1)
+
+
+def on_in(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cells and kinds, both (k,), where a span of the kind meets the cell.
+
+    A span of length zero meets the cell that contains it.
+    """
+    begin = np.searchsorted(edges, spans.begin, side="right") - 1
+    end = np.maximum(np.searchsorted(edges, spans.end, side="left"), begin + 1)
+    begin, end = np.clip(begin, 0, None), np.clip(end, None, len(edges) - 1)
+    length = np.clip(end - begin, 0, None)
+    offset = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+    return np.repeat(begin, length) + offset, np.repeat(spans.kind, length)
+
+
+def fired_last(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cells and kinds, both (k,): the kind whose span began last before the end of the cell."""
+    order = np.argsort(spans.begin, kind="stable")
+    last = np.searchsorted(spans.begin[order], edges[1:], side="left") - 1
+    cells = np.flatnonzero(last >= 0)
+    return cells, spans.kind[order][last[cells]]

@@ -1,4 +1,4 @@
-"""Reading a user's own arrays from .npz and .csv files."""
+"""Read a user's own arrays from .npz and .csv files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a ``.csv`` are what.
+    """Roles of the columns of a ``.csv`` file.
 
     Parameters
     ----------
     response : tuple of str, optional
-        By default ``y``, or every column that starts with ``y_``.
+        By default ``y``, or all columns whose names start with ``y_``.
     ignore : tuple of str
         Columns that are left out.
     delimiter : str, optional
@@ -51,16 +51,16 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
         X (r, n, p), y (r, n); of unequal length: X_0, y_0, X_1, y_1, ...) and optionally ``truth``
         (p,) or (p, r); or ``.csv`` with a header, one row per observation.
     columns : Columns
-        Of a ``.csv``.
+        Roles of the columns of a ``.csv``.
     truth : Path, optional
         A ``.csv`` with a header, p rows and one column per task. Only if ``path`` is a ``.csv``.
     scaled : bool
-        Whether features will be scaled, which constant ones cannot be.
+        Raise an error for constant features, which cannot be scaled.
 
     Raises
     ------
     DataError
-        With the file and, where there is one, the column.
+        With the file and, if possible, the column.
     """
     if not path.is_file():
         raise DataError("there is no such data file.", place=str(path))
@@ -89,7 +89,7 @@ def feature_name(problem: Problem, feature: int) -> str:
 
 
 def _refuse_of_a_csv(columns: Columns, truth: Path | None) -> None:
-    """Refuse settings of a .csv that would be ignored."""
+    """Raise DataError for settings of a .csv, which would be ignored."""
     given = {
         "response": columns.response,
         "ignore": columns.ignore,
@@ -152,7 +152,7 @@ def _from_csv(path: Path, columns: Columns, truth: Path | None) -> Problem:
 
 
 def _responses(header: list[str], columns: Columns) -> list[str]:
-    """The response columns, named by the user or by their names."""
+    """The response columns: those given by the user, or y or y_* by default."""
     both = set(columns.response or ()) & set(columns.ignore)
     if both:
         raise DataError(f"`response` and `ignore` both name '{min(both)}'.")
@@ -181,8 +181,8 @@ def _responses(header: list[str], columns: Columns) -> list[str]:
 
 
 def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> pd.DataFrame:
-    """The columns that are not ignored, all of them numbers."""
-    # Every worker imports this module; only those that read a table should pay for pandas.
+    """Read the columns that are not ignored, as numbers."""
+    # Imported here: every worker imports this module, but few read a table.
     import pandas as pd
 
     if not path.is_file():
@@ -208,7 +208,7 @@ def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> 
         raise DataError(f"not a readable table ({reason}).", place=str(path)) from None
     if table.empty:
         raise DataError("the table has no rows.", place=str(path))
-    # pandas renames columns of one name and those without a name.
+    # pandas renames columns with equal names and columns without a name.
     kept = _kept(header, ignore, f"{path}:1")
     table = table.iloc[:, kept]
     table.columns = [header[i] for i in kept]
@@ -216,7 +216,7 @@ def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> 
 
 
 def _header(path: Path, delimiter: str | None) -> list[str]:
-    """The names of the columns as they are written; of those without one what pandas calls them."""
+    """The names of the columns as written; for columns without a name, that given by pandas."""
     with path.open(newline="", encoding="utf-8-sig") as lines:
         header = next((row for row in csv.reader(lines, delimiter=delimiter or ",") if row), [])
     if delimiter is None and len(header) == 1:
@@ -232,7 +232,7 @@ def _header(path: Path, delimiter: str | None) -> list[str]:
 
 
 def _kept(header: list[str], ignore: Sequence[str], place: str) -> list[int]:
-    """Places of the columns that are not ignored."""
+    """Indices of the columns that are not ignored."""
     for name in ignore:
         if name not in header:
             raise DataError(

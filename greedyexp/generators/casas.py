@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
@@ -12,17 +15,36 @@ from pydantic import Field
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
 from greedyexp.datasets.own import locate
-from greedyexp.generators._casas_lines import read
 from greedyexp.generators._labelled_chains import (
     TRAITS,
     LabelledChains,
     Representation,
+    Spans,
     TrainShare,
     require_two_days,
+    sampled,
     split_days,
 )
-from greedyexp.generators._timeline import sampled
 from greedyexp.problems.problem import Problem
+
+# Values of motion sensors, doors and item sensors: True for on, False for off.
+STATES = {
+    "ON": True,
+    "OFF": False,
+    "OPEN": True,
+    "CLOSE": False,
+    "CLOSED": False,
+    "PRESENT": True,
+    "ABSENT": False,
+}
+
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?")
+
+# Longest quotation of a line in a message.
+_MOST_SHOWN = 40
+
+# Longest name of a sensor or an activity; names become columns, labels and cells.
+_LONGEST_NAME = 200
 
 
 @lru_cache(maxsize=1)
@@ -77,31 +99,243 @@ def casas(
     representation: Representation = "last_fired",
     train_share: TrainShare = 0.5,
     skip_bad_lines: Annotated[
-        bool, Field(description="leave out lines that make no sense, and count them")
+        bool, Field(description="leave out invalid lines, and count them")
     ] = False,
 ) -> Problem:
-    """What is done in each minute, from a recording in the event format of CASAS.
+    """Activities in each minute, from a recording in the event format of CASAS.
 
-    A line is an event: date, time, sensor, value, and at times the name of an activity that begins
-    or ends with it, blanks or tabs between them:
+    A line is an event: date, time, sensor, value, and possibly the name of an activity that begins
+    or ends with it, separated by blanks or tabs:
 
         2009-10-16 00:01:04.000059 M017 ON Sleeping begin
 
-    Values are ON, OFF, OPEN, CLOSE or CLOSED, PRESENT, ABSENT; numbers are measurements (of
-    temperature, power), which are passed over and counted in ``measurements``. Anything else is an
-    error that names the line, or is left out and counted in ``bad_lines``. So are activities that
-    begin twice, or end without having begun, or never end. A sensor is on until it says that it is
-    off. Lines need not be in order of time.
+    Values are ON, OFF, OPEN, CLOSE or CLOSED, PRESENT, ABSENT. Numbers are measurements (such as a
+    temperature), which are ignored and counted in ``measurements``. Anything else is an error that
+    names the line, or is left out and counted in ``bad_lines``. The same holds for activities that
+    begin twice, end without having begun, or never end. A sensor is on until an event turns it off.
+    Lines need not be in order of time.
 
-    Features are the sensors that turn on at least once. Raw, they are 1 in the samples in any part
-    of which the sensor was on; last fired, the one that turned on last is 1, also on the day
-    before. The label is the activity that holds most of the sample; where activities overlap, the
-    one that began last holds the time. A sample that no activity touches is of a class of its own,
-    "No activity".
+    Features are the sensors that turn on at least once. Raw, a feature is 1 in a sample if the
+    sensor was on in any part of it; last fired, it is 1 for the sensor that turned on last, even on
+    the day before. The label is the activity with the most time in the sample; where activities
+    overlap, the time counts for the one that began last. Samples without any activity have a
+    separate class, "No activity".
 
     A chain is a calendar day, from the first activity to the last of the recording; days with
-    neither an activity nor an event are left out. Each replicate draws which share of the days is
-    fitted to, the others are for testing.
+    neither an activity nor an event are left out. Each replicate draws the days to fit to; the
+    others are for testing.
     """
     record, counts = _read(path, interval, representation, skip_bad_lines)
     return split_days(rng, record, train_share, **counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A recording: sensors, activities, and the numbers of lines left out.
+
+    Parameters
+    ----------
+    sensors, activities : Spans
+        Seconds since the midnight before the first event.
+    bad_lines : int
+        Number of invalid lines that were left out.
+    measurements : int
+        Number of lines ignored because their value is a number, such as a temperature.
+    """
+
+    sensors: Spans
+    activities: Spans
+    bad_lines: int
+    measurements: int
+
+
+class _Bad(Exception):
+    """An invalid line; the message says why."""
+
+
+@dataclass
+class _Reader:
+    """The contents of the lines read so far."""
+
+    events: list[tuple[datetime, str, bool]] = field(default_factory=list)
+    done: list[tuple[datetime, datetime, str]] = field(default_factory=list)
+    going_on: dict[str, tuple[datetime, int]] = field(default_factory=dict)
+    measurements: int = 0
+
+    def take(self, number: int, line: str) -> None:
+        """Add the contents of a line, or raise ``_Bad`` and change nothing."""
+        words = line.split()
+        if len(words) < 4:
+            raise _Bad(
+                f"a line must have a date, a time, a sensor and a value; this one has {len(words)}"
+                f" word{'s' * (len(words) > 1)}"
+            )
+        when, sensor, state = _time(*words[:2]), _name(words[2]), _state(words[3])
+        if len(words) > 4:
+            self._mark(number, when, words[4:])
+        if state is None:
+            self.measurements += 1
+        else:
+            self.events.append((when, sensor, state))
+
+    def _mark(self, number: int, when: datetime, words: list[str]) -> None:
+        *name, mark = words
+        activity = _name(" ".join(name))
+        if not activity or mark not in ("begin", "end"):
+            raise _Bad(
+                "after the value, an activity and 'begin' or 'end' are expected, not"
+                f" {_shown(' '.join(words))}"
+            )
+        if mark == "begin":
+            if activity in self.going_on:
+                raise _Bad(
+                    f"activity {_shown(activity)} begins again: it began on line"
+                    f" {self.going_on[activity][1]} and has not ended"
+                )
+            self.going_on[activity] = (when, number)
+            return
+        if activity not in self.going_on:
+            raise _Bad(f"activity {_shown(activity)} ends but has not begun")
+        begin, line = self.going_on[activity]
+        if when < begin:
+            raise _Bad(f"activity {_shown(activity)} ends before it began on line {line}")
+        del self.going_on[activity]
+        self.done.append((begin, when, activity))
+
+
+def _time(date: str, time: str) -> datetime:
+    written = f"{date} {time}"
+    try:
+        found = _TIME.fullmatch(written)
+        if found is None:
+            raise ValueError(written)
+        whole, fraction = found.groups()
+        return datetime.fromisoformat(whole).replace(microsecond=int(f"{fraction or 0:0<6}"[:6]))
+    except ValueError:
+        raise _Bad(
+            f"{_shown(written)} is not a date and a time such as 2009-10-16 00:01:04.5"
+        ) from None
+
+
+def _name(text: str) -> str:
+    if len(text) > _LONGEST_NAME:
+        raise _Bad(
+            f"the name {_shown(text)} has {len(text)} characters; at most {_LONGEST_NAME} are read"
+        )
+    return text
+
+
+def _shown(text: str) -> str:
+    """A quotation from a file on one line."""
+    return repr(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}...")
+
+
+def _state(value: str) -> bool | None:
+    """True if the sensor is on, False if it is off, None for a measurement."""
+    if value in STATES:
+        return STATES[value]
+    try:
+        float(value)
+    except ValueError:
+        raise _Bad(
+            f"{_shown(value)} is not a value of a sensor; valid are numbers, {', '.join(STATES)}"
+        ) from None
+    return None
+
+
+def read(path: Path, *, skip_bad_lines: bool) -> Recording:
+    """Read a recording: lines of date, time, sensor, value and possibly the mark of an activity.
+
+    Lines need not be in order of time, and empty ones are ignored. A sensor is on from an event
+    that turns it on to its next event that turns it off, or to the last event of the file. Events
+    that repeat the current state change nothing.
+
+    Raises
+    ------
+    DataError
+        If there is no such file; at the first invalid line, or one whose activity never ends,
+        unless these are to be skipped; if no line is left, no sensor turns on, or fewer than two
+        activities are marked.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
+    except FileNotFoundError:
+        raise DataError("there is no such data file.", place=str(path)) from None
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}.", place=str(path)) from None
+    reader = _Reader()
+    bad = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                reader.take(number, line)
+        except _Bad as error:
+            bad.append((number, str(error)))
+            if not skip_bad_lines:
+                break
+    else:
+        bad += [
+            (number, f"activity {_shown(activity)} begins and never ends")
+            for activity, (_, number) in reader.going_on.items()
+        ]
+    if bad and not skip_bad_lines:
+        number, what = min(bad)
+        raise DataError(
+            f"{what}.",
+            place=f"{path}:{number}",
+            remedy="Fix the line, or set skip_bad_lines: true to leave such lines out.",
+        )
+    _refuse_empty(reader, path, bad)
+    sensors, activities = _spans(reader)
+    return Recording(sensors, activities, len(bad), reader.measurements)
+
+
+def _refuse_empty(reader: _Reader, path: Path, bad: list[tuple[int, str]]) -> None:
+    if not (reader.events or reader.measurements):
+        if not bad:
+            raise DataError("this file is empty.", place=str(path))
+        number, what = bad[0]
+        raise DataError(
+            f"no line of this file is valid; {len(bad)} were left out, line {number} because"
+            f" {what}.",
+            place=str(path),
+            remedy="Give a file with lines of date, time, sensor and value.",
+        )
+    names = {activity for *_, activity in reader.done}
+    if not any(on for *_, on in reader.events):
+        raise DataError("no sensor turns on in this file.", place=str(path))
+    if not names:
+        raise DataError(
+            "no activity is marked in this file.",
+            place=str(path),
+            remedy="Mark each with its name and 'begin' or 'end' after the value of an event.",
+        )
+    if len(names) == 1:
+        raise DataError(
+            f"only one activity, {_shown(min(names))}, is marked in this file; at least two are"
+            " needed.",
+            place=str(path),
+        )
+
+
+def _spans(reader: _Reader) -> tuple[Spans, Spans]:
+    """Spans of sensors and activities, in seconds since the midnight before the first event."""
+    events = sorted(reader.events, key=lambda event: event[0])
+    times = [events[0][0], events[-1][0]]
+    times += [time for begin, end, _ in reader.done for time in (begin, end)]
+    midnight = min(times).replace(hour=0, minute=0, second=0, microsecond=0)
+    on: dict[str, datetime] = {}
+    spans = []
+    for when, sensor, state in events:
+        if state:
+            on.setdefault(sensor, when)
+        elif sensor in on:
+            spans.append((on.pop(sensor), when, sensor))
+    spans += [(begin, max(times), sensor) for sensor, begin in on.items()]
+    return _seconds(spans, midnight), _seconds(reader.done, midnight)
+
+
+def _seconds(spans: list[tuple[datetime, datetime, str]], midnight: datetime) -> Spans:
+    times = np.array([[begin, end] for begin, end, _ in spans], dtype="datetime64[us]")
+    seconds = (times - np.datetime64(midnight)) / np.timedelta64(1, "s")
+    return Spans.named(seconds[:, 0], seconds[:, 1], [name for *_, name in spans])

@@ -1,4 +1,4 @@
-"""Signs that are correlated, all alike or along a chain."""
+"""Correlated signs, with equal correlations or along a chain."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ from pydantic import Field
 from scipy.linalg import toeplitz
 
 from greedyexp.core.registry import generator
-from greedyexp.generators import _sign_parameters as signs
-from greedyexp.generators._sign_problems import (
-    dense_moments,
-    draw_flips,
-    draw_signs,
-    draw_truth,
-    sign_problem,
-    spread_moments,
-)
+from greedyexp.generators import _signs as signs
+from greedyexp.generators._regression import single_design
 from greedyexp.problems.moments import Moments
 from greedyexp.problems.problem import Problem
 
@@ -28,8 +21,8 @@ def _check(*, n_samples, p, kind, correlation, **others) -> None:
     signs.check(n_samples=n_samples, p=p, **others)
     if kind == "equicorrelated" and correlation < 0:
         raise ValueError(
-            f"correlation = {correlation:g}: equicorrelated signs share one sign, which makes no"
-            " negative correlation."
+            f"correlation = {correlation:g}: equicorrelated signs cannot have a negative"
+            " correlation."
         )
     if kind == "toeplitz":
         signs.check_dense(n_samples, p)
@@ -47,7 +40,7 @@ def _known(p: int, kind: str) -> bool:
         n_samples, response, moments=_known(p, kind)
     ),
     check=_check,
-    shape=lambda *, n_samples, p, **_: signs.shape(n_samples, p),
+    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
 )
 def correlated(
     rng: np.random.Generator,
@@ -68,12 +61,12 @@ def correlated(
 ) -> Problem:
     """Signs with E[x_i x_j] = rho, or rho^|i-j|; truth and response as ``rademacher``.
 
-    Equicorrelated: the features of a row are independent given a sign of the row that they all
-    have with probability (1 + sqrt(rho)) / 2. Toeplitz: a row is a Markov chain, which begins with
-    either sign and keeps it from a feature to the next with probability (1 + rho) / 2.
+    Equicorrelated: each row has a sign, and given that sign its features are independent and equal
+    to it with probability (1 + sqrt(rho)) / 2. Toeplitz: a row is a Markov chain that starts with
+    either sign and keeps it from one feature to the next with probability (1 + rho) / 2.
     """
-    truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
-    return sign_problem(
+    truth = signs.draw_truth(rng, p, sparsity, truth_l1_norm, decay)
+    return signs.sign_problem(
         rng,
         _draw(rng, n_samples, p, kind, correlation),
         truth,
@@ -86,14 +79,14 @@ def correlated(
 def _draw(
     rng: np.random.Generator, n_samples: int, p: int, kind: str, correlation: float
 ) -> np.ndarray:
-    first = draw_signs(rng, n_samples, 1)
+    first = signs.draw_signs(rng, n_samples, 1)
     if kind == "equicorrelated":
-        return first * draw_flips(rng, (1.0 - np.sqrt(correlation)) / 2.0, n_samples, p)
-    steps = draw_flips(rng, (1.0 - correlation) / 2.0, n_samples, p - 1)
+        return first * signs.draw_flips(rng, (1.0 - np.sqrt(correlation)) / 2.0, n_samples, p)
+    steps = signs.draw_flips(rng, (1.0 - correlation) / 2.0, n_samples, p - 1)
     return np.cumprod(np.hstack([first, steps]), axis=1)
 
 
 def _moments(kind: str, correlation: float, truth: np.ndarray, noise_std: float) -> Moments:
     if kind == "equicorrelated":
-        return spread_moments(1.0 - correlation, np.sqrt(correlation), truth, noise_std)
-    return dense_moments(toeplitz(correlation ** np.arange(len(truth))), truth, noise_std)
+        return signs.spread_moments(1.0 - correlation, np.sqrt(correlation), truth, noise_std)
+    return signs.dense_moments(toeplitz(correlation ** np.arange(len(truth))), truth, noise_std)

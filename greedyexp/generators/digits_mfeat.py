@@ -13,10 +13,6 @@ from greedyexp.datasets.digits_mfeat import DATASET, N_DIGITS, load
 from greedyexp.problems.problem import Problem
 
 
-def _reads(**_) -> list[str]:
-    return [str(path) for path in places.files(DATASET, places.located(DATASET))]
-
-
 def _shape(*, samples_per_digit) -> dict:
     return {
         "n_tasks": N_DIGITS,
@@ -32,7 +28,7 @@ def _shape(*, samples_per_digit) -> dict:
     paper="Jalali & Sanghavi 2012, section 4.2",
     provides=("multi_task", "test_rows", "labels"),
     shape=_shape,
-    reads=_reads,
+    reads=lambda **_: places.paths(DATASET),
     facts=("n_samples", "n_test", "constant_features"),
 )
 def digits_mfeat(
@@ -48,13 +44,12 @@ def digits_mfeat(
     (`greedyexp data fetch digits_mfeat`). Each replicate draws its own split: the given number of
     rows of each digit is fitted to, all others are for testing.
 
-    Features have mean 0 and mean square 1 on the rows that are fitted to, and responses mean 0
-    there; the test rows are shifted and scaled by the same numbers and have no say in them. A
-    feature that is constant on the rows that are fitted to is zero everywhere;
-    ``constant_features`` counts them.
+    On the rows to fit to, features have mean 0 and mean square 1, and responses have mean 0. The
+    test rows are shifted and scaled by the same numbers, which do not depend on them. A feature
+    that is constant on the rows to fit to is zero everywhere; ``constant_features`` counts these.
 
     The paper takes "n/10 samples from each digit" and prints n = 10, 20, 40. With one sample of
-    each digit no method can select the supports it prints; they fit n samples *per digit*.
+    each digit no method can select the printed supports; they agree with n samples *per digit*.
     """
     X, labels = load()
     train, test = _split(rng, labels, samples_per_digit)
@@ -76,7 +71,7 @@ def digits_mfeat(
 
 
 def _split(rng, labels: np.ndarray, per_digit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to fit to, as many of each digit, and all others; both in the order of the data."""
+    """Draw the rows to fit to, equally many of each digit; all others are for testing."""
     orders = [rng.permutation(np.flatnonzero(labels == digit)) for digit in range(N_DIGITS)]
     train = np.sort(np.concatenate([order[:per_digit] for order in orders]))
     test = np.sort(np.concatenate([order[per_digit:] for order in orders]))
@@ -84,7 +79,7 @@ def _split(rng, labels: np.ndarray, per_digit: int) -> tuple[np.ndarray, np.ndar
 
 
 def _standardised(fitted: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Both by the moments of the first, and the number of features constant in the first."""
+    """Scale both by the moments of the first; also return its number of constant features."""
     # Compared exactly: the rounded mean of a constant can differ from it.
     constant = np.ptp(fitted, axis=0) == 0
     centre = fitted.mean(axis=0)

@@ -8,14 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators import _sign_parameters as signs
-from greedyexp.generators._sign_problems import (
-    dense_moments,
-    draw_flips,
-    draw_signs,
-    draw_truth,
-    sign_problem,
-)
+from greedyexp.generators import _signs as signs
+from greedyexp.generators._regression import single_design
+from greedyexp.problems.moments import Moments
 from greedyexp.problems.problem import Problem
 
 
@@ -35,7 +30,7 @@ def _provides(*, n_samples, p, copies, response, **_) -> tuple[str, ...]:
     paper="Shalev-Shwartz, Srebro & Zhang 2009, Section 3",
     provides=_provides,
     check=_check,
-    shape=lambda *, n_samples, p, copies, **_: signs.shape(n_samples, p * copies),
+    shape=lambda *, n_samples, p, copies, **_: single_design(n_samples, p * copies),
     facts=("n_features",),
 )
 def duplicated(
@@ -57,21 +52,25 @@ def duplicated(
 ) -> Problem:
     """Signs uniform on {-1, 1}^p, each followed by its copies; the rest as in ``rademacher``.
 
-    The true coefficients are those of originals, the first feature of each group of ``copies``, and
-    zero on the others. In each row every other copy has the sign of its original but for
-    probability ``flip``, independently: the second moment of an original and a copy is
-    1 - 2 flip, that of two copies (1 - 2 flip)^2. Exact copies (``flip: 0``) leave the best
-    predictors as they are without copies but make the risk strongly convex no more, so that the
-    geometric rate of Theorem 4 is lost where supports hold a feature twice.
+    Originals, the first feature of each group of ``copies``, have the true coefficients; all other
+    coefficients are zero. In each row every copy has the opposite sign of its original with
+    probability ``flip``, independently. The second moment of an original and a copy is 1 - 2 flip,
+    and that of two copies (1 - 2 flip)^2. Exact copies (``flip: 0``) do not change the best
+    predictors, but the risk is no longer strongly convex, and the geometric rate of Theorem 4 is
+    lost for supports that contain a feature twice.
     """
     truth = np.zeros((p * copies, 1))
-    truth[::copies] = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
+    truth[::copies] = signs.draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     known = len(truth) <= signs.MOST_DENSE
-    return sign_problem(
+
+    def moments() -> Moments:
+        return signs.dense_moments(_matrix(p, copies, flip), truth, noise_std)
+
+    return signs.sign_problem(
         rng,
         _draw(rng, n_samples, p, copies, flip),
         truth,
-        (lambda: dense_moments(_matrix(p, copies, flip), truth, noise_std)) if known else None,
+        moments if known else None,
         noise_std=noise_std,
         response=response,
         facts={"n_features": len(truth)},
@@ -79,8 +78,8 @@ def duplicated(
 
 
 def _draw(rng: np.random.Generator, n_samples: int, p: int, copies: int, flip: float) -> np.ndarray:
-    groups = np.repeat(draw_signs(rng, n_samples, p)[:, :, None], copies, axis=2)
-    groups[:, :, 1:] *= draw_flips(rng, flip, n_samples, p, copies - 1)
+    groups = np.repeat(signs.draw_signs(rng, n_samples, p)[:, :, None], copies, axis=2)
+    groups[:, :, 1:] *= signs.draw_flips(rng, flip, n_samples, p, copies - 1)
     return groups.reshape(n_samples, p * copies)
 
 

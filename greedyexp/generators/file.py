@@ -16,7 +16,7 @@ from greedyexp.generators._tables import Columns, feature_name, read_problem
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.problem import Problem
 
-# A list of more than twice as many names is shortened to this many and the last.
+# A list of more than twice this many names is shortened to this many and the last.
 _LISTED = 10
 
 
@@ -63,15 +63,15 @@ def _provides(*, test_fraction, **reading):
 
 
 def _describe(*, path, standardize, ignore, **reading):
-    """What the columns of the file are, and whether its data are far from centred."""
+    """Lines on the roles of the columns, and a note if the data are far from centred."""
     problem = _read(path=path, standardize=standardize, ignore=ignore, **reading)
     if problem.feature_names:
-        told = {
+        roles = {
             "responses": problem.class_names,
             "features": problem.feature_names,
             "ignored": ignore or (),
         }
-        lines = [f"{what} ({len(names)}): {_listed(names)}" for what, names in told.items()]
+        lines = [f"{what} ({len(names)}): {_listed(names)}" for what, names in roles.items()]
     else:
         lines = [f"responses: {problem.n_tasks}", f"features: {problem.n_features}"]
     if not standardize:
@@ -87,7 +87,7 @@ def _describe(*, path, standardize, ignore, **reading):
 
 
 def _listed(names) -> str:
-    """The names, those in the middle left out when there are many."""
+    """The names, without those in the middle if there are many."""
     shown = list(names)
     if len(shown) > 2 * _LISTED:
         shown = [*shown[:_LISTED], "...", shown[-1]]
@@ -140,11 +140,11 @@ def file(
     """Arrays X and y, and optionally the truth, from a .npz or .csv file.
 
     Columns of a .csv that are neither responses nor ignored are features. ``check`` and ``run``
-    print which columns are which, and the metric ``selected_features`` says which of them have a
+    print the roles of the columns, and the metric ``selected_features`` lists the features with a
     nonzero coefficient.
 
-    Standardised features have mean 0 and mean square 1 on the rows that are fitted to; the
-    coefficients, and the truth given with the file, are then those of the standardised features.
+    Standardised features have mean 0 and mean square 1 on the rows to fit to. The coefficients are
+    then those of the standardised features; a truth given with the file is converted to them.
     """
     whole = _read(
         path=path,
@@ -183,7 +183,7 @@ def file(
 
 
 def _split(rng, problem: Problem, fraction: float):
-    """Row indices to fit to and to hold out; tasks that share a design share the split."""
+    """Draw the rows to fit to and to hold out; tasks with a shared design share the split."""
     if problem.shared_design:
         n = problem.n_samples[0]
         order = rng.permutation(n)
@@ -200,7 +200,8 @@ def _split(rng, problem: Problem, fraction: float):
 
 
 def _moments(problem: Problem):
-    centres, scales = [], []
+    centres: list[np.ndarray] = []
+    scales: list[np.ndarray] = []
     for j, X in enumerate(problem.X):
         if j and problem.shared_design:
             centres.append(centres[0])
@@ -211,7 +212,7 @@ def _moments(problem: Problem):
         if not scale.all():
             name = feature_name(problem, int(np.argmin(scale)))
             raise DataError(
-                f"{name} is constant on the rows that are fitted to.",
+                f"{name} is constant on the rows to fit to.",
                 remedy="Remove features with few distinct values or hold out fewer rows.",
             )
         centres.append(centre)

@@ -8,8 +8,17 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._aspect import AspectRatio, Features, check_features, n_features, shape
-from greedyexp.generators._signals import Values, draw_truth, respond
+from greedyexp.generators._regression import (
+    AspectRatio,
+    Features,
+    Values,
+    check_features,
+    draw_truth,
+    n_features,
+    respond,
+    shape,
+    stationary,
+)
 from greedyexp.problems.problem import Problem
 
 
@@ -47,12 +56,7 @@ def gaussian(
     """
     p = n_features(n_samples, p, aspect_ratio)
     truth = draw_truth(rng, p, sparsity, values)
-    X = rng.standard_normal((n_samples, p))
-    if correlation:
-        # A stationary AR(1) process along the columns has exactly this covariance.
-        innovation = np.sqrt(1 - correlation**2)
-        for j in range(1, p):
-            X[:, j] = correlation * X[:, j - 1] + innovation * X[:, j]
+    X = stationary(rng, n_samples, p, correlation)
     y = respond(rng, X, truth, noise_std)
     begin = rng.standard_normal((p, 1)) if start == "gaussian" else None
     return Problem((X,), (y,), truth, noise_std, sparsity, facts={"n_features": p}, start=begin)

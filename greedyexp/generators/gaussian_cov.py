@@ -8,8 +8,15 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._aspect import AspectRatio, Features, check_features, n_features, shape
-from greedyexp.generators._signals import draw_truth, respond
+from greedyexp.generators._regression import (
+    AspectRatio,
+    Features,
+    check_features,
+    draw_truth,
+    n_features,
+    respond,
+    shape,
+)
 from greedyexp.problems.problem import Problem
 
 Covariance = Literal["identity", "harmonic", "one_small", "one_large"]
@@ -43,8 +50,8 @@ def gaussian_cov(
     """Rows N(0, D) with D diagonal, sparse coefficients +-1 on a uniformly drawn support.
 
     y = X truth + N(0, noise_std^2 I). The variances are those of the paper, where they show how
-    far constants of the l1 geometry lie from those of the l2 geometry. It writes P for X, d for p
-    and r for aspect_ratio.
+    much constants of the l1 geometry differ from those of the l2 geometry. The paper writes P for
+    X, d for p and r for aspect_ratio.
     """
     p = n_features(n_samples, p, aspect_ratio)
     truth = draw_truth(rng, p, sparsity, "sign")

@@ -1,4 +1,4 @@
-"""One sparse regression whose weakest coefficient stands in an exact ratio to the noise."""
+"""One sparse regression with an exact ratio of the weakest coefficient to the noise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._stationary import stationary
+from greedyexp.generators._regression import single_design, stationary
 from greedyexp.problems.problem import Problem
 
 
@@ -21,17 +21,13 @@ def _check(*, n_samples, p, sparsity, **_) -> None:
         )
 
 
-def _shape(*, n_samples, p, **_) -> dict:
-    return {"n_tasks": 1, "n_samples": n_samples, "n_features": p, "shared_design": True}
-
-
 @generator(
     "gaussian_signal_ratio",
     title="Gaussian design with an exact signal ratio",
     paper="Liu, Fujimaki & Ye 2014, Theorems 4 and 5",
     provides=("truth",),
     check=_check,
-    shape=_shape,
+    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
     facts=("residual_rms",),
 )
 def gaussian_signal_ratio(
@@ -44,7 +40,7 @@ def gaussian_signal_ratio(
     p: Annotated[int, Field(ge=2, description="number of features")] = 200,
     sparsity: Annotated[int, Field(ge=1, description="number of nonzero coefficients")] = 10,
     strongest: Annotated[
-        float, Field(ge=1, description="coefficients are at most so large; the weakest is 1")
+        float, Field(ge=1, description="largest possible coefficient; the weakest is 1")
     ] = 3.0,
     correlation: Annotated[
         float, Field(gt=-1, lt=1, description="rho of the covariance rho^|i-j| of the columns")

@@ -10,19 +10,14 @@ from pydantic import Field
 from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.libsvm_binary import load, of
+from greedyexp.generators._regression import single_design
 from greedyexp.problems.problem import Problem
 
 Name = Literal["a1a", "a2a", "w1a"]
 
 
-def _reads(*, dataset) -> list[str]:
-    wanted = of(dataset)
-    return [str(path) for path in places.files(wanted, places.located(wanted))]
-
-
 def _shape(*, dataset) -> dict:
-    n_samples, p = of(dataset).members[0].shape
-    return {"n_tasks": 1, "n_samples": n_samples, "n_features": p, "shared_design": True}
+    return single_design(*of(dataset).members[0].shape)
 
 
 @generator(
@@ -31,7 +26,7 @@ def _shape(*, dataset) -> dict:
     paper="Liu, Fujimaki & Ye 2014, Table 4; data of LIBSVM",
     provides=("labels", "test_rows", "sparse"),
     shape=_shape,
-    reads=_reads,
+    reads=lambda *, dataset: places.paths(of(dataset)),
     facts=("n_samples", "n_test", "n_features"),
 )
 def libsvm_binary(
@@ -39,7 +34,7 @@ def libsvm_binary(
     *,
     dataset: Annotated[Name, Field(description="incomes (a1a, a2a) or web pages (w1a)")] = "a1a",
 ) -> Problem:
-    """The rows to fit to and to test on that LIBSVM has; labels 1 and -1, features 0 and 1.
+    """LIBSVM's rows to fit to and to test on; labels 1 and -1, features 0 and 1.
 
     The data are LIBSVM's (`greedyexp data fetch libsvm_binary`): a1a has 1605 rows to fit to and
     30956 to test on, a2a 2265 and 30296, both of 123 features; w1a has 2477 and 47272 of 300.
@@ -55,9 +50,9 @@ def libsvm_binary(
         "n_features": data.X.shape[1],
     }
     return Problem(
-        (data.X,),
+        (data.X,),  # type: ignore[arg-type]  # designs may be sparse
         (data.labels,),
         facts=facts,
-        X_test=(data.X_test,),
+        X_test=(data.X_test,),  # type: ignore[arg-type]
         y_test=(data.labels_test,),
     )

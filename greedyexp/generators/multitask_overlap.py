@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._signals import Values, draw_values
+from greedyexp.generators._regression import Values, draw_values
 from greedyexp.problems.problem import Problem
 
 
@@ -91,12 +91,12 @@ def multitask_overlap(
     """Gaussian designs, uniformly placed supports, kappa * s rows shared by all tasks.
 
     Every task has its own n x p design with independent N(0, 1) entries and s nonzero
-    coefficients, of which round(kappa s) stand in rows shared by all tasks; the other rows
-    belong to one task each. n = ceil(theta s log(p - (2 - kappa) s)).
+    coefficients, round(kappa s) of them in rows shared by all tasks; the other rows belong to
+    one task each. n = ceil(theta s log(p - (2 - kappa) s)).
 
-    The paper leaves readings open, each a parameter here: ``values`` (the text says Gaussian;
-    with noise 0.1 the smallest of them drown, so the printed curves need ``sign``) and
-    ``noise_std`` (0.1 in the captions; the text's "variance 0.1" is 0.316).
+    The paper is ambiguous in two points, and each is a parameter: ``values`` (the text says
+    Gaussian, but with noise 0.1 the smallest values cannot be detected, so the printed curves need
+    ``sign``) and ``noise_std`` (0.1 in the captions; the text's "variance 0.1" is 0.316).
     """
     s = _sparsity(p, sparsity)
     n = _n_samples(p, n_tasks, s, kappa, theta)

@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.core.registry import generator
-from greedyexp.generators import _sign_parameters as signs
-from greedyexp.generators._sign_problems import (
-    draw_signs,
-    draw_truth,
-    sign_problem,
-    spread_moments,
-)
+from greedyexp.generators import _signs as signs
+from greedyexp.generators._regression import single_design
 from greedyexp.problems.problem import Problem
 
 
@@ -21,7 +16,7 @@ from greedyexp.problems.problem import Problem
     paper="Shalev-Shwartz, Srebro & Zhang 2009",
     provides=lambda *, n_samples, response, **_: signs.traits(n_samples, response),
     check=signs.check,
-    shape=lambda *, n_samples, p, **_: signs.shape(n_samples, p),
+    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
 )
 def rademacher(
     rng: np.random.Generator,
@@ -36,20 +31,20 @@ def rademacher(
 ) -> Problem:
     """Rows uniform on {-1, 1}^p, with a sparse truth of the given l1 norm.
 
-    E[x x^T] = I, so that the risk of least squares under the distribution is
+    Since E[x x^T] = I, the risk of least squares under the distribution is
     R(w) = R(truth) + ||w - truth||^2 / 2, with R(truth) = noise_std^2 / 2. A linear response is
     <truth, x> plus Gaussian noise; of two classes, 1 has probability 1 / (1 + exp(-<truth, x>)).
 
-    Sizes of the true coefficients fall by the factor ``decay`` from each to the next, in an order
-    that is drawn like the support and the signs. With ``n_samples: 0`` there are no rows, only the
-    second moments of a linear response.
+    The sizes of the true coefficients decrease by the factor ``decay`` from each to the next, in
+    random order; support and signs are random too. With ``n_samples: 0`` there are no rows, only
+    the second moments of a linear response.
     """
-    truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
-    return sign_problem(
+    truth = signs.draw_truth(rng, p, sparsity, truth_l1_norm, decay)
+    return signs.sign_problem(
         rng,
-        draw_signs(rng, n_samples, p),
+        signs.draw_signs(rng, n_samples, p),
         truth,
-        lambda: spread_moments(1.0, 0.0, truth, noise_std),
+        lambda: signs.spread_moments(1.0, 0.0, truth, noise_std),
         noise_std=noise_std,
         response=response,
     )

@@ -1,4 +1,4 @@
-"""A label that is spread over many features, of which each tells little."""
+"""A label that many features predict together, each with little information."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators import _sign_parameters as signs
-from greedyexp.generators._sign_problems import draw_flips, draw_signs
+from greedyexp.generators import _signs as signs
+from greedyexp.generators._regression import single_design
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.spread_label import mean_absolute_error
@@ -44,7 +44,7 @@ def _provides(*, n_samples, **_) -> tuple[str, ...]:
 
 
 def _shape(*, n_samples, **others) -> dict:
-    return signs.shape(n_samples, _n_features(**others))
+    return single_design(n_samples, _n_features(**others))
 
 
 @generator(
@@ -70,34 +70,34 @@ def spread_label(
         Literal["squared", "absolute"], Field(description="mean error that l is of")
     ] = "squared",
 ) -> Problem:
-    """A label y uniform on {-1, 1} and d features that have its sign a little more often than not.
+    """A label y uniform on {-1, 1} and d features that agree with it slightly more often than not.
 
     Given y the features are independent, each y with probability (1 + a) / 2, a = 1 / B1. There are
     d = ceil(B1^2 / l) of them for the squared error (<w, x> - y)^2 and ceil(B1^2 / l^2) for
-    |<w, x> - y|. The dense predictor, all coefficients 1 / (d a), is what stands for the truth:
-    its l1 norm is B1 and its mean error, exact in ``dense_error``, is less than l. Predictors with
-    few features have a large error; the theorems bound how large for B1 > 2.
+    |<w, x> - y|. The truth is the dense predictor with all coefficients 1 / (d a). Its l1 norm is
+    B1, and its mean error, exact in ``dense_error``, is less than l. Predictors with few features
+    have a large error; for B1 > 2 the theorems bound it from below.
 
     E[x x^T] = (1 - a^2) I + a^2 11^T, E[y x] = a 1 and E[y^2] = 1. The best predictor with k
     features has equal coefficients and mean squared error (1 - a^2) / (1 - a^2 + a^2 k). With
     ``n_samples: 0`` there are no rows, only these moments, and nothing is drawn.
     """
     d, a = _n_features(truth_l1_norm, accuracy, accuracy_of), 1.0 / truth_l1_norm
-    told = {
+    facts = {
         "n_features": d,
         "truth_l1_norm": truth_l1_norm,
         "a": a,
         "dense_error": _dense_error(d, truth_l1_norm, accuracy_of),
     }
-    y = draw_signs(rng, n_samples)
-    X = y[:, None] * draw_flips(rng, (1.0 - a) / 2.0, n_samples, d)
+    y = signs.draw_signs(rng, n_samples)
+    X = y[:, None] * signs.draw_flips(rng, (1.0 - a) / 2.0, n_samples, d)
     spread = np.full(d, a)
     return Problem(
         (X,),
         (y,),
         np.full((d, 1), 1.0 / (d * a)),
         sparsity=d,
-        facts=told,
+        facts=facts,
         moments=SpreadMoments(np.full(d, 1.0 - a * a), spread, spread, 1.0),
     )
 

@@ -1,4 +1,4 @@
-"""Sentences of labelled words, as the toolbox that the paper names draws them."""
+"""Sentences of labelled words, drawn as in the toolbox named by the paper."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from greedyexp.core.registry import generator
 from greedyexp.generators._labelled_chains import TRAITS, LabelledChains, pose
 from greedyexp.problems.problem import Problem
 
-# Feature f takes the values 0 to LARGEST[f]; 0 says that it is absent.
+# Feature f takes the values 0 to LARGEST[f]; 0 means that it is absent.
 LARGEST = (2, 3, 4, 5)
 N_CLASSES = 4
 
-# What a word's feature with the value s adds to the weight of class s.
+# Contribution of a feature with the value s to the weight of class s.
 _STRENGTH = 10.0 ** np.arange(N_CLASSES)
 
 
@@ -42,18 +42,17 @@ def synthetic_chains(
     """Sentences of words with four categorical features and one of four labels.
 
     One long sequence is drawn. Feature f of a word is uniform on 0 to m_f, m = (2, 3, 4, 5), where
-    0 says that it is absent; the 14 other values are the columns of X, 1 where a word has them.
-    The next label is drawn with probabilities in proportion to weights: class s has the weight
-    10^(s-1) times the number of features with the value s; that of the label before is raised to a
-    tenth of the largest if it is less. Label 0 ends a sentence: its weight is 0 after itself and
-    at the start, half the largest after class 4, and else a tenth of it. A word whose features
-    give no class any weight (one of 180) is drawn again.
+    0 means that it is absent; each of the 14 other values is a column of X, 1 if a word has it.
+    The next label is drawn with probabilities proportional to weights. The weight of class s is
+    10^(s-1) times the number of features with the value s; that of the previous label is at least
+    a tenth of the largest weight. Label 0 ends a sentence: its weight is 0 after itself and at the
+    start, half the largest after class 4, and otherwise a tenth of it. A word whose features give
+    all classes the weight 0 (one of 180) is drawn again.
 
-    Label 0 only cuts: where it is drawn there is no word, and what its features would have been
-    is left out. About 13% of the sequence goes that way: n_words = 800 gives about 106 sentences
-    of 6.6 words, 694 words in all. The first half of the sentences is fitted to (the larger one
-    when their number is odd), the second half is for testing. The demonstration of the toolbox
-    draws 1000, the paper 800.
+    Label 0 only separates sentences: it is not a word, and its features are left out. This removes
+    about 13% of the sequence: n_words = 800 gives about 106 sentences of 6.6 words, 694 words in
+    all. The first half of the sentences (rounded up) is fitted to; the second half is for testing.
+    The demonstration of the toolbox draws 1000 words, the paper 800.
 
     A chain model of these data has 14 x 4 = 56 weights of observations, and 4 + 4 + 16 of starts,
     ends and transitions.
@@ -61,13 +60,13 @@ def synthetic_chains(
     values = _values(rng, n_words)
     sequence = _labels(rng.random(n_words), _weights(values))
     word = sequence > 0
-    # Every 0 ends a sentence, and the sequence ends the last one unless a 0 did.
+    # Every 0 ends a sentence; the end of the sequence ends the last one.
     sentence = np.cumsum(~word)[word]
     lengths = np.unique(sentence, return_counts=True)[1]
     if len(lengths) < 2:
         raise DataError(
-            f"the {n_words} words drawn make one sentence; one to fit to and one to test on are"
-            " needed.",
+            f"the {n_words} words drawn make one sentence; at least two are needed, to fit to and"
+            " to test on.",
             remedy="Raise n_words.",
         )
     record = LabelledChains(_one_hot(values[word]), sequence[word] - 1, lengths, *_names())
@@ -76,7 +75,7 @@ def synthetic_chains(
 
 
 def _values(rng: np.random.Generator, n_words: int) -> np.ndarray:
-    """Features of words, int array (n_words, 4), at least one of them from 1 to 4 in each row."""
+    """Draw features of words, int array (n_words, 4), with a value from 1 to 4 in each row."""
     highest = np.array(LARGEST) + 1
     values = rng.integers(0, highest, (n_words, len(LARGEST)))
     while (empty := ~_weights(values).any(axis=1)).any():
@@ -95,7 +94,7 @@ def _labels(uniforms: np.ndarray, weights: np.ndarray) -> np.ndarray:
     labels = np.zeros(len(uniforms), dtype=np.int64)
     before = 0
     for t, (uniform, row) in enumerate(zip(uniforms, weights, strict=True)):
-        # In front the weight of label 0; a raise to a tenth leaves the largest as it is.
+        # The first weight is that of label 0; raising another to a tenth keeps the largest.
         all_weights = np.array([0.0, *row])
         largest = row.max()
         if before > 0:
@@ -108,14 +107,14 @@ def _labels(uniforms: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _one_hot(values: np.ndarray) -> np.ndarray:
-    """A column for each value but 0 of each feature, (n, 14)."""
+    """Columns for the values other than 0 of each feature, (n, 14)."""
     return np.hstack(
         [values[:, [f]] == np.arange(1, largest + 1) for f, largest in enumerate(LARGEST)]
     ).astype(float)
 
 
 def _names() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of the 14 columns and of the four classes."""
+    """Names of the 14 columns and of the four classes."""
     features = tuple(
         f"feature {f} = {value}"
         for f, largest in enumerate(LARGEST, 1)

@@ -9,14 +9,14 @@ from pydantic import Field
 from scipy.linalg import toeplitz
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._stationary import stationary
+from greedyexp.generators._regression import single_design, stationary
 from greedyexp.problems.problem import Problem
 
 
 def _check(*, n_samples, n_test, p, sparsity, **_) -> None:
     for name, rows in (("n_samples", n_samples), ("n_test", n_test)):
         if rows % 2:
-            raise ValueError(f"{name} = {rows} is odd, but both classes have as many rows.")
+            raise ValueError(f"{name} = {rows} is odd; both classes have equally many rows.")
     if sparsity > p:
         raise ValueError(f"sparsity = {sparsity} is more than p = {p}.")
 
@@ -25,17 +25,13 @@ def _provides(*, n_test, **_) -> tuple[str, ...]:
     return ("truth", "labels", "test_rows") if n_test else ("truth", "labels")
 
 
-def _shape(*, n_samples, p, **_) -> dict:
-    return {"n_tasks": 1, "n_samples": n_samples, "n_features": p, "shared_design": True}
-
-
 @generator(
     "two_class_gaussian",
     title="Two Gaussian classes",
     paper="Liu, Fujimaki & Ye 2014, Figure 3",
     provides=_provides,
     check=_check,
-    shape=_shape,
+    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
 )
 def two_class_gaussian(
     rng: np.random.Generator,
@@ -53,16 +49,16 @@ def two_class_gaussian(
         Field(description="what b* is: the mean of class 1, or half the coefficients of log-odds"),
     ] = "means",
 ) -> Problem:
-    """Rows N(b*, Sigma) labelled 1 and N(-b*, Sigma) labelled -1, as many of each.
+    """Rows N(b*, Sigma) labelled 1 and N(-b*, Sigma) labelled -1, the same number of each.
 
     b* has values U[0, 1] on a uniformly drawn support, scaled to the given length, and
     Sigma_ij = correlation^|i-j|. The paper takes n = 100, d = 500, sparsities from 5 to 14 and no
     correlation.
 
     The log-odds of a row x are 2 x^T Sigma^-1 b*. With correlation the best linear classifier
-    therefore uses the neighbours of the support, too, to cancel noise. With ``truth: log_odds`` the
-    means are Sigma b* and -Sigma b* instead, the log-odds 2 x^T b*: neighbours of the support tell
-    of the class, but are of no use once the support is in the model.
+    therefore also uses the neighbours of the support, to cancel noise. With ``truth: log_odds`` the
+    means are Sigma b* and -Sigma b* and the log-odds 2 x^T b*. Neighbours of the support are then
+    correlated with the class, but add nothing to a model that contains the support.
     """
     coef = np.zeros((p, 1))
     values = rng.uniform(size=sparsity)
@@ -85,6 +81,6 @@ def two_class_gaussian(
 def _classes(
     rng: np.random.Generator, rows: int, mean: np.ndarray, correlation: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of class 1, then as many of class -1, with their labels."""
+    """Draw rows of class 1, then as many of class -1, and their labels."""
     labels = np.repeat([1.0, -1.0], rows // 2)
     return labels[:, None] * mean + stationary(rng, rows, len(mean), correlation), labels

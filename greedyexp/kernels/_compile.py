@@ -22,6 +22,8 @@ from typing import Any
 import numba
 from platformdirs import user_cache_path
 
+# The attributes of this module are created when it is imported.
+config: Any = numba.config
 PACKAGE = Path(__file__).resolve().parents[1]
 # Folders of earlier versions of a kernel file are deleted after so many seconds without use.
 UNUSED = 30 * 86_400
@@ -36,13 +38,13 @@ def kernel(function: Callable | None = None, **options: Any) -> Callable:
     folder = _folder(Path(function.__code__.co_filename).resolve())
     if folder is None:
         return numba.njit(**options)(function)
-    before = numba.config.CACHE_DIR
+    before = config.CACHE_DIR
     # Numba reads this setting when a function is decorated.
-    numba.config.CACHE_DIR = str(folder)
+    config.CACHE_DIR = str(folder)
     try:
         return numba.njit(cache=True, **options)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 @cache

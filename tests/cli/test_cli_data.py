@@ -113,7 +113,7 @@ def test_a_forced_download_says_that_the_users_folder_goes_first(
 
 
 def test_ctrl_c_during_a_download_ends_with_its_own_code(served, tmp_path, monkeypatch, capsys):
-    from greedyexp.datasets import archives
+    from greedyexp.datasets import fetching as archives
 
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -17,9 +17,9 @@ from cli_process import environment
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from greedyexp.core.errors import DataError, StorageError
-from greedyexp.datasets import catalogue, fetching, pins, places
+from greedyexp.datasets import catalogue, fetching, places
+from greedyexp.datasets.catalogue import Member
 from greedyexp.datasets.digits_mfeat import DATASET, load
-from greedyexp.datasets.record import Member
 
 # Of the six files as UCI distributes them, from github.com/kumarmudit404-droid/PrismFlow, and the
 # width of a column in them.
@@ -97,7 +97,7 @@ def test_padded_to_the_column_widths_of_uci_the_text_has_the_digest_of_ucis_file
     folder = places.located(DATASET)
     path = places.files(DATASET, folder)[DATASET.members.index(member)]
     digest, width = UCI[member.name]
-    rows = pins.read(path, member).splitlines()
+    rows = places.read(path, member).splitlines()
     padded = b"".join(b"".join(v.rjust(width) for v in row.split()) + b"\n" for row in rows)
     assert hashlib.sha256(padded).hexdigest() == digest
 
@@ -130,7 +130,7 @@ def test_padding_and_line_ends_do_not_matter(tmp_path, written):
     member = Member("t", hashlib.sha256(b"1.50 2\n-3 4e1\n").hexdigest(), (2, 2))
     for path, content in ((tmp_path / "t", written), (tmp_path / "t.gz", gzip.compress(written))):
         path.write_bytes(content)
-        assert pins.read(path, member) == b"1.50 2\n-3 4e1\n"
+        assert places.read(path, member) == b"1.50 2\n-3 4e1\n"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_any_other_value_or_row_is_refused(tmp_path, written):
     member = Member("t", hashlib.sha256(b"1.50 2\n-3 4e1\n").hexdigest(), (2, 2))
     (tmp_path / "t").write_bytes(written)
     with pytest.raises(DataError, match="not those of the published data set"):
-        pins.read(tmp_path / "t", member)
+        places.read(tmp_path / "t", member)
 
 
 @pytest.mark.parametrize("keep", [0.5, -4])
@@ -149,7 +149,7 @@ def test_a_damaged_gz_file_is_refused(tmp_path, files, keep):
     part = whole[: int(len(whole) * keep)] if keep > 0 else whole[:keep] + b"\0\0\0\0"
     (tmp_path / "mfeat-fou.gz").write_bytes(part)
     with pytest.raises(DataError, match=r"mfeat-fou\.gz: this is not a readable \.gz file"):
-        pins.read(tmp_path / "mfeat-fou.gz", data_sets.record(files).members[0])
+        places.read(tmp_path / "mfeat-fou.gz", data_sets.record(files).members[0])
 
 
 # --- places and the loader --------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_the_users_folder_goes_before_the_cache(home, files, monkeypatch):
 def test_a_file_that_is_missing_is_named(home, files, monkeypatch):
     record = data_sets.record(files)
     monkeypatch.setenv(places.VARIABLE, str(home / "own"))
-    with pytest.raises(DataError, match=r"\(the cache\); .*/own is not there\. Run"):
+    with pytest.raises(DataError, match=r"\(the cache\); .*/own does not exist\. Run"):
         places.located(record)
     own = data_sets.write(home / "own" / "mfeat", files)
     (own / "mfeat-pix").unlink()
@@ -230,7 +230,7 @@ def test_a_file_that_is_missing_is_named(home, files, monkeypatch):
     monkeypatch.setenv(places.VARIABLE, str(home / "file"))
     cached = data_sets.write(home / "cache" / "data" / "mfeat", files)
     (cached / "mfeat-zer").unlink()
-    with pytest.raises(DataError, match=r"/file is no folder; .*data/mfeat lacks mfeat-zer\. Run"):
+    with pytest.raises(DataError, match=r"/file is not a folder; .*mfeat lacks mfeat-zer\. Run"):
         places.located(record)
 
 
@@ -305,13 +305,13 @@ def bad_answers(files):
     lacking = {name: content for name, content in files.items() if name != "mfeat-zer"}
     return {
         "other values": (200, data_sets.as_zip(other), None, "mfeat-fou: the values"),
-        "cut, said to be whole": (200, half, None, "not a whole zip or tar archive"),
-        "cut on the way": (200, half, len(whole), "broke off|no connection|not a whole zip"),
+        "cut, said to be whole": (200, half, None, "not a complete zip or tar archive"),
+        "cut on the way": (200, half, len(whole), "interrupted|no connection|not a complete zip"),
         "not found": (404, b"", None, "the server answered 404 Not Found"),
         "broken server": (503, b"", None, "the server answered 503 Service Unavailable"),
-        "a web page": (200, b"<html>log in</html>", None, "not a whole zip or tar archive"),
-        "empty": (200, b"", None, "not a whole zip or tar archive"),
-        "a file lacking": (200, data_sets.as_zip(lacking), None, "holds no file 'mfeat-zer'"),
+        "a web page": (200, b"<html>log in</html>", None, "not a complete zip or tar archive"),
+        "empty": (200, b"", None, "not a complete zip or tar archive"),
+        "a file lacking": (200, data_sets.as_zip(lacking), None, "has no file 'mfeat-zer'"),
     }
 
 
@@ -373,7 +373,7 @@ fetching.fetch(data_sets.record(files, urls=({url!r},)))
 def test_a_disk_that_fills_up_leaves_nothing_behind(home, server, files):
     url = server.offer("/a", data_sets.as_zip(files | {"mfeat.info": os.urandom(200_000)}))
     root = home / "cache" / "data"
-    code = FULL.format(tests=os.path.dirname(__file__), root=str(root), url=url)
+    code = FULL.format(tests=os.path.dirname(data_sets.__file__), root=str(root), url=url)
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=environment() | {"NO_PROXY": "127.0.0.1", "PYTHONDONTWRITEBYTECODE": "1"},
@@ -394,8 +394,8 @@ def test_an_interrupt_leaves_the_cache_as_it_was(home, server, files, monkeypatc
     record = data_sets.record(files, urls=(server.offer("/a", data_sets.as_zip(files)),))
     owner, name = {
         "retrieve": (fetching, "_retrieve"),
-        "unpack": (fetching.archives, "unpack"),
-        "check": (fetching.pins, "texts"),
+        "unpack": (fetching, "unpack"),
+        "check": (fetching.places, "texts"),
     }[step]
     whole = getattr(owner, name)
 

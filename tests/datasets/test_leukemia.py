@@ -13,9 +13,9 @@ import pytest
 from cli_process import refused
 
 from greedyexp.core.errors import DataError
-from greedyexp.datasets import catalogue, fetching, pins, places
+from greedyexp.datasets import catalogue, fetching, places
+from greedyexp.datasets.catalogue import Member
 from greedyexp.datasets.leukemia import AML, DATASET, load, values
-from greedyexp.datasets.record import Member
 
 GENES = ["AFFX-BioB_at", "X1_s_at", "D2_f_at", "Z3_at"]
 # Samples of the two files, in the disorder of the real ones, and the classes of 26 to 31.
@@ -58,7 +58,7 @@ def contents(X: np.ndarray, **how) -> dict[str, bytes]:
 def record(files: dict[str, bytes], **changed):
     """The data set with the pins of these contents."""
     members = tuple(
-        Member(name, hashlib.sha256(pins.canonical(values(c))).hexdigest(), (4, 3), values)
+        Member(name, hashlib.sha256(places.canonical(values(c))).hexdigest(), (4, 3), values)
         for name, c in files.items()
     )
     return replace(DATASET, members=members, **changed)
@@ -116,7 +116,7 @@ def test_the_classes_are_those_of_the_paper():
 def test_descriptions_calls_and_line_ends_do_not_count(tmp_path, how):
     member = record(contents(table())).members[0]
     (tmp_path / "file").write_bytes(contents(table(), **how)[member.name])
-    written = pins.read(tmp_path / "file", member).decode().splitlines()
+    written = places.read(tmp_path / "file", member).decode().splitlines()
     assert written[0] == "27 31 26"
     assert written[1] == " ".join([GENES[0], *(str(table()[i, 0]) for i in (1, 5, 0))])
     assert len(written) == 5
@@ -151,7 +151,7 @@ def test_any_other_value_is_refused_in_a_sentence(home, case):
     data_sets.write(home / "cache" / "leukemia", files | {"data_set_ALL_AML_train.txt": content})
     with pytest.raises(DataError, match=r"train\.txt: the values in this file are not") as caught:
         load(known)
-    assert str(caught.value).endswith("Run `greedyexp data fetch leukemia` to get it anew.")
+    assert str(caught.value).endswith("Run `greedyexp data fetch leukemia` to download it again.")
     assert "\n" not in str(caught.value)
 
 
@@ -228,7 +228,7 @@ def test_the_data_have_the_published_shapes_and_classes():
     for member, path in zip(
         DATASET.members, places.files(DATASET, places.located(DATASET)), strict=True
     ):
-        rows = pins.read(path, member).splitlines()
+        rows = places.read(path, member).splitlines()
         assert (len(rows) - 1, len(rows[0].split())) == member.shape
 
 

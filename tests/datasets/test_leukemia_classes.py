@@ -10,8 +10,8 @@ from greedyexp.core import registry
 from greedyexp.core.errors import DataError
 from greedyexp.datasets import leukemia as dataset
 from greedyexp.datasets import places
-from greedyexp.generators import _leukemia
-from greedyexp.generators.leukemia_classes import leukemia_classes
+from greedyexp.generators import leukemia as _leukemia
+from greedyexp.generators.leukemia import leukemia_classes
 
 real = pytest.mark.skipif(
     places.find(dataset.DATASET) is None, reason="leukemia is neither in GREEDYEXP_DATA nor fetched"
@@ -59,7 +59,7 @@ def test_fewer_samples_keep_their_labels(expression):
 
 def test_rows_of_one_class_are_refused(expression):
     leukemia_classes(rng(ONE_OF_EACH), n_samples=2, p=2)
-    with pytest.raises(DataError, match="the 2 samples that were drawn are of one class"):
+    with pytest.raises(DataError, match="the 2 samples drawn are all of one class"):
         leukemia_classes(rng(ONE_CLASS), n_samples=2, p=2)
 
 

@@ -18,9 +18,9 @@ from sklearn.datasets import load_svmlight_file
 from greedyexp import config as experiment
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.datasets import catalogue, fetching, pins, places
+from greedyexp.datasets import catalogue, fetching, places
+from greedyexp.datasets.catalogue import Member
 from greedyexp.datasets.libsvm_binary import DATASET, load, of
-from greedyexp.datasets.record import Member
 from greedyexp.generators import libsvm_binary as module
 from greedyexp.runner.work import Bench, Work
 
@@ -57,7 +57,7 @@ def files(fitted: str = FITTED, held: str = HELD, end: str = " \n") -> dict[str,
 def record(contents: dict[str, bytes], **changed):
     """The data set with the pins of these contents."""
     members = tuple(
-        Member(name, hashlib.sha256(pins.canonical(content)).hexdigest(), (rows, 7))
+        Member(name, hashlib.sha256(places.canonical(content)).hexdigest(), (rows, 7))
         for (name, content), rows in zip(contents.items(), (4, 3), strict=True)
     )
     return replace(DATASET, members=members, **changed)
@@ -137,7 +137,8 @@ def test_any_other_value_is_refused(home, fitted):
     data_sets.write(home / "cache" / "libsvm", files(fitted))
     with pytest.raises(DataError, match="a1a: the values in this file are not those") as caught:
         load("a1a", record(files()))
-    assert str(caught.value).endswith("Run `greedyexp data fetch libsvm_binary` to get it anew.")
+    remedy = "Run `greedyexp data fetch libsvm_binary` to download it again."
+    assert str(caught.value).endswith(remedy)
 
 
 # --- where it is ------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ def test_the_shape_is_told_before_the_data_are_read():
 @real
 def test_the_text_is_that_of_libsvm():
     folder = places.located(DATASET)
-    for member, text in zip(DATASET.members, pins.texts(DATASET, folder), strict=True):
+    for member, text in zip(DATASET.members, places.texts(DATASET, folder), strict=True):
         written = text.replace(b"\n", b" \n")
         assert hashlib.sha256(written).hexdigest() == PUBLISHED[member.name]
         assert text.count(b"\n") == member.shape[0]
@@ -285,7 +286,7 @@ def test_the_rows_are_those_that_scikit_learn_reads(name):
 
 @real
 def test_both_sets_of_incomes_split_the_same_rows():
-    texts = dict(zip(PUBLISHED, pins.texts(DATASET, places.located(DATASET)), strict=True))
+    texts = dict(zip(PUBLISHED, places.texts(DATASET, places.located(DATASET)), strict=True))
     halves = [Counter((texts[name] + texts[f"{name}.t"]).splitlines()) for name in ("a1a", "a2a")]
     assert halves[0] == halves[1]
     assert sum(halves[0].values()) == 32561

@@ -7,9 +7,14 @@ import pytest
 from chain_checks import states_a_chain_problem
 
 from greedyexp.core.errors import DataError
-from greedyexp.generators import _timeline as timeline
-from greedyexp.generators._labelled_chains import LabelledChains, split_days
-from greedyexp.generators._timeline import NO_ACTIVITY, Spans, sampled
+from greedyexp.generators import _labelled_chains as timeline
+from greedyexp.generators._labelled_chains import (
+    NO_ACTIVITY,
+    LabelledChains,
+    Spans,
+    sampled,
+    split_days,
+)
 
 # --- time to samples --------------------------------------------------------------------------
 
@@ -120,5 +125,5 @@ def test_whole_chains_are_split_at_random(count, share, fitted):
 
 
 def test_one_day_cannot_be_split():
-    with pytest.raises(DataError, match="spans one day; one to fit to and one to test on"):
+    with pytest.raises(DataError, match="spans one day; at least two are needed"):
         split_days(np.random.default_rng(0), numbered(1), 0.5)

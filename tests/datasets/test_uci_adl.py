@@ -15,8 +15,8 @@ import pytest
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import find
-from greedyexp.datasets import pins, places
-from greedyexp.datasets.record import Member
+from greedyexp.datasets import places
+from greedyexp.datasets.catalogue import Member
 from greedyexp.datasets.uci_adl_binary import DATASET, load
 from greedyexp.generators import uci_adl as module
 
@@ -62,7 +62,7 @@ def contents(**how) -> dict[str, bytes]:
 
 def record(files):
     members = tuple(
-        Member(name, hashlib.sha256(pins.canonical(content)).hexdigest(), (3, 5))
+        Member(name, hashlib.sha256(places.canonical(content)).hexdigest(), (3, 5))
         for name, content in files.items()
     )
     return replace(DATASET, members=members)
@@ -111,7 +111,8 @@ def test_a_changed_second_is_refused(home):
     (data_sets_folder / name).write_bytes(files[name].replace(b"07:02:49", b"07:02:48"))
     with pytest.raises(DataError, match=r"OrdonezB_ADLs\.txt: the values in this file") as caught:
         load("A", record(files))
-    assert str(caught.value).endswith("Run `greedyexp data fetch uci_adl_binary` to get it anew.")
+    remedy = "Run `greedyexp data fetch uci_adl_binary` to download it again."
+    assert str(caught.value).endswith(remedy)
 
 
 # --- minutes ----------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ def test_last_fired_says_which_sensor_turned_on_last(made_up):
 
 def test_a_record_of_one_day_is_refused_in_a_sentence(made_up):
     with pytest.raises(
-        DataError, match="spans one day; one to fit to and one to test on are needed"
+        DataError, match="spans one day; at least two are needed, to fit to and to test on"
     ):
         made_up(np.random.default_rng(0), home="A", representation="raw", train_share=0.5)
 

@@ -12,9 +12,17 @@ from scipy import stats
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import find
-from greedyexp.generators._home_life import ACTIVITIES, bouts, mean_lengths, shares, transitions
-from greedyexp.generators._home_sensors import fired, last_fired, layout
-from greedyexp.generators.simulated_home import simulated_home
+from greedyexp.generators.simulated_home import (
+    ACTIVITIES,
+    bouts,
+    fired,
+    last_fired,
+    layout,
+    mean_lengths,
+    shares,
+    simulated_home,
+    transitions,
+)
 from greedyexp.generators.synthetic_chains import synthetic_chains
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from greedyexp.core import registry
-from greedyexp.generators._sign_problems import draw_truth
+from greedyexp.generators._signs import draw_truth
 from greedyexp.generators.correlated import correlated
 from greedyexp.generators.duplicated import duplicated
 from greedyexp.generators.rademacher import rademacher
@@ -248,9 +248,9 @@ def test_without_rows_only_the_truth_is_drawn(make):
             "moments of classes .* response: linear",
         ),
         ("duplicated", {"p": 3}, "sparsity = 10 is more than p = 3"),
-        ("duplicated", {"p": 2049, "n_samples": 0}, "moments of 4098 features are not computed"),
-        ("correlated", {"p": 4097, "n_samples": 0}, "at most of 4096"),
-        ("correlated", {"kind": "equicorrelated", "correlation": -0.1}, "no negative correlation"),
+        ("duplicated", {"p": 2049, "n_samples": 0}, "at most 4096 features, not 4098"),
+        ("correlated", {"p": 4097, "n_samples": 0}, "at most 4096 features, not 4097"),
+        ("correlated", {"kind": "equicorrelated", "correlation": -0.1}, "cannot have a negative"),
         ("spread_label", {"n_samples": 1}, "give at least 2"),
         ("spread_label", {"accuracy": 1e-5, "accuracy_of": "absolute"}, "take 9e\\+10 features"),
         ("spread_label", {"truth_l1_norm": 1e200}, "take inf features"),

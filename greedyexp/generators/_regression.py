@@ -1,0 +1,97 @@
+"""Parts of synthetic regressions: sizes, coefficients, designs and responses."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+DEFAULT = 200
+
+Features = Annotated[
+    int | None,
+    Field(ge=1, description=f"number of features; {DEFAULT} when there is no aspect_ratio either"),
+]
+AspectRatio = Annotated[
+    float | None,
+    Field(gt=0, le=1e9, description="p / n_samples in place of p, which is rounded to a number"),
+]
+
+Values = Literal["sign", "gaussian"]
+
+
+def n_features(n_samples: int, p: int | None, aspect_ratio: float | None) -> int:
+    """Return the number of features; halves are rounded up."""
+    if aspect_ratio is not None:
+        return math.floor(aspect_ratio * n_samples + 0.5)
+    return DEFAULT if p is None else p
+
+
+def check_features(*, n_samples, p, aspect_ratio, sparsity, **_) -> None:
+    """Raise ValueError if p and aspect_ratio are both given, or p is less than the sparsity."""
+    if p is not None and aspect_ratio is not None:
+        raise ValueError("p and aspect_ratio both set the number of features; give one of them.")
+    features = n_features(n_samples, p, aspect_ratio)
+    if aspect_ratio is None:
+        if sparsity > features:
+            raise ValueError(f"sparsity {sparsity} is larger than p = {features}.")
+        return
+    cause = f"aspect_ratio = {aspect_ratio:g} gives p = {features} at n_samples = {n_samples}"
+    if features < 1:
+        raise ValueError(f"{cause}; at least one feature is needed.")
+    if sparsity > features:
+        raise ValueError(f"{cause}, which is less than sparsity {sparsity}.")
+
+
+def shape(*, n_samples, p, aspect_ratio, **_) -> dict:
+    """Shape of a single task, known before it is drawn."""
+    return {
+        "n_tasks": 1,
+        "n_samples": n_samples,
+        "n_features": n_features(n_samples, p, aspect_ratio),
+    }
+
+
+def draw_values(rng: np.random.Generator, law: Values, size: int) -> np.ndarray:
+    """Draw nonzero coefficients: +-1 with equal probability, or standard normal, shape (size,)."""
+    if law == "sign":
+        return rng.choice([-1.0, 1.0], size=size)
+    return rng.standard_normal(size)
+
+
+def draw_truth(rng: np.random.Generator, p: int, sparsity: int, law: Values) -> np.ndarray:
+    """Draw coefficients of one task, shape (p, 1), nonzero on a uniformly drawn subset."""
+    truth = np.zeros((p, 1))
+    support = rng.choice(p, size=sparsity, replace=False)
+    truth[support, 0] = draw_values(rng, law, sparsity)
+    return truth
+
+
+def respond(
+    rng: np.random.Generator, X: np.ndarray, truth: np.ndarray, noise_std: float
+) -> np.ndarray:
+    """Draw the response of one task, X truth plus N(0, noise_std^2) noise, shape (n,)."""
+    return X @ truth[:, 0] + noise_std * rng.standard_normal(len(X))
+
+
+def stationary(rng: np.random.Generator, n_samples: int, p: int, correlation: float) -> np.ndarray:
+    """Draw independent rows N(0, Sigma), Sigma_ij = correlation^|i-j|, shape (n_samples, p)."""
+    X = rng.standard_normal((n_samples, p))
+    if correlation:
+        # A stationary AR(1) process has exactly this covariance.
+        innovation = np.sqrt(1 - correlation**2)
+        for j in range(1, p):
+            X[:, j] = correlation * X[:, j - 1] + innovation * X[:, j]
+    return X
+
+
+def single_design(n_samples: int, n_features: int) -> dict:
+    """Shape of a problem with one task, known before it is drawn."""
+    return {
+        "n_tasks": 1,
+        "n_samples": n_samples,
+        "n_features": n_features,
+        "shared_design": True,
+    }
