@@ -1,8 +1,8 @@
-"""The chain loss: a pass over the data, and selections, at the sizes of the paper, on one thread.
+"""Time the chain loss and selections at the sizes of the paper, on one thread.
 
 Prints the wall times of a value with its gradient for 130 sentences and for a home of 270 000 words
-with 14 classes; of FoBa-obj and FoBa-gdt on sentences, with their ratio; and of some steps of a
-selection in the home, with the passes that each refit takes. All numbers are from one run.
+with 14 classes, of FoBa-obj and FoBa-gdt on sentences with their ratio, and of some steps of a
+selection in the home with the number of passes over the data of each refit.
 Run: python benchmarks/bench_crf.py
 """
 
@@ -19,12 +19,12 @@ from greedyexp.generators.synthetic_chains import synthetic_chains
 from greedyexp.losses.binding import bind
 
 REPEATS = 7
-# Of the selection among 56 coefficients of sentences, and of that in the home.
+# Steps of the selection among 56 coefficients of sentences, and of that in the home.
 N_FEATURES, N_STEPS = 30, 12
 
 
 def seconds(function, repeats=REPEATS):
-    """The least wall time."""
+    """The shortest wall time."""
     function()
     times = []
     for _ in range(repeats):
@@ -35,9 +35,9 @@ def seconds(function, repeats=REPEATS):
 
 
 def select(loss, n_features, goodness):
-    """Forward steps with refits, and backward steps as FoBa takes them.
+    """Make forward steps with refits, and the backward steps of FoBa.
 
-    Returns the fit, and the passes over the data that each addition took.
+    Returns the fit and the number of passes over the data for each addition.
     """
     fit, gained, passes = loss.fit(), [], []
     while len(fit.support) < n_features:
@@ -75,7 +75,7 @@ def sentences():
     for name, goodness in (("FoBa-obj", by_gain), ("FoBa-gdt", by_slope)):
 
         def run(goodness=goodness):
-            # A new loss each time: it keeps its fit without features.
+            # A new loss each time, since a loss keeps its fit without features.
             return select(bind("crf", problem, ridge=1e-2), N_FEATURES, goodness)
 
         times[name] = seconds(run, 3)

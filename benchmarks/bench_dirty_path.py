@@ -1,7 +1,8 @@
-"""Convex baselines on the main experiment's data, Gram matrices given, on one thread.
+"""Time the convex baselines on the data of the main experiment, on one thread.
 
-p = 512, two tasks, s = 51, values +-1, noise 0.1: milliseconds for the whole tuning grid of each
-method, for each theta the mean over kappa. Run: python benchmarks/bench_dirty_path.py
+Prints milliseconds for the whole tuning grid of each method, for each theta the mean over kappa,
+with p = 512, two tasks, s = 51, values +-1 and noise 0.1. Gram matrices are computed before.
+Run: python benchmarks/bench_dirty_path.py
 """
 
 from __future__ import annotations

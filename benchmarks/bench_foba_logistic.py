@@ -1,10 +1,10 @@
-"""Forward-backward selection with the logistic loss: both rules, sparse data, and skscope.
+"""Time forward-backward selection with the logistic loss, and compare it with skscope.
 
-Prints milliseconds of FoBa-gdt and FoBa-obj, the latter with bounds and with every gain computed,
-on the two Gaussian classes of Liu, Fujimaki & Ye (2014), seconds on LIBSVM's sets where they are
-installed, and the ratio to skscope's FobaSolver in turns: as a user calls it for that many features
-(it then takes twice as many and drops half), and told to run the same algorithm. All times are of
-the processor, on one thread, from one run.
+Prints milliseconds of FoBa-gdt and FoBa-obj, the latter with bounds and with all gains computed, on
+the two Gaussian classes of Liu, Fujimaki & Ye (2014); seconds on LIBSVM's data sets if they are
+installed; and the ratio to skscope's FobaSolver in alternating runs, once with its default settings
+(it then selects twice the number of features and drops half) and once with settings for the same
+algorithm. All times are processor times on one thread.
 Run: python benchmarks/bench_foba_logistic.py
 """
 
@@ -91,7 +91,7 @@ def against_skscope():
     def loss(coef):
         return jnp.mean(jnp.logaddexp(0.0, -atoms @ coef)) + 0.5 * RIDGE * jnp.sum(coef * coef)
 
-    # Asked for so many features it takes twice as many and drops half, unless told not to.
+    # By default it selects twice the number of features and drops half.
     asked = FobaSolver(N_FEATURES, N_SELECTED, N_SAMPLES)
     alike = FobaSolver(N_FEATURES, N_SELECTED // 2, N_SAMPLES, strict_sparsity=False)
     print(f"n = {N_SAMPLES}, d = {N_FEATURES}, {N_SELECTED} features")

@@ -1,8 +1,8 @@
-"""What exact scores cost in least squares: the decrease after a refit against a single step's.
+"""Time the exact scores of least squares: the decrease after a refit or of a single step.
 
-Prints, for orthogonal matching pursuit and for forward-backward selection, milliseconds with
-either score and their ratio, the two taken in turns; then what the exact cost of all removals
-takes against fitting again without each feature. One thread, one run.
+Prints, for orthogonal matching pursuit and for forward-backward selection, milliseconds with either
+score and their ratio, in alternating runs; then the time for the exact cost of all removals and the
+time for fits without each feature. On one thread.
 Run: python benchmarks/bench_foba_squared.py
 """
 
@@ -40,7 +40,7 @@ def selection(problem: Problem, nonzeros, judge):
 
 
 def in_turns(*calls):
-    """Least seconds of each call."""
+    """Shortest time of each call in seconds, in alternating runs."""
     least = [np.inf] * len(calls)
     for _ in range(REPEATS):
         for k, call in enumerate(calls):

@@ -1,11 +1,10 @@
-"""Forward greedy selection over an l1 ball: steps against bare gradients, and steps of a quadratic.
+"""Time forward greedy steps over an l1 ball, and compare them with gradients by NumPy.
 
-With n = 2000 and d = 500 prints microseconds of a step and of a bare gradient X^T L'(X w) / n by
-NumPy, which is two passes over the design, and of X^T L' alone, one pass: for the squared loss
-without and with its Gram matrix, the logistic and the smoothed hinge loss. The ratios are of whole
-runs, what comes before the steps included. Then nanoseconds of a step where the gradient is kept:
-with a Gram matrix, and with moments of features that share a hidden variable. All times are of the
-processor, on one thread, from one run.
+Prints microseconds, with n = 2000 and d = 500, of a step, of a gradient X^T L'(X w) / n (two passes
+over the design) and of X^T L' alone (one pass), for the squared loss without and with its Gram
+matrix, the logistic and the smoothed hinge loss. The ratios are those of whole runs, including the
+set-up. Then prints nanoseconds of a step on a quadratic risk, with a Gram matrix and with moments
+of features that share a hidden variable. All times are processor times on one thread.
 Run: python benchmarks/bench_forward_greedy.py
 """
 
@@ -44,7 +43,7 @@ def designed(n: int, d: int):
 
 
 def bare(X, loss, passes: int):
-    """As many gradients as there are steps, with one or two passes over the design."""
+    """Compute one gradient for each step, with one or two passes over the design."""
     weights = np.zeros(X.shape[1])
     weights[:5] = 0.1
     out, margins = np.empty(len(X)), X @ weights

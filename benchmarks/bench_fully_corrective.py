@@ -1,8 +1,8 @@
-"""Fully corrective selection: against scikit-learn's pursuit, and against what growing a fit takes.
+"""Time fully corrective selection, and compare it with scikit-learn's pursuit.
 
-Prints milliseconds of each rule on rows and their ratio to ``orthogonal_mp``, which takes the same
-features by the gradient, the two in turns; then, on a distribution told by its moments, the ratio
-of a selection to a fit that is handed the features. One thread, one run.
+Prints milliseconds of each rule on rows and the ratio to ``orthogonal_mp``, which selects the same
+features by the gradient, in alternating runs; then, for a distribution given by its moments, the
+ratio of a selection to a fit with known features. On one thread.
 Run: python benchmarks/bench_fully_corrective.py
 """
 
@@ -32,13 +32,13 @@ def rows(n, d):
 
 
 def spread(d, a=0.1):
-    """Signs that agree with a label with probability (1 + a) / 2."""
+    """Moments of signs that agree with a label with probability (1 + a) / 2."""
     moments = SpreadMoments(np.full(d, 1 - a * a), np.full(d, a), np.full(d, a), 1.0)
     return Problem((np.zeros((0, d)),), (np.zeros(0),), moments=moments)
 
 
 def in_turns(repeats, *calls):
-    """Least seconds of each call."""
+    """Shortest time of each call in seconds, in alternating runs."""
     least = [np.inf] * len(calls)
     for _ in range(repeats):
         for k, call in enumerate(calls):

@@ -1,7 +1,7 @@
-"""The greedy dirty model for every threshold at once, on one thread.
+"""Time a path of the greedy dirty model, on one thread.
 
-Times one path (one w, all epsilon, Gram matrices given) at the phase transition, and compares the
-whole path with one run for each threshold of a grid, the way the paper's search is written.
+A path has one w and all epsilon, at the phase transition; Gram matrices are computed before. The
+time is compared with that of one run for each threshold of a grid, as in the paper's search.
 Run: python benchmarks/bench_greedy_dirty.py
 """
 

@@ -1,7 +1,8 @@
-"""One Lasso path against scikit-learn's coordinate descent and homotopy, on one thread.
+"""Time a Lasso path, scikit-learn's coordinate descent and its homotopy, on one thread.
 
-Every time starts from X and y, Gram matrix included; each is the least of some repeats, all from
-one run. All three go down to the same smallest lam. Run: python benchmarks/bench_lasso.py
+Times include the Gram matrix and are the shortest of several repeats. All three methods end at the
+same smallest lam.
+Run: python benchmarks/bench_lasso.py
 """
 
 from __future__ import annotations

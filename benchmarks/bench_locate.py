@@ -1,9 +1,9 @@
-"""Replicates needed for a transition threshold: placed by results against a fixed grid.
+"""Count the replicates needed for a transition threshold, on adaptive and on fixed grids.
 
 The threshold of the greedy dirty model at one (p, kappa), half width 0.02 of its 95% interval.
-The fixed grid is that of Figure 1 of Jalali & Sanghavi (2012), theta = 0.4, 0.6, ..., 4.4, equally
-many replicates at each; the smallest number of them that reaches the width is found in steps of
-10%. The located threshold's interval is the wider one that holds at any stopping time.
+The fixed grid is that of Figure 1 of Jalali & Sanghavi (2012), theta = 0.4, 0.6, ..., 4.4, with the
+same number of replicates at each point; the smallest number that reaches the width is found in
+steps of 10%. The interval of the adaptive grid is wider, since it is valid at any stopping time.
 
 Run with ``python benchmarks/bench_locate.py``; it writes to a temporary folder only.
 """
@@ -29,7 +29,7 @@ WEIGHTS = [round(1.05 + 0.05 * k, 2) for k in range(19)]
 
 
 def table(folder: Path, p: int, trials, theta: dict) -> pd.DataFrame:
-    """The tidy table of a run; replicates that an earlier one has made are not made again."""
+    """The tidy table of a run; replicates of earlier runs are reused."""
     settings = {
         "name": f"p{p}",
         "seed": 20120626,
@@ -58,7 +58,7 @@ def half_width(fit: Crossing) -> float:
 
 
 def fixed(folder: Path, p: int) -> tuple[pd.DataFrame, Crossing]:
-    """The smallest run on the coarse grid whose interval is as narrow."""
+    """The smallest run on the fixed grid with an interval of at most this width."""
     trials = 20
     while True:
         frame = table(folder, p, trials, COARSE)

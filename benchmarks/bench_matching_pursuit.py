@@ -1,8 +1,8 @@
-"""Iterations of the first-order methods against bare products P^T r, on one thread.
+"""Time iterations of the first-order methods, and products P^T r, on one thread.
 
-Every time is the least of some rounds, in each of which all sides take their turn; what a method
-does before its first step (Gram matrix, singular values) is counted. Compiled code is loaded before
-the clock starts. Run: python benchmarks/bench_matching_pursuit.py
+Times are the shortest of several alternating runs and include the set-up of a method (Gram matrix,
+singular values). Compiled code is loaded before the clock starts.
+Run: python benchmarks/bench_matching_pursuit.py
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def products(problem):
 
 
 def runner(method, problem):
-    """The method over all iterations, with a target it just misses: objectives are looked at."""
+    """Run all iterations with a target that is just missed, so that objectives are computed."""
     ahead = method(problem)
     first = ahead.objective
     ahead.advance(ITERATIONS)

@@ -1,9 +1,9 @@
-"""The maximum-cut relaxation against SCS and Clarabel through cvxpy, on one thread.
+"""Time the maximum-cut relaxation, and SCS and Clarabel through cvxpy, on one thread.
 
-Every time starts from the matrix C and ends with a solution; all answers are then certified the
-same way: the primal matrix gets a unit diagonal, the dual point is stretched until it is feasible.
-SCS and Clarabel stop at the loosest of some tolerances that gives the certified gap asked for.
-Both sides alternate in one run; each time is the least of its repeats.
+Times start from the matrix C and end with a solution. All solutions are then certified in the same
+way: the primal matrix is scaled to a unit diagonal and the dual point until it is feasible. SCS and
+Clarabel use the loosest of some tolerances that gives the required certified gap. Times are the
+shortest of several alternating runs.
 Run: python benchmarks/bench_max_cut.py
 """
 
@@ -43,7 +43,7 @@ def certified_gap(C, Z, y):
 
 
 def peer(C, solver, tolerance):
-    """Seconds inside the solver, and the certified gap of its answer."""
+    """Seconds in the solver, and the certified gap of its solution."""
     scale = np.abs(C).max()
     Z = cp.Variable(C.shape, PSD=True)
     diagonal = cp.diag(Z) <= 1
@@ -58,7 +58,7 @@ def peer(C, solver, tolerance):
 
 
 def loosest(C, solver):
-    """The first tolerance whose answer has the gap asked for, or the last."""
+    """The first tolerance whose solution has the required gap, or the last one."""
     for tolerance in TOLERANCES:
         if peer(C, solver, tolerance)[1] <= GAP:
             break

@@ -1,7 +1,7 @@
-"""OMP for many targets that share a design, against scikit-learn, on one thread.
+"""Time OMP for many targets with a shared design, and scikit-learn, on one thread.
 
-Prints the wall time of each and the ratio, all from one run; the Gram matrix is computed inside
-the timed part. Run: python benchmarks/bench_omp.py
+Prints the wall times, which include the Gram matrix, and their ratios.
+Run: python benchmarks/bench_omp.py
 """
 
 from __future__ import annotations

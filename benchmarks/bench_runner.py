@@ -1,4 +1,4 @@
-"""What the runner itself costs: overhead per replicate, gain of a second worker, memory.
+"""Measure the cost of the runner: overhead per replicate, gain of a second worker, memory.
 
 Run with ``python benchmarks/bench_runner.py``; it writes to a temporary folder only.
 """
@@ -62,7 +62,7 @@ print(json.dumps([report.wall_seconds, report.computed, peak]))
 
 
 def run(folder: Path, algorithm, trials: int, jobs: int) -> tuple[float, int, int]:
-    """Wall seconds, replicates computed and peak memory (kB) of a run in a process of its own."""
+    """Wall seconds, replicates computed and peak memory (kB) of a run in a separate process."""
     plugin = folder / "bench_parts.py"
     plugin.write_text(PLUGIN)
     settings = {
@@ -85,14 +85,14 @@ def run(folder: Path, algorithm, trials: int, jobs: int) -> tuple[float, int, in
 
 
 def overhead(folder: Path) -> float:
-    """Milliseconds per replicate of nothing, with one worker, start-up taken off."""
+    """Milliseconds per empty replicate with one worker, without start-up."""
     few = min(run(folder, "bench_nothing", 1, 1)[0] for _ in range(3))
     many = min(run(folder, "bench_nothing", 10_001, 1)[0] for _ in range(2))
     return (many - few) / 10_000 * 1000
 
 
 def gain(folder: Path, algorithm: str) -> float:
-    """How many times faster two workers are than one on 300 replicates of 20 ms, start-up off."""
+    """Speed-up by a second worker on 300 replicates of 20 ms, without start-up."""
     seconds = {}
     for jobs in (1, 2):
         few = run(folder, algorithm, jobs, jobs)[0]
@@ -101,7 +101,7 @@ def gain(folder: Path, algorithm: str) -> float:
 
 
 def bare_gain() -> float:
-    """The same for two processes that only burn a core: what the machine has to give just now."""
+    """Speed-up of two processes that only compute: the limit of the machine at the moment."""
     program = "import time\nwhile time.process_time() < 3: pass"
     seconds = {}
     for number in (1, 2):
@@ -114,7 +114,7 @@ def bare_gain() -> float:
 
 
 def growth(folder: Path) -> float:
-    """MB that the run's own process needs more for 20000 replicates than for 200."""
+    """Additional memory of the main process, in MB, for 20000 replicates instead of 200."""
     small = run(folder, "bench_nothing", 200, 1)[2]
     large = run(folder, "bench_nothing", 20_000, 1)[2]
     return (large - small) / 1024

@@ -1,8 +1,8 @@
-"""One iteration of the ultimate method against the printed conic model, on one thread.
+"""Time an iteration of the ultimate method, and the conic model of the paper, on one thread.
 
-The model is eq. 20 in 4 p + 1 variables, set up once per step and solved by the same interior point
-solver that the package falls back on. Both take the steps of one run, in turn; the points are the
-package's. Also timed are the two inner loops with their default budgets.
+The model is eq. 20 in 4 p + 1 variables, set up once per step and solved by the interior point
+solver that the package uses as a fallback. Both alternate over the steps of one run of the package.
+The two inner loops with their default budgets are timed too.
 Run: python benchmarks/bench_ultimate.py
 """
 
@@ -33,7 +33,7 @@ def data():
 
 
 def conic_model(P, y, lam):
-    """What does not change from step to step: curvature, constraints, cones, settings."""
+    """The constant parts of the model: curvature, constraints, cones, settings."""
     n, p = P.shape
     curvature = np.zeros(4 * p + 1)
     curvature[-1] = (P**2).sum(axis=0).max() / n
@@ -53,7 +53,7 @@ def conic_model(P, y, lam):
 
 
 def conic_step(P, y, lam, coef, model):
-    """The representation of the next point."""
+    """Return the representation of the next point."""
     n, p = P.shape
     curvature, rows, cones, settings = model
     gradient = P.T @ (P @ coef - y) / n
