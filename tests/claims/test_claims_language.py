@@ -251,13 +251,10 @@ def test_the_default_metric_is_the_first_that_is_0_or_1_or_that_of_the_trials():
 
 
 def test_the_schema_knows_claims():
-    schema = json_schema()
-    validator = jsonschema.validators.validator_for(schema)(schema)
-    validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(json_schema())
     validator.validate(with_claims(claim(["threshold(t_path) < 1"], where={"p": 64}, note="n")))
     for bad in (claim("a", tset=1), {"id": "a", "quote": "q"}, claim("a", id="a b")):
-        with pytest.raises(jsonschema.ValidationError):
-            validator.validate(with_claims(bad))
+        assert not validator.is_valid(with_claims(bad))
 
 
 def test_claims_about_parts_removed_on_the_command_line_are_dropped():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -16,9 +17,15 @@ from greedyexp.config.yaml_source import read_file, read_text
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"))
 
 
+@cache
+def schema_validator():
+    return jsonschema.Draft202012Validator(json_schema())
+
+
 @pytest.fixture
 def validator():
-    return jsonschema.Draft202012Validator(json_schema())
+    # Every test of this module has the same parts registered, and so the same schema.
+    return schema_validator()
 
 
 def errors(validator, settings):
