@@ -339,7 +339,8 @@ def _check_rows(part: Generator, x: str, y: str, designs: Any, responses: Any, l
 
 
 def _check_design(part: Generator, name: str, X: Any) -> None:
-    if not sparse.issparse(X):
+    is_sparse = bool(sparse.issparse(X))
+    if not is_sparse:
         _check_array(part, name, X, ("n", "p"))
         return
     if X.format != "csr":
@@ -516,6 +517,7 @@ def _arrays(problem: Problem) -> tuple[tuple, ...]:
 
 
 def _same_array(one: Any, other: Any) -> bool:
-    if sparse.issparse(one) and sparse.issparse(other):
+    both_sparse = bool(sparse.issparse(one) and sparse.issparse(other))
+    if both_sparse:
         return one.shape == other.shape and (one != other).nnz == 0
     return type(one) is type(other) and np.array_equal(one, other)

@@ -1,24 +1,24 @@
-"""What is proved of forward-backward selection: thresholds, and bounds on its errors.
+"""Thresholds of forward-backward selection, and bounds on its errors.
 
 Notation: bbar minimises Q over a support Fbar, b over F; g = ||grad Q(bbar)||_inf, rho_+ is the
 largest curvature along a coordinate. FoBa-obj with delta and FoBa-gdt with
-epsilon = sqrt(2 rho_+ delta) have the same guarantees: Theorems 1 and 4 are Theorems 2 and 5 for
-it. So there is one threshold here, epsilon.
+epsilon = sqrt(2 rho_+ delta) have the same guarantees: for this epsilon Theorems 1 and 4 are
+Theorems 2 and 5. One threshold, epsilon, is therefore enough here.
 
-The bounds (Theorems 4 and 5) need less than the theorems ask for. Their proofs use of b only
+The bounds (Theorems 4 and 5) need less than the theorems require. Their proofs use only that b
 
-1. that it minimises Q over F,
-2. |grad_j Q(b)| <= epsilon for all j,
-3. Q(b - b_i e_i) - Q(b) >= epsilon^2 / (4 rho_+) for all i of F,
+1. minimises Q over F,
+2. satisfies |grad_j Q(b)| <= epsilon for all j,
+3. satisfies Q(b - b_i e_i) - Q(b) >= epsilon^2 / (4 rho_+) for all i of F,
 
-which is how the algorithm ends, and compare Q at b and bbar alone. rho_- therefore may be any
-constant of strong convexity between these two: for a quadratic the smallest eigenvalue of its
-matrix on the union of F and Fbar, measured once F is known, with
+which hold when the algorithm ends, and they compare Q only at b and bbar. Hence rho_- may be any
+constant of strong convexity between these two points: for a quadratic the smallest eigenvalue of
+its matrix on the union of F and Fbar, computed once F is known, with
 
 4. epsilon >= 2 sqrt(2) rho_+ g / rho_-.
 
-That a run ends early (Theorems 1 and 2, equation 3) does need rho_-(s) and rho_+(s) over all
-supports of s features.
+The proof that a run ends early (Theorems 1 and 2, equation 3) does need rho_-(s) and rho_+(s) over
+all supports of s features.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an estimate b is bounded by.
+    """Bounds on the errors of an estimate b.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Bounds:
 
 
 def gradient_threshold(single: float, lower: float, slope: float) -> float:
-    """epsilon = 2 sqrt(2) rho_+(1) / rho_-(s) ||grad Q(bbar)||_inf.
+    """Return epsilon = 2 sqrt(2) rho_+(1) / rho_-(s) ||grad Q(bbar)||_inf.
 
     Parameters
     ----------
@@ -63,13 +63,15 @@ def gradient_threshold(single: float, lower: float, slope: float) -> float:
 
     References
     ----------
-    Liu, Fujimaki & Ye (2014), Theorem 2; larger values are allowed, and the bounds hold for it.
+    Liu, Fujimaki & Ye (2014), Theorem 2. Larger values are allowed; the bounds hold for this one.
     """
     return 2.0 * math.sqrt(2.0) * single / lower * slope
 
 
 def gain_threshold(single: float, lower: float, slope: float) -> float:
-    """delta = 4 rho_+(1) / rho_-(s)^2 ||grad Q(bbar)||_inf^2, as ``gradient_threshold``.
+    """Return delta = 4 rho_+(1) / rho_-(s)^2 ||grad Q(bbar)||_inf^2.
+
+    Parameters are those of ``gradient_threshold``.
 
     References
     ----------
@@ -79,7 +81,7 @@ def gain_threshold(single: float, lower: float, slope: float) -> float:
 
 
 def bounds(epsilon: float, single: float, lower: float, weak: np.ndarray) -> Bounds:
-    """Theorems 4 and 5 for an estimate that fulfils the four conditions.
+    """Return the bounds of Theorems 4 and 5 for an estimate that meets the four conditions.
 
     With Delta the number of j of Fbar - F where |bbar_j| < gamma = 2 sqrt(2) epsilon / rho_-:
     ||b - bbar||^2 <= 8 (epsilon / rho_-)^2 Delta, Q(b) - Q(bbar) <= epsilon^2 Delta / rho_-,
@@ -95,7 +97,7 @@ def bounds(epsilon: float, single: float, lower: float, weak: np.ndarray) -> Bou
     lower : float > 0
         rho_-.
     weak : array
-        |bbar_j| of the features missed, Fbar - F.
+        |bbar_j| of the missed features, Fbar - F.
 
     References
     ----------
@@ -114,9 +116,9 @@ def bounds(epsilon: float, single: float, lower: float, weak: np.ndarray) -> Bou
 def bounds_of_any(
     here: np.ndarray, there: np.ndarray, lower: float, most: tuple[float, float]
 ) -> Bounds:
-    """What remains for any b: strong convexity between b and bbar, and nothing else.
+    """Return the bounds for any b that follow from strong convexity between b and bbar alone.
 
-    If Q(b) >= Q(bbar), it gives rho_- ||b - bbar|| / 2 <= ||grad Q(b)||, if not
+    If Q(b) >= Q(bbar), then rho_- ||b - bbar|| / 2 <= ||grad Q(b)||, otherwise
     rho_- ||b - bbar|| / 2 <= ||grad Q(bbar)||, norms over the union of the supports.
 
     Parameters
@@ -126,7 +128,7 @@ def bounds_of_any(
     lower : float > 0
         rho_- between b and bbar.
     most : pair of float
-        What |Fbar - F| and |F - Fbar| cannot exceed: |Fbar|, and the number of features outside.
+        Limits of |Fbar - F| and |F - Fbar|: |Fbar| and the number of features outside Fbar.
     """
     own, other = float(here @ here), float(there @ there)
     return Bounds(4.0 * max(own, other) / lower**2, own / (2.0 * lower), *most)

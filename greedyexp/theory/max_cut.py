@@ -1,4 +1,4 @@
-"""The semidefinite relaxation of maximum cut, with a dual bound that holds to the last digit.
+"""The semidefinite relaxation of maximum cut, with a certified dual bound.
 
 max Tr(C Z) over positive semidefinite Z with diag Z <= 1, dual to min 1^T y over Diag(y) - C
 positive semidefinite.
@@ -16,7 +16,7 @@ from greedyexp.kernels.max_cut import ascend
 from greedyexp.theory.semidefinite import Triangle, solve_conic
 from greedyexp.theory.spectrum import EPS
 
-# A cap, not a budget: hard covariances of 50 columns need 50 sweeps.
+# A safety limit: hard covariances of 50 columns need 50 sweeps.
 MOST_SWEEPS = 5000
 # Three dense matrices of this order are 1 GB.
 LARGEST_ORDER = 6000
@@ -33,9 +33,9 @@ class MaxCut:
     multipliers : array (p,)
         y with Diag(y) - C positive semidefinite.
     primal, dual : float
-        Proved bounds primal <= optimum <= dual, for C as given.
+        Proved bounds primal <= optimum <= dual for the given C.
     sweeps : int
-        Rounds over the columns; 0 when the conic solver found the solution.
+        Rounds over the columns; 0 if the conic solver found the solution.
     """
 
     factor: np.ndarray
@@ -48,25 +48,25 @@ class MaxCut:
 def max_cut(C, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS) -> MaxCut:
     """Solve max Tr(C Z), Z positive semidefinite, diag Z <= 1.
 
-    Low-rank block coordinate ascent until a Cholesky factor proves (dual - primal) / dual <= tol;
-    if it does not get there, a conic solver.
+    Low-rank block coordinate ascent runs until a Cholesky factor proves
+    (dual - primal) / dual <= tol. If it does not reach this, a conic solver is used.
 
     Parameters
     ----------
     C : array (p, p)
-        Symmetric positive semidefinite with a positive diagonal. Symmetry and diagonal are checked;
-        the bounds hold whatever the eigenvalues, but need not meet when some are negative.
+        Symmetric positive semidefinite with a positive diagonal. Symmetry and diagonal are checked.
+        The bounds hold for any eigenvalues, but need not meet if some are negative.
     tol : float in [1e-10, 1)
         Largest relative gap.
     most_sweeps : int
-        Cap before the conic solver is asked.
+        Limit before the conic solver is used.
 
     Raises
     ------
     DataError
-        When C is no such matrix, or too large.
+        If C is not such a matrix, or too large.
     ConfigError
-        When tol is out of range.
+        If tol is out of range.
 
     References
     ----------
@@ -77,8 +77,8 @@ def max_cut(C, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS) -> MaxCut:
     check_tol(tol)
     C = _checked(C)
     p = len(C)
-    # The trace of the scaled slack matrix is p; Cholesky errs by (p + 2) eps / 2 of it (Rump 2006),
-    # its entries by 3 eps each. Twice that.
+    # The trace of the scaled slack matrix is p. The error of Cholesky is (p + 2) eps / 2 times it
+    # (Rump 2006), that of the entries 3 eps each. The allowance is twice the sum.
     allowance = p * (p + 8) * EPS
     rank = int(np.ceil(np.sqrt(2 * p))) + 1
     V = np.random.default_rng(0).standard_normal((rank, p))
@@ -91,7 +91,7 @@ def max_cut(C, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS) -> MaxCut:
 
 
 def _rounding(C: np.ndarray, rank: int) -> float:
-    """Bound on the rounding of Tr(C V^T V) with V (rank, p), lengths of columns included."""
+    """Bound the rounding of Tr(C V^T V) with V (rank, p), lengths of columns included."""
     return float((len(C) + rank + 10) * EPS * np.abs(C).sum())
 
 
@@ -107,7 +107,7 @@ def _checked(C) -> np.ndarray:
     try:
         C = C.astype(float)
     except (TypeError, ValueError):
-        raise DataError("the matrix C does not hold numbers only.") from None
+        raise DataError("the matrix C has entries that are not numbers.") from None
     if not np.isfinite(C).all():
         raise DataError("the matrix C has entries that are not finite.")
     diagonal = np.diag(C)
@@ -120,19 +120,13 @@ def _checked(C) -> np.ndarray:
 
 
 def check_tol(tol: float) -> None:
-    """Refuse an aim out of reach.
-
-    Raises
-    ------
-    ConfigError
-        When tol is not in [1e-10, 1).
-    """
+    """Raise ConfigError if tol is not in [1e-10, 1)."""
     if not 1e-10 <= tol < 1:
         raise ConfigError(f"tol = {tol} must be in [1e-10, 1).")
 
 
 def _conic(C: np.ndarray, tol: float, allowance: float) -> MaxCut:
-    """Clarabel on the dual; its point is made feasible, its multiplier a correlation matrix."""
+    """Solve the dual by Clarabel; make its point feasible and its multiplier a correlation."""
     p = len(C)
     triangle = Triangle(p)
     scale = np.diag(C).max()
@@ -143,7 +137,7 @@ def _conic(C: np.ndarray, tol: float, allowance: float) -> MaxCut:
     values, vectors = linalg.eigh(Z)
     V = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     V /= np.linalg.norm(V, axis=0)
-    # No feasible y is below the diagonal. The largest eigenvalue after scaling makes up the rest.
+    # A feasible y is not below the diagonal. Scaling by the largest eigenvalue makes it feasible.
     y = np.maximum(scale * y, np.diag(C))
     root = np.sqrt(y)
     y *= linalg.eigvalsh(C / root / root[:, None])[-1] + allowance

@@ -1,4 +1,4 @@
-"""The conic solver Clarabel: its settings, and linear matrix inequalities for it."""
+"""The conic solver Clarabel: settings and linear matrix inequalities."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from scipy import sparse
 
 
 class Triangle:
-    """Symmetric matrices of one order as columns of their upper triangles, as Clarabel packs them.
+    """Symmetric matrices of one order, packed by columns of the upper triangle as in Clarabel.
 
-    Entries off the diagonal carry a factor sqrt 2, so that inner products are kept.
+    Off-diagonal entries are multiplied by sqrt 2, which preserves inner products.
 
     Parameters
     ----------
@@ -30,29 +30,29 @@ class Triangle:
         return len(self.rows)
 
     def pack(self, matrix: np.ndarray) -> np.ndarray:
-        """The vector of a symmetric matrix."""
+        """Return the vector of a symmetric matrix."""
         return matrix[self.rows, self.columns] * self._weight
 
     def pack_squares(self, B: np.ndarray) -> np.ndarray:
-        """The vectors of b_i b_i^T as columns, for the columns b_i of B (n, p)."""
+        """Return the vectors of b_i b_i^T as columns, for the columns b_i of B (n, p)."""
         return B[self.rows] * B[self.columns] * self._weight[:, None]
 
     def unpack(self, vector: np.ndarray) -> np.ndarray:
-        """The matrix of a vector."""
+        """Return the matrix of a vector."""
         matrix = np.zeros((self.order, self.order))
         matrix[self.rows, self.columns] = matrix[self.columns, self.rows] = vector / self._weight
         return matrix
 
 
 def settings(relative: float, absolute: float) -> clarabel.DefaultSettings:
-    """Quiet and on one thread, so that sums are added in one order whatever the machine.
+    """Return quiet settings with one thread; more threads change the order of sums.
 
     Parameters
     ----------
     relative : float > 0
-        Aim of the relative gap and of feasibility.
+        Target for the relative gap and for feasibility.
     absolute : float > 0
-        Aim of the gap where the optimum is near zero.
+        Target for the gap if the optimum is near zero.
     """
     chosen = clarabel.DefaultSettings()
     chosen.verbose = False
@@ -74,13 +74,13 @@ def solve_conic(cost, weights, constant, triangle: Triangle, tol: float):
         The packed W_0.
     triangle : Triangle
     tol : float
-        Aim of the relative gap; callers prove what was reached.
+        Target for the relative gap; callers certify the result.
 
     Returns
     -------
     x : array (m,), not negative
     multiplier : array (n, n)
-        Of the matrix inequality, symmetric.
+        Symmetric multiplier of the matrix inequality.
     """
     m = len(cost)
     A = sparse.vstack([-sparse.eye(m), -sparse.csc_matrix(weights)], format="csc")
@@ -108,7 +108,7 @@ def best_mixture(weights, target, triangle: Triangle, tol: float):
         M with <T, M> about one and max_j <W_j, M> about the value.
     """
     m = weights.shape[1]
-    # The last variable is t. Fixing it and minimising the sum of x takes three times as long.
+    # The last variable is t. To fix t and minimise the sum of x takes three times as long.
     simplex = np.concatenate([np.ones(m), [0.0]])[None]
     positive = sparse.hstack([-sparse.eye(m), sparse.csc_matrix((m, 1))])
     above = sparse.csc_matrix(np.column_stack([-weights, target]))

@@ -1,4 +1,4 @@
-"""Sums of weighted independent signs of one bias: how far they are from a target in the mean."""
+"""The mean distance of sums of weighted independent signs, all of one bias, from a target."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A binomial variable of n draws is within half of DEVIATIONS sqrt(n) of its mean but for a
-# probability of 2 exp(-DEVIATIONS^2 / 2) < 1e-42 (Hoeffding).
+# A binomial variable of n draws is within DEVIATIONS sqrt(n) / 2 of its mean except with
+# probability 2 exp(-DEVIATIONS^2 / 2) < 1e-42 (Hoeffding).
 DEVIATIONS = 14.0
-# A sum that is listed has at most so many values.
+# Largest number of values of a sum that is enumerated.
 MOST_ATOMS = 2**22
-# Standard deviations of a Gaussian whose tail is far below rounding.
+# Standard deviations beyond which the tail of a Gaussian is far below rounding.
 TAIL = 9.0
-# Nodes and weights whose factors are computed at once, and how many factors there may be in all.
+# Nodes and weights whose factors are computed at once, and the limit on all factors.
 NODES, WEIGHTS = 1024, 256
 MOST_FACTORS = 2**27
-# Weights closer than this part of the largest are one.
+# Weights closer than this fraction of the largest count as equal.
 EQUAL = 1e-12
-# A product of so small a size adds nothing, whatever else it is multiplied with.
+# A smaller product contributes nothing, as all further factors are at most one.
 NOTHING = 1e-20
 
 
 class Mean(NamedTuple):
-    """A mean and how far the true one is from it at most, but for rounding."""
+    """A mean and a bound on its error, up to rounding."""
 
     value: float
     margin: float
 
 
 def sign_counts(size: int, bias: float) -> tuple[np.ndarray, np.ndarray]:
-    """The values that a sum of equally biased signs takes, and their probabilities.
+    """Return the values of a sum of equally biased signs, and their probabilities.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def sign_counts(size: int, bias: float) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     array (m,), array (m,)
-        Values in increasing order, -n, -n + 2, ..., n less those beyond 14 sqrt(n) from the mean,
-        and their probabilities. Their relative error is some 1e-16 times the distance from the
+        Values in increasing order, -n, -n + 2, ..., n, without those beyond 14 sqrt(n) from the
+        mean, and their probabilities. The relative error is about 1e-16 times the distance from the
         mode.
     """
     if size == 0 or abs(bias) == 1.0:
@@ -64,21 +64,21 @@ def sign_counts(size: int, bias: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mean_distance(weights: np.ndarray, bias: float, target: float, tolerance: float = 1e-6) -> Mean:
-    """E|sum_i w_i s_i - target| for independent signs s_i of mean ``bias``.
+    """Return E|sum_i w_i s_i - target| for independent signs s_i of mean ``bias``.
 
-    Where the sum takes few values, for instance when nonzero weights are equal, they are listed.
+    If the sum has few values, for instance because nonzero weights are equal, they are enumerated.
     Otherwise a small Gaussian is added to V, the sum less the target. With N a standard normal,
 
         E|V + sigma N| - 2 sigma^2 f(0) <= E|V| <= E|V + sigma N|,
 
-    f the density of V + sigma N: the right side by Jensen's inequality, the left one since
-    E|v + sigma N| - |v| is at most 2 sigma phi(v / sigma). For |V| <= L, as it is but for a
-    probability below 1e-17, |v| is a triangle wave, whose Fourier series is summed:
+    f the density of V + sigma N: the right side by Jensen's inequality, the left side since
+    E|v + sigma N| - |v| is at most 2 sigma phi(v / sigma). For |V| <= L, which
+    fails with probability below 1e-17, |v| is a triangle wave, whose Fourier series is summed:
 
         E|V + sigma N| = L / 2 - 4 / L sum of Re E exp(i t V) exp(-(sigma t)^2 / 2) / t^2
 
     over t = pi / L, 3 pi / L, ..., and f(0) is 2 / L times the sum of the same terms without t^2.
-    The answer is the middle, which is far closer than the margin where f is smooth.
+    The result is the middle, which is far more accurate than the margin if f is smooth.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def mean_distance(weights: np.ndarray, bias: float, target: float, tolerance: fl
     bias : float in [-1, 1]
     target : float
     tolerance : float > 0
-        The margin that is asked for. It may be missed where 2^27 factors do not suffice: when the
-        weights have many values but V is very close to 0 with a large probability.
+        The requested margin. It may be missed if 2^27 factors are not enough: if the weights have
+        many values but V is very close to 0 with a large probability.
 
     Returns
     -------
     Mean
-        When the values were listed the margin is what it cost to take weights that are equal to
-        a relative 1e-12 as one, the sum of their distances.
+        For enumerated values the margin is the error from merging weights that are equal to a
+        relative 1e-12, the sum of their distances.
     """
     weights = np.asarray(weights, dtype=np.float64)
     values, counts, moved = _grouped(weights[weights != 0.0])
@@ -106,7 +106,7 @@ def mean_distance(weights: np.ndarray, bias: float, target: float, tolerance: fl
 
 
 def _grouped(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The different values of weights, how many have each, and how far they were moved in all."""
+    """Return the distinct values of weights, their counts, and the total change by merging."""
     weights = np.sort(weights)
     apart = np.diff(weights) > EQUAL * np.abs(weights).max(initial=0.0)
     group = np.append(0, np.cumsum(apart))[: len(weights)]
@@ -119,7 +119,7 @@ def _grouped(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 def _listed(
     values: np.ndarray, counts: np.ndarray, bias: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """All values of the sum and their probabilities, None when they are too many."""
+    """Return all values of the sum and their probabilities; None if there are too many."""
     reach = np.minimum(counts, np.ceil(DEVIATIONS * np.sqrt(counts)) + 2.0)
     if np.log(reach + 1.0).sum() > math.log(MOST_ATOMS):
         return None
@@ -134,7 +134,7 @@ def _listed(
 def _by_series(
     values: np.ndarray, counts: np.ndarray, bias: float, target: float, tolerance: float
 ) -> Mean:
-    """The Fourier series, for a sigma that is halved until the margin is small enough."""
+    """Sum the Fourier series; halve sigma until the margin is small enough."""
     power = float(counts @ values**2)
     deviation = math.sqrt(power)
     centre = abs(bias * float(counts @ values) - target)
@@ -163,13 +163,16 @@ def _by_series(
 def _transform(
     nodes: np.ndarray, values: np.ndarray, counts: np.ndarray, bias: float, target: float
 ) -> np.ndarray:
-    """Re E exp(i t V) at each node t: exp(-i t target) prod of (cos w t + i a sin w t)^count."""
+    """Return Re E exp(i t V) at each node t.
+
+    It is exp(-i t target) times the product of (cos w t + i a sin w t)^count.
+    """
     transform = np.exp(-1j * target * nodes)
-    # Weights of one pass are far apart, so that their factors are not all close to one.
+    # Weights of one pass are far apart, hence their factors are not all close to one.
     passes = math.ceil(len(values) / WEIGHTS)
     for start in range(0, len(nodes), NODES):
         block = transform[start : start + NODES]
-        # Factors are at most one in size: once a product is nothing it stays so.
+        # Factors are at most one in size, so a negligible product stays negligible.
         left = np.arange(len(block))
         for first in range(passes):
             angle = np.multiply.outer(nodes[start + left], values[first::passes])

@@ -1,10 +1,10 @@
 """Singular values of a design with a proved error, and its numerical rank.
 
-There is one rank for all: for the optimum, the constants, the guarantees, and the methods that need
-a basis. A response is projected on the directions that count. The others keep their place in the
-design, but gradient methods move along them by rounding errors of rounding errors (their singular
-value squared), and what a coefficient adds to the fit there is rounding too. So the methods need no
-rule of their own, and gaps and guarantees agree to rounding.
+The optimum, the constants, the bounds and the methods that need a basis all use the same rank. A
+response is projected onto the directions that count. The other directions stay in the design, but
+gradient methods move along them only by rounding errors of rounding errors (their singular value
+squared), and their contribution to the fit is rounding too. The methods therefore need no rules of
+their own, and gaps and bounds agree up to rounding.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from scipy import linalg
 from greedyexp.core.errors import DataError
 
 EPS = float(np.finfo(float).eps)
-# Centring and scaling leave singular values of about max(n, p) eps s_1 where exact ones are zero,
-# and several times that where means are a hundred standard deviations from zero. Means farther off
-# leave values that count.
+# Centring and scaling turn zero singular values into about max(n, p) eps s_1, or several times as
+# much if means are a hundred standard deviations from zero. With larger means these values count.
 RANK_MARGIN = 10.0
-# Numbers whose squares overflow or vanish.
+# Beyond these the squares of numbers overflow or vanish.
 LARGEST, SMALLEST = 1e140, 1e-140
-# The optimum, the constants and some methods ask for that of one design, for each algorithm anew.
+# The decomposition of one design is needed again for each algorithm, by optimum and constants.
 REMEMBERED = 4
 
 
@@ -37,7 +36,7 @@ class Spectrum:
     left, values, right : arrays (n, m), (m,), (p, m)
         U, s in descending order, V; m = min(n, p).
     error : float
-        Each exact singular value is within this of the one given.
+        Each exact singular value is within this distance of the given one.
     """
 
     left: np.ndarray
@@ -47,33 +46,33 @@ class Spectrum:
 
     @property
     def rank(self) -> int:
-        """Number of values that are not rounding errors of the data."""
+        """Number of singular values above rounding errors of the data."""
         return int(np.sum(self.values > self.floor))
 
     @property
     def floor(self) -> float:
-        """What singular values must exceed to count."""
+        """The level above which singular values count."""
         size = max(len(self.left), len(self.right))
         return RANK_MARGIN * size * EPS * float(self.values[0])
 
     @property
     def smallest(self) -> float:
-        """The smallest that counts, s_rank."""
+        """The smallest singular value that counts, s_rank."""
         return float(self.values[self.rank - 1])
 
 
 def checked_design(design) -> np.ndarray:
-    """The design as an array (n, p) of floats.
+    """Return the design as an array (n, p) of floats.
 
     Raises
     ------
     DataError
-        When it is not a matrix of finite numbers, is zero, or has entries whose squares overflow.
+        If it is not a matrix of finite numbers, is zero, or has entries whose squares overflow.
     """
     try:
         P = np.asarray(design, dtype=float)
     except (TypeError, ValueError):
-        raise DataError("the design does not hold numbers only.") from None
+        raise DataError("the design has entries that are not numbers.") from None
     if P.ndim != 2 or P.size == 0:
         raise DataError(f"the design has shape {P.shape}; a matrix with entries is needed.")
     if not np.isfinite(P).all():
@@ -85,17 +84,17 @@ def checked_design(design) -> np.ndarray:
         raise DataError("the design is zero.")
     if not SMALLEST < largest < LARGEST:
         raise DataError(
-            f"the largest entry of the design is {largest:.1e}, whose square is out of range.",
+            f"the largest entry of the design is {largest:.1e}; its square is out of range.",
             remedy="Choose other units.",
         )
     return P
 
 
 def spectrum(P: np.ndarray) -> Spectrum:
-    """Decompose a checked design; that of the last few is remembered, and must not be written to.
+    """Decompose a checked design; the last few results are cached and must not be modified.
 
-    The error is proved from the decomposition found, not from trust in how it was found: with
-    R = P - U S V^T and columns of U and V that are orthonormal but for eta_u and eta_v,
+    The error bound does not rely on the algorithm of the decomposition: with
+    R = P - U S V^T and columns of U and V that are orthonormal up to eta_u and eta_v,
     |s_i(P) - s_i| <= ||R||_F + s_i (eta_u + eta_v + eta_u eta_v) (Weyl; Ostrowski). The rounding
     of R itself, at most (m + 2) eps ||U||_F ||S V^T||_F, is added.
     """
@@ -116,6 +115,6 @@ def _decomposed(content: bytes, shape: tuple[int, int]) -> Spectrum:
 
 
 def _slant(Q: np.ndarray) -> float:
-    """How far the columns of Q are from orthonormal, rounding of the test included."""
+    """Bound the distance of Q from orthonormal columns, rounding of the check included."""
     n, m = Q.shape
     return float(np.linalg.norm(Q.T @ Q - np.eye(m))) + (n + 2) * EPS * np.sqrt(m)

@@ -69,8 +69,8 @@ def theorem(
 
     def decorate(bound: Callable[..., RiskBound]) -> Callable[..., RiskBound]:
         known = _REGISTERED.get(name)
-        shipped = known is not None and known.bound.__module__.startswith("greedyexp.")
-        if shipped and known.bound.__module__ != bound.__module__:
+        source = known.bound.__module__ if known else bound.__module__
+        if source != bound.__module__ and source.startswith("greedyexp."):
             raise ValueError(f"theorem '{name}' is already part of greedyexp; use another name.")
         _REGISTERED[name] = Theorem(name, title, bound, order, holds)
         return bound

@@ -24,11 +24,11 @@ class Threshold:
     Parameters
     ----------
     theta : callable
-        kappa in [0, 1] to the predicted theta.
+        Maps kappa in [0, 1] to the predicted theta.
     proved : bool
         False for a conjecture.
     even_values : bool
-        Whether it is stated for shared coefficients of one size only.
+        True if it is stated only for shared coefficients of one size.
     """
 
     theta: Callable[[float], float]
@@ -57,23 +57,23 @@ def visible(
     n_tasks: int,
     sparsity: int,
 ) -> float:
-    """P(every nonzero coefficient exceeds the largest correlation of a column with the noise).
+    """Return the probability that all nonzero coefficients exceed the noise correlations.
 
     Assumption: on a design of unit variance an entry is found if and only if its value exceeds
     t = noise_std sqrt(2 log(p r) / n), the level of the largest of the p r noise correlations (see
-    ``noise.largest_entry``). An entry below it is not told from a null entry by any threshold that
-    keeps all of those out. The r s values are independent, hence:
+    ``noise.largest_entry``). No threshold that excludes all null entries keeps an entry below t.
+    The r s values are independent, hence:
 
     - standard normal values: P(|N| > t)^(r s) = erfc(t / sqrt 2)^(r s);
     - values +-1: 1 if t < 1, else 0.
 
-    A shared row may be found by its strongest entry, and the noise may be luckier than its level,
-    so that success can lie somewhat above; samples too few to tell columns apart put it below.
+    The success rate can be somewhat higher, since a shared row may be found by its strongest entry
+    and the noise may be below its level. It is lower with too few samples.
 
     Parameters
     ----------
     values : {"gaussian", "sign"}
-        Law of the nonzero coefficients.
+        Distribution of the nonzero coefficients.
     noise_std : float >= 0
     n_samples : int
         n, rows per task.
@@ -87,7 +87,7 @@ def visible(
     Raises
     ------
     ValueError
-        For another law.
+        If there is no prediction for the distribution.
     """
     level = largest_entry(noise_std, n_samples, n_features, n_tasks)
     if values == "sign":

@@ -11,7 +11,7 @@ from tradeoff_lab import follow, rows_of
 import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.plugins import load_plugins
-from greedyexp.results.theorems import at_random, with_promise, words
+from greedyexp.results.theorems import is_random, theorem_title, with_bound
 
 PLUGIN = '''
 import numpy as np
@@ -63,11 +63,11 @@ def plugin(tmp_path):
 
 
 def test_a_theorem_of_a_plugin_has_its_title_and_its_place(plugin):
-    assert words("P1") == "Theorem 1 of a plugin"
-    assert at_random("P1")
+    assert theorem_title("P1") == "Theorem 1 of a plugin"
+    assert is_random("P1")
     rows = pd.DataFrame({"theorem": ["P1", "none", "T5", "unregistered"]})
-    assert with_promise(rows)["theorem"].tolist() == ["T5", "P1", "unregistered"]
-    assert words("unregistered") == "unregistered"
+    assert with_bound(rows)["theorem"].tolist() == ["T5", "P1", "unregistered"]
+    assert theorem_title("unregistered") == "unregistered"
 
 
 def test_a_protocol_takes_the_bounds_of_a_plugin(plugin):

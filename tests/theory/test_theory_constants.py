@@ -109,7 +109,7 @@ def test_smallest_nonzero_eigenvalue_of_a_centred_design():
     [
         ([1.0, 2.0], "a matrix with entries is needed"),
         (np.empty((0, 3)), "a matrix with entries is needed"),
-        ([["a"]], "numbers only"),
+        ([["a"]], "are not numbers"),
         ([[1.0, np.inf]], "not finite"),
         (np.zeros((2, 2)), "the design is zero"),
         ([[1e200]], "out of range"),

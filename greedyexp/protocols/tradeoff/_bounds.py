@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from greedyexp.core.errors import ConfigError, DataError, did_you_mean
 from greedyexp.core.registry import parts
 from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.tradeoff._run import Estimates, Runner
 from greedyexp.solvers.l1_ball import minimise_over_ball, minimise_unsmoothed_over_ball
@@ -59,8 +61,10 @@ def references_of(
         if name == "l1_ball":
             known = params.get("radius") if radius is None else radius
             known = radius_of(problem, known, "protocol 'tradeoff'")
-            minimise = minimise_unsmoothed_over_ball if seen.was_smoothed else minimise_over_ball
-            best = minimise(loss, known)
+            if seen.was_smoothed:
+                best = minimise_unsmoothed_over_ball(cast(SmoothedLoss, loss), known)
+            else:
+                best = minimise_over_ball(loss, known)
             doubt = _no_proof("the minimiser over the l1 ball", best.converged, best.message)
             found.append(CheckedReference(_reference(name, loss, best.params, best.gap), doubt))
         elif name == "truth":

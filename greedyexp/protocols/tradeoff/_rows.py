@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from greedyexp.protocols.tradeoff._run import Estimates, FirstRun
 from greedyexp.theory.theorems import Reference
 
 
-def step_rows(seen: Estimates, at: Iterable[int]) -> list[dict]:
+def step_rows(seen: Estimates, at: np.ndarray) -> list[dict]:
     """Return the cost and the accuracy of the estimates at these positions."""
     return [
         {
@@ -27,7 +27,7 @@ def step_rows(seen: Estimates, at: Iterable[int]) -> list[dict]:
     ]
 
 
-def bound_rows(seen: Estimates, at: Sequence[int], pairs: Sequence[Pair]) -> list[dict]:
+def bound_rows(seen: Estimates, at: np.ndarray, pairs: Sequence[Pair]) -> list[dict]:
     """Return the excess over each reference and its bounds at these positions."""
     rows = []
     for pair in pairs:

@@ -39,8 +39,9 @@ def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
     X: Any = problem.X[0]
     if not X.shape[0]:
         return problem, 1.0
-    largest: Any = abs(X).max(axis=0)
-    sizes = largest.toarray().ravel() if sparse.issparse(largest) else np.asarray(largest)
+    is_sparse = bool(sparse.issparse(X))
+    largest = abs(X).max(axis=0)
+    sizes = largest.toarray().ravel() if is_sparse else np.asarray(largest)
     factor = float(sizes.max(initial=0.0))
     if features == "refuse":
         if factor > 1.0:
@@ -54,7 +55,7 @@ def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
     sizes[sizes == 0.0] = 1.0
     if (sizes == 1.0).all():
         return problem, factor
-    scaled: Any = sparse.csr_array(X.multiply(1.0 / sizes)) if sparse.issparse(X) else X / sizes
+    scaled: Any = sparse.csr_array(X.multiply(1.0 / sizes)) if is_sparse else X / sizes
     truth = None if problem.truth is None else problem.truth * sizes[:, None]
     boxed = replace(problem, X=(scaled,), truth=truth, X_test=(), y_test=(), moments=None)
     return boxed, factor

@@ -129,7 +129,8 @@ def tightness(
     ----------
     S. Shalev-Shwartz, N. Srebro, T. Zhang, Trading accuracy for sparsity, TTIC-TR-2009-3.
     """
-    if problem.moments is None or "truth_l1_norm" not in problem.facts:
+    moments, truth = problem.moments, problem.truth
+    if moments is None or truth is None or "truth_l1_norm" not in problem.facts:
         raise DataError(
             "protocol 'tightness' needs the distribution of generator 'spread_label'.",
             remedy="Use this generator for the data.",
@@ -141,27 +142,35 @@ def tightness(
     seconds = setup.clock() - start
     if not np.isfinite(seen.path.coef).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite")
+    dense_risk = PopulationSquaredLoss(moments).value(truth[:, 0])
     rows, estimates = [], seen.path.coef[:, :, 0]
     for error in errors:
         if error == "squared":
-            places = first_squared(estimates, problem.moments, epsilons)
+            places = first_squared(estimates, moments, epsilons)
         else:
             places = first_absolute(estimates, l1_norm, epsilons)
         for epsilon, place in zip(epsilons, places, strict=True):
-            measured = {"steps": None, "needed": None}
+            measured: dict[str, int | None] = {"steps": None, "needed": None}
             if place is not None:
                 measured = {
                     "steps": int(seen.steps[place]),
                     "needed": int(seen.features[place]),
                 }
-            known = _known(problem, l1_norm, error, epsilon)
+            known = _known(dense_risk, l1_norm, error, epsilon)
             keys = {"record": "epsilon", "error": error, "epsilon": float(epsilon)}
             rows.append({**keys, **measured, **known})
     return Outcome.with_doubts(rows, runner.doubts(seen), runner.remark(seen), seconds)
 
 
-def _known(problem: Problem, l1_norm: float, error: str, epsilon: float) -> dict:
-    """Return the numbers that do not depend on the algorithm; None if there is none."""
+def _known(dense_risk: float, l1_norm: float, error: str, epsilon: float) -> dict:
+    """Return the numbers that do not depend on the algorithm; None if there is none.
+
+    Parameters
+    ----------
+    dense_risk : float
+        Half of the mean squared error of the dense predictor, the reference of Theorem 3. The risk
+        is 1-smooth.
+    """
     if error == "squared":
         exact, squared = spread_label.features_for_squared_error, epsilon
         proof = printed = spread_label.squared_error_bound
@@ -169,11 +178,14 @@ def _known(problem: Problem, l1_norm: float, error: str, epsilon: float) -> dict
         exact, squared = spread_label.features_for_absolute_error, epsilon**2
         printed = spread_label.absolute_error_bound
         proof = partial(printed, reading="proof")
+    left = squared / 2.0 - dense_risk
     return {
         "exact": _or_none(exact, l1_norm, epsilon),
         "lower_bound": _or_none(proof, l1_norm, epsilon),
         "lower_bound_printed": _or_none(printed, l1_norm, epsilon),
-        "l1_upper": _upper(problem, l1_norm, squared),
+        "l1_upper": float(theorem3(1.0, l1_norm).steps(np.array([left]))[0])
+        if left > 0.0
+        else None,
     }
 
 
@@ -183,17 +195,6 @@ def _or_none(count: Callable[..., float], l1_norm: float, epsilon: float) -> flo
         return float(count(l1_norm, epsilon))
     except ValueError:
         return None
-
-
-def _upper(problem: Problem, l1_norm: float, squared: float) -> float | None:
-    """Return the steps in Theorem 3 for a squared error; None if it does not apply.
-
-    The risk is half of the squared error, 1-smooth, and the reference is the dense predictor.
-    """
-    left = squared / 2.0 - PopulationSquaredLoss(problem.moments).value(problem.truth[:, 0])
-    if left <= 0.0:
-        return None
-    return float(theorem3(1.0, l1_norm).steps(np.array([left]))[0])
 
 
 def first_squared(
