@@ -41,7 +41,7 @@ def part(kind: str, **declared) -> Part:
 
 
 PLACE = re.compile(
-    r"^tests/protocols/test_plugin_border\.py:\d+: |^/.*/test_plugin_border\.py:\d+: "
+    r"^tests/protocols/test_contracts\.py:\d+: |^/.*/test_contracts\.py:\d+: "
 )
 
 
@@ -165,7 +165,7 @@ def test_values_that_are_not_finite_depend_on_the_data(made, words):
     """A row of the table holds the message, so that it names the file without its folder."""
     with pytest.raises(DataError) as caught:
         check_problem(part("generator", provides=("sparse",)), {}, made)
-    assert re.fullmatch(rf"test_plugin_border\.py:\d+: {re.escape(words)}", str(caught.value))
+    assert re.fullmatch(rf"test_contracts\.py:\d+: {re.escape(words)}", str(caught.value))
 
 
 @pytest.mark.parametrize(
