@@ -229,8 +229,14 @@ def _saying(found: Solution, *more: str) -> Solution:
 
 
 def _refuse_settings(part: Algorithm, tuning, folds, seed, noise_std) -> None:
-    if tuning not in ("end", "cv", "theory"):
-        raise ConfigError(f"tuning must be one of end, cv, theory, but is {tuning!r}.")
+    if tuning not in fitting.TUNINGS:
+        known = ", ".join(fitting.TUNINGS)
+        raise ConfigError(f"tuning must be one of {known}, but is {tuning!r}.")
+    if tuning == "oracle":
+        raise ConfigError(
+            "tuning 'oracle' needs the true coefficients, which solve() does not accept.",
+            remedy="Use tuning='end', 'cv' or 'theory'.",
+        )
     if tuning != "end" and not part.takes_grid:
         raise ConfigError(
             f"algorithm '{part.name}' has no path to tune.", remedy="Use tuning='end'."
@@ -264,7 +270,7 @@ def _chained(X, y, chains) -> Problem:
 def _refuse_missing_traits(
     part: Algorithm, values: dict, traits: tuple[str, ...], problem: Problem, tuning: str
 ) -> None:
-    from greedyexp.config.radius import radius_instead
+    from greedyexp.config.rules import parameter_instead
 
     if problem.sparse_design and not part.takes_sparse:
         raise DataError(
@@ -287,7 +293,7 @@ def _refuse_missing_traits(
         )
     for trait in traits:
         if trait not in ("multi_task", "noise_std", "chains"):
-            remedy = radius_instead(part, values, trait)
+            remedy = parameter_instead(part, values, trait)
             what = "the true coefficients" if remedy else f"data with the trait '{trait}'"
             raise ConfigError(
                 f"algorithm '{part.name}' needs {what}, which solve() does not accept.",

@@ -44,8 +44,8 @@ def described(experiment: Experiment) -> list[str]:
     PluginError
         When the ``describe`` function of a generator raises.
     """
-    from greedyexp.config.asking import guarded
-    from greedyexp.config.mistakes import Place
+    from greedyexp.config.data import guarded
+    from greedyexp.config.document import Place
     from greedyexp.core.registry import find
     from greedyexp.datasets.own import relative_to
 
@@ -68,7 +68,7 @@ def unused_profile(ctx: click.Context, source: str) -> list[str]:
     source : str
         A file that has been loaded without an error.
     """
-    from greedyexp.config.yaml_source import read_file
+    from greedyexp.config.document import read_file
 
     profile = ctx.params["profile"]
     chosen = ctx.get_parameter_source("profile") is click.core.ParameterSource.COMMANDLINE

@@ -1,21 +1,27 @@
-"""The typed model of a YAML experiment."""
+"""Reading and checking experiment files.
+
+document    YAML with places, and cursors that collect errors
+sections    entries, parameters and sweeps
+data        blocks of data, with the points of their sweep
+rules       what parts need of data
+algorithms  protocol, algorithms, metrics, rule for trials
+choices     checks of claims, figures and tables
+patches     profiles and ``--set``
+only        ``--only``
+loading     the whole experiment
+schema      JSON Schema of experiment files
+"""
 
 from greedyexp.config.loading import load, reload
-from greedyexp.config.model import (
-    PROFILES,
-    AlgorithmSpec,
-    Experiment,
-    FigureSpec,
-    PaperReference,
-)
 from greedyexp.config.schema import json_schema
+from greedyexp.experiment.model import PROFILES, AlgorithmSpec, Experiment, PaperReference, PartSpec
 
 __all__ = [
     "PROFILES",
     "AlgorithmSpec",
     "Experiment",
-    "FigureSpec",
     "PaperReference",
+    "PartSpec",
     "json_schema",
     "load",
     "reload",

@@ -1,35 +1,83 @@
-"""The ``algorithms:`` section: each entry, its sweep and its tuning."""
+"""The protocol, the algorithms, the metrics and the rule for trials of an experiment."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from greedyexp.config.asking import guarded
-from greedyexp.config.blocks import MAX_ROWS
-from greedyexp.config.compatibility import (
-    refuse_needs_for,
-    refuse_parameters,
-    refuse_part,
-    refuse_tuning,
+from greedyexp.config.data import Data, guarded
+from greedyexp.config.document import Node
+from greedyexp.config.rules import (
+    check_folds_of_traits,
+    check_needs_for,
+    check_parameters,
+    check_part,
+    check_tuning,
 )
-from greedyexp.config.data import Data
-from greedyexp.config.document import Document
-from greedyexp.config.entries import Entry, label_of, read_entries, refuse_label
-from greedyexp.config.mistakes import Keys, Mistakes
-from greedyexp.config.model import TUNINGS, AlgorithmSpec
-from greedyexp.config.protocol import Protocol
-from greedyexp.config.settings import find_part, read_fixed, refuse_both, refuse_incomplete
-from greedyexp.config.sweep import combinations, read_axes, size
-from greedyexp.core.errors import did_you_mean
-from greedyexp.core.parts import YIELDS, Algorithm
+from greedyexp.config.sections import (
+    MAX_ROWS,
+    Entry,
+    check_label,
+    entry_at,
+    find_part,
+    label_of,
+    read_assigned,
+    read_entries,
+)
+from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.parts import YIELDS, Algorithm, Display, Metric, Part
+from greedyexp.core.parts import Protocol as ProtocolPart
 from greedyexp.core.registry import parts
-from greedyexp.experiment.design import variant_of
+from greedyexp.experiment.design import DATA_COLUMN, DEFAULT_PROTOCOL, variant_of
 from greedyexp.experiment.messages import show
-from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.model import AdaptiveTrials, AlgorithmSpec, PartSpec
+from greedyexp.experiment.parameters import is_number
+from greedyexp.protocols.base import Measured
+from greedyexp.protocols.fitting import TUNINGS
 
 DEFAULT_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The protocol of an experiment: its part, and its name with all its parameters."""
+
+    part: ProtocolPart
+    spec: PartSpec
+
+    @property
+    def resolved(self) -> str | dict[str, Any]:
+        """The protocol as a file has it, defaults filled in."""
+        params = {name: to_jsonable_python(value) for name, value in self.spec.params.items()}
+        return {self.spec.name: params} if params else self.spec.name
+
+    def measured(self, metrics: list[Metric], node: Node) -> list[Measured]:
+        """Return the columns that the protocol gives; none after an error in its parameters."""
+        place = node.doc.last_change(node.keys)
+        with guarded("columns", self.part, place):
+            try:
+                return list(self.part.columns(metrics, **self.spec.params))
+            except ConfigError as error:
+                node.diagnostics.add(place, error.message, error.remedy or "")
+            except ValueError as error:
+                reason = str(error).rstrip(".")
+                node.diagnostics.add(
+                    place, f"impossible parameters of protocol '{self.part.name}': {reason}."
+                )
+        return []
+
+
+@dataclass(frozen=True)
+class DisplayEntry:
+    """A figure or a table of an experiment: its part, its parameters and where it is written."""
+
+    part: Display
+    spec: PartSpec
+    node: Node
 
 
 @dataclass(frozen=True)
@@ -45,54 +93,110 @@ class Algorithms:
     """
 
     specs: list[AlgorithmSpec]
-    resolved: list
+    resolved: list[dict[str, Any]]
 
     @property
-    def named(self) -> set[str]:
-        """All that a file may call them: labels, those of their entries, registered names."""
+    def names(self) -> set[str]:
+        """All names that a file may use: labels, those of their entries, registered names."""
         return {name for spec in self.specs for name in (spec.name, spec.label, spec.entry)}
 
 
+def _read_spec(part: Part | None, entry: Entry) -> PartSpec | None:
+    """Return a part with all its parameters; None after an error."""
+    if part is None:
+        return None
+    before = entry.node.count
+    assigned = read_assigned(part, entry.node, entry.settings)
+    # A parameter with a wrong value is not missing.
+    for name in assigned.parameters.required():
+        if name not in entry.settings:
+            entry.node.add(f"{part.kind} '{part.name}' needs a value for '{name}'.")
+    if entry.node.count > before:
+        return None
+    params = assigned.constant
+    return PartSpec(part.name, {name: params[name] for name in assigned.parameters.names})
+
+
+def read_protocol(node: Node) -> Protocol | None:
+    """Return the protocol; None after an error."""
+    entry = entry_at(node, "protocol", DEFAULT_PROTOCOL)
+    if entry is None:
+        return None
+    part = find_part(ProtocolPart, entry.name, entry.node)
+    spec = _read_spec(part, entry)
+    return None if part is None or spec is None else Protocol(part, spec)
+
+
+def read_displays(node: Node, kind: type[Display]) -> list[DisplayEntry]:
+    """Return the figures or tables; report those with errors."""
+    found = []
+    for entry in read_entries(node, f"{kind.kind}s"):
+        part = find_part(kind, entry.name, entry.node)
+        spec = _read_spec(part, entry)
+        if part is not None and spec is not None:
+            found.append(DisplayEntry(part, spec, entry.node))
+    return found
+
+
+def read_metrics(
+    node: Node, names: list[str], protocol: Protocol | None, data: Data | None
+) -> list[Metric]:
+    """Return the metrics; report those that are unknown, repeated or impossible with the data."""
+    if protocol is not None:
+        name, computes = protocol.part.name, protocol.part.metrics
+        if computes and not names:
+            node.add(f"protocol '{name}' needs at least one metric.", "Add 'metrics: [NAME]'.")
+        elif names and not computes:
+            node.add(f"protocol '{name}' computes no metrics.", "Remove 'metrics'.")
+    metrics: list[Metric] = []
+    for index, name in enumerate(names):
+        part = find_part(Metric, name, node.at(index))
+        if part is None:
+            continue
+        if part in metrics:
+            node.at(index).add(f"metric '{name}' is listed twice.", "Keep one.")
+        metrics.append(part)
+        if data is not None:
+            check_part(part, data, node.at(index))
+    return metrics
+
+
 def read_algorithms(
-    doc: Document, protocol: Protocol | None, data: Data | None, trials: int, mistakes: Mistakes
+    node: Node, protocol: Protocol | None, data: Data | None, trials: int
 ) -> Algorithms:
-    """The algorithms, those with mistakes left out and noted.
+    """Return the algorithms; report those with errors.
 
     Parameters
     ----------
-    doc : Document
-        Settings after profile and overrides.
+    node : Node
+        The top level after profile and overrides.
     protocol : Protocol or None
-        What evaluates them; None when that is not known, and then not compared.
+        Evaluates the algorithms; if None they are not checked against it.
     data : Data or None
-        What they will run on; None when that is not known, and then not compared.
+        The data of the experiment; if None the algorithms are not checked against them.
     trials : int
         Replicates of each point; bounds the number of rows.
     """
     specs: dict[str, AlgorithmSpec] = {}
     resolved = []
-    for entry in read_entries(doc, "algorithms", mistakes):
-        found, entry_resolved = _read_entry(entry, doc, protocol, data, trials, mistakes)
-        resolved.append(entry_resolved)
+    for entry in read_entries(node, "algorithms"):
+        found, settings = _read_entry(entry, protocol, data, trials)
+        resolved.append(settings)
         for spec in found:
             if spec.label in specs:
-                mistakes.add(
-                    doc.place(entry.keys),
+                entry.node.add(
                     f"two algorithms have the label '{spec.label}'.",
                     "Give one of them a 'label:'.",
                 )
             specs[spec.label] = spec
-    _refuse_size(len(specs), data, trials, doc, mistakes)
+    _check_size(node.at("algorithms"), len(specs), data, trials)
     return Algorithms([specs[label] for label in sorted(specs)], resolved)
 
 
-def _refuse_size(
-    count: int, data: Data | None, trials: int, doc: Document, mistakes: Mistakes
-) -> None:
+def _check_size(node: Node, count: int, data: Data | None, trials: int) -> None:
     points = 1 if data is None else len(data.points)
     if points * trials * count > MAX_ROWS:
-        mistakes.add(
-            doc.place(("algorithms",)),
+        node.add(
             f"{points} points, {trials} trials and {count} algorithms make more than"
             f" {MAX_ROWS} rows.",
             "Sweep fewer values or lower trials.",
@@ -100,156 +204,173 @@ def _refuse_size(
 
 
 def _read_entry(
-    entry: Entry,
-    doc: Document,
-    protocol: Protocol | None,
-    data: Data | None,
-    trials: int,
-    mistakes: Mistakes,
-) -> tuple[list[AlgorithmSpec], dict]:
-    before = len(mistakes.found)
-    part = find_part(Algorithm, entry.name, entry.keys, doc, mistakes)
+    entry: Entry, protocol: Protocol | None, data: Data | None, trials: int
+) -> tuple[list[AlgorithmSpec], dict[str, Any]]:
+    node, written = entry.node, entry.settings
+    before = node.count
+    part = find_part(Algorithm, entry.name, node)
     if part is None:
         return [], {}
-    parameters = Parameters(part)
-    written, keys = entry.settings, entry.keys
-    fixed = read_fixed(written, keys, parameters, doc, mistakes, reserved=Algorithm.reserved_keys)
-    axes = read_axes(written.get("sweep"), (*keys, "sweep"), parameters, doc, mistakes)
-    names = {name for axis in axes for name in axis.names}
-    refuse_both(written, names, keys, doc, mistakes)
-    refuse_label(written.get("label", entry.name), (*keys, "label"), doc, mistakes)
-    _refuse_protocol(part, protocol, keys, doc, mistakes)
-    tuned = part.takes_grid and (protocol is None or protocol.part.tunes)
-    tuning = _tuning(part, entry, data, doc, mistakes) if tuned else "none"
-    if not tuned:
-        _refuse_tuned(part, protocol, entry, doc, mistakes)
-    folds = _folds(entry, doc, mistakes) if tuned else DEFAULT_FOLDS
-    if data is not None:
-        refuse_part(part, data, keys, doc, mistakes)
-    if len(mistakes.found) == before:
-        refuse_incomplete(parameters, names | fixed.keys(), keys, doc, mistakes)
-        _refuse_size(size(axes), data, trials, doc, mistakes)
-    if len(mistakes.found) > before:
-        return [], {}
-    rows = [axis.rows(parameters, doc, mistakes) for axis in axes]
-    if len(mistakes.found) > before:
-        return [], {}
-    constant = {**parameters.defaults, **fixed}
-    spec = AlgorithmSpec(part.name, label_of(entry), label_of(entry), constant, {}, tuning, folds)
-    specs = [_vary(spec, combo, parameters.names) for combo in combinations(axes, rows)]
-    _refuse_rowless_folds(specs, keys, doc, mistakes)
-    if data is not None:
-        refuse_parameters(part, specs, data, keys, doc, mistakes)
+    assigned = read_assigned(part, node, written)
+    check_label(node.at("label"), written.get("label", entry.name))
     if protocol is not None:
-        _refuse_unfit(specs, protocol, keys, doc, mistakes)
-        asked = protocol.part, protocol.spec.params
-        if data is not None and len(mistakes.found) == before:
-            refuse_needs_for(*asked, specs, data, keys, doc, mistakes)
-    shown = {k: to_jsonable_python(v) for k, v in constant.items() if k not in names}
-    if tuned:
-        shown |= {"tuning": tuning, "folds": folds}
+        _check_yields(part, protocol.part, node)
+    tunes = protocol is None or protocol.part.tunes
+    tuned = part.takes_grid and tunes
+    tuning = _read_tuning(part, entry, data) if tuned else "none"
+    folds = _read_folds(entry) if tuned else DEFAULT_FOLDS
+    for name in ("tuning", "folds") if not tuned else ():
+        if written.get(name) is not None:
+            why = f"algorithm '{part.name}' has no path to tune."
+            if part.takes_grid and protocol is not None:
+                why = f"protocol '{protocol.part.name}' tunes no algorithm."
+            node.at(name).add(why, f"Remove '{name}'.")
+    if data is not None:
+        check_part(part, data, node)
+    if node.count == before:
+        assigned.check_complete()
+        _check_size(Node(node.doc, ("algorithms",), node.diagnostics), assigned.size, data, trials)
+    combinations = None if node.count > before else assigned.combinations()
+    if combinations is None:
+        return [], {}
+    label, specs = label_of(entry), []
+    for params in combinations:
+        swept = {name: params[name] for name in assigned.order}
+        variant = variant_of(label, swept)
+        specs.append(AlgorithmSpec(part.name, variant.label, label, params, swept, tuning, folds))
+    check_folds_of_traits(part, specs, node)
+    if data is not None:
+        check_parameters(part, specs, data, node)
+    if protocol is not None:
+        _check_parameters_for(protocol, specs, node)
+        if data is not None and node.count == before:
+            check_needs_for(protocol.part, protocol.spec.params, specs, data, node)
+    shown = assigned.resolved | ({"tuning": tuning, "folds": folds} if tuned else {})
     shown |= {key: written[key] for key in ("label", "sweep") if written.get(key) is not None}
     return specs, {part.name: shown}
 
 
-def _vary(spec: AlgorithmSpec, combo: dict, names: list[str]) -> AlgorithmSpec:
-    """Return the algorithm with one choice of its swept parameters."""
-    swept = {name: combo[name] for name in names if name in combo}
-    return replace(
-        spec,
-        label=variant_of(spec.entry, swept).label,
-        params={name: combo.get(name, spec.params.get(name)) for name in names},
-        swept=swept,
-    )
-
-
-def _refuse_protocol(
-    part: Algorithm, protocol: Protocol | None, keys: Keys, doc: Document, mistakes: Mistakes
-) -> None:
-    """Note that the protocol does not take what the algorithm gives."""
-    given = part.yields
-    if protocol is None or given == protocol.part.takes:
+def _check_yields(part: Algorithm, protocol: ProtocolPart, node: Node) -> None:
+    """Report that the protocol does not take what the algorithm yields."""
+    if part.yields == protocol.takes:
         return
-    fitting = [name for name, one in parts("protocol").items() if one.takes == given]
-    remedies = [f"Use protocol {' or '.join(fitting)}."] if fitting else []
-    if not part.function.__module__.startswith("greedyexp."):
-        remedies.append("What a plugin's algorithm makes is told by @algorithm(..., yields=...).")
-    mistakes.add(
-        doc.place(keys),
-        f"algorithm '{part.name}' makes {YIELDS[given]}, which protocol '{protocol.part.name}'"
+    able = [name for name, one in parts("protocol").items() if one.takes == part.yields]
+    remedies = [f"Use protocol {' or '.join(able)}."] if able else []
+    if not part.shipped:
+        remedies.append(
+            "A plugin declares the result of its algorithm by @algorithm(..., yields=...)."
+        )
+    node.add(
+        f"algorithm '{part.name}' makes {YIELDS[part.yields]}, which protocol '{protocol.name}'"
         " does not take.",
         " ".join(remedies),
     )
 
 
-def _refuse_rowless_folds(
-    specs: list[AlgorithmSpec], keys: Keys, doc: Document, mistakes: Mistakes
-) -> None:
-    """Note folds of rows for an algorithm that does not look at rows."""
-    for spec in specs:
-        if spec.tuning == "cv" and spec.params.get("risk") == "population":
-            mistakes.add(
-                doc.place(keys),
-                f"cross-validation of algorithm '{spec.label}' needs risk: sample, since folds of"
-                " rows have no moments of their own.",
-                "Use risk: sample, or tuning: oracle.",
-            )
-            return
-
-
-def _refuse_unfit(
-    specs: list[AlgorithmSpec], protocol: Protocol, keys: Keys, doc: Document, mistakes: Mistakes
-) -> None:
-    """Note the first algorithm that cannot give what the protocol asks for."""
-    check, place = protocol.part.check, doc.place(keys)
+def _check_parameters_for(protocol: Protocol, specs: list[AlgorithmSpec], node: Node) -> None:
+    """Report the first algorithm that cannot give what the protocol asks for."""
+    check = protocol.part.check
     for spec in specs if check is not None else ():
-        with guarded("check", protocol.part, place):
+        with guarded("check", protocol.part, node.place):
             try:
-                check(spec.params, **protocol.spec.params)
+                if check is not None:
+                    check(spec.params, **protocol.spec.params)
             except ValueError as error:
-                said = str(error).rstrip(".")
-                mistakes.add(
-                    place,
+                reason = str(error).rstrip(".")
+                node.add(
                     f"impossible parameters of algorithm '{spec.label}' for protocol"
-                    f" '{protocol.part.name}': {said}.",
+                    f" '{protocol.part.name}': {reason}.",
                 )
                 return
 
 
-def _refuse_tuned(
-    part: Algorithm, protocol: Protocol | None, entry: Entry, doc: Document, mistakes: Mistakes
-) -> None:
-    """Note what an entry says of a tuning where there is none to choose."""
-    why = f"algorithm '{part.name}' has no path to tune."
-    if part.takes_grid and protocol is not None:
-        why = f"protocol '{protocol.part.name}' tunes no algorithm."
-    for name in ("tuning", "folds"):
-        if entry.settings.get(name) is not None:
-            mistakes.add(doc.place((*entry.keys, name)), why, f"Remove '{name}'.")
-
-
-def _tuning(
-    part: Algorithm, entry: Entry, data: Data | None, doc: Document, mistakes: Mistakes
-) -> str:
-    keys: Keys = (*entry.keys, "tuning")
-    tuning = entry.settings.get("tuning")
+def _read_tuning(part: Algorithm, entry: Entry, data: Data | None) -> str:
+    node, tuning = entry.node.at("tuning"), entry.settings.get("tuning")
     if tuning is None:
         tuning = "oracle" if data is None or data.all_have("truth") else "cv"
     if tuning not in TUNINGS:
-        mistakes.add(
-            doc.place(keys),
+        node.add(
             f"tuning must be one of {', '.join(TUNINGS)}, but is {show(tuning)}.",
             did_you_mean(tuning, TUNINGS) if isinstance(tuning, str) else "",
         )
     elif data is not None:
-        refuse_tuning(part, tuning, data, keys, doc, mistakes)
-    return tuning
+        check_tuning(part, tuning, data, node)
+    return str(tuning)
 
 
-def _folds(entry: Entry, doc: Document, mistakes: Mistakes) -> int:
-    if "folds" not in entry.settings:
-        return DEFAULT_FOLDS
-    folds, place = entry.settings["folds"], doc.place((*entry.keys, "folds"))
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
-        mistakes.add(place, f"folds must be a whole number of at least 2, but is {show(folds)}.")
-    return folds
+def _read_folds(entry: Entry) -> int:
+    folds = entry.settings.get("folds", DEFAULT_FOLDS)
+    if isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2:
+        return folds
+    entry.node.at("folds").add(f"folds must be a whole number of at least 2, but is {show(folds)}.")
+    return DEFAULT_FOLDS
+
+
+def complete_rule(
+    rule: AdaptiveTrials,
+    protocol: Protocol,
+    data: Data,
+    measured: Sequence[Measured],
+    algorithms: Algorithms,
+    node: Node,
+) -> AdaptiveTrials:
+    """Return a rule for trials with its success metrics; report what the experiment cannot give."""
+    # A rule uses one row of a replicate.
+    keyed = any(column.kind == "key" for column in measured)
+    metrics = [] if keyed else [one.name for one in measured if one.kind == "success"]
+    if not metrics and (keyed or not protocol.part.metrics):
+        node.add(
+            f"protocol '{protocol.part.name}' gives no single success (0 or 1) of a replicate,"
+            " which a rule needs.",
+            "Give a number of trials.",
+        )
+        return rule
+    if (rule.until is None) == (rule.locate is None):
+        node.add("adaptive trials need either 'until' or 'locate'.", "Keep one of them.")
+    if rule.min > rule.max:
+        node.at("min").add(f"min = {rule.min} is more than max = {rule.max}.")
+    if rule.locate is not None:
+        _check_locate(rule.locate.of, data, node.at("locate", "of"))
+    known = {*algorithms.names, "default"}
+    for key, metric in rule.success.items():
+        here = node.at("success", key)
+        if key not in known:
+            here.add(
+                f"`success` names '{key}', but the experiment has no such algorithm.",
+                did_you_mean(key, known),
+            )
+        if metric not in metrics:
+            here.add(
+                f"'{metric}' is not among the metrics of the experiment that are 0 or 1.",
+                did_you_mean(metric, metrics),
+            )
+    if not rule.success and not metrics:
+        node.add("no metric of the experiment is a success (0 or 1).", "List one.")
+    default = {"default": metrics[0]} if metrics else {}
+    return rule.model_copy(update={"success": default | rule.success})
+
+
+def _check_locate(name: str, data: Data, node: Node) -> None:
+    """Report why no crossing can be located along a parameter."""
+    swept, somewhere = data.swept_by_all, [one for one in data.swept if one != DATA_COLUMN]
+    if name in somewhere and name not in swept:
+        node.add(
+            f"'{name}' is not swept in every block of data, so no crossing can be located along it"
+            " in the others."
+        )
+    elif name not in swept:
+        node.add(
+            f"'{name}' is not swept, so no crossing can be located along it.",
+            did_you_mean(name, swept),
+        )
+    elif name in data.zipped:
+        node.add(
+            f"{name} is zipped with others, so no crossing can be located along it alone.",
+            "Sweep it on its own.",
+        )
+    elif not all(_is_finite(point.params.get(name)) for point in data.points):
+        node.add(f"{name} is not always a finite number, so no crossing can be located along it.")
+
+
+def _is_finite(value: Any) -> bool:
+    return is_number(value) and math.isfinite(value)

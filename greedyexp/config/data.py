@@ -1,20 +1,111 @@
-"""The ``data:`` section: one generator with its sweep, or a list of such blocks."""
+"""The ``data:`` of an experiment: blocks, each a generator with every point of its sweep."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from greedyexp.config.blocks import MAX_ROWS, Block, read_block
-from greedyexp.config.document import Document
-from greedyexp.config.mistakes import Mistakes
-from greedyexp.config.model import Point
-from greedyexp.config.sweep import sort_key
+from greedyexp.config.document import Node, Place
+from greedyexp.config.sections import (
+    MAX_ROWS,
+    check_label,
+    find_part,
+    read_assigned,
+    sort_key,
+)
+from greedyexp.core.errors import PluginError, UserError
+from greedyexp.core.parts import Generator, Part
+from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.messages import show
+from greedyexp.experiment.model import Point
 from greedyexp.experiment.sweep import axes_of
+from greedyexp.problems.checks import memory_shortage, physical_memory
 
-# The column that holds the label of a block.
-COLUMN = "data"
-_KEYS = ("data",)
+COUNTS = ("n_tasks", "n_samples", "n_features")
+_KNOWN = {*COUNTS, "shared_design"}
+_BYTES = 8
+
+
+class Undeclared(Exception):
+    """The generator does not declare this entry of the shape of its problems."""
+
+
+class Shape(dict[str, Any]):
+    """Any of the entries of ``Problem.shape``.
+
+    Raises
+    ------
+    Undeclared
+        If an entry is read that the generator does not declare.
+    KeyError
+        If the key is not an entry of ``Problem.shape``.
+    """
+
+    def __missing__(self, key: str) -> Any:
+        raise Undeclared(key) if key in _KNOWN else KeyError(key)
+
+
+@dataclass
+class Group:
+    """The points at which problems have one shape.
+
+    Parameters
+    ----------
+    point : dict
+        The first of them.
+    shape : Shape
+        The declared shape of the problems there.
+    count : int
+        Number of points.
+    """
+
+    point: dict[str, Any]
+    shape: Shape
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """The points of one sweep, with the declarations of the generator at each.
+
+    Parameters
+    ----------
+    label : str or None
+        Its value in the column ``data``; None when the block is all the data.
+    generator : Generator
+    points : list of dict
+        All parameters of each point, in canonical order.
+    swept : list of str
+        Parameters with more than one value, in signature order.
+    traits : list of frozenset of str
+        Traits of the problems of each point.
+    shapes : list of Group
+        The points by the shape of their problems; empty when the generator declares none.
+    resolved : dict
+        The mapping with defaults filled in.
+    """
+
+    label: str | None
+    generator: Generator
+    points: list[dict[str, Any]]
+    swept: list[str]
+    traits: list[frozenset[str]]
+    shapes: list[Group]
+    resolved: dict[str, Any]
+
+    @property
+    def named(self) -> str:
+        """``generator 'gaussian'``, with the label when it has one."""
+        name = f"generator '{self.generator.name}'"
+        return name if self.label is None else f"{name} of data '{self.label}'"
+
+    def refusal(self, message: str, check: Callable[[Shape], None]) -> str | None:
+        """Return the first refusal of a shape; see ``refusal``."""
+        cases = ((group.point, group.count, group.shape) for group in self.shapes)
+        return refusal(message, check, cases, self.swept, len(self.points))
 
 
 @dataclass(frozen=True)
@@ -26,7 +117,7 @@ class Data:
     blocks : list of Block
         As written.
     listed : bool
-        Whether they were written as a list; a block without a list has no label.
+        True if they were written as a list; a block without a list has no label.
     """
 
     blocks: list[Block]
@@ -43,99 +134,289 @@ class Data:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that tell points apart: the label, then all parameters."""
+        """The columns that distinguish points: the label, then all parameters."""
         names = dict.fromkeys(name for block in self.blocks for name in block.points[0])
-        return [*([COLUMN] if self.listed else []), *names]
+        return [*([DATA_COLUMN] if self.listed else []), *names]
 
     @property
     def swept(self) -> list[str]:
         """The columns that take more than one value in a block, and the label of several."""
-        several = {COLUMN} if len(self.blocks) > 1 else set()
+        several = {DATA_COLUMN} if len(self.blocks) > 1 else set()
         swept = several.union(*(block.swept for block in self.blocks))
         return [name for name in self.columns if name in swept]
 
+    @property
     def swept_by_all(self) -> list[str]:
         """The parameters that take more than one value in every block."""
         return [name for name in self.swept if all(name in block.swept for block in self.blocks)]
 
     @property
     def facts(self) -> set[str]:
-        """What the generators tell of each problem, a column each."""
+        """The facts that the generators give of each problem, a column each."""
         return {name for block in self.blocks for name in block.generator.facts}
 
     @property
-    def resolved(self) -> dict | list[dict]:
+    def resolved(self) -> dict[str, Any] | list[dict[str, Any]]:
         """The section with defaults filled in."""
         return [block.resolved for block in self.blocks] if self.listed else self.blocks[0].resolved
 
-    def all_have(self, trait: str) -> bool:
-        """Whether the problems of every point provide the trait."""
-        return all(trait in traits for block in self.blocks for traits in block.traits)
-
+    @property
     def zipped(self) -> set[str]:
         """Parameters that are zipped with others."""
         axes = [axis for block in self.blocks for axis in axes_of(block.resolved.get("sweep"))]
         return {name for axis in axes if len(axis) > 1 for name in axis}
 
-    def values(self, name: str) -> list:
-        """What a column takes, each value once, in the order of the points."""
-        if self.listed and name == COLUMN:
+    @property
+    def texts(self) -> set[str]:
+        """The columns with texts, which the tests of claims cannot use as numbers."""
+        return {
+            name
+            for name in self.columns
+            if any(isinstance(value, str) for value in self.values(name))
+        }
+
+    def all_have(self, trait: str) -> bool:
+        """Return True if the problems of every point provide the trait."""
+        return all(trait in traits for block in self.blocks for traits in block.traits)
+
+    def values(self, name: str) -> list[Any]:
+        """Return each value of a column once, in the order of the points."""
+        if self.listed and name == DATA_COLUMN:
             return [block.label for block in self.blocks]
         found = (params[name] for block in self.blocks for params in block.points if name in params)
         return list({sort_key(value): value for value in found}.values())
 
 
-def read_data(doc: Document, trials: int, mistakes: Mistakes) -> Data | None:
-    """The data of the experiment, or None after noting mistakes.
+def read_data(node: Node, trials: int) -> Data | None:
+    """Return the data of an experiment; None after an error.
 
     Parameters
     ----------
-    doc : Document
-        Settings after profile and overrides.
+    node : Node
+        The section ``data`` after profile and overrides.
     trials : int
         Replicates of each point; bounds the size of the sweep.
     """
-    before = len(mistakes.found)
-    written = doc.get(_KEYS)
-    if isinstance(written, list):
-        blocks = _read_list(written, doc, trials, mistakes)
-    else:
-        blocks = [read_block(_KEYS, doc, trials, mistakes, listed=False)]
-    if None in blocks or len(mistakes.found) > before:
+    before, listed = node.count, isinstance(node.value, list)
+    blocks: dict[str | None, Block] = {}
+    for item in node.items if listed else [node]:
+        if not isinstance(item.value, dict):
+            item.add(
+                f"a block of data is a mapping, but here is {show(item.value)}.",
+                "Write generator: NAME and its parameters.",
+            )
+            continue
+        block = _read_block(item, trials, listed)
+        if block is not None and block.label in blocks:
+            item.add(
+                f"two blocks of data have the label '{block.label}'.",
+                "Give one of them a 'label:'.",
+            )
+        elif block is not None:
+            blocks[block.label] = block
+    if node.count > before:
         return None
-    count = sum(len(block.points) for block in blocks)
+    count = sum(len(block.points) for block in blocks.values())
     if count * trials > MAX_ROWS:
-        mistakes.add(
-            doc.place(_KEYS),
+        node.add(
             f"the data have {count} points, with {trials} trial(s) more than {MAX_ROWS}"
             " replicates.",
             "Sweep fewer values or lower trials.",
         )
         return None
-    return Data(blocks, isinstance(written, list))
+    return Data(list(blocks.values()), listed)
 
 
-def _read_list(written: list, doc: Document, trials: int, mistakes: Mistakes) -> list[Block | None]:
-    blocks: list[Block | None] = []
-    labels: set[str] = set()
-    for index, item in enumerate(written):
-        keys = (*_KEYS, index)
-        if not isinstance(item, dict):
-            mistakes.add(
-                doc.place(keys),
-                f"a block of data is a mapping, but here is {show(item)}.",
-                "Write generator: NAME and its parameters.",
+def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
+    written, before = node.value, node.count
+    generator = _read_generator(node)
+    if generator is None:
+        return None
+    label = written.get("label", generator.name) if listed else None
+    if listed:
+        check_label(node.at("label"), label)
+    elif "label" in written:
+        node.at("label").add(
+            "a label distinguishes the blocks of a list of data, but these data are one mapping.",
+            "Remove it.",
+        )
+    own = {key: value for key, value in written.items() if key != "label"}
+    assigned = read_assigned(generator, node, own, without=() if listed else ("label",))
+    if node.count == before:
+        assigned.check_complete()
+    if assigned.size * trials > MAX_ROWS:
+        node.at("sweep").add(
+            f"the sweep has {assigned.size} points, with {trials} trial(s) more than"
+            f" {MAX_ROWS} replicates.",
+            "Sweep fewer values or lower trials.",
+        )
+        return None
+    points = assigned.combinations()
+    if points is None or node.count > before:
+        return None
+    order = assigned.order
+    points.sort(key=lambda point: tuple(sort_key(point[name]) for name in order))
+    resolved = {"generator": generator.name} | ({"label": label} if listed else {})
+    resolved |= assigned.resolved | ({"sweep": written["sweep"]} if assigned.axes else {})
+    changed = node.doc.last_change(node.keys)
+    written_at = (node.at("sweep") if order else node).place
+    place = changed if changed != node.place else written_at
+    named = "impossible data" if label is None else f"impossible data '{label}'"
+    shapes: list[Group] = []
+    impossible = None
+    if generator.check is not None:
+        check, cases = generator.check, ((point, 1, point) for point in points)
+        with guarded("check", generator, place):
+            impossible = refusal(named, lambda one: check(**one), cases, order, len(points))
+    if impossible is None:
+        shapes = _shapes(generator, points, place)
+        of_shapes = ((group.point, group.count, group.shape) for group in shapes)
+        impossible = refusal(named, check_memory, of_shapes, order, len(points))
+    if impossible is not None:
+        node.diagnostics.add(place, impossible)
+        return None
+    swept = [name for name in order if len({sort_key(point[name]) for point in points}) > 1]
+    traits = _traits(generator, points, place)
+    return Block(label, generator, points, swept, traits, shapes, resolved)
+
+
+def _read_generator(node: Node) -> Generator | None:
+    here, name = node.at("generator"), node.value.get("generator")
+    if "generator" not in node.value:
+        node.add("data names no generator.", "Add 'generator: NAME'.")
+        return None
+    if not isinstance(name, str):
+        here.add(f"generator must be a name, but is {show(name)}.")
+        return None
+    return find_part(Generator, name, here)
+
+
+def _traits(
+    generator: Generator, points: list[dict[str, Any]], place: Place
+) -> list[frozenset[str]]:
+    if not callable(generator.provides):
+        return [generator.traits(points[0])] * len(points)
+    try:
+        return [generator.traits(point) for point in points]
+    except Exception as error:
+        raise PluginError(
+            f"'provides' of generator '{generator.name}' raised {type(error).__name__}: {error}.",
+            place=str(place),
+        ) from error
+
+
+def _shapes(generator: Generator, points: list[dict[str, Any]], place: Place) -> list[Group]:
+    """Return the points grouped by shape, in order; none if the generator declares no shape.
+
+    Raises
+    ------
+    PluginError
+        If the generator's ``shape`` raises or returns something else.
+    """
+    groups: dict[tuple[Any, ...], Group] = {}
+    if generator.shape is None:
+        return []
+    with guarded("shape", generator, place):
+        for point in points:
+            shape = _checked(generator, generator.shape(**point), point, place)
+            key = tuple(map(shape.get, (*COUNTS, "shared_design")))
+            groups.setdefault(key, Group(point, shape)).count += 1
+    return list(groups.values())
+
+
+def _checked(generator: Generator, given: Any, point: Mapping[str, Any], place: Place) -> Shape:
+    if not isinstance(given, dict) or not given.keys() <= _KNOWN:
+        raise PluginError(
+            f"the shape of generator '{generator.name}' must be a dict with any of"
+            f" {', '.join(COUNTS)} and shared_design, but is {given!r}.",
+            place=str(place),
+        )
+    shape = Shape(shared_design=bool(given.get("shared_design", False)))
+    for name in [name for name in COUNTS if name in given]:
+        shape[name] = count = operator.index(given[name])
+        # A distribution alone has no rows.
+        rowless = name == "n_samples" and count == 0 and "population" in generator.traits(point)
+        if count < 1 and not rowless:
+            raise PluginError(
+                f"the shape of generator '{generator.name}' has {name} = {count};"
+                " at least 1 is needed.",
+                place=str(place),
             )
-            continue
-        block = read_block(keys, doc, trials, mistakes, listed=True)
-        blocks.append(block)
-        if block is None:
-            continue
-        if block.label in labels:
-            mistakes.add(
-                doc.place(keys),
-                f"two blocks of data have the label '{block.label}'.",
-                "Give one of them a 'label:'.",
-            )
-        labels.add(block.label)
-    return blocks
+    return shape
+
+
+def check_memory(shape: Shape) -> None:
+    """Raise ``ValueError`` if designs do not fit into the memory of this machine."""
+    if not shape.keys() >= set(COUNTS):
+        return
+    designs = 1 if shape["shared_design"] else shape["n_tasks"]
+    # In floats, which overflow to infinity where whole numbers could not be printed.
+    needed = float(designs) * float(shape["n_samples"]) * float(shape["n_features"]) * _BYTES
+    shortage = memory_shortage(needed, "the designs", physical_memory())
+    if shortage:
+        raise ValueError(shortage)
+
+
+def describe(point: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return ``p = 64, s = 6``: a point by the parameters that distinguish it."""
+    return ", ".join(f"{name} = {show(point[name])}" for name in names)
+
+
+@contextmanager
+def guarded(function: str, part: Part, place: Place) -> Iterator[None]:
+    """Report errors of a function that was given at registration as errors of the plugin.
+
+    Raises
+    ------
+    PluginError
+        Instead of any exception except a ``UserError``, which gets the place.
+    """
+    try:
+        yield
+    except UserError as error:
+        error.place = error.place or str(place)
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"the {function} of {part.kind} '{part.name}' raised {type(error).__name__}: {error}.",
+            place=str(place),
+        ) from error
+
+
+def refusal(
+    message: str,
+    check: Callable[[Any], None],
+    cases: Iterable[tuple[dict[str, Any], int, Any]],
+    names: Iterable[str],
+    total: int,
+) -> str | None:
+    """Return the first refusal with the number of other points refused; None without one.
+
+    Parameters
+    ----------
+    message : str
+        Start of the sentence, such as ``impossible data``.
+    check : callable
+        Raises ``ValueError`` with a sentence for an impossible argument.
+    cases : iterable of (point, count, argument)
+        The first of ``count`` points with the same argument.
+    names : iterable of str
+        Parameters that distinguish points.
+    total : int
+        Points of the sweep.
+    """
+    first, text, affected = None, "", 0
+    for point, count, argument in cases:
+        try:
+            check(argument)
+        except ValueError as error:
+            if first is None:
+                first, text = point, str(error).rstrip(".")
+            affected += count
+    if first is None:
+        return None
+    at = describe(first, names)
+    where = f" at {at}" if at else ""
+    more = affected - 1
+    others = f" ({more} more of the {total} points are impossible.)" if more else ""
+    return f"{message}{where}: {text}.{others}"

@@ -1,42 +1,107 @@
-"""Plain data with the place of every key."""
+"""YAML documents in which every key and item has a place, and cursors that collect diagnostics.
+
+The dialect is that of YAML 1.2: ``1e-4`` is a number, and ``yes``, ``on``, ``12:30`` and ``010``
+are texts, unlike the YAML 1.1 of PyYAML.
+"""
 
 from __future__ import annotations
 
 import copy
 import itertools
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from greedyexp.config.mistakes import Keys, Place, dotted
+import yaml
+
+from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.messages import Keys, dotted
+from greedyexp.experiment.parameters import BadValue
+
+MAX_NODES = 100_000
+MAX_DIGITS = 300
+# Most diagnostics that are printed after the first.
+_SHOWN = 3
+_TAG = "tag:yaml.org,2002:"
+_TAB = "a tab where spaces should be"
+# The fast loader is missing where PyYAML was built without libyaml.
+_SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Place(NamedTuple):
+    """Where a key or an item was written; ``line`` is None outside files."""
+
+    source: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"{self.source}:{self.line}"
+
+
+@dataclass
+class Diagnostics:
+    """The errors of an experiment file, reported together in the order of their lines.
+
+    Parameters
+    ----------
+    found : list of (Place, message, remedy)
+        In the order in which they were found.
+    """
+
+    found: list[tuple[Place, str, str]] = field(default_factory=list)
+
+    def add(self, place: Place, message: str, remedy: str = "") -> None:
+        """Add an error; the same one twice counts once."""
+        if (place, message, remedy) not in self.found:
+            self.found.append((place, message, remedy))
+
+    def stop_if_any(self) -> None:
+        """Raise what was found.
+
+        Raises
+        ------
+        ConfigError
+            With the error of the lowest line, the next ones, and how many more there are.
+        """
+        if not self.found:
+            return
+        ordered = sorted(self.found, key=lambda found: found[0].line or 0)
+        place, message, remedy = ordered[0]
+        others = ordered[1 : 1 + _SHOWN]
+        if others:
+            texts = " ".join(f"{where}: {text}" for where, text, _ in others)
+            more = len(ordered) - 1 - len(others)
+            rest = f" There are {more} more." if more > 1 else " There is one more." if more else ""
+            remedy = f"{remedy} Also: {texts}{rest}".strip()
+        raise ConfigError(message, place=str(place), remedy=remedy or None)
 
 
 @dataclass
 class Document:
-    """Plain data (mappings, lists, scalars) and where each key and item of it was written.
+    """Plain data (mappings, lists, scalars) with the place of each key and item.
 
     Parameters
     ----------
     data : object
-        What the YAML says.
+        Contents of the YAML text.
     places : dict of key path to Place
         Empty for data that were not read from a text.
     """
 
-    data: object
-    places: dict[Keys, Place]
+    data: Any
+    places: dict[Keys, Place] = field(default_factory=dict)
 
     def place(self, keys: Keys = ()) -> Place:
-        """Where the key path, or the nearest one above it, was written."""
+        """Return the place of a key path, or of the nearest one above it."""
         for end in range(len(keys), -1, -1):
             if keys[:end] in self.places:
                 return self.places[keys[:end]]
         return Place(dotted(keys) or "experiment")
 
-    def decided(self, keys: Keys = ()) -> Place:
-        """Where a conflict among what stands below the key path was made.
-
-        It is the last change of the command line there, or else where the path was written.
-        """
+    def last_change(self, keys: Keys = ()) -> Place:
+        """Return the place of the last change by the command line below a key path, if any."""
         changes = [
             place
             for known, place in self.places.items()
@@ -44,8 +109,8 @@ class Document:
         ]
         return changes[-1] if changes else self.place(keys)
 
-    def get(self, keys: Keys):
-        """What stands at a key path; None when nothing does."""
+    def get(self, keys: Keys) -> Any:
+        """Return the value at a key path; None if there is none."""
         value = self.data
         for key in keys:
             try:
@@ -55,50 +120,99 @@ class Document:
         return value
 
     def remove(self, keys: Keys) -> None:
-        """Take a key out of its mapping, or an item out of its list, if it is there."""
-        holder = self.get(keys[:-1])
+        """Remove a key from its mapping, or an item from its list, if it is there."""
+        holder, last = self.get(keys[:-1]), keys[-1]
         if isinstance(holder, dict):
-            holder.pop(keys[-1], None)
-            self.forget(keys)
-        elif isinstance(holder, list) and keys[-1] in range(len(holder)):
-            del holder[keys[-1]]
-            self.forget(keys)
+            holder.pop(last, None)
+            self._forget(keys)
+        elif isinstance(holder, list) and last in range(len(holder)):
+            del holder[int(last)]
+            self._forget(keys)
 
     def graft(self, keys: Keys, other: Document, origin: Keys = ()) -> None:
-        """Put a copy of what ``other`` has at ``origin`` at ``keys``, mappings on the way made."""
+        """Copy the value of ``other`` at ``origin`` to ``keys``.
+
+        Missing mappings on the way are created; a bare name becomes a mapping with that name.
+        """
         target = self.data
         for key, following in itertools.pairwise(keys):
-            made = isinstance(target, dict) and isinstance(following, str)
-            if made and not isinstance(target.get(key), dict):
+            value = target.get(key) if isinstance(target, dict) else target[key]
+            if isinstance(following, str) and not isinstance(value, dict):
                 target[key] = {}
             target = target[key]
         target[keys[-1]] = copy.deepcopy(other.get(origin))
-        self.adopt(keys, other, origin)
-
-    def forget(self, keys: Keys) -> None:
-        """Drop the places of everything at and below a key path."""
-        for known in [known for known in self.places if known[: len(keys)] == keys]:
-            del self.places[known]
-
-    def adopt(self, keys: Keys, other: Document, origin: Keys = ()) -> None:
-        """Take the places of ``other`` at and below ``origin`` for what is now at ``keys``."""
         own = other.place(origin)
         below = {
             known[len(origin) :]: place
             for known, place in other.places.items()
             if known[: len(origin)] == origin
         }
-        self.forget(keys)
+        self._forget(keys)
         self.places |= {(*keys, *known): place for known, place in below.items()}
         self.places[keys] = own
 
+    def _forget(self, keys: Keys) -> None:
+        for known in [known for known in self.places if known[: len(keys)] == keys]:
+            del self.places[known]
 
-def from_mapping(mapping: dict) -> Document:
-    """A Python mapping as plain data: tuples and arrays become lists, numpy scalars Python's."""
-    return Document(_plain(mapping), {})
+
+@dataclass(frozen=True)
+class Node:
+    """A cursor on a value of a document, which reports errors with its place.
+
+    Parameters
+    ----------
+    doc : Document
+    keys : key path
+    diagnostics : Diagnostics
+        Collects the errors of this node and of all nodes below it.
+    """
+
+    doc: Document
+    keys: Keys = ()
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+
+    def at(self, *keys: str | int) -> Node:
+        """Return the node below this one at a key path."""
+        return Node(self.doc, (*self.keys, *keys), self.diagnostics)
+
+    @property
+    def value(self) -> Any:
+        """The value; None if there is none."""
+        return self.doc.get(self.keys)
+
+    @property
+    def place(self) -> Place:
+        """The place of the value, or of the nearest one above it."""
+        return self.doc.place(self.keys)
+
+    @property
+    def items(self) -> Iterator[Node]:
+        """The nodes of the items of a list; none of any other value."""
+        value = self.value
+        return (self.at(index) for index in range(len(value) if isinstance(value, list) else 0))
+
+    @property
+    def count(self) -> int:
+        """Number of errors that were found so far."""
+        return len(self.diagnostics.found)
+
+    def add(self, message: str, remedy: str | None = "") -> None:
+        """Report an error at this node."""
+        self.diagnostics.add(self.place, message, remedy or "")
+
+    def add_all(self, error: BadValue) -> None:
+        """Report the errors of a value at the places inside it."""
+        for keys, message, remedy in error.found:
+            self.at(*keys).add(message, remedy)
 
 
-def _plain(value):
+def document_of(mapping: dict[Any, Any]) -> Document:
+    """Return a mapping as plain data: tuples and arrays become lists, NumPy scalars Python's."""
+    return Document(_plain(mapping))
+
+
+def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -106,3 +220,217 @@ def _plain(value):
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
+
+
+class _Loader(_SAFE_LOADER):
+    """PyYAML's safe loader with the scalar rules of YAML 1.2."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (PyYAML's own class attribute)
+
+
+_Loader.add_implicit_resolver(
+    _TAG + "bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"^(?:~|null|Null|NULL|)$"), [*"~nN", ""])
+_Loader.add_implicit_resolver(_TAG + "merge", re.compile(r"^<<$"), ["<"])
+_Loader.add_implicit_resolver(
+    _TAG + "int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*(?:_[0-9]+)*)$"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
+    _TAG + "float",
+    re.compile(
+        r"^[-+]?(?:(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"
+        r"|^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$"
+    ),
+    list("-+.0123456789"),
+)
+
+
+def read_file(path: str | Path) -> Document:
+    """Read a YAML file.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read, is not UTF-8 or is not YAML.
+    """
+    path = Path(path)
+    place = str(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"the file cannot be read: {(error.strerror or str(error)).lower()}.", place=place
+        ) from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            "the file is not UTF-8 text.", place=f"{place}:{line}", remedy="Save it as UTF-8."
+        ) from None
+    return read_text(text, place)
+
+
+def read_text(text: str, source: str, *, lines: bool = True) -> Document:
+    """Read YAML from a string.
+
+    Parameters
+    ----------
+    text : str
+        One YAML document.
+    source : str
+        Name of the text in errors.
+    lines : bool
+        False for a value on a command line, where line numbers mean nothing.
+
+    Raises
+    ------
+    ConfigError
+        If the text is not YAML, repeats a key, or refers to itself.
+    """
+    forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    # This fails for surrogates, which stand for bytes that are not text; the CLI explains it.
+    text.encode("utf-8")
+    if forbidden:
+        line = text.count("\n", 0, forbidden.start()) + 1
+        raise ConfigError(
+            f"the text holds the character U+{ord(forbidden.group()):04X}, which YAML does not"
+            " allow.",
+            place=str(Place(source, line if lines else None)),
+            remedy="Remove it.",
+        )
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        builder = _Builder(loader, source, lines)
+        data = None if root is None else builder.build(root, ())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = error.problem or error.context
+        if mark and _tab_before(text, mark):
+            problem = _TAB
+        raise _not_yaml(problem, source, mark.line + 1 if mark and lines else None) from None
+    except yaml.YAMLError as error:
+        raise _not_yaml(str(error).partition("\n")[0], source, None) from None
+    except RecursionError:
+        raise ConfigError("the YAML is nested too deeply.", place=source) from None
+    finally:
+        loader.dispose()
+    builder.places[()] = Place(source, 1 if lines else None)
+    return Document(data, builder.places)
+
+
+class _Builder:
+    """Converts composed nodes to plain data and records the line of every key and item."""
+
+    def __init__(self, loader: _Loader, source: str, lines: bool):
+        self.loader = loader
+        self.source = source
+        self.lines = lines
+        self.places: dict[Keys, Place] = {}
+        self.open: set[int] = set()
+        self.nodes = 0
+
+    def place(self, node: yaml.Node) -> Place:
+        return Place(self.source, node.start_mark.line + 1 if self.lines else None)
+
+    def error(self, message: str, node: yaml.Node, remedy: str | None = None) -> ConfigError:
+        return ConfigError(message, place=str(self.place(node)), remedy=remedy)
+
+    def build(self, node: yaml.Node, keys: Keys) -> Any:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise self.error(f"the YAML holds more than {MAX_NODES} values.", node)
+        if isinstance(node, yaml.ScalarNode):
+            return self.scalar(node)
+        if id(node) in self.open:
+            raise self.error("an alias refers to what contains it.", node)
+        self.open.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return self.sequence(node, keys)
+            assert isinstance(node, yaml.MappingNode)
+            return self.mapping(node, keys)
+        finally:
+            self.open.discard(id(node))
+
+    def sequence(self, node: yaml.SequenceNode, keys: Keys) -> list[Any]:
+        items = []
+        for index, item in enumerate(node.value):
+            path = (*keys, index)
+            self.places[path] = self.place(item)
+            items.append(self.build(item, path))
+        return items
+
+    def mapping(self, node: yaml.MappingNode, keys: Keys) -> dict[str, Any]:
+        own: dict[str, yaml.Node] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _TAG + "merge":
+                merged.update(self.merged(value_node, keys))
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self.error("a key must be a word.", key_node)
+            key = key_node.value
+            if key in own:
+                first = f" (first in line {self.place(own[key]).line})" if self.lines else ""
+                raise self.error(
+                    f"the key '{key}' is given twice{first}.", key_node, "Remove one of them."
+                )
+            own[key] = key_node
+        values = {}
+        for key_node, value_node in node.value:
+            if key_node.tag != _TAG + "merge":
+                path = (*keys, key_node.value)
+                self.places[path] = self.place(key_node)
+                values[key_node.value] = self.build(value_node, path)
+        return {**{key: value for key, value in merged.items() if key not in values}, **values}
+
+    def merged(self, node: yaml.Node, keys: Keys) -> dict[str, Any]:
+        """Return the keys that ``<<: *alias`` adds; of a list the first mapping wins."""
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        result: dict[str, Any] = {}
+        for source in reversed(sources):
+            value = self.build(source, keys)
+            if not isinstance(value, dict):
+                raise self.error("'<<' takes a mapping or a list of mappings.", source)
+            result.update(value)
+        return result
+
+    def number(self, kind: str, node: yaml.ScalarNode) -> int | float:
+        text = node.value.replace("_", "").lower()
+        try:
+            if kind == "int" and len(text) <= MAX_DIGITS:
+                return int(text)
+            if kind == "float":
+                return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+        except ValueError:
+            pass
+        raise self.error(f"'{node.value[:40]}' cannot be read as a number.", node)
+
+    def scalar(self, node: yaml.ScalarNode) -> Any:
+        kind, text = node.tag.removeprefix(_TAG), node.value
+        if kind in ("int", "float"):
+            return self.number(kind, node)
+        if kind == "bool":
+            return text.lower() == "true"
+        if kind == "null":
+            return None
+        if kind == "str":
+            return text
+        raise self.error(f"the tag '{node.tag}' is not used here.", node)
+
+
+def _not_yaml(problem: str | None, source: str, line: int | None) -> ConfigError:
+    hint = "Indent with spaces." if problem == _TAB else None
+    if problem and "expected a single document" in problem:
+        problem, hint = "but found another document", "Keep one experiment in each file."
+    return ConfigError(
+        f"this is not valid YAML: {problem}.", place=str(Place(source, line)), remedy=hint
+    )
+
+
+def _tab_before(text: str, mark: yaml.Mark) -> bool:
+    lines = text.split("\n")
+    return mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]

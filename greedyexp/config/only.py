@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from greedyexp.config.model import AlgorithmSpec, Experiment
-from greedyexp.config.yaml_source import read_text
+from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.experiment.messages import show
+from greedyexp.experiment.model import AlgorithmSpec, Experiment
+from greedyexp.experiment.parameters import same_value
 
 # A comma inside brackets belongs to a label ("greedy (nu=0.5, w=1.2)") or to a list, and one inside
 # quotes to the text.
@@ -20,70 +21,67 @@ _LISTED = 12
 
 
 def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
-    """The experiment with the matching points and algorithms.
+    """Return the experiment with the matching points and algorithms.
 
     Parameters
     ----------
     experiment : Experiment
-        All of it.
     only : tuple of str
         ``column=value[,value]``, where a column is ``algorithm`` (label or name), a data parameter
-        or, where the data are a list, ``data`` (the label of a block). Several of one column add
-        up; different columns restrict each other. A label with commas may stand in quotes.
+        or, if the data are a list, ``data`` (the label of a block). Several choices of one column
+        add up; different columns restrict each other. A label with commas may be in quotes.
 
     Raises
     ------
     ConfigError
-        When a column does not exist or a value does not occur.
+        If a column does not exist or a value does not occur.
     """
-    points = list(range(len(experiment.points)))
     cells = [point.cells for point in experiment.points]
     columns = ["algorithm", *dict.fromkeys(name for point in cells for name in point)]
-    algorithms = experiment.algorithms
-    wanted: dict[str, set] = {}
+    labels: set[str] | None = None
+    points: dict[str, set[int]] = {}
     for text in only:
         column, pieces = _split(text)
+        place = f"--only {text}"
         if column not in columns:
             raise ConfigError(
                 f"there is no column '{column}' to choose by.",
-                place=f"--only {text}",
+                place=place,
                 remedy=did_you_mean(column, columns),
             )
-        if experiment.adaptive and experiment.adaptive.locate:
-            _refuse_part_of_a_series(column, experiment.adaptive.locate.of, text)
-        texts = _names(algorithms) if column == "algorithm" else _texts(column, cells)
-        for word in _joined(pieces, texts):
-            if column == "algorithm":
-                found = _algorithms(word, algorithms, text)
-            else:
-                found = _points(column, word, cells, text)
-            wanted.setdefault(column, set()).update(found)
-    for column, found in wanted.items():
+        locate = experiment.adaptive and experiment.adaptive.locate
+        if locate and column == locate.of:
+            raise ConfigError(
+                f"the trials locate a crossing along {column}, which needs all of its values.",
+                place=place,
+                remedy="Choose by another column, or give a number of trials with --trials.",
+            )
         if column == "algorithm":
-            algorithms = [spec for spec in algorithms if spec.label in found]
+            names = {name for spec in experiment.algorithms for name in _names(spec)}
+            for word in _joined(pieces, names):
+                labels = (labels or set()) | _labels(word, experiment.algorithms, place)
         else:
-            points = [index for index in points if index in found]
-    if not points:
+            values = {i: point[column] for i, point in enumerate(cells) if column in point}
+            texts = {value for value in values.values() if isinstance(value, str)}
+            for word in _joined(pieces, texts):
+                points.setdefault(column, set()).update(_points(column, word, values, place))
+    kept = set(range(len(cells))).intersection(*points.values())
+    if not kept:
         raise ConfigError(
             "no point of the sweep matches all of these.",
-            place=" ".join(f"--only {t}" for t in only),
+            place=" ".join(f"--only {text}" for text in only),
         )
     return replace(
-        experiment, points=[experiment.points[index] for index in points], algorithms=algorithms
+        experiment,
+        points=[experiment.points[index] for index in sorted(kept)],
+        algorithms=[
+            spec for spec in experiment.algorithms if labels is None or spec.label in labels
+        ],
     )
 
 
-def _refuse_part_of_a_series(column: str, along: str, text: str) -> None:
-    if column == along:
-        raise ConfigError(
-            f"the trials locate a crossing along {along}, which needs all of its values.",
-            place=f"--only {text}",
-            remedy="Choose by another column, or give a number of trials with --trials.",
-        )
-
-
 def _split(text: str) -> tuple[str, list[str]]:
-    """The column, and what stands between the commas."""
+    """Return the column, and the texts between the commas."""
     column, equals, values = text.partition("=")
     pieces, start = [], 0
     while start <= len(values):
@@ -102,7 +100,7 @@ def _split(text: str) -> tuple[str, list[str]]:
 
 
 def _joined(pieces: list[str], texts: set[str]) -> list[str]:
-    """The values: as many pieces as make a known text, commas included, or else one."""
+    """Return the values: as many pieces as form a known text with commas, or else one."""
     words = []
     while pieces:
         lengths = range(len(pieces), 1, -1)
@@ -112,64 +110,47 @@ def _joined(pieces: list[str], texts: set[str]) -> list[str]:
     return words
 
 
-def _names(algorithms: list[AlgorithmSpec]) -> set[str]:
-    return {name for spec in algorithms for name in (spec.label, spec.name, spec.entry)}
+def _names(spec: AlgorithmSpec) -> tuple[str, str, str]:
+    return spec.label, spec.name, spec.entry
 
 
-def _texts(column: str, points: list[dict]) -> set[str]:
-    return {point[column] for point in points if isinstance(point.get(column), str)}
-
-
-def _algorithms(word: str, algorithms: list[AlgorithmSpec], text: str) -> set[str]:
-    names = _names(algorithms)
-    value = word if word in names else read_text(word, f"--only {text}", lines=False).data
-    # A label that reads like a number is a text all the same.
+def _labels(word: str, algorithms: list[AlgorithmSpec], place: str) -> set[str]:
+    known = {name for spec in algorithms for name in _names(spec)}
+    value = word if word in known else read_text(word, place, lines=False).data
+    # A label that looks like a number is a text.
     listed = isinstance(value, list) and value
-    chosen = map(str, value) if listed else [value if isinstance(value, str) else word]
-    found: set[str] = set()
-    for name in chosen:
-        if name not in names:
-            near = did_you_mean(name, names)
+    names = list(map(str, value)) if listed else [value if isinstance(value, str) else word]
+    for name in names:
+        if name not in known:
+            near = did_you_mean(name, known)
             raise ConfigError(
                 f"the experiment has no algorithm '{name}'.",
-                place=f"--only {text}",
-                remedy=near if near.startswith("Did") else _told(sorted(names)),
+                place=place,
+                remedy=near if near.startswith("Did") else _listing(sorted(known)),
             )
-        found |= {spec.label for spec in algorithms if name in (spec.label, spec.name, spec.entry)}
-    return found
+    return {spec.label for spec in algorithms if set(names) & set(_names(spec))}
 
 
-def _points(column: str, word: str, points: list[dict], text: str) -> set[int]:
-    values = {index: point[column] for index, point in enumerate(points) if column in point}
-    # A label that reads like a number is a text all the same.
+def _points(column: str, word: str, values: dict[int, Any], place: str) -> set[int]:
+    # A label that looks like a number is a text.
     found = {index for index, one in values.items() if one == word}
     if found:
         return found
-    value = read_text(word, f"--only {text}", lines=False).data
-    found = {index for index, one in values.items() if _same(one, value)}
+    value = read_text(word, place, lines=False).data
+    found = {index for index, one in values.items() if same_value(one, value)}
     listed = isinstance(value, list) and value and not found
     for choice in value if listed else [value]:
-        chosen = {index for index, one in values.items() if _same(one, choice)}
+        chosen = {index for index, one in values.items() if same_value(one, choice)}
         if not chosen:
             raise ConfigError(
                 f"no point has {column} = {show(choice)}.",
-                place=f"--only {text}",
-                remedy=_told(values.values()),
+                place=place,
+                remedy=_listing(values.values()),
             )
         found |= chosen
     return found
 
 
-def _told(values: Iterable) -> str:
-    present = list(dict.fromkeys(map(show, values)))
-    return f"It takes: {', '.join(present[:_LISTED])}{', ...' if len(present) > _LISTED else ''}."
-
-
-def _same(one, other) -> bool:
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return math.isclose(one, other, rel_tol=1e-9)
-    return one == other
+def _listing(values: Iterable[Any]) -> str:
+    texts = list(dict.fromkeys(map(show, values)))
+    return f"It takes: {', '.join(texts[:_LISTED])}{', ...' if len(texts) > _LISTED else ''}."

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic.errors import PydanticInvalidForJsonSchema
 
-from greedyexp.config.claims import ClaimEntry, Reading
-from greedyexp.config.model import PROFILES, TUNINGS, Settings
-from greedyexp.config.profiles import CHANGEABLE
+from greedyexp.config.patches import CHANGEABLE
 from greedyexp.core.parts import Algorithm, Part
 from greedyexp.core.registry import parts
+from greedyexp.experiment.model import PROFILES, ClaimEntry, Reading, Settings
+from greedyexp.protocols.fitting import TUNINGS
 
-_RANGE = {
+Schema = dict[str, Any]
+
+_RANGE: Schema = {
     "type": "object",
     "description": "Evenly spaced values, both ends included.",
     "properties": {
@@ -24,72 +28,69 @@ _RANGE = {
     "oneOf": [{"required": ["num"]}, {"required": ["step"]}],
     "additionalProperties": False,
 }
+_LABEL = {"type": "string", "description": "Its value in the column 'data'."}
 
 
-def json_schema() -> dict:
-    """The schema (draft 2020-12) of an experiment file with the parts registered now.
+def json_schema() -> Schema:
+    """Return the schema (draft 2020-12) of an experiment file with the parts registered now.
 
-    Data parameters depend on the generator, those of algorithms and figures on their names; each
-    carries its type, range, default and description, and may stand in a sweep.
+    The parameters of data depend on the generator, those of other parts on their names. Each has
+    its type, range, default and description, and may be in a sweep.
 
     Returns
     -------
     dict
         Plain data for ``json.dumps``.
     """
-    defs: dict = {"range": _RANGE}
+    defs: Schema = {"range": _RANGE}
     settings = Settings.model_json_schema(ref_template="#/$defs/{model}")
     defs |= settings.pop("$defs", {})
-    properties = settings["properties"]
-    properties["protocol"] = {
-        "description": properties["protocol"]["description"],
-        "default": properties["protocol"]["default"],
-        **_entries("protocol", defs),
-    }
-    named = {"properties": {"generator": {"enum": list(parts("generator"))}}}
-    named["required"] = ["generator"]
-    block = {"type": "object", **named}
-    block["allOf"] = [_when_block(name, part, defs) for name, part in parts("generator").items()]
-    defs["blocks"] = {"type": "array", "items": block, "minItems": 1}
+    properties: Schema = settings["properties"]
+    generators = parts("generator")
+    block = _object({"generator": {"enum": list(generators)}}, required=["generator"])
+    listed = {"allOf": [_if_made_by(name, _block(name, defs)) for name in generators]}
+    defs["blocks"] = {"type": "array", "items": block | listed, "minItems": 1}
     properties["data"] = {
         "description": properties["data"]["description"],
-        "anyOf": [{"type": "object", **named}, {"$ref": "#/$defs/blocks"}],
+        "anyOf": [block, {"$ref": "#/$defs/blocks"}],
     }
+    protocol = properties["protocol"]
+    properties["protocol"] = {key: protocol[key] for key in ("description", "default")}
+    properties["protocol"] |= _entries("protocol", defs)
     properties["metrics"]["items"] = _choice("metric")
-    properties["algorithms"]["items"] = _entries("algorithm", defs)
-    properties["figures"]["items"] = _entries("figure", defs)
-    properties["tables"]["items"] = _entries("table", defs)
+    for kind in ("algorithm", "figure", "table"):
+        properties[f"{kind}s"]["items"] = _entries(kind, defs)
     properties["claims"]["items"] = ClaimEntry.model_json_schema()
     properties["readings"]["items"] = Reading.model_json_schema()
-    properties["profiles"] = {
-        "description": properties["profiles"]["description"],
-        "type": "object",
-        "properties": {name: {"$ref": "#/$defs/profile"} for name in PROFILES},
-        "additionalProperties": False,
-    }
-    defs["profile"] = {
-        "type": ["object", "null"],
-        "properties": {key: properties[key] for key in CHANGEABLE if key != "data"}
-        | {"data": {"anyOf": [{"type": "object"}, {"$ref": "#/$defs/blocks"}]}},
-        "additionalProperties": False,
-    }
+    any_data = {"anyOf": [{"type": "object"}, {"$ref": "#/$defs/blocks"}]}
+    changeable = {key: properties[key] for key in CHANGEABLE} | {"data": any_data}
+    defs["profile"] = _object(changeable, closed=True) | {"type": ["object", "null"]}
+    profiles = {name: {"$ref": "#/$defs/profile"} for name in PROFILES}
+    described = {"description": properties["profiles"]["description"]}
+    properties["profiles"] = described | _object(profiles, closed=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "greedyexp experiment",
-        "type": "object",
-        "properties": properties,
-        "required": settings["required"],
-        "additionalProperties": False,
-        "allOf": [
-            *(_when(name, part, defs) for name, part in parts("generator").items()),
-            _metrics_as_needed(),
-        ],
+        **_object(properties, required=settings["required"], closed=True),
+        "allOf": [*(_data_of(name, defs) for name in generators), _metrics_as_needed()],
         "$defs": defs,
     }
 
 
-def _metrics_as_needed() -> dict:
-    """At least one metric, unless the protocol computes none."""
+def _object(
+    properties: Schema, *, required: list[str] | None = None, closed: bool = False
+) -> Schema:
+    """Return the schema of a mapping; a closed one has no other keys."""
+    schema: Schema = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    if closed:
+        schema["additionalProperties"] = False
+    return schema
+
+
+def _metrics_as_needed() -> Schema:
+    """Require at least one metric, unless the protocol computes none."""
     needed = {"required": ["metrics"], "properties": {"metrics": {"minItems": 1}}}
     without = [name for name, part in parts("protocol").items() if not part.metrics]
     if not without:
@@ -103,54 +104,45 @@ def _metrics_as_needed() -> dict:
     }
 
 
-def _choice(kind: str) -> dict:
-    """One of the names of a kind, each with its summary."""
-    return {
-        "anyOf": [
-            {"const": name, "description": part.summary} for name, part in parts(kind).items()
-        ]
-        or [False]
-    }
+def _choice(kind: str) -> Schema:
+    """Return the names of a kind, each with its summary."""
+    named = [{"const": name, "description": part.summary} for name, part in parts(kind).items()]
+    return {"anyOf": named or [False]}
 
 
-def _when(name: str, part: Part, defs: dict) -> dict:
-    """If the generator is this one, then data and the data of profiles have its parameters."""
-    key = f"generator.{name}"
-    defs[key] = _settings_of(part, defs)
-    defs[key]["properties"]["generator"] = {"const": name, "description": part.summary}
-    data = {"$ref": f"#/$defs/{key}"}
-    changed = {"anyOf": [data, {"$ref": "#/$defs/blocks"}]}
+def _made_by(name: str) -> Schema:
+    return _object({"generator": {"const": name}}, required=["generator"])
+
+
+def _if_made_by(name: str, then: Schema) -> Schema:
+    return {"if": _made_by(name), "then": then}
+
+
+def _data_of(name: str, defs: Schema) -> Schema:
+    """Return the parameters of the data, and of the data of profiles, for one generator."""
+    data = _generator(f"generator.{name}", name, {}, defs)
+    changed = {"properties": {"data": {"anyOf": [data, {"$ref": "#/$defs/blocks"}]}}}
     return {
         "if": {"properties": {"data": _made_by(name)}, "required": ["data"]},
-        "then": {
-            "properties": {
-                "data": data,
-                "profiles": {"additionalProperties": {"properties": {"data": changed}}},
-            }
-        },
+        "then": {"properties": {"data": data, "profiles": {"additionalProperties": changed}}},
     }
 
 
-def _when_block(name: str, part: Part, defs: dict) -> dict:
-    """If the generator of a block of data is this one, then the block has its parameters."""
-    key = f"block.{name}"
+def _block(name: str, defs: Schema) -> Schema:
+    return _generator(f"block.{name}", name, {"label": _LABEL}, defs)
+
+
+def _generator(key: str, name: str, more: Schema, defs: Schema) -> Schema:
+    """Define the settings of a generator and return a reference to them."""
+    part = parts("generator")[name]
     defs[key] = _settings_of(part, defs)
-    defs[key]["properties"]["generator"] = {"const": name, "description": part.summary}
-    label = {"type": "string", "description": "What the column 'data' calls the block."}
-    defs[key]["properties"]["label"] = label
-    return {"if": _made_by(name), "then": {"$ref": f"#/$defs/{key}"}}
+    chosen = {"generator": {"const": name, "description": part.summary}}
+    defs[key]["properties"] |= chosen | more
+    return {"$ref": f"#/$defs/{key}"}
 
 
-def _made_by(name: str) -> dict:
-    return {
-        "type": "object",
-        "properties": {"generator": {"const": name}},
-        "required": ["generator"],
-    }
-
-
-def _entries(kind: str, defs: dict) -> dict:
-    """An entry of ``algorithms``, ``figures`` and the like: a name, or a name with settings."""
+def _entries(kind: str, defs: Schema) -> Schema:
+    """Return the schema of an entry: a name, or a name with settings."""
     properties = {}
     for name, part in parts(kind).items():
         defs[f"{kind}.{name}"] = _settings_of(part, defs)
@@ -158,72 +150,48 @@ def _entries(kind: str, defs: dict) -> dict:
             "description": part.summary,
             "anyOf": [{"$ref": f"#/$defs/{kind}.{name}"}, {"type": "null"}],
         }
-    return {
-        "anyOf": [
-            _choice(kind),
-            {
-                "type": "object",
-                "properties": properties,
-                "additionalProperties": False,
-                "minProperties": 1,
-                "maxProperties": 1,
-            },
-        ]
-    }
+    one = _object(properties, closed=True) | {"minProperties": 1, "maxProperties": 1}
+    return {"anyOf": [_choice(kind), one]}
 
 
-def _settings_of(part: Part, defs: dict) -> dict:
-    """The mapping of a part's parameters, with its reserved keys."""
+def _settings_of(part: Part, defs: Schema) -> Schema:
+    """Return the mapping of a part's parameters, with its other keys."""
     parameters = _parameters(part, defs)
     properties = dict(parameters)
     if isinstance(part, Algorithm):
-        properties["label"] = {"type": "string", "description": "How rows and figures call it."}
+        properties["label"] = {"type": "string", "description": "Its label in rows and figures."}
         if part.takes_grid:
             properties["tuning"] = {"enum": list(TUNINGS), "description": "How a point is chosen."}
             properties["folds"] = {"type": "integer", "minimum": 2, "default": 5}
     if "sweep" in part.reserved_keys:
         properties["sweep"] = _sweep(parameters)
-    return {
-        "type": "object",
-        "description": part.summary,
-        "properties": properties,
-        "additionalProperties": False,
-    }
+    return {"description": part.summary, **_object(properties, closed=True)}
 
 
-def _sweep(parameters: dict) -> dict:
-    columns = {
-        name: {
+def _sweep(parameters: Schema) -> Schema:
+    columns: Schema = {}
+    for name, schema in parameters.items():
+        values = {"type": "array", "items": schema, "minItems": 1}
+        columns[name] = {
             "description": schema.get("description", ""),
-            "anyOf": [
-                {"type": "array", "items": schema, "minItems": 1},
-                {"$ref": "#/$defs/range"},
-            ],
+            "anyOf": [values, {"$ref": "#/$defs/range"}],
         }
-        for name, schema in parameters.items()
-    }
-    group = {
-        "type": "object",
-        "properties": columns,
-        "additionalProperties": False,
-        "minProperties": 1,
-    }
+    group = _object(columns, closed=True) | {"minProperties": 1}
     paired = {"anyOf": [group, {"type": "array", "items": group, "minItems": 1}]}
     return {
-        "type": ["object", "null"],
         "description": "Every combination of the lists; zip pairs the lists below it.",
-        "properties": columns | {"zip": paired},
-        "additionalProperties": False,
+        **_object(columns | {"zip": paired}, closed=True),
+        "type": ["object", "null"],
     }
 
 
-def _parameters(part: Part, defs: dict) -> dict:
-    """Parameter -> schema; types that JSON cannot say allow anything."""
+def _parameters(part: Part, defs: Schema) -> Schema:
+    """Return parameter -> schema; types without a JSON Schema allow anything."""
     prefix = f"{part.kind}.{part.name}."
     try:
         schema = part.parameters.model_json_schema(ref_template=f"#/$defs/{prefix}{{model}}")
     except PydanticInvalidForJsonSchema:
         return {name: {} for name in part.parameters.model_fields}
-    for name, definition in schema.get("$defs", {}).items():
-        defs[prefix + name] = definition
-    return schema.get("properties", {})
+    defs.update({prefix + name: one for name, one in schema.get("$defs", {}).items()})
+    properties: Schema = schema.get("properties", {})
+    return properties

@@ -1,14 +1,16 @@
-"""Pydantic's errors as plain sentences."""
+"""Error messages for values: plain sentences from pydantic's errors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from greedyexp.core.errors import did_you_mean
 
 Keys = tuple[str | int, ...]
+# One of ``ValidationError.errors()``.
+Error = Mapping[str, Any]
 
 SLUG = "^[A-Za-z0-9_-]+$"
 
@@ -43,7 +45,7 @@ def dotted(keys: Keys) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as a user would write it, shortened."""
+    """Return a value as a user would write it, shortened."""
     if value is None:
         return "empty"
     if isinstance(value, bool):
@@ -59,24 +61,24 @@ def show(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:56]} ..."
 
 
-def messages(errors: Iterable[dict], value, name: str) -> list[tuple[Keys, str, str]]:
-    """What is wrong with a value, one sentence for each wrong place in it.
+def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys, str, str]]:
+    """Return the errors of a value, one message for each wrong place in it.
 
     Parameters
     ----------
-    errors : iterable of dict
+    errors : iterable of mapping
         ``ValidationError.errors()``.
     value : object
         The plain data that were validated.
     name : str
-        What to call the value; empty when its keys speak for themselves.
+        Name of the value; empty if its keys are clear by themselves.
 
     Returns
     -------
     list of (keys, message, remedy)
         Keys relative to the value.
     """
-    grouped: dict[Keys, list[dict]] = {}
+    grouped: dict[Keys, list[Error]] = {}
     result = []
     for error in errors:
         keys = _inside(value, error)
@@ -86,15 +88,15 @@ def messages(errors: Iterable[dict], value, name: str) -> list[tuple[Keys, str, 
             result.append((keys, f"unknown key '{error['loc'][-1]}'.", ""))
         else:
             grouped.setdefault(keys, []).append(error)
-    # A union reports one error for each member: when a member got further into the value than
-    # the others did, it is the one that was meant.
+    # A union reports errors for every member. The member that got furthest into the value is the
+    # one that the user meant.
     deepest = [keys for keys in grouped if not any(_starts(other, keys) for other in grouped)]
     result += [(keys, *_sentence(grouped[keys], _at(value, keys), name, keys)) for keys in deepest]
     return result
 
 
 def subject_of(name: str, keys: Keys) -> str:
-    """What a sentence calls the place that the keys lead to: ``item 2 of w``."""
+    """Return the name of the place that the keys lead to, such as ``item 2 of w``."""
     subject = name
     for key in keys:
         subject = f"item {key + 1} of {subject}" if isinstance(key, int) else str(key)
@@ -105,8 +107,8 @@ def _starts(longer: Keys, shorter: Keys) -> bool:
     return len(longer) > len(shorter) and longer[: len(shorter)] == shorter
 
 
-def _inside(value, error: dict) -> Keys:
-    """The part of an error's location that leads into the value, union labels left out."""
+def _inside(value: Any, error: Error) -> Keys:
+    """Return the location of an error in the value, without the labels of unions."""
     keys: Keys = ()
     for step in error["loc"]:
         if step in _steps(value):
@@ -115,25 +117,25 @@ def _inside(value, error: dict) -> Keys:
     return keys
 
 
-def _steps(value):
-    """The keys of a mapping or the indices of a list."""
+def _steps(value: Any) -> Container[Any]:
+    """Return the keys of a mapping or the indices of a list."""
     if isinstance(value, dict):
         return value
     return range(len(value)) if isinstance(value, list) else ()
 
 
-def _at(value, keys: Keys):
+def _at(value: Any, keys: Keys) -> Any:
     for key in keys:
         value = value[key]
     return value
 
 
-def _sentence(errors: list[dict], value, name: str, keys: Keys) -> tuple[str, str]:
+def _sentence(errors: list[Error], value: Any, name: str, keys: Keys) -> tuple[str, str]:
     subject = subject_of(name, keys)
     if any(error["type"] == "missing" for error in errors):
         return f"{subject} has too few items.", ""
     for error in errors:
-        # What a part refuses in words of its own.
+        # The part gives its own message.
         if error["type"] == "refused":
             return error["ctx"]["message"], error["ctx"]["remedy"]
     bounded = [error for error in errors if error["type"] in _BOUNDS]
@@ -145,7 +147,7 @@ def _sentence(errors: list[dict], value, name: str, keys: Keys) -> tuple[str, st
     return f"{subject} must be {' or '.join(expected)}, but is {show(value)}.", remedy
 
 
-def _expectation(error: dict) -> str:
+def _expectation(error: Error) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind in _BOUNDS:
         words, key = _BOUNDS[kind]
@@ -169,7 +171,7 @@ def _expectation(error: dict) -> str:
     return f"valid ({error['msg'].removeprefix('Value error, ').rstrip('.')})"
 
 
-def _words(error: dict) -> list[str]:
+def _words(error: Error) -> list[str]:
     if error["type"] not in ("literal_error", "enum"):
         return []
     return re.findall(r"'([^']*)'", error["ctx"]["expected"])

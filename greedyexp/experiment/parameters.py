@@ -1,12 +1,12 @@
-"""Reading the parameters of a part: one value at a time, or a mapping of fixed ones."""
+"""Validation of the parameters of a part, one value at a time or all together."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -18,12 +18,12 @@ from greedyexp.experiment.messages import Keys, messages, show, subject_of
 
 
 class BadValue(Exception):
-    """A value a parameter cannot take.
+    """A value that a parameter cannot take.
 
     Parameters
     ----------
     found : list of (keys, message, remedy)
-        What is wrong, with the keys that lead into the value.
+        The errors, with the keys that lead into the value.
     """
 
     def __init__(self, found: list[tuple[Keys, str, str]]):
@@ -45,31 +45,31 @@ class Parameters:
         self.fields: dict[str, FieldInfo] = part.parameters.model_fields
         self.names = list(self.fields)
 
-    def read(self, name: str, value):
-        """The value as the parameter's type has it: ``1`` for a float parameter is ``1.0``.
+    def read(self, name: str, value: Any) -> Any:
+        """Return the value in the type of the parameter: ``1`` of a float parameter is ``1.0``.
 
         Raises
         ------
         BadValue
-            When the type or the range does not allow it.
+            If the type or the range does not allow it.
         """
         return read_value(_adapter(self.part, name), value, name)
 
-    def accepts(self, name: str, value) -> bool:
-        """Whether the parameter can take the value."""
+    def accepts(self, name: str, value: Any) -> bool:
+        """Return True if the parameter can take the value."""
         try:
             self.read(name, value)
         except BadValue:
             return False
         return True
 
-    def read_all(self, given: Mapping) -> dict:
-        """Every parameter: the values given, and the defaults of those that are not.
+    def read_all(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters: the given values, and the defaults of the others.
 
         Raises
         ------
         ConfigError
-            When a name is unknown, a value is refused, or one without a default is not given.
+            If a name is unknown, a value is wrong, or one without a default is not given.
         """
         who = f"{self.part.kind} '{self.part.name}'"
         for name in given:
@@ -89,22 +89,22 @@ class Parameters:
         return {name: values[name] for name in self.names}
 
     def required(self) -> list[str]:
-        """Names without a default."""
+        """Return the names without a default."""
         return [name for name, field in self.fields.items() if field.is_required()]
 
     @property
-    def defaults(self) -> dict:
-        """The defaults, read like values a user gives, so that both are equal when written alike.
+    def defaults(self) -> dict[str, Any]:
+        """The defaults, read like values of a user: both are equal if they are written alike.
 
         Raises
         ------
         PluginError
-            When a default is not what the annotation of its parameter allows.
+            If the annotation of a parameter does not allow its default.
         """
         return dict(_defaults(self.part.kind, self.part.name, self))
 
 
-def _defaults(kind: str, name: str, parameters: Parameters):
+def _defaults(kind: str, name: str, parameters: Parameters) -> Iterator[tuple[str, Any]]:
     for argument, field in parameters.fields.items():
         default = field.get_default(call_default_factory=True)
         if default is PydanticUndefined:
@@ -120,35 +120,37 @@ def _defaults(kind: str, name: str, parameters: Parameters):
 
 
 @lru_cache(maxsize=1024)
-def _adapter_of(model: type[BaseModel], name: str) -> TypeAdapter:
+def _adapter_of(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
     field = model.model_fields[name]
-    kind = field.annotation
+    kind: Any = field.annotation
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return TypeAdapter(kind)
-    kind = Annotated[(kind, *field.metadata)] if field.metadata else kind
+    if field.metadata:
+        annotations = (kind, *field.metadata)
+        kind = Annotated[annotations]
     return TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True))
 
 
-def _adapter(part: Part, name: str) -> TypeAdapter:
+def _adapter(part: Part, name: str) -> TypeAdapter[Any]:
     return _adapter_of(part.parameters, name)
 
 
 @cache
-def model_adapter(model: type[BaseModel]) -> TypeAdapter:
-    """The adapter of a pydantic model, made once."""
+def model_adapter(model: type[BaseModel]) -> TypeAdapter[Any]:
+    """Return the adapter of a pydantic model, which is made once."""
     return TypeAdapter(model)
 
 
-def read_value(adapter: TypeAdapter, value, name: str):
-    """Validate plain data as JSON would be: no text for a number, no ``true`` for a 1.
+def read_value(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
+    """Validate plain data strictly, as JSON: no text for a number, no ``true`` for a 1.
 
     Raises
     ------
     BadValue
-        With one sentence for each wrong place in the value.
+        With one message for each wrong place in the value.
     """
     value = _plain(value)
-    bad = [(keys, number) for keys, number in numbers(value) if not math.isfinite(number)]
+    bad = [(keys, number) for keys, number in _numbers(value) if not math.isfinite(number)]
     if bad:
         raise BadValue(
             [(k, f"{subject_of(name, k)} must be finite, but is {x!r}.", "") for k, x in bad]
@@ -156,18 +158,20 @@ def read_value(adapter: TypeAdapter, value, name: str):
     try:
         text = json.dumps(value)
     except (TypeError, ValueError):
-        raise BadValue([((), f"{name} holds {show(value)}, which YAML cannot say.", "")]) from None
+        raise BadValue(
+            [((), f"{name}: {show(value)} cannot be represented in YAML.", "")]
+        ) from None
     try:
         result = adapter.validate_json(text, strict=True)
     except ValidationError as error:
         raise BadValue(messages(error.errors(), value, name)) from None
-    if any(not math.isfinite(number) for _, number in numbers(result)):
+    if any(not math.isfinite(number) for _, number in _numbers(result)):
         raise BadValue([((), f"{name} is too large a number.", "")])
     return result
 
 
-def _plain(value):
-    """Whole numbers as int: ``1e3`` suits a whole-number parameter, and 1 and 1.0 are one value."""
+def _plain(value: Any) -> Any:
+    """Return whole numbers as int: ``1e3`` is valid for an int parameter, and 1 equals 1.0."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, dict):
@@ -177,13 +181,29 @@ def _plain(value):
     return value
 
 
-def numbers(value, keys: Keys = ()):
-    """The floats in plain data, each with the keys that lead to it."""
+def _numbers(value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, float]]:
+    """Yield the floats in plain data, each with the keys that lead to it."""
     if isinstance(value, float):
         yield keys, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from numbers(item, (*keys, key))
+            yield from _numbers(item, (*keys, key))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from numbers(item, (*keys, index))
+            yield from _numbers(item, (*keys, index))
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Return True if two values of a parameter are equal, numbers up to rounding."""
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    if is_number(one) and is_number(other):
+        return math.isclose(one, other, rel_tol=1e-9)
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)
+
+
+def is_number(value: Any) -> bool:
+    """Return True for a number that is not a truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,8 +1,7 @@
-"""Ranges of a sweep: ``{from, to, num | step, scale}``.
+"""Sweeps: their axes, and ranges ``{from, to, num | step, scale}``.
 
-They are computed in decimal arithmetic, so that ``{from: 0.4, to: 4.4, step: 0.2}`` holds the
-very numbers a user would type (0.6, not 0.6000000000000001) and a seed derived from a value does
-not depend on how the value was written.
+Ranges are computed in decimal arithmetic: ``{from: 0.4, to: 4.4, step: 0.2}`` has the numbers that
+a user would type (0.6, not 0.6000000000000001), so seeds do not depend on how a value was written.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ class Range:
     Parameters
     ----------
     start, stop : Decimal
-        The ends.
+        First and last value.
     count : int, >= 1
         Number of values.
     step : Decimal or None
-        Distance of linear values; None to divide the interval evenly.
+        Distance of values; None to divide the interval evenly.
     log : bool
-        Whether the values are spaced geometrically, rounded to 12 significant digits.
+        True if the values are spaced geometrically, rounded to 12 significant digits.
     """
 
     start: Decimal
@@ -69,25 +68,25 @@ def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def is_range(value) -> bool:
-    """Whether a YAML value looks like a range."""
+def is_range(value: Any) -> bool:
+    """Return True for a YAML value that looks like a range."""
     return isinstance(value, dict) and bool({"from", "to"} & value.keys())
 
 
-def read_range(value: dict, name: str) -> Range:
-    """A range from its YAML mapping.
+def read_range(value: dict[str, Any], name: str) -> Range:
+    """Return the range of a YAML mapping.
 
     Parameters
     ----------
     value : dict
         ``from``, ``to``, one of ``num`` and ``step``, and ``scale`` (linear or log).
     name : str
-        The parameter, for sentences.
+        The parameter, for messages.
 
     Raises
     ------
     BadValue
-        When keys are unknown or missing, or the range is empty.
+        If keys are unknown or missing, or the range is empty.
     """
     for key in value:
         if key not in RANGE_KEYS:
@@ -120,7 +119,7 @@ def _stepped(start: Decimal, stop: Decimal, step: Decimal, name: str) -> Range:
     return Range(start, stop, count, step=step)
 
 
-def _divided(start: Decimal, stop: Decimal, num, log: bool, name: str) -> Range:
+def _divided(start: Decimal, stop: Decimal, num: Any, log: bool, name: str) -> Range:
     if isinstance(num, float) and num.is_integer():
         num = int(num)
     if isinstance(num, bool) or not isinstance(num, int) or num < 1:
@@ -136,7 +135,7 @@ def _divided(start: Decimal, stop: Decimal, num, log: bool, name: str) -> Range:
     return Range(start, stop, num, log=log)
 
 
-def _decimal(value, key: str, name: str) -> Decimal:
+def _decimal(value: Any, key: str, name: str) -> Decimal:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         number = Decimal(value if isinstance(value, int) else repr(value))
         if number.is_finite():
@@ -148,16 +147,30 @@ def _bad(message: str, remedy: str = "", *, keys: Keys = ()) -> BadValue:
     return BadValue([(keys, message, remedy)])
 
 
-def _groups(zipped: Any) -> list[Any]:
-    """Return the groups of a ``zip:``, which is one mapping or a list of them."""
-    return zipped if isinstance(zipped, list) else [zipped]
+def zip_groups(sweep: Mapping[str, Any]) -> list[Any]:
+    """Return the groups of ``zip:``, which is one mapping or a list of them."""
+    groups = sweep.get("zip", [])
+    return groups if isinstance(groups, list) else [groups]
+
+
+def names_in(mapping: Any) -> set[str]:
+    """Return the parameters that a mapping fixes or sweeps."""
+    if not isinstance(mapping, dict):
+        return set()
+    sweep = mapping.get("sweep")
+    names = set(mapping)
+    if isinstance(sweep, dict):
+        groups = [group for group in zip_groups(sweep) if isinstance(group, dict)]
+        names = names.union(sweep, *groups) - {"zip"}
+    return names - {"sweep"}
 
 
 def axes_of(sweep: Mapping[str, Any] | None) -> Axes:
     """Return the names in a ``sweep:`` mapping, those of one zip together."""
     axes: list[tuple[str, ...]] = []
-    for name, value in (sweep or {}).items():
-        groups = _groups(value) if name == "zip" else [{name: value}]
+    sweep = sweep or {}
+    for name, value in sweep.items():
+        groups = zip_groups(sweep) if name == "zip" else [{name: value}]
         axes += [tuple(group) for group in groups if isinstance(group, Mapping)]
     return tuple(axes)
 
@@ -173,7 +186,7 @@ def values_of_sweep(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
     axes: list[list[dict[str, Any]]] = []
     try:
         for name, value in sweep.items():
-            for group in _groups(value) if name == "zip" else [{name: value}]:
+            for group in zip_groups(sweep) if name == "zip" else [{name: value}]:
                 columns = {key: _listed(column, key) for key, column in group.items()}
                 if len({len(column) for column in columns.values()}) != 1:
                     return []

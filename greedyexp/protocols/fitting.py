@@ -17,6 +17,10 @@ from greedyexp.problems.problem import Problem
 from greedyexp.protocols.contracts import check_estimates, check_metric, own_randomness_only
 from greedyexp.solvers.lasso_active_set import duality_gap
 
+# How a point of a path is chosen: the best by the truth for each metric, the least cross-validated
+# error, the point that theory prescribes, or the last point.
+TUNINGS = ("oracle", "cv", "theory", "end")
+
 
 def fit(
     part: Algorithm,

@@ -50,6 +50,8 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
         path = path.take([chosen])
     else:
         path = fitting.fit(part, problem, params, rng=setup.rng, **prescribed)
+        if setup.tuning == "end" and len(path):
+            path = path.take([len(path) - 1])
     seconds = setup.clock() - start
     status, message, rows = _judge(problem, path, setup)
     return Outcome(status, message, rows, seconds)

@@ -105,6 +105,11 @@ def check(
             raise ValueError(f"{name} = {limit} ends the path before size {largest}")
 
 
+def needs(*, classes_at: list[int], **_) -> tuple[str, ...]:
+    """Return the traits that a problem must have."""
+    return ("test_rows",) if classes_at else ()
+
+
 @protocol(
     "selection",
     title="Selection",
@@ -115,6 +120,7 @@ def check(
     metrics=True,
     tunes=False,
     check=check,
+    needs=needs,
 )
 def selection(
     problem: Problem,

@@ -15,9 +15,9 @@ from greedyexp.claims.language import Claim
 from greedyexp.claims.parser import BadClaim, compile_claim
 from greedyexp.claims.report import as_json, record
 from greedyexp.claims.setting import Setting, setting_of
-from greedyexp.config.claims import ClaimEntry
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.experiment.messages import dotted
+from greedyexp.experiment.model import ClaimEntry
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.protocols.base import Measured
 from greedyexp.report.source import Source, read_source

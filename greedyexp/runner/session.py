@@ -13,7 +13,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from greedyexp import config as experiments
-from greedyexp.config.variant import changes
+from greedyexp.config.patches import changes
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to

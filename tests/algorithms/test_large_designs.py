@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import greedyexp
-from greedyexp.config import shapes
 from greedyexp.core.errors import DataError
 from greedyexp.problems import checks, problem
 
@@ -82,7 +81,7 @@ def test_memory_that_runs_out_is_a_sentence(data, monkeypatch):
 
 
 def test_memory_is_asked_of_the_system_or_not_judged(monkeypatch):
-    assert 0 < checks.available_memory() <= shapes.physical_memory()
+    assert 0 < checks.available_memory() <= checks.physical_memory()
     monkeypatch.setattr(checks, "available_memory", lambda: None)
     checks.require_memory(1e30, "it")
 

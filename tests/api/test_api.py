@@ -84,6 +84,11 @@ def test_tasks_may_come_as_columns(tasks):
         ),
         (lambda X, y: greedyexp.solve("lasso", X, y, tuning="best"), ConfigError, "is 'best'"),
         (
+            lambda X, y: greedyexp.solve("lasso", X, y, tuning="oracle"),
+            ConfigError,
+            "^tuning 'oracle' needs the true coefficients, which solve.. does not accept",
+        ),
+        (
             lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=1),
             ConfigError,
             "^folds must be a whole number of at least 2, but is 1.$",

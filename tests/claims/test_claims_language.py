@@ -9,6 +9,8 @@ from experiment_parts import BASE, base, message
 from experiment_parts import registered as registered
 
 from greedyexp.claims.language import Always, Comparison, Monotone, evaluate
+from greedyexp.claims.parser import compile_claim
+from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
 from greedyexp.config.schema import json_schema
 from greedyexp.core import registry
@@ -200,8 +202,17 @@ def test_the_family_is_the_figure_of_the_paper_or_the_experiment():
     assert load(with_claims(own)).claims[0].figure == "Table 2"
 
 
+def first_test(experiment):
+    design = experiment.design
+    columns = experiment.points[0].cells
+    numbers = [name for name, value in columns.items() if not isinstance(value, str)]
+    setting = setting_of(design, design.measured, numbers)
+    entry = experiment.claims[0].model_dump()
+    return compile_claim(entry, setting, design.family).tests[0]
+
+
 def parsed(test, **more):
-    return load(with_claims(claim(test, **more))).claims[0].tests[0]
+    return first_test(load(with_claims(claim(test, **more))))
 
 
 def test_both_sides_become_one_form_against_a_boundary():
@@ -246,7 +257,7 @@ def test_the_default_metric_is_the_first_that_is_0_or_1_or_that_of_the_trials():
     trials = {"until": {"half_width": 0.1}, "success": {"t_path": "t_also"}}
     settings = with_claims(claim("threshold(t_path) < threshold(t_lasso)"), trials=trials)
     settings["metrics"].append("t_also")
-    test = load(settings).claims[0].tests[0]
+    test = first_test(load(settings))
     assert [q.metric for q, _ in test.form.terms] == ["t_also", "t_found"]
 
 

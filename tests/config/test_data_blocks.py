@@ -86,7 +86,7 @@ def test_parts_that_the_data_of_one_block_cannot_serve_name_it():
 
 def test_a_label_is_for_lists():
     told = message(base(data={**OVERLAP, "label": "a"}))
-    assert told.startswith("data.label: a label tells the blocks of a list of data apart")
+    assert told.startswith("data.label: a label distinguishes the blocks of a list of data")
 
 
 def test_parameters_and_facts_must_not_be_called_data():
@@ -118,7 +118,7 @@ def test_the_command_line_changes_one_block():
     for key in ("p", "data.p", "data.2.p"):
         told = message(settings, overrides=[f"{key}=3"])
         assert (
-            "data is a list of 2 here, so that its blocks are named by number, from 0 to 1." in told
+            "data is a list of 2 blocks here; a block is named by its number, from 0 to 1." in told
         )
         assert told.endswith("Such as --set data.1.p=...")
     told = message(settings, overrides=["data.1.thet=3"])

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from experiment_parts import BASE, base, message, registered  # noqa: F401 (an autouse fixture)
 
-from greedyexp.config import AlgorithmSpec, FigureSpec, PaperReference, load
+from greedyexp.config import AlgorithmSpec, PaperReference, PartSpec, load
 from greedyexp.core import registry
 
 
@@ -32,7 +32,7 @@ def test_the_whole_experiment(path):
     assert experiment.swept == ["p", "kappa", "theta"]
     assert experiment.metrics == ["t_signs", "t_size"]
     assert experiment.figures == [
-        FigureSpec("t_curve", {"x": "theta", "logx": False, "line": ["algorithm", "p"]})
+        PartSpec("t_curve", {"x": "theta", "logx": False, "line": ["algorithm", "p"]})
     ]
     assert experiment.algorithms == [
         AlgorithmSpec("t_lasso", "t_lasso", "t_lasso", {"tolerance": 1e-7}, {}, "oracle", 5),
@@ -103,6 +103,12 @@ def test_tuning_is_by_the_truth_where_it_is_known_else_by_cross_validation():
         profiles=None,
     )
     assert [spec.tuning for spec in load(unknown).algorithms] == ["cv", "none"]
+
+
+@pytest.mark.parametrize("tuning", ["oracle", "cv", "theory", "end"])
+def test_a_file_takes_every_tuning(tuning):
+    entry = {"t_path": {"tuning": tuning}}
+    assert [spec.tuning for spec in load(base(algorithms=[entry])).algorithms] == [tuning]
 
 
 def test_algorithms_sweep_into_labelled_variants():

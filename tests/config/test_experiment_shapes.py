@@ -11,7 +11,8 @@ from cli_process import greedyexp as command
 from experiment_parts import message, registered  # noqa: F401 (an autouse fixture)
 
 import greedyexp
-from greedyexp.config import load, shapes
+from greedyexp.config import data as blocks
+from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError, PluginError
 from greedyexp.generators import digits_mfeat
@@ -182,19 +183,19 @@ def test_sizes_that_no_memory_holds_are_refused(tmp_path, generator):
     ],
 )
 def test_memory_is_judged_by_the_byte_and_a_shared_design_counts_once(monkeypatch, data, needed):
-    monkeypatch.setattr(shapes, "physical_memory", lambda: needed)
+    monkeypatch.setattr(blocks, "physical_memory", lambda: needed)
     load(small(data, "omp"))
-    monkeypatch.setattr(shapes, "physical_memory", lambda: needed - 1)
+    monkeypatch.setattr(blocks, "physical_memory", lambda: needed - 1)
     assert "impossible data: the designs would take" in message(small(data, "omp"))
-    monkeypatch.setattr(shapes, "physical_memory", lambda: None)
+    monkeypatch.setattr(blocks, "physical_memory", lambda: None)
     load(small(data, "omp"))
 
 
 def test_a_system_that_does_not_tell_its_memory_refuses_nothing(monkeypatch):
     if hasattr(os, "sysconf"):
-        assert shapes.physical_memory() > 2**26
+        assert blocks.physical_memory() > 2**26
     monkeypatch.delattr(os, "sysconf", raising=False)
-    assert shapes.physical_memory() is None
+    assert blocks.physical_memory() is None
 
 
 def drawn(name: str, **params):
@@ -209,12 +210,12 @@ def drawn(name: str, **params):
 )
 def test_multitask_overlap_tells_the_shape_it_draws(params):
     told, shape = drawn("multitask_overlap", **params)
-    assert told == {key: shape[key] for key in shapes.COUNTS}
+    assert told == {key: shape[key] for key in blocks.COUNTS}
 
 
 def test_gaussian_tells_the_shape_it_draws():
     told, shape = drawn("gaussian", n_samples=17, p=23)
-    assert told == {key: shape[key] for key in shapes.COUNTS}
+    assert told == {key: shape[key] for key in blocks.COUNTS}
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.37, 0.5])

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from experiment_parts import message
 
-from greedyexp.config.document import Document
-from greedyexp.config.mistakes import Place
-from greedyexp.config.yaml_source import read_file, read_text
+from greedyexp.config.document import Document, Place, read_file, read_text
 from greedyexp.core.errors import ConfigError
 
 

@@ -102,12 +102,12 @@ def test_what_an_algorithm_makes_must_be_what_the_protocol_takes():
     assert message(base(algorithms=["t_steps"])).endswith(
         "algorithm 't_steps' makes iterates, which protocol 'recovery' does not take."
         " Use protocol t_follow or t_once or trajectory."
-        " What a plugin's algorithm makes is told by @algorithm(..., yields=...)."
+        " A plugin declares the result of its algorithm by @algorithm(..., yields=...)."
     )
     told = message(follow(algorithms=["t_lasso"]))
     assert "algorithms[0]: algorithm 't_lasso' makes estimates, which protocol 't_follow'" in told
     assert "does not take. Use protocol recovery or selection or t" in told
-    assert ". What a plugin's" in told
+    assert ". A plugin declares" in told
     shipped = message(follow(algorithms=["omp"]))
     assert "does not take. Use protocol recovery or selection or t" in shipped
     assert "plugin" not in shipped
@@ -135,7 +135,7 @@ def test_a_rule_for_trials_needs_one_success_of_a_replicate():
     reach = {"t_follow": {"mode": "reach"}}
     for protocol, name in (("t_follow", "t_follow"), (reach, "t_follow")):
         told = message(follow(protocol, trials=rule))
-        assert told.startswith(f"trials: protocol '{name}' gives no one success (0 or 1)")
+        assert told.startswith(f"trials: protocol '{name}' gives no single success (0 or 1)")
     assert load(follow("t_once", trials=rule)).adaptive.success == {"default": "hit"}
 
 

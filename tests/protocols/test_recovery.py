@@ -77,6 +77,18 @@ def test_oracle_takes_each_metric_at_its_own_best_point(problem):
     ]
 
 
+def test_the_end_of_a_path_is_chosen_without_the_truth(problem):
+    outcome = evaluate(
+        problem,
+        lambda p, grid=None: path_of(p.truth, 0 * p.truth, converged=[False, True]),
+        tuning="end",
+    )
+    assert outcome.status is Status.OK
+    assert outcome.rows[0]["tuning"] == "end"
+    assert outcome.rows[0]["sign_support"] == 0
+    assert outcome.rows[0]["support_size"] == 0
+
+
 def test_metric_without_direction_alone_is_taken_at_the_end(problem):
     size = [find_part("metric", "support_size")]
     outcome = evaluate(problem, lambda p: path_of(0 * p.truth, p.truth, p.truth + 3), size)

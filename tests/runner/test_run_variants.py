@@ -6,12 +6,11 @@ import pytest
 from cli_process import refused, write_toy
 
 from greedyexp import run
-from greedyexp.config.overrides import parse_override
-from greedyexp.config.variant import variant_of
+from greedyexp.config.patches import options, parse_override, variant_name
 
 
 def named(*overrides: str, seed: int | None = None) -> str:
-    return variant_of([parse_override(text) for text in overrides], seed)
+    return variant_name([*map(parse_override, overrides), *options(seed=seed)])
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,8 @@ def test_many_changes_have_a_short_name():
 def test_overrides_overwrite_nothing(call, tmp_path):
     config = write_toy(tmp_path)
     plain = tmp_path / "results/toy/quick/toy.csv"
-    for options in ((), ("--set", "p=5"), ("--set", "p=6"), ("--set", "p=6", "--tag", "mine")):
-        done = call("run", config, "--engine", "serial", "-q", *options, cwd=tmp_path)
+    for given in ((), ("--set", "p=5"), ("--set", "p=6"), ("--set", "p=6", "--tag", "mine")):
+        done = call("run", config, "--engine", "serial", "-q", *given, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         plain_table = plain.read_bytes()
     assert plain.read_bytes() == plain_table

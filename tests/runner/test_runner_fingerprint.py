@@ -8,8 +8,8 @@ import pytest
 from runner_lab import Laboratory
 
 import greedyexp
-from greedyexp.config.model import Point
 from greedyexp.core.errors import PluginError
+from greedyexp.experiment.model import Point
 from greedyexp.runner import code_version, fingerprint
 from greedyexp.runner.fingerprint import Fingerprints
 

@@ -1,4 +1,4 @@
-"""The typed model of an experiment: the settings as written, and the experiment they describe."""
+"""The experiment: its settings as written in a file, and the validated experiment."""
 
 from __future__ import annotations
 
@@ -10,28 +10,111 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from greedyexp.claims.language import Claim
-from greedyexp.config.trials import AdaptiveTrials
-from greedyexp.experiment.design import Design, design_of
+from greedyexp.experiment.design import DATA_COLUMN, DEFAULT_PROTOCOL, Design, design_of
 from greedyexp.experiment.messages import SLUG
 
 PROFILES = ("smoke", "quick", "paper", "deep")
-TUNINGS = ("oracle", "cv", "theory")
+
+Text = Annotated[str, Field(min_length=1)]
 
 
-class PaperReference(BaseModel):
-    """The figure or table of a paper that an experiment reproduces."""
+class Section(BaseModel):
+    """A mapping of an experiment file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PaperReference(Section):
+    """The figure or table of a paper that an experiment reproduces."""
 
     key: Annotated[str, Field(min_length=1, description="Citation key, such as jalali2012.")]
     figure: Annotated[str, Field(description="Figure or table, such as 'Figure 1'.")] = ""
 
 
-class Settings(BaseModel):
-    """The top level of an experiment file."""
+class Until(Section):
+    """Stop at a point when the interval of its success probability is narrow enough."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    half_width: Annotated[
+        float, Field(gt=0, lt=0.5, description="Half width of the 95% interval to reach.")
+    ]
+
+
+class Locate(Section):
+    """Place replicates where success crosses a level, until the crossing is known well enough."""
+
+    threshold: Annotated[float, Field(gt=0, lt=1, description="Success probability to locate.")] = (
+        0.5
+    )
+    of: Annotated[str, Field(description="Swept data parameter along which success rises.")]
+    half_width: Annotated[
+        float, Field(gt=0, description="Half width of the 95% interval of the crossing to reach.")
+    ]
+
+
+class AdaptiveTrials(Section):
+    """A rule by which results decide the number of replicates of each point and algorithm."""
+
+    until: Annotated[Until | None, Field(description="Narrow the interval of every point.")] = None
+    locate: Annotated[Locate | None, Field(description="Find where success crosses a level.")] = (
+        None
+    )
+    min: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Replicates at a time: 'until' gives these to every point, 'locate' to the"
+            " points that it examines.",
+        ),
+    ] = 20
+    max: Annotated[int, Field(ge=1, description="Largest number of replicates of a point.")] = 400
+    success: Annotated[
+        dict[str, str],
+        Field(description="Success metric by algorithm, 'default' for the others."),
+    ] = {}
+
+    def limited_to(self, algorithms: set[str]) -> AdaptiveTrials:
+        """Return the rule without the success metrics of other algorithms."""
+        known = {*algorithms, "default"}
+        kept = {key: metric for key, metric in self.success.items() if key in known}
+        return self.model_copy(update={"success": kept})
+
+
+class ClaimEntry(Section):
+    """A statement of a paper, and the test that decides whether it holds."""
+
+    id: Annotated[
+        str, Field(pattern=SLUG, max_length=100, description="Its name, unique in the experiment.")
+    ]
+    quote: Annotated[Text, Field(description="The words of the paper.")]
+    place: Annotated[str, Field(description="Place in the paper, such as 'Figure 1, caption'.")] = (
+        ""
+    )
+    test: Annotated[
+        Text | Annotated[list[Text], Field(min_length=1)],
+        Field(description="A condition such as 'threshold(a) < threshold(b)', or several."),
+    ]
+    where: Annotated[
+        dict[str, Any], Field(description="Column: value or list of values; the rows to use.")
+    ] = {}
+    margin: Annotated[
+        float | None, Field(gt=0, description="Half width of equality; required by ==, only there.")
+    ] = None
+    figure: Annotated[
+        str, Field(description="Claims of one figure are corrected together for their number.")
+    ] = ""
+    note: Annotated[str, Field(description="Why the words are read this way.")] = ""
+
+
+class Reading(Section):
+    """An ambiguity of the paper, and its resolution."""
+
+    printed: Annotated[Text, Field(description="The words of the paper.")]
+    used: Annotated[Text, Field(description="The choice of the experiment.")]
+    because: Annotated[Text, Field(description="The reason.")]
+
+
+class Settings(Section):
+    """The top level of an experiment file."""
 
     name: Annotated[
         str,
@@ -59,7 +142,7 @@ class Settings(BaseModel):
     protocol: Annotated[
         str | dict[str, Any],
         Field(description="How algorithms are evaluated: a name, or name: {parameters}."),
-    ] = "recovery"
+    ] = DEFAULT_PROTOCOL
     plugins: Annotated[
         list[str],
         Field(description="Python files that register parts, relative to the experiment file."),
@@ -75,10 +158,10 @@ class Settings(BaseModel):
     figures: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     tables: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     claims: Annotated[
-        list[Any], Field(description="What the paper says, each with the test that decides it.")
+        list[Any], Field(description="Statements of the paper, each with the test that decides it.")
     ] = []
     readings: Annotated[
-        list[Any], Field(description="Ambiguities of the paper, and what was made of them.")
+        list[Any], Field(description="Ambiguities of the paper and their resolution.")
     ] = []
     profiles: Annotated[
         dict[str, Any],
@@ -88,7 +171,7 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Point:
-    """What one data set is drawn from.
+    """The source of one data set.
 
     Parameters
     ----------
@@ -101,13 +184,13 @@ class Point:
     """
 
     generator: str
-    params: dict
+    params: dict[str, Any]
     label: str | None = None
 
     @property
-    def cells(self) -> dict:
+    def cells(self) -> dict[str, Any]:
         """Column -> value: the parameters, and the label in the column ``data``."""
-        return self.params if self.label is None else {"data": self.label, **self.params}
+        return self.params if self.label is None else {DATA_COLUMN: self.label, **self.params}
 
 
 @dataclass(frozen=True)
@@ -126,7 +209,7 @@ class AlgorithmSpec:
         Every parameter, validated.
     swept : dict
         The parameters that vary by a ``sweep:`` inside the entry; a column each.
-    tuning : {"none", "oracle", "cv", "theory"}
+    tuning : {"none", "oracle", "cv", "theory", "end"}
         How a point of its path is chosen; "none" for algorithms without a path.
     folds : int
         Folds of cross-validation.
@@ -135,31 +218,23 @@ class AlgorithmSpec:
     name: str
     label: str
     entry: str
-    params: dict
-    swept: dict
+    params: dict[str, Any]
+    swept: dict[str, Any]
     tuning: str
     folds: int
 
 
 @dataclass(frozen=True)
-class ProtocolSpec:
-    """A protocol with all its parameters."""
+class PartSpec:
+    """A protocol, a figure or a table with all its parameters."""
 
     name: str
-    params: dict
-
-
-@dataclass(frozen=True)
-class FigureSpec:
-    """One figure or table with all its parameters."""
-
-    name: str
-    params: dict
+    params: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a run computes, validated.
+    """A validated experiment.
 
     Parameters
     ----------
@@ -170,16 +245,16 @@ class Experiment:
     seed : int, >= 0
         Root of every random stream.
     trials : int, >= 1
-        Replicates of each point, at most if ``adaptive``.
+        Replicates of each point; the largest number if ``adaptive``.
     adaptive : AdaptiveTrials or None
         The rule by which results decide how many replicates a point gets.
     time_limit : float or None
         Seconds for one algorithm on one replicate.
-    protocol : ProtocolSpec
+    protocol : PartSpec
         How algorithms are evaluated.
     points : list of Point
         The points of each block of data in canonical order: sorted by value, column by column in
-        the order of the generator's signature. No point comes twice in a block.
+        the order of the generator's signature. The points of a block are distinct.
     swept : list of str
         The columns of the data that take more than one value in a block, and ``data`` when there
         are several blocks; in the order of the CSV.
@@ -187,22 +262,22 @@ class Experiment:
         Sorted by label.
     metrics : list of str
         Registered names as written, a column of the CSV each.
-    figures, tables : list of FigureSpec
+    figures, tables : list of PartSpec
         As written.
-    claims : list of Claim
-        As written, their tests parsed.
+    claims : list of ClaimEntry
+        As written; ``figure`` is that of the paper, or the name, where they name none.
     dropped : dict of str to str
-        Id of each claim of the file that the changes of the command line made void, and why.
+        Id of each claim that does not apply after the changes of the command line, and why.
     plugins : list of str
         Absolute paths.
     folder : Path
-        Where its relative paths start: the folder of its file, or the working directory.
+        Start of its relative paths: the folder of its file, or the working directory.
     variant : str
-        What follows the profile in the name of the results folder, such as ``+noise_std=0.5``;
-        empty when the experiment is as its file has it.
+        Follows the profile in the name of the results folder, such as ``+noise_std=0.5``; empty
+        when the experiment is as in its file.
     resolved : dict
         The settings after profile and overrides, with the defaults of data and algorithms filled
-        in; plain enough for ``yaml.safe_dump``, and loading it gives this experiment again.
+        in; plain enough for ``yaml.safe_dump``. Loading them gives this experiment again.
     """
 
     name: str
@@ -213,19 +288,19 @@ class Experiment:
     trials: int
     adaptive: AdaptiveTrials | None
     time_limit: float | None
-    protocol: ProtocolSpec
+    protocol: PartSpec
     points: list[Point]
     swept: list[str]
     algorithms: list[AlgorithmSpec]
     metrics: list[str]
-    figures: list[FigureSpec]
-    tables: list[FigureSpec]
-    claims: list[Claim]
+    figures: list[PartSpec]
+    tables: list[PartSpec]
+    claims: list[ClaimEntry]
     dropped: dict[str, str]
     plugins: list[str]
     folder: Path = field(compare=False)
     variant: str = field(compare=False)
-    resolved: dict
+    resolved: dict[str, Any]
 
     @cached_property
     def design(self) -> Design:
@@ -238,12 +313,12 @@ class Experiment:
         return Path(self.name) / f"{self.profile}{self.variant}"
 
     def as_yaml(self, plugins: list[str] | None = None) -> str:
-        """The settings of ``resolved`` as a file has them.
+        """Return ``resolved`` as a file.
 
         Parameters
         ----------
         plugins : list of str, optional
-            What the file calls its plugins, instead of their absolute paths.
+            Paths of the plugins in the file, instead of their absolute paths.
         """
         named = {"plugins": plugins} if plugins else {}
         return yaml.safe_dump({**self.resolved, **named}, sort_keys=False, allow_unicode=True)
