@@ -1,9 +1,9 @@
 """Handwritten digits: the Multiple Features data set of UCI, 2000 digits in 649 features.
 
-The pins are those of UCI's own text. The sha256 of each of the six files as UCI distributes them
-is published; padding the canonical text to UCI's column widths (fou 12, fac 5, kar 15, pix 3,
-zer 14, mor 15, right-aligned, no other space) gives files with exactly these digests. What is not
-known is the digest of the zip archive that holds them, so the archive itself is not pinned.
+The hashes are those of UCI's own text. The sha256 of each of the six files as distributed by UCI is
+published. Padding the canonical text to UCI's column widths (fou 12, fac 5, kar 15, pix 3, zer 14,
+mor 15, right-aligned, without other spaces) gives files with exactly these digests. The digest of
+UCI's zip archive is unknown, so only the files are checked, not the archive.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ DATASET = Dataset(
 
 
 def load(dataset: Dataset = DATASET) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels.
+    """Return features and labels.
 
     Parameters
     ----------
     dataset : Dataset
-        One with the layout of the digits: as many rows of each digit, in the order 0 to 9.
+        A data set with this layout: equally many rows of each digit, in the order 0 to 9.
 
     Returns
     -------
     X : array (2000, 649), read-only
-        The six views side by side in UCI's order: Fourier coefficients (76), profile correlations
-        (216), Karhunen-Loeve coefficients (64), pixel averages (240), Zernike moments (47),
-        morphological features (6). Raw values.
+        Raw values of the six views side by side, in UCI's order: Fourier coefficients (76),
+        profile correlations (216), Karhunen-Loeve coefficients (64), pixel averages (240), Zernike
+        moments (47), morphological features (6).
     labels : array of int (2000,), read-only
         The digit of each row, 200 of each in order.
 
     Raises
     ------
     DataError
-        When the data set is nowhere, or a file does not hold the published values.
+        If the data set is not found, or a file does not have the published values.
     """
     return _loaded(dataset, *places.stamped(dataset))
 
@@ -98,5 +98,5 @@ def _view(text: bytes, member: Member) -> np.ndarray:
             place=member.name,
         )
     if not np.isfinite(values).all():
-        raise DataError("the table holds values that are not finite.", place=member.name)
+        raise DataError("the table has values that are not finite.", place=member.name)
     return values

@@ -1,13 +1,12 @@
 """Gene expression of acute leukemia: 72 samples of two classes, 7129 genes.
 
 The two text files of the Broad Institute have a row for each gene and two columns for each sample:
-the intensity and a call that says whether the gene is present. Samples stand in no order, and every
-gene's row of the first file ends in a tab that its header lacks, so that columns are told by their
-position.
+the intensity, and a call that states whether the gene is present. Samples are not in order. In the
+first file every row of a gene ends in a tab, but the header does not, so columns are identified by
+their position.
 
-A pin is of the canonical text of what is read: first the sample numbers of the header, then for
-each gene its accession number and its intensities, as they are written. Descriptions of genes and
-calls are not read and do not count.
+The hashes are those of the canonical text of the sample numbers in the header and, for each gene,
+its accession number and intensities as written. Descriptions of genes and calls are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ AML = (*range(28, 39), *range(50, 55), 57, 58, *range(60, 67))
 
 
 def values(text: bytes) -> bytes:
-    """Sample numbers, then accession number and intensities of each gene, tabs between them."""
+    """Sample numbers, then accession number and intensities of each gene, separated by tabs."""
     rows = [line.split(b"\t") for line in text.splitlines()]
     header = [row[2::2] for row in rows[:1]]
     genes = [[*row[1:2], *row[2::2]] for row in rows[1:]]
@@ -65,7 +64,7 @@ DATASET = Dataset(
 
 @dataclass(frozen=True)
 class Expression:
-    """Samples by genes.
+    """Gene expression of samples.
 
     Parameters
     ----------
@@ -83,17 +82,17 @@ class Expression:
 
 
 def load(dataset: Dataset = DATASET) -> Expression:
-    """The table of both files, samples in the order of their numbers.
+    """Return the data of both files, with samples in the order of their numbers.
 
     Parameters
     ----------
     dataset : Dataset
-        One whose files have the layout of the Broad Institute's, with the same genes in each.
+        A data set with the layout of the Broad Institute's files, with the same genes in each.
 
     Raises
     ------
     DataError
-        When the data set is nowhere, or a file does not hold the published values.
+        If the data set is not found, or a file does not have the published values.
     """
     return _loaded(dataset, *places.stamped(dataset))
 

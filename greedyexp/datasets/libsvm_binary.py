@@ -1,11 +1,11 @@
-"""Sparse binary features of two classes: a1a, a2a (Adult) and w1a (web pages), as LIBSVM has them.
+"""Sparse binary features of two classes: LIBSVM's a1a, a2a (Adult) and w1a (web pages).
 
-The two files of a set, of rows to fit to and of rows to test on, have a line for each row: its
-label and ``index:1`` for each feature that it has, counted from 1. The last features of a set do
-not occur among the rows to fit to, and many pages have no feature at all: both stay.
+Each set has a file of rows to fit to and one of rows to test on. A line is a row: its label and
+``index:1`` for each of its features, counted from 1. The last features of a set do not occur among
+the rows to fit to, and many pages have no features; both are kept.
 
-The pins are those of canonical text, which has no space at the end of a line; LIBSVM's own text has
-one at the end of each, with line feeds for a1a and with carriage returns, too, for the others.
+The hashes are those of canonical text, which has no space at the end of a line. LIBSVM's own text
+has one, and its lines end in line feeds for a1a and also in carriage returns for the others.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ DATASET = Dataset(
 
 @dataclass(frozen=True)
 class Split:
-    """One set, as published: rows to fit to and rows to test on.
+    """A published set: rows to fit to and rows to test on.
 
     Parameters
     ----------
     X, X_test : CSR arrays (n, p) and (n_test, p) in canonical form, read-only
-        1 where a row has a feature.
+        1 if a row has a feature.
     labels, labels_test : arrays (n,) and (n_test,), read-only
         1 or -1.
     """
@@ -66,24 +66,24 @@ class Split:
 
 
 def of(name: str, dataset: Dataset = DATASET) -> Dataset:
-    """What the data set has of one set: the rows to fit to, then those to test on."""
+    """Return the record of one set: its file of rows to fit to and its file of rows to test on."""
     members = {member.name: member for member in dataset.members}
     return replace(dataset, members=(members[name], members[f"{name}.t"]))
 
 
 def load(name: str, dataset: Dataset = DATASET) -> Split:
-    """One of the sets.
+    """Return one of the sets.
 
     Parameters
     ----------
     name : {"a1a", "a2a", "w1a"}
     dataset : Dataset
-        One whose files have LIBSVM's layout.
+        A data set with LIBSVM's layout.
 
     Raises
     ------
     DataError
-        When the set is nowhere, or a file does not hold the published values.
+        If the set is not found, or a file does not have the published values.
     """
     wanted = of(name, dataset)
     return _loaded(wanted, *places.stamped(wanted))

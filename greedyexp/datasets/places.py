@@ -54,13 +54,13 @@ def located(dataset: Dataset) -> Path:
     if folder is not None:
         return folder
     own, cached = own_folder(), cache() / dataset.folder
-    looked = f"not in the cache, {cached}"
+    problem = f"not in the cache, {cached}"
     if own is not None:
-        looked = f"neither in {own / dataset.folder} ({VARIABLE}) nor in {cached} (the cache)"
+        problem = f"neither in {own / dataset.folder} ({VARIABLE}) nor in {cached} (the cache)"
     raise DataError(
-        f"the data set '{dataset.name}' is {looked}{_lacking(dataset)}.",
-        remedy=f"Run `greedyexp data fetch {dataset.name}`, or name in {VARIABLE} a folder that"
-        f" has it as {dataset.folder}/{dataset.members[0].name}, ...",
+        f"the data set '{dataset.name}' is {problem}{_lacking(dataset)}.",
+        remedy=f"Run `greedyexp data fetch {dataset.name}`, or set {VARIABLE} to a folder that"
+        f" contains {dataset.folder}/{dataset.members[0].name}, ...",
     )
 
 

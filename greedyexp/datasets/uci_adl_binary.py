@@ -1,12 +1,12 @@
 """Activities of daily living in two homes with binary sensors, minute by minute for weeks.
 
-Of each home, A and B, one text file lists when sensors were on and one what the resident did, both
-as intervals written to the second. Fields stand a varying number of tabs apart, some with blanks,
-two lines of headings above them. The pins are of the canonical text of the whole files.
+For each home, A and B, one text file lists the intervals in which sensors were on and another those
+of the resident's activities, in whole seconds. Below two lines of headings, fields are separated by
+a varying number of tabs, some with blanks. The hashes are those of the canonical text of the files.
 
-The files are read as they are. Known of them: three activities of home A end before they begin;
-two of home A and 23 of home B begin before the one above has ended; four lines of home B's sensors
-are out of order; one event of home A begins and ends in the same second.
+The files have known defects and are read without changes: three activities of home A end before
+they begin; two of home A and 23 of home B begin before the previous one has ended; four lines of
+home B's sensors are out of order; one event of home A begins and ends in the same second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HOMES = ("A", "B")
 
-# Words of a line: begin and end are a date and a time each.
+# Number of words of begin and end, each with a date and a time.
 _TIMES = 4
 _HEADINGS = 2
 
@@ -68,17 +68,17 @@ DATASET = Dataset(
 )
 
 
-# Loaded once in a process: two are the same when they are one.
+# Compared by identity, since each is loaded only once in a process.
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Lines of one file, in its order.
+    """The lines of a file, in its order.
 
     Parameters
     ----------
     begin, end : datetime64[s] arrays (m,), read-only
-        The first and the last second, as written.
+        The first and the last second.
     names : tuple of m str
-        The activity, or location and place of the sensor.
+        The activity, or the location and place of the sensor.
     """
 
     begin: np.ndarray
@@ -88,25 +88,25 @@ class Intervals:
 
 @dataclass(frozen=True, eq=False)
 class Home:
-    """When sensors were on, and what the resident did."""
+    """The record of a home."""
 
     sensors: Intervals
     activities: Intervals
 
 
 def load(home: str, dataset: Dataset = DATASET) -> Home:
-    """One home's record.
+    """Return the record of one home.
 
     Parameters
     ----------
     home : {"A", "B"}
     dataset : Dataset
-        One whose files have the layout of these.
+        A data set with the layout of these files.
 
     Raises
     ------
     DataError
-        When the data set is nowhere, or a file does not hold the published values.
+        If the data set is not found, or a file does not have the published values.
     """
     return _loaded(dataset, *places.stamped(dataset))[home]
 
@@ -122,7 +122,7 @@ def _loaded(dataset: Dataset, folder: Path, _stamps) -> dict[str, Home]:
 
 
 def _intervals(text: bytes, *, drop: int | None) -> Intervals:
-    """Begin, end and name of each line; the name is all words after the times but one."""
+    """Begin, end and name of each line; the name is all words after the times except ``drop``."""
     import numpy as np
 
     rows = [line.split() for line in text.decode("ascii").splitlines()[_HEADINGS:]]

@@ -66,7 +66,7 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
         raise DataError("there is no such data file.", place=str(path))
     try:
         if path.suffix == ".npz":
-            _refuse_of_a_csv(columns, truth)
+            _refuse_csv_settings(columns, truth)
             problem = _from_npz(path)
         elif path.suffix == ".csv":
             problem = _from_csv(path, columns, truth)
@@ -83,12 +83,12 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
 
 
 def feature_name(problem: Problem, feature: int) -> str:
-    """What to call a feature in a message."""
+    """The name of a feature in a message."""
     names = problem.feature_names
     return f"column '{names[feature]}'" if names else f"feature {feature}"
 
 
-def _refuse_of_a_csv(columns: Columns, truth: Path | None) -> None:
+def _refuse_csv_settings(columns: Columns, truth: Path | None) -> None:
     """Raise DataError for settings of a .csv, which would be ignored."""
     given = {
         "response": columns.response,

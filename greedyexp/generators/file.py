@@ -184,29 +184,21 @@ def file(
 
 def _split(rng, problem: Problem, fraction: float):
     """Draw the rows to fit to and to hold out; tasks with a shared design share the split."""
-    if problem.shared_design:
-        n = problem.n_samples[0]
-        order = rng.permutation(n)
-        held = round(fraction * n)
-        one = (np.sort(order[held:]), np.sort(order[:held]))
-        return (one[0],) * problem.n_tasks, (one[1],) * problem.n_tasks
     train, test = [], []
-    for n in problem.n_samples:
+    for n in problem.n_samples[: 1 if problem.shared_design else None]:
         order = rng.permutation(n)
         held = round(fraction * n)
         train.append(np.sort(order[held:]))
         test.append(np.sort(order[:held]))
-    return train, test
+    repeats = problem.n_tasks // len(train)
+    return train * repeats, test * repeats
 
 
 def _moments(problem: Problem):
     centres: list[np.ndarray] = []
     scales: list[np.ndarray] = []
-    for j, X in enumerate(problem.X):
-        if j and problem.shared_design:
-            centres.append(centres[0])
-            scales.append(scales[0])
-            continue
+    designs = problem.X[:1] if problem.shared_design else problem.X
+    for X in designs:
         centre = X.mean(axis=0)
         scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
         if not scale.all():
@@ -217,7 +209,8 @@ def _moments(problem: Problem):
             )
         centres.append(centre)
         scales.append(scale)
-    return centres, scales, [yj.mean() for yj in problem.y]
+    repeats = problem.n_tasks // len(designs)
+    return centres * repeats, scales * repeats, [yj.mean() for yj in problem.y]
 
 
 def _scaled(problem: Problem, centres, scales):

@@ -50,7 +50,7 @@ def gaussian_signal_ratio(
 
     With Q(b) = ||y - X b||^2 / (2 n) the theorems of forward-backward selection compare the weakest
     coefficient of b with max_j |x_j^T e| / n = ||grad Q(b)||_inf, and here the ratio of the two is
-    exactly ``signal_ratio``. Columns of X are Gaussian and scaled to ||x_j||^2 = n, so that every
+    exactly ``signal_ratio``. Columns of X are Gaussian and scaled to ||x_j||^2 = n, so every
     curvature of Q along a coordinate is 1. The support is drawn uniformly, signs are +-1, one
     |b_j| is 1 and the others U[1, strongest]. e is standard Gaussian noise projected off the span
     of the support and scaled; ``residual_rms`` is ||e|| / sqrt(n).

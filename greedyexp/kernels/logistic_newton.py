@@ -114,7 +114,7 @@ def minimise(signed, penalty, tolerance, coef, margins, weights, known, patient)
     margins, weights : arrays (n,)
         Output: margins at the end, and 1 / (1 + exp(m_i)).
     known : bool
-        Whether a minimum is known to exist.
+        True if a minimum is known to exist.
     patient : bool
         Continue until the existence of a minimum is proved, even if the gradient is small.
 
@@ -124,7 +124,7 @@ def minimise(signed, penalty, tolerance, coef, margins, weights, known, patient)
         One of the constants above.
     value : float
     known : bool
-        Whether the existence of a minimum has been proved.
+        True if the existence of a minimum has been proved.
     """
     margins[:] = np.dot(coef, signed)
     value = _value(margins, weights, penalty, coef)
