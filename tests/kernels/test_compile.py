@@ -4,6 +4,7 @@ import ast
 import os
 import shutil
 import time
+from functools import cache
 
 import pytest
 from platformdirs import user_cache_path
@@ -14,6 +15,7 @@ KERNELS = _compile.PACKAGE / "kernels"
 FILES = sorted(path for path in KERNELS.rglob("*.py") if path.name != "__init__.py")
 
 
+@cache
 def imported(path):
     """The kernel files that a file imports itself, by its syntax tree."""
     found = set()
