@@ -13,7 +13,7 @@ from pathlib import Path
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.loss import Loss, LossKind
-from greedyexp.problems.checks import refuse_feature_sizes
+from greedyexp.problems.checks import check_feature_sizes
 from greedyexp.problems.problem import Problem
 
 MOST_RIDGE = 1e150
@@ -93,7 +93,7 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
     if refusal is not None:
         raise refusal
-    refuse_feature_sizes(problem.X[0], problem.feature_names)
+    check_feature_sizes(problem.X[0], problem.feature_names)
     return kind.build(problem, ridge=ridge, intercept=intercept)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.losses.crf_likelihood import CrfLikelihood, NullFit, Reduced
+from greedyexp.losses.crf_likelihood import CrfLikelihood, NullFit, ReducedLoss
 from greedyexp.losses.loss import TOLERANCE, Fit
 from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hessian, remove
 from greedyexp.problems.checks import Indices
@@ -49,50 +49,54 @@ COARSE = 1e-3
 ROUNDS = 10
 
 
-def unseen(loss: CrfLikelihood) -> str:
-    """Return a message about classes, starts, ends and transitions that never occur, or ""."""
+def missing_transitions(loss: CrfLikelihood) -> str:
+    """Return a message about labels and transitions that never occur; empty if there are none."""
     r = loss.shape[1]
     if loss.ridge > 0.0 or r == 1:
         return ""
     starts, ends = loss.observed[loss.size :][: 2 * r].reshape(2, r)
     moves = loss.observed[loss.size + 2 * r :].reshape(r, r)
     seen = np.bincount(loss.labels, minlength=r) > 0
-    said = [f"class {k} never occurs" for k in np.flatnonzero(~seen)]
-    said += [f"no chain starts with class {k}" for k in np.flatnonzero(seen & (starts == 0))]
-    said += [f"no chain ends with class {k}" for k in np.flatnonzero(seen & (ends == 0))]
+    causes = [f"class {k} never occurs" for k in np.flatnonzero(~seen)]
+    causes += [f"no chain starts with class {k}" for k in np.flatnonzero(seen & (starts == 0))]
+    causes += [f"no chain ends with class {k}" for k in np.flatnonzero(seen & (ends == 0))]
     if loss.chains.max() > 1:
         absent = (moves == 0) & seen & seen[:, None]
-        said += [f"class {k} never follows class {j}" for j, k in np.argwhere(absent)]
-    more = [f"{len(said) - NAMED} more of this kind"] if len(said) > NAMED else []
-    return f"{', '.join(said[:NAMED] + more)}{ENDING}" if said else ""
+        causes += [f"class {k} never follows class {j}" for j, k in np.argwhere(absent)]
+    more = [f"{len(causes) - NAMED} more of this kind"] if len(causes) > NAMED else []
+    return f"{', '.join(causes[:NAMED] + more)}{ENDING}" if causes else ""
 
 
-def separating(loss: CrfLikelihood, function: Reduced) -> str:
-    """Return a message about free features that separate a class by their sign alone, or ""."""
+def separating_features(loss: CrfLikelihood, function: ReducedLoss) -> str:
+    """Return a message about free features that separate a class; empty if there are none."""
     if loss.ridge > 0.0 or loss.shape[1] == 1:
         return ""
-    said = []
-    for feature, column in function.selected():
+    causes = []
+    for feature, column in function.support_columns():
         i, k = divmod(feature, loss.shape[1])
         signed = np.where(loss.labels == k, column, -column)
         if signed.any() and ((signed >= 0.0).all() or (signed <= 0.0).all()):
-            said.append(f"feature {i} separates class {k} from the others")
-    return f"{', '.join(said)}{ENDING}" if said else ""
+            causes.append(f"feature {i} separates class {k} from the others")
+    return f"{', '.join(causes)}{ENDING}" if causes else ""
 
 
-def growing(loss: CrfLikelihood, function: Reduced, found: Descent, tolerance: float) -> str:
-    """Return a message if the weights grow as long as the minimisation continues, or "".
+def unbounded_weights(
+    loss: CrfLikelihood, function: ReducedLoss, found: Descent, tolerance: float
+) -> str:
+    """Return a message if the weights grow without bound; empty otherwise.
 
     A small gradient alone proves nothing, because it also becomes small where log odds grow without
     limit. The gradient is therefore reduced further. The log odds stay where they are at a
     minimiser. Without a minimum they move by the logarithm of the reduction.
     """
-    if loss.ridge > 0.0 or function.odds(found.x) < DEEP:
+    if loss.ridge > 0.0 or function.log_odds_bound(found.x) < DEEP:
         return ""
     if found.converged:
         target = FURTHER * min(tolerance, np.abs(found.gradient).max(initial=0.0))
         further = descend(function, found.x, target, found.inverse.copy(), STEPS)
-        if function.odds(further.x - found.x) < MOVED and not _beyond(function, found, tolerance):
+        if function.log_odds_bound(further.x - found.x) < MOVED and not _far_out(
+            function, found, tolerance
+        ):
             return ""
     return (
         "the weights grow as long as the minimisation continues; without a ridge there seems to be"
@@ -100,14 +104,14 @@ def growing(loss: CrfLikelihood, function: Reduced, found: Descent, tolerance: f
     )
 
 
-def _beyond(function: Reduced, found: Descent, tolerance: float) -> bool:
+def _far_out(function: ReducedLoss, found: Descent, tolerance: float) -> bool:
     """Return whether the gradient is small only because the weights are far out.
 
     The loss is constant along directions that trade some parameters for others. Along other
     directions it is flat only far out. The gradient is recomputed at the point without its
     components in all flat directions: it is large again in the second case.
     """
-    if function.odds(found.x) < FAR:
+    if function.log_odds_bound(found.x) < FAR:
         return False
     sizes = function.sizes()
     rows = [
@@ -139,16 +143,16 @@ class CrfFit(Fit[CrfLikelihood]):
     def __init__(self, loss: CrfLikelihood):
         self.loss = loss
         self.support = []
-        self._settle(Reduced(loss, ()), loss.null.found, loss.null.reason)
+        self._take_over(ReducedLoss(loss, ()), loss.null.found, loss.null.reason)
 
     def begin(self, support: Indices, start: np.ndarray | None) -> None:
         """Add a support to an empty one and minimise, from ``start`` if it is given."""
-        function = self._enter(support)
+        function = self._extend(support)
         self._minimise(function, self._x if start is None else np.asarray(start)[function.free])
 
     def add(self, features: Indices) -> None:
         """Add features to the support and minimise."""
-        self._minimise(self._enter(features), self._x)
+        self._minimise(self._extend(features), self._x)
 
     def remove(self, features: Indices) -> None:
         """Remove features from the support and minimise."""
@@ -158,16 +162,16 @@ class CrfFit(Fit[CrfLikelihood]):
             place += self.loss.n_dense
             self._inverse = remove(self._inverse, place)
             self._x = np.delete(self._x, place)
-        self._minimise(Reduced(self.loss, self.support), self._x)
+        self._minimise(ReducedLoss(self.loss, self.support), self._x)
 
-    def _enter(self, features: Indices) -> Reduced:
+    def _extend(self, features: Indices) -> ReducedLoss:
         """Add features with coefficient zero, extend the inverse, and return the reduced loss.
 
         The second derivatives are differences of gradients, one pass per feature.
         """
         n_before = len(self._x)
         self.support.extend(int(feature) for feature in features)
-        function = Reduced(self.loss, self.support)
+        function = ReducedLoss(self.loss, self.support)
         free = function.free
         self._x = np.concatenate((self._x, np.zeros(len(free) - n_before)))
         sizes = function.sizes()
@@ -178,20 +182,22 @@ class CrfFit(Fit[CrfLikelihood]):
             self._inverse = append(self._inverse, column[:place], column[place])
         return function
 
-    def _minimise(self, function: Reduced, x: np.ndarray) -> None:
-        reason = self.loss.null.reason or separating(self.loss, function)
+    def _minimise(self, function: ReducedLoss, x: np.ndarray) -> None:
+        reason = self.loss.null.reason or separating_features(self.loss, function)
         if not reason:
             before, tolerance = self._inverse.copy(), TOLERANCE * self.loss.scale
             found = descend(function, x, self.loss.tolerances[function.free], self._inverse)
-            reason = growing(self.loss, function, found, tolerance)
+            reason = unbounded_weights(self.loss, function, found, tolerance)
             self._inverse = before if reason else found.inverse
-        self._settle(function, unmoved(function, x, self._inverse) if reason else found, reason)
+        self._take_over(
+            function, unmoved_descent(function, x, self._inverse) if reason else found, reason
+        )
 
-    def _settle(self, function: Reduced, descent: Descent, reason: str) -> None:
+    def _take_over(self, function: ReducedLoss, descent: Descent, reason: str) -> None:
         """Take over the end of a descent; ``reason`` says why there is no minimum, if so."""
         self._x, self._inverse = descent.x, descent.inverse
         self.evaluations = descent.evaluations
-        self._params = function.spread(descent.x)
+        self._params = function.all_params(descent.x)
         self.value, self._full_gradient = self.loss.value_and_gradient(self.params)
         self.converged = descent.converged
         self.message = reason
@@ -205,32 +211,32 @@ def minimum_without_features(loss: CrfLikelihood) -> NullFit:
     Transitions are so ill-conditioned that a quasi-Newton method would need many steps, in this fit
     and in all later ones. The Hessian is therefore computed once.
     """
-    function, reason = Reduced(loss, ()), unseen(loss)
+    function, reason = ReducedLoss(loss, ()), missing_transitions(loss)
     if not reason:
         null = _descend_without_features(loss, function)
         tolerance = TOLERANCE * null.scale
-        reason = growing(loss, function, null.found, tolerance)
+        reason = unbounded_weights(loss, function, null.found, tolerance)
         if not reason:
             return null
     zero = np.zeros(loss.n_dense)
-    found = unmoved(function, zero, np.eye(loss.n_dense))
-    return NullFit(found, _scale_of(loss, loss.gradient(function.spread(zero))), reason)
+    found = unmoved_descent(function, zero, np.eye(loss.n_dense))
+    return NullFit(found, _scale_of(loss, loss.gradient(function.all_params(zero))), reason)
 
 
-def unmoved(function: Reduced, x: np.ndarray, inverse: np.ndarray) -> Descent:
+def unmoved_descent(function: ReducedLoss, x: np.ndarray, inverse: np.ndarray) -> Descent:
     """Return a descent at its starting point."""
     value, gradient = function(x)
     return Descent(x, value, gradient, inverse, evaluations=1)
 
 
-def _descend_without_features(loss: CrfLikelihood, function: Reduced) -> NullFit:
+def _descend_without_features(loss: CrfLikelihood, function: ReducedLoss) -> NullFit:
     x = np.zeros(loss.n_dense)
     scale = np.abs(function(x)[1]).max() or 1.0
     found = descend(function, x, COARSE * scale)
     inverse = inverse_hessian(function, found, DIFFERENCE, loss.ridge)
     for _ in range(ROUNDS):
         found = descend(function, found.x, 0.5 * TOLERANCE * scale, inverse)
-        scale = _scale_of(loss, loss.gradient(function.spread(found.x)))
+        scale = _scale_of(loss, loss.gradient(function.all_params(found.x)))
         if not found.converged or np.abs(found.gradient).max() <= TOLERANCE * scale:
             return NullFit(found, scale)
         inverse = found.inverse

@@ -323,7 +323,7 @@ def sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
     return total.toarray() if is_sparse(total) else total
 
 
-class Reduced:
+class ReducedLoss:
     """The loss as a function of its free parameters (m,), computed from the columns they use.
 
     Parameters
@@ -357,7 +357,7 @@ class Reduced:
         value, gradient = self._loss.pass_over(self._columns, params, self._observed)
         return value, gradient[self._places]
 
-    def selected(self) -> Iterator[tuple[int, np.ndarray]]:
+    def support_columns(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each feature of the support with its column (n,)."""
         for feature in self._support:
             place = np.searchsorted(self._rows, [feature // self._loss.shape[1]])
@@ -367,10 +367,10 @@ class Reduced:
 
     def sizes(self) -> np.ndarray:
         """Return the largest |factor| of each free parameter, (m,), and one instead of zero."""
-        largest = [np.abs(column).max() or 1.0 for _, column in self.selected()]
+        largest = [np.abs(column).max() or 1.0 for _, column in self.support_columns()]
         return np.concatenate((np.ones(self._loss.n_dense), largest))
 
-    def odds(self, x: np.ndarray) -> float:
+    def log_odds_bound(self, x: np.ndarray) -> float:
         """Return an upper bound of the log odds of one label against another, from parameters (m,).
 
         The bound is the largest range of the scores of a word plus the ranges of starts, ends and
@@ -384,7 +384,7 @@ class Reduced:
         parts = dense[:r], dense[r : 2 * r], dense[2 * r :]
         return float(np.ptp(words, axis=1).max() + sum(np.ptp(part) for part in parts))
 
-    def spread(self, x: np.ndarray) -> np.ndarray:
+    def all_params(self, x: np.ndarray) -> np.ndarray:
         """Return all parameters (d + q,), zero where they are not free."""
         params = np.zeros(self._loss.size + self._loss.n_dense)
         params[self.free] = x

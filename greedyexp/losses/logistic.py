@@ -199,7 +199,7 @@ class LogisticFit(Fit[LogisticLoss]):
         self._margins, self._weights = np.empty(loss.n_samples), np.empty(loss.n_samples)
         # Whether a minimum is known to exist over the current support.
         self._known = loss.ridge > 0.0 and (loss.n_dense == 0 or loss.two_classes)
-        self._take(support)
+        self._append_columns(support)
         self._coef = np.zeros(len(self._indices))
         if start is not None:
             self._coef[:] = start[self._indices]
@@ -208,7 +208,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     def add(self, features: Indices) -> None:
         self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
-        self._take(features)
+        self._append_columns(features)
         self._coef = np.append(self._coef, np.zeros(len(features)))
         self._refit()
 
@@ -272,7 +272,7 @@ class LogisticFit(Fit[LogisticLoss]):
         """Number of signed columns without a penalty; they come first."""
         return self.loss.n_dense if self.loss.ridge > 0.0 else len(self._indices)
 
-    def _take(self, features: Indices) -> None:
+    def _append_columns(self, features: Indices) -> None:
         size = len(self._indices)
         if size + len(features) > len(self._signed):
             grown = np.empty((2 * (size + len(features)), self.loss.n_samples))
@@ -289,14 +289,14 @@ class LogisticFit(Fit[LogisticLoss]):
         start, separating = self._coef.copy(), None
         status = self._search(patient=False)
         if status in (logistic_newton.SEPARATED, logistic_newton.DOUBTFUL):
-            status, separating = self._decide(status)
+            status, separating = self._check_separation(status)
         self.converged = status == logistic_newton.CONVERGED
-        self.message = "" if self.converged else self._explained(separating)
+        self.message = "" if self.converged else self._explanation(separating)
         if separating is not None:
             self._coef = start
             self._evaluate()
 
-    def _decide(self, status: int) -> tuple[int, np.ndarray | None]:
+    def _check_separation(self, status: int) -> tuple[int, np.ndarray | None]:
         """Continue to the minimum if it exists, else return a separating direction."""
         separating, certain = separating_direction(self._signed[: self._free])
         if status == logistic_newton.SEPARATED:
@@ -327,7 +327,7 @@ class LogisticFit(Fit[LogisticLoss]):
         self.value = logistic_lines.losses(self._margins, self._weights)
         self.value += 0.5 * float(self.loss.penalty[self._indices] @ self._coef**2)
 
-    def _explained(self, separating: np.ndarray | None) -> str:
+    def _explanation(self, separating: np.ndarray | None) -> str:
         if separating is None:
             return "the gradient over the support does not reach its tolerance."
         indices = self._indices

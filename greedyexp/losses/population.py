@@ -152,25 +152,25 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
         self._inside = np.zeros(loss.size, dtype=bool)
         self._curvature = loss.smoothness
         self._barred = self._curvature <= 0.0
-        self._settle()
+        self._solve()
 
     def add(self, features: Indices) -> None:
         """Add features to the support, except for those in its span, and refit."""
         for feature in features:
             if not (self._inside[feature] or self._barred[feature]):
                 self._make_room(len(self.support) + 1)
-                self._take(int(feature))
-        self._settle()
+                self._add_feature(int(feature))
+        self._solve()
 
     def remove(self, features: Indices) -> None:
         """Remove features from the support and refit."""
         for feature in features:
             place = self.support.index(feature)
-            self._drop(place)
+            self._prepare_removal(place)
             del self.support[place]
             self._inside[feature] = False
             self._held[place : len(self.support)] = self._held[place + 1 : len(self.support) + 1]
-        self._settle()
+        self._solve()
 
     @property
     def gradient(self) -> np.ndarray:
@@ -191,11 +191,11 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
         return 0.5 * self._curvature[held] * own * own
 
     @abstractmethod
-    def _take(self, feature: int) -> None:
+    def _add_feature(self, feature: int) -> None:
         """Add one feature to the support, and bar the features in the new span."""
 
     @abstractmethod
-    def _drop(self, place: int) -> None:
+    def _prepare_removal(self, place: int) -> None:
         """Prepare the removal of the feature at a place of the support; free barred features."""
 
     @abstractmethod
@@ -206,7 +206,7 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
     def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
         """Return E[x x^T] (w - wbar), (d,), and (w - wbar)^T E[x x^T] (w - wbar) at ``params``."""
 
-    def _settle(self) -> None:
+    def _solve(self) -> None:
         """Compute coefficients, value, gradient and convergence on the current support."""
         loss, held = self.loss, self._held[: len(self.support)]
         self._params = np.zeros(loss.size)
@@ -222,7 +222,7 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
         skipped = np.flatnonzero(self._barred & (self._curvature > 0.0))
         self.message = remarks(skipped, self.converged)
 
-    def _join(self, feature: int) -> None:
+    def _append(self, feature: int) -> None:
         self._held[len(self.support)] = feature
         self._inside[feature] = True
         self.support.append(feature)
@@ -239,11 +239,11 @@ class SpreadFit(PopulationFit):
         self._moments = moments
         super().__init__(loss)
 
-    def _take(self, feature: int) -> None:
-        self._join(feature)
+    def _add_feature(self, feature: int) -> None:
+        self._append(feature)
         self._bar()
 
-    def _drop(self, place: int) -> None:
+    def _prepare_removal(self, place: int) -> None:
         """Do nothing."""
 
     def _coefficients(self, held: np.ndarray) -> np.ndarray:
@@ -280,7 +280,7 @@ class DenseFit(PopulationFit):
         self._cross = moments.times(moments.predictor)
         super().__init__(loss)
 
-    def _take(self, feature: int) -> None:
+    def _add_feature(self, feature: int) -> None:
         moments, size = self._moments, len(self.support)
         cross = moments.matrix[feature, self._held]
         own = self._curvature[feature]
@@ -288,9 +288,9 @@ class DenseFit(PopulationFit):
             self._barred[feature] = True
             return
         cholesky.extend_solution(self._factor, size, moments.cross[feature], self._rotated)
-        self._join(feature)
+        self._append(feature)
 
-    def _drop(self, place: int) -> None:
+    def _prepare_removal(self, place: int) -> None:
         cholesky.remove(self._factor, len(self.support), place, self._rotated)
         self._barred = self._curvature <= 0.0
 

@@ -75,7 +75,7 @@ def descend(
     value, gradient = function(x)
     fresh = inverse is None
     if inverse is None:
-        inverse = _blank(gradient)
+        inverse = _initial_inverse(gradient)
     state = Descent(x, value, gradient, inverse, evaluations=1)
     while (np.abs(state.gradient) > tolerance).any():
         if state.iterations >= limit:
@@ -84,7 +84,7 @@ def descend(
             if fresh:
                 return state
             # The given inverse may be misleading; steepest descent is not.
-            state.inverse, fresh = _blank(state.gradient), True
+            state.inverse, fresh = _initial_inverse(state.gradient), True
             continue
         state.iterations += 1
         fresh = False
@@ -92,7 +92,7 @@ def descend(
     return state
 
 
-def _blank(gradient: np.ndarray) -> np.ndarray:
+def _initial_inverse(gradient: np.ndarray) -> np.ndarray:
     """Return a multiple of the identity that makes the first step one of length 1."""
     return np.eye(len(gradient)) / max(float(np.linalg.norm(gradient)), 1e-300)
 

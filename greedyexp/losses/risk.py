@@ -6,7 +6,7 @@ from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.losses.binding import check_ridge, kind_of, modules
 from greedyexp.losses.loss import Loss, LossKind
 from greedyexp.losses.population import PopulationSquaredLoss
-from greedyexp.problems.checks import refuse_feature_sizes
+from greedyexp.problems.checks import check_feature_sizes
 from greedyexp.problems.problem import Problem
 
 LEAST_BETA, MOST_BETA = 1e-100, 1e100
@@ -67,7 +67,7 @@ def bind_risk(
             )
         return PopulationSquaredLoss(problem.moments, ridge=ridge)
     kind = kind_of(name)
-    refuse_feature_sizes(problem.X[0], problem.feature_names)
+    check_feature_sizes(problem.X[0], problem.feature_names)
     if kind.smoothed:
         return kind.build(problem, ridge=ridge, beta=beta)
     return kind.build(problem, ridge=ridge, intercept=False)

@@ -133,7 +133,7 @@ class SmoothedLoss(Loss):
             If there are several minimisers, the result is one of them.
         start : array (p,), optional
         """
-        return minimum(self, support, start)
+        return minimise_over_support(self, support, start)
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         costs = np.empty(len(support))
@@ -185,7 +185,7 @@ class SmoothedLoss(Loss):
         return float(size * largest) or 1.0
 
 
-class Search:
+class SupportSearch:
     """Newton's method with exact line searches over the columns of a support.
 
     Where the Hessian is singular and the gradient has a part outside its range, the loss is linear
@@ -267,7 +267,7 @@ class Search:
         ridge = self.loss.ridge
         units = np.sqrt(beta * self._powers + ridge)
         bending = self._rows[:, bent] * np.sqrt(beta / self.loss.n_samples) / units[:, None]
-        values, vectors = _modes(bending, np.sqrt(ridge) / units)
+        values, vectors = _eigen_decomposition(bending, np.sqrt(ridge) / units)
         flat = values <= SPAN * values.max()
         parts = vectors.T @ (gradient / units)
         lost = vectors[:, flat] @ parts[flat]
@@ -302,7 +302,7 @@ class Search:
         return total / len(u) + 0.5 * self.loss.ridge * float(self.coef @ self.coef)
 
 
-def _modes(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _eigen_decomposition(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues (k,) and eigenvectors (k, k) of B B^T + diag(edges^2).
 
     If the eigenvalues differ widely, they are squared singular values of [B, edges], which have
@@ -318,7 +318,9 @@ def _modes(bending: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return roots**2, vectors.T
 
 
-def minimum(loss: SmoothedLoss, support: Indices, start: np.ndarray | None) -> Restricted:
+def minimise_over_support(
+    loss: SmoothedLoss, support: Indices, start: np.ndarray | None
+) -> Restricted:
     """Return a minimiser over the coefficients of a support."""
     places = np.asarray(support, dtype=np.int64)
     params = np.zeros(loss.size)
@@ -328,7 +330,7 @@ def minimum(loss: SmoothedLoss, support: Indices, start: np.ndarray | None) -> R
     used = rows.any(axis=1)
     if loss.ridge > 0.0:
         params[places[~used]] = 0.0
-    search = Search(loss, rows[used], params[places[used]])
+    search = SupportSearch(loss, rows[used], params[places[used]])
     params[places[used]] = search.coef
     message = ""
     if not search.converged:

@@ -10,7 +10,7 @@ from greedyexp.kernels import column_basis as kernel
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted, remarks
-from greedyexp.problems.checks import Indices, is_sparse, largest_feature, refuse_response_size
+from greedyexp.problems.checks import Indices, check_response_size, is_sparse, largest_feature
 from greedyexp.problems.problem import Problem
 
 # A sum smaller than this part of its terms is within rounding error.
@@ -211,19 +211,19 @@ class SquaredFit(Fit[SquaredLoss]):
         self._powers = data.powers + self._edge**2
         # A zero column stays barred, even if its computed distance drifts.
         self._limits = np.where(self._powers > 0.0, SPAN * self._powers, np.inf)
-        self._response = self._widened(data.response, ROOM)
+        self._response = self._with_ridge_entries(data.response, ROOM)
         self._columns = np.zeros((ROOM, len(self._response)))
         correlation = data.correlate(data.response)
         self._basis = kernel.empty(self._response, correlation, self._powers, ROOM)
         self._floor = GAIN_FLOOR * float(data.response @ data.response) / loss.n_samples
-        self._settle()
+        self._solve()
 
     def add(self, features: Indices) -> None:
         """Add features to the support, except for those in its span, and refit."""
         for feature in features:
             if feature not in self.support:
-                self._take(int(feature))
-        self._settle()
+                self._add_column(int(feature))
+        self._solve()
 
     def remove(self, features: Indices) -> None:
         """Remove features from the support and refit."""
@@ -232,7 +232,7 @@ class SquaredFit(Fit[SquaredLoss]):
             kernel.drop(self._basis, len(self.support), place)
             del self.support[place]
             del self._slots[place]
-        self._settle()
+        self._solve()
 
     def gains(self) -> np.ndarray:
         """Return Q(b) - min_a Q(b + a e_j) = g_j^2 / (2 h_j) for every feature, shape (p,)."""
@@ -281,7 +281,7 @@ class SquaredFit(Fit[SquaredLoss]):
         gains[gains <= self._floor] = 0.0
         return gains
 
-    def _take(self, feature: int) -> None:
+    def _add_column(self, feature: int) -> None:
         size = len(self.support)
         if self._basis.outside[feature] <= self._limits[feature]:
             return
@@ -300,7 +300,7 @@ class SquaredFit(Fit[SquaredLoss]):
         self.support.append(feature)
         self._slots.append(slot)
 
-    def _settle(self) -> None:
+    def _solve(self) -> None:
         """Compute coefficients, value, gradient and convergence on the current support."""
         n, size = self.loss.n_samples, len(self.support)
         slots = np.array(self._slots, dtype=np.int64)
@@ -321,9 +321,9 @@ class SquaredFit(Fit[SquaredLoss]):
         barred[self.support] = True
         np.divide(self._basis.correlation, -n, out=gradient[: self.loss.size], where=~barred)
         self._full_gradient = gradient
-        self.message = self._report(barred)
+        self.message = self._remarks(barred)
 
-    def _report(self, barred: np.ndarray) -> str:
+    def _remarks(self, barred: np.ndarray) -> str:
         """Return remarks on skipped columns and convergence, or an empty string."""
         barred = barred & (self._powers > 0.0)
         barred[self.support] = False
@@ -350,26 +350,26 @@ class SquaredFit(Fit[SquaredLoss]):
         if needed < len(self._columns):
             return
         room = 2 * len(self._columns)
-        self._response = self._widened(self._response[: self.loss.n_samples], room)
+        self._response = self._with_ridge_entries(self._response[: self.loss.n_samples], room)
         width = len(self._response)
-        self._columns = _grown(self._columns, (room, width))
+        self._columns = _enlarged(self._columns, (room, width))
         old = self._basis
         self._basis = kernel.Basis(
-            _grown(old.vectors, (room, width)),
-            _grown(old.rows, (room, self.loss.size)),
-            _grown(old.factor, (room, room)),
-            _grown(old.rotated, (room,)),
-            _grown(old.residual, (width,)),
+            _enlarged(old.vectors, (room, width)),
+            _enlarged(old.rows, (room, self.loss.size)),
+            _enlarged(old.factor, (room, room)),
+            _enlarged(old.rotated, (room,)),
+            _enlarged(old.residual, (width,)),
             old.correlation,
             old.outside,
         )
 
-    def _widened(self, vector: np.ndarray, room: int) -> np.ndarray:
+    def _with_ridge_entries(self, vector: np.ndarray, room: int) -> np.ndarray:
         """Return a vector over the samples, with room for the ridge entries of so many columns."""
         return np.append(vector, np.zeros(room if self._edge else 0))
 
 
-def _grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def _enlarged(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     larger = np.zeros(shape)
     larger[tuple(slice(length) for length in array.shape)] = array
     return larger
@@ -452,7 +452,7 @@ class CentredData:
 
 
 def _build(problem: Problem, *, ridge: float, intercept: bool) -> SquaredLoss:
-    refuse_response_size(problem.y[0])
+    check_response_size(problem.y[0])
     return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
 
 

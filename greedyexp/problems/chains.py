@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.core.errors import DataError
-from greedyexp.problems.checks import refuse_feature_sizes
-from greedyexp.problems.problem import Problem, as_matrix, lists_designs, refuse_masked
+from greedyexp.problems.checks import check_feature_sizes
+from greedyexp.problems.problem import Problem, as_matrix, check_not_masked, is_list_of_designs
 
 
 class ChainWeights(NamedTuple):
@@ -89,7 +89,7 @@ def as_chains(X, labels, chains) -> Problem:
     DataError
         If shapes disagree, a value is not finite, a chain is empty, or there is only one class.
     """
-    if lists_designs(X):
+    if is_list_of_designs(X):
         raise DataError("chains need one design for all classes.", remedy="Give X as one array.")
     design = as_matrix(X, "X")
     lengths = check_lengths(chains, design.shape[0])
@@ -104,13 +104,13 @@ def as_chains(X, labels, chains) -> Problem:
         )
     y = tuple((place == k).astype(np.float64) for k in range(len(classes)))
     names = tuple(map(str, classes))
-    refuse_feature_sizes(design)
+    check_feature_sizes(design)
     return Problem((design,) * len(classes), y, chains=lengths, class_names=names)
 
 
 def _labels(labels) -> np.ndarray:
     """Return one whole number or string per word, all of one kind."""
-    refuse_masked(labels, "y")
+    check_not_masked(labels, "y")
     # NumPy would convert the numbers of a mixed list to strings.
     if isinstance(labels, (list, tuple)) and len({isinstance(word, str) for word in labels}) > 1:
         raise _different_kinds()

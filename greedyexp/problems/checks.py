@@ -37,7 +37,7 @@ def largest_feature(X) -> float:
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
-def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
+def check_feature_sizes(X, names: Sequence[str] = ()) -> None:
     """Raise an error if squares of a feature overflow or underflow.
 
     Parameters
@@ -62,7 +62,7 @@ def refuse_feature_sizes(X, names: Sequence[str] = ()) -> None:
         raise _size_error(name, sizes[feature])
 
 
-def refuse_response_size(y: np.ndarray) -> None:
+def check_response_size(y: np.ndarray) -> None:
     """Raise an error if squares of a response overflow or underflow.
 
     Raises

@@ -12,9 +12,9 @@ from scipy import sparse
 
 from greedyexp.core.errors import DataError
 from greedyexp.problems.checks import (
+    check_feature_sizes,
+    check_response_size,
     is_sparse,
-    refuse_feature_sizes,
-    refuse_response_size,
     require_memory,
 )
 from greedyexp.problems.moments import Moments
@@ -196,7 +196,7 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
         underflow, or there are fewer than two rows.
     """
     responses = _responses(y)
-    if lists_designs(X):
+    if is_list_of_designs(X):
         designs = tuple(as_matrix(Xj, f"X[{j}]") for j, Xj in enumerate(X))
         if len(designs) != len(responses):
             raise DataError(f"X has {len(designs)} tasks but y has {len(responses)}.")
@@ -221,11 +221,11 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
         sparsity = int(np.count_nonzero(truth, axis=0).max())
     names = tuple(feature_names)
     problem = Problem(designs, responses, truth, noise_std, sparsity, feature_names=names)
-    refuse_sizes(problem)
+    check_sizes(problem)
     return problem
 
 
-def refuse_sizes(problem: Problem) -> None:
+def check_sizes(problem: Problem) -> None:
     """Raise an error if squares of a feature or a response overflow or underflow.
 
     Raises
@@ -234,12 +234,12 @@ def refuse_sizes(problem: Problem) -> None:
         With the first of them.
     """
     for X in problem.X[:1] if problem.shared_design else problem.X:
-        refuse_feature_sizes(X, problem.feature_names)
+        check_feature_sizes(X, problem.feature_names)
     for y in problem.y:
-        refuse_response_size(y)
+        check_response_size(y)
 
 
-def lists_designs(X) -> bool:
+def is_list_of_designs(X) -> bool:
     """Return whether X is a list of designs, as opposed to one design or its rows."""
     try:
         return isinstance(X, (list, tuple)) and any(np.ndim(part) > 1 for part in X)
@@ -248,7 +248,7 @@ def lists_designs(X) -> bool:
         return True
 
 
-def refuse_masked(value, name: str) -> None:
+def check_not_masked(value, name: str) -> None:
     if np.ma.is_masked(value):
         raise DataError(
             f"{name} is an array with masked values.", remedy="Remove or impute the masked values."
@@ -258,7 +258,7 @@ def refuse_masked(value, name: str) -> None:
 def _responses(y) -> tuple[np.ndarray, ...]:
     if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
         return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))
-    refuse_masked(y, "y")
+    check_not_masked(y, "y")
     array = np.asarray(y)
     if array.ndim == 2:
         return tuple(_vector(column, f"y[:, {j}]") for j, column in enumerate(array.T))
@@ -307,7 +307,7 @@ def _gram(X: np.ndarray) -> np.ndarray:
 
 
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:
-    refuse_masked(value, name)
+    check_not_masked(value, name)
     try:
         if np.iscomplexobj(value):
             raise DataError(f"{name} holds complex numbers; real numbers are needed.")

@@ -18,7 +18,7 @@ from greedyexp.core.errors import Interrupted, PluginError
 from greedyexp.core.parts import Part
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
-from greedyexp.problems.problem import Problem, refuse_sizes
+from greedyexp.problems.problem import Problem, check_sizes
 from greedyexp.protocols.base import Outcome, Setup, Status
 from greedyexp.protocols.contracts import breach, check_problem, own_randomness_only, same_problem
 from greedyexp.runner import code_version, seeds
@@ -177,7 +177,7 @@ class Bench:
                 self._blame.debug(error)
             raise
         problem = check_problem(part, params, made, work.reserved)
-        refuse_sizes(problem)
+        check_sizes(problem)
         _freeze(problem)
         return problem
 

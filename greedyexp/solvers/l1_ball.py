@@ -15,8 +15,8 @@ from greedyexp.solvers.l1_ball_face import (
     BallMinimum,
     check_radius,
     duality_gap,
-    into_ball,
-    settle_on_face,
+    newton_on_face,
+    shrink_into_ball,
 )
 from greedyexp.solvers.l1_ball_starts import (
     conic_start,
@@ -24,8 +24,8 @@ from greedyexp.solvers.l1_ball_starts import (
     minimise_spread,
     solve_dual,
     spread_moments,
-    start_by_softer,
     start_on_path,
+    start_through_smoother,
 )
 
 # Required gap relative to R(0), and rounding error of derivatives relative to their terms.
@@ -86,28 +86,28 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
         )
     origin = np.zeros(loss.size)
     value, gradient = loss.value_and_gradient(origin)
-    judge = _Judge(loss, radius, value, float(np.abs(gradient).max()))
-    if radius * judge.steepest <= FINEST * value:
-        return judge(origin)
-    finest = FINEST * value + min(EPS * radius * judge.steepest, GAP * value)
+    certify = _Certifier(loss, radius, value, float(np.abs(gradient).max()))
+    if radius * certify.steepest <= FINEST * value:
+        return certify(origin)
+    finest = FINEST * value + min(EPS * radius * certify.steepest, GAP * value)
     moments = spread_moments(loss)
     if moments is not None:
-        best = judge(minimise_spread(loss, moments, radius))
+        best = certify(minimise_spread(loss, moments, radius))
         if best.converged:
             return best
-        other = judge(settle_on_face(loss, best.params, radius, finest, MOST_SETTLED))
+        other = certify(newton_on_face(loss, best.params, radius, finest, MOST_SETTLED))
         return min(best, other, key=lambda one: one.gap)
-    start = start_by_softer(loss, radius) if has_conic(loss) else start_on_path(loss, radius)
-    best = judge(settle_on_face(loss, start, radius, finest))
+    start = start_through_smoother(loss, radius) if has_conic(loss) else start_on_path(loss, radius)
+    best = certify(newton_on_face(loss, start, radius, finest))
     if not best.converged and has_conic(loss):
         start = conic_start(loss, radius, best.params)
-        other = judge(settle_on_face(loss, start, radius, finest))
+        other = certify(newton_on_face(loss, start, radius, finest))
         best = min(best, other, key=lambda one: one.gap)
     return best
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _Certifier:
     """Computes values, gaps and convergence of points of the ball.
 
     Parameters
@@ -130,10 +130,10 @@ class _Judge:
         allowed = float(GAP * self.value + ROUNDING * self.radius * size)
         allowed = min(allowed, COARSEST * self.value)
         if gap > allowed:
-            gap = min(gap, self._beyond_ball(gradient, allowed))
-        return BallMinimum.judged(params, value, gap, allowed)
+            gap = min(gap, self._unconstrained_gap(gradient, allowed))
+        return BallMinimum.with_gap(params, value, gap, allowed)
 
-    def _beyond_ball(self, gradient: np.ndarray, allowed: float) -> float:
+    def _unconstrained_gap(self, gradient: np.ndarray, allowed: float) -> float:
         """Return an upper bound of R(w) - min R without a ball; infinite if it is of no use."""
         square = float(gradient @ gradient)
         # The strong convexity is at most the smallest smoothness. This test avoids most
@@ -165,19 +165,19 @@ def minimise_unsmoothed_over_ball(loss: SmoothedLoss, radius: float) -> BallMini
     """
     check_radius(radius)
     dual = _Dual(loss, radius)
-    ways = [dual.conic, dual.linear] if loss.ridge > 0.0 else [dual.linear, dual.conic]
+    methods = [dual.conic, dual.linear] if loss.ridge > 0.0 else [dual.linear, dual.conic]
     params = np.zeros(loss.size)
     value, below = loss.unsmoothed(params), 0.0
     allowed = UNSMOOTHED_GAP * value
-    for way in ways:
-        point, weights = way()
+    for method in methods:
+        point, weights = method()
         reached = loss.unsmoothed(point)
         if reached < value:
             params, value = point, reached
         below = max(below, dual.bound(weights))
         if value - below <= allowed:
             break
-    return BallMinimum.judged(params, value, max(0.0, value - below), allowed)
+    return BallMinimum.with_gap(params, value, max(0.0, value - below), allowed)
 
 
 class _Dual:
@@ -216,7 +216,7 @@ class _Dual:
             return np.zeros(d), np.zeros(n)
         slopes = found.ineqlin.marginals
         w = slopes[:d] - slopes[d:]
-        return into_ball(w, self.radius), found.x[:n]
+        return shrink_into_ball(w, self.radius), found.x[:n]
 
     def conic(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients and weights from an interior point method."""
@@ -237,13 +237,13 @@ class _Dual:
         plain = -self.radius * float(sizes.max(initial=0.0))
         if self.ridge == 0.0:
             return gain + plain
-        lam = _threshold(sizes, self.ridge * self.radius)
+        lam = _soft_threshold_level(sizes, self.ridge * self.radius)
         over = np.maximum(sizes - lam, 0.0)
         curved = -float(over @ over) / (2.0 * self.ridge) - lam * self.radius
         return gain + max(plain, curved)
 
 
-def _threshold(sizes: np.ndarray, total: float) -> float:
+def _soft_threshold_level(sizes: np.ndarray, total: float) -> float:
     """Return lam >= 0 with sum_j (sizes_j - lam)_+ = total; zero if the sum is always smaller."""
     ordered = np.sort(sizes)[::-1]
     levels = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)

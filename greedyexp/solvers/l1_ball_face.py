@@ -65,7 +65,7 @@ class BallMinimum:
     message: str = ""
 
     @classmethod
-    def judged(cls, params: np.ndarray, value: float, gap: float, allowed: float) -> BallMinimum:
+    def with_gap(cls, params: np.ndarray, value: float, gap: float, allowed: float) -> BallMinimum:
         """Return the point, converged if the gap is at most ``allowed``."""
         said = "" if gap <= allowed else f"The duality gap is {gap:.1e}, above {allowed:.1e}."
         return cls(params, value, gap, not said, said)
@@ -80,7 +80,7 @@ def duality_gap(params: np.ndarray, gradient: np.ndarray, radius: float) -> floa
     return max(0.0, float(gradient @ params) + radius * float(np.abs(gradient).max()))
 
 
-def into_ball(w: np.ndarray, radius: float) -> np.ndarray:
+def shrink_into_ball(w: np.ndarray, radius: float) -> np.ndarray:
     """Return w, scaled to ||w||_1 = radius if it is outside the ball."""
     norm = float(np.abs(w).sum())
     return w if norm <= radius else w * (radius / norm)
@@ -97,7 +97,7 @@ def check_radius(radius: float) -> None:
         raise ConfigError(f"the radius must be a number > 0, but is {radius!r}.")
 
 
-def on_face(
+def minimise_model(
     hessian: np.ndarray, slope: np.ndarray, at: np.ndarray, signs: np.ndarray, radius: float
 ) -> np.ndarray:
     """Return the minimiser of <slope, v - at> + (v - at)^T H (v - at) / 2, shape (k,).
@@ -118,7 +118,9 @@ def on_face(
     v, slope, free = at.copy(), slope.copy(), np.arange(len(at))
     while len(free):
         own, sign = v[free], signs[free]
-        move = _move(hessian[np.ix_(free, free)], slope[free], sign, radius - float(sign @ own))
+        move = _unsigned_move(
+            hessian[np.ix_(free, free)], slope[free], sign, radius - float(sign @ own)
+        )
         if not np.isfinite(move).all():
             break
         wrong = sign * (own + move) < 0.0
@@ -135,10 +137,10 @@ def on_face(
     return v
 
 
-def _move(hessian, slope, signs, room: float) -> np.ndarray:
+def _unsigned_move(hessian, slope, signs, room: float) -> np.ndarray:
     """Return the move to the minimiser in the ball or on its sphere, ignoring signs."""
     if room > 0.0:
-        move = _solved(hessian, -slope)
+        move = _solve_symmetric(hessian, -slope)
         if float(signs @ move) <= room:
             return move
     # Scale by the curvature to balance the border against the Hessian.
@@ -147,12 +149,12 @@ def _move(hessian, slope, signs, room: float) -> np.ndarray:
     system = np.zeros((size + 1, size + 1))
     system[:size, :size] = hessian / unit
     system[:size, size] = system[size, :size] = signs
-    solution = _solved(system, np.append(-slope / unit, room))
+    solution = _solve_symmetric(system, np.append(-slope / unit, room))
     # A negative multiplier pulls off the sphere, into the ball.
-    return solution[:size] if solution[size] >= 0.0 else _solved(hessian, -slope)
+    return solution[:size] if solution[size] >= 0.0 else _solve_symmetric(hessian, -slope)
 
 
-def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return a solution; for a singular matrix, the one of least norm."""
     try:
         with warnings.catch_warnings():
@@ -217,7 +219,7 @@ class Hessian:
         return (self.loss.gradient(ahead) - below) / (ahead[index] - behind[index])
 
 
-def settle_on_face(
+def newton_on_face(
     loss: Loss, start: np.ndarray, radius: float, target: float, most: float = np.inf
 ) -> np.ndarray:
     """Return the best point found by an active-set Newton method from a good start, shape (d,).
@@ -252,21 +254,21 @@ def settle_on_face(
         if gap > SLOW * before:
             second.forget()
         before = gap
-        used = _used(w, gradient, radius)
+        used = _working_set(w, gradient, radius)
         if not 0 < len(used) <= most:
             break
         signs = np.where(w[used] != 0.0, np.sign(w[used]), -np.sign(gradient[used]))
         moved = np.zeros_like(w)
         hessian = second.over(used, w, gradient)
-        moved[used] = on_face(hessian, gradient[used], w[used], signs, radius)
-        moved = into_ball(moved, radius)
+        moved[used] = minimise_model(hessian, gradient[used], w[used], signs, radius)
+        moved = shrink_into_ball(moved, radius)
         if np.count_nonzero(moved) >= np.count_nonzero(w):
             since += 1
-        w, gradient = _shortened(loss, w, gradient, moved)
-    return into_ball(best, radius)
+        w, gradient = _shorten(loss, w, gradient, moved)
+    return shrink_into_ball(best, radius)
 
 
-def _shortened(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
+def _shorten(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
     """Return the point along a move where only a small slope remains, and its gradient.
 
     For a piecewise quadratic loss the model covers only the current piece. Full steps may cycle.
@@ -285,7 +287,7 @@ def _shortened(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
     return moved, ahead
 
 
-def _used(w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
+def _working_set(w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
     """Return the coefficients in use, and the largest violators among the others."""
     tight = float(np.abs(w).sum()) >= radius * (1.0 - ON_BALL)
     level = max(0.0, -float(gradient @ w) / radius) if tight else 0.0

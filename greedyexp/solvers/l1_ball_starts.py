@@ -13,7 +13,7 @@ from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.moments import SpreadMoments
-from greedyexp.solvers.l1_ball_face import into_ball, settle_on_face
+from greedyexp.solvers.l1_ball_face import newton_on_face, shrink_into_ball
 from greedyexp.solvers.l1_path import L1Fit
 from greedyexp.theory.semidefinite import settings
 
@@ -68,14 +68,14 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
     above, inside, lam = fit.largest, 0.0, fit.largest
     while True:
         if lam <= LAST_WEIGHT * fit.largest:
-            return into_ball(fit.params, radius)
+            return shrink_into_ball(fit.params, radius)
         lam *= PATH_FACTOR
         norm = norm_at(lam)
         if norm is None or norm >= radius:
             break
         above, inside = lam, norm
     if norm is None:
-        return into_ball(fit.params, radius)
+        return shrink_into_ball(fit.params, radius)
     below, outside = lam, norm
     for count in range(PATH_ROOTS):
         if abs(norm - radius) <= CLOSE_TO_BALL * radius:
@@ -90,10 +90,10 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
             below, outside = lam, norm
         else:
             above, inside = lam, norm
-    return into_ball(fit.params, radius)
+    return shrink_into_ball(fit.params, radius)
 
 
-def start_by_softer(loss: SmoothedLoss, radius: float) -> np.ndarray:
+def start_through_smoother(loss: SmoothedLoss, radius: float) -> np.ndarray:
     """Return a point of the ball close to the minimiser, through smoother losses, shape (d,).
 
     The smoothest loss is quadratic around zero. Each minimiser is the start for the next loss.
@@ -108,14 +108,14 @@ def start_by_softer(loss: SmoothedLoss, radius: float) -> np.ndarray:
     betas = [loss.beta]
     while betas[-1] > softest:
         betas.append(betas[-1] / SOFTER_FACTOR)
-    w = start_on_path(_with(loss, betas[-1]), radius)
+    w = start_on_path(_with_beta(loss, betas[-1]), radius)
     for beta in betas[-2:0:-1]:
-        softer = _with(loss, beta)
-        w = settle_on_face(softer, w, radius, ROUGH * softer.value(origin))
+        softer = _with_beta(loss, beta)
+        w = newton_on_face(softer, w, radius, ROUGH * softer.value(origin))
     return w
 
 
-def _with(loss: SmoothedLoss, beta: float) -> SmoothedLoss:
+def _with_beta(loss: SmoothedLoss, beta: float) -> SmoothedLoss:
     """Return the same loss with another smoothness."""
     other = copy.copy(loss)
     other.beta = beta
@@ -144,7 +144,7 @@ def minimise_spread(loss: Loss, moments: SpreadMoments, radius: float) -> np.nda
         The result of ``spread_moments``.
     radius : float > 0
     """
-    model = _SpreadModel(moments, loss.ridge)
+    model = _SpreadQuadratic(moments, loss.ridge)
     w = model.at(0.0)
     if np.abs(w).sum() <= radius:
         return w
@@ -159,11 +159,11 @@ def minimise_spread(loss: Loss, moments: SpreadMoments, radius: float) -> np.nda
             high = middle
     w = model.at(high)
     for _ in range(CORRECTIONS):
-        w = model.corrected(w, loss.gradient(w), radius)
-    return into_ball(w, radius)
+        w = model.corrected_on_face(w, loss.gradient(w), radius)
+    return shrink_into_ball(w, radius)
 
 
-class _SpreadModel:
+class _SpreadQuadratic:
     """The quadratic function, and its minimisers as a function of the multiplier.
 
     Parameters
@@ -199,7 +199,7 @@ class _SpreadModel:
         self._shared = t
         return w
 
-    def corrected(self, w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
+    def corrected_on_face(self, w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
         """Return the minimiser on the face of w, computed from the gradient at w to keep digits.
 
         The component of the gradient along the signs is the multiplier. It is removed first: it
@@ -325,4 +325,4 @@ def solve_dual(
     if not (np.isfinite(w).all() and np.isfinite(weights).all()):
         return np.zeros(k), np.zeros(n)
     w[np.abs(w) <= CONIC_ZERO * radius] = 0.0
-    return into_ball(w, radius), weights
+    return shrink_into_ball(w, radius), weights

@@ -69,7 +69,9 @@ class QuadraticModel:
         grown = np.empty((old + k, old + k))
         grown[:old, :old] = self.hessian
         grown[:old, old:], grown[old:, :old] = mixed, mixed.T
-        grown[old:, old:] = _positive(own - shadow, np.sqrt(own.diagonal())) + shadow
+        grown[old:, old:] = (
+            _nearest_positive_definite(own - shadow, np.sqrt(own.diagonal())) + shadow
+        )
         self.hessian = grown
 
     def learn(self, move: np.ndarray, change: np.ndarray) -> None:
@@ -120,7 +122,7 @@ class QuadraticModel:
         return -linalg.cho_solve(factor, gradient[:q] + mixed @ (found - u)), found
 
 
-def _positive(matrix: np.ndarray, units: np.ndarray) -> np.ndarray:
+def _nearest_positive_definite(matrix: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Return a positive definite matrix close to one that mixes old and new derivatives."""
     scaled = matrix / np.outer(units, units)
     values, vectors = linalg.eigh(scaled)
@@ -136,12 +138,12 @@ def _minimise(
     for _ in range(ROUNDS):
         if descend_quadratic(hessian, slope, u, lam, tolerance, SWEEPS):
             break
-        while _jump(hessian, slope, u, lam):
+        while _step_to_sign_change(hessian, slope, u, lam):
             pass
     return u
 
 
-def _jump(hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float) -> bool:
+def _step_to_sign_change(hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float) -> bool:
     """Move to the minimiser with the signs of u or the first zero; return whether to a zero."""
     active = np.flatnonzero(u)
     try:
@@ -217,12 +219,12 @@ class L1Fit:
             Largest number of steps.
         """
         self._measure(lam)
-        self._enter(self._missing())
+        self._enter(self._violators())
         for count in range(1, max_steps + 1):
             if self.residual <= tolerance:
                 return True
             if EAGER * self._outside >= self._inside:
-                self._enter(self._missing())
+                self._enter(self._violators())
             elif count % STALE == 0:
                 self._refresh()
             if not self._step(tolerance):
@@ -244,7 +246,7 @@ class L1Fit:
         self._outside = float(away.max())
         self.residual = max(self._inside, self._outside)
 
-    def _missing(self) -> np.ndarray:
+    def _violators(self) -> np.ndarray:
         """Return coefficients outside the working set with a derivative larger than lam."""
         over = np.abs(self._gradient[: self.loss.size]) > self._lam
         over[self._working[self.loss.n_dense :]] = False
@@ -292,7 +294,7 @@ class L1Fit:
         while length >= SHORTEST:
             trial = target if length == 1.0 else self.params + length * move
             value, gradient = self._evaluate(trial)
-            if self._falls(trial, value, gradient, move, length, fall):
+            if self._decreases_enough(trial, value, gradient, move, length, fall):
                 break
             length *= 0.5
         else:
@@ -302,7 +304,7 @@ class L1Fit:
         self._measure(self._lam)
         return True
 
-    def _falls(self, trial, value, gradient, move, length: float, fall: float) -> bool:
+    def _decreases_enough(self, trial, value, gradient, move, length: float, fall: float) -> bool:
         """Return whether the objective has decreased enough, by values or, near the end, by slopes.
 
         A convex function has decreased wherever its slope is still negative. By the condition of

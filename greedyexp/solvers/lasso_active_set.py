@@ -45,11 +45,11 @@ def minimise(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray, aim: fl
     coef, signs = coef.copy(), np.sign(coef)
     support = coef != 0
     slack = _PRECISION * lam + 10 * EPS * float(np.abs(X.T @ y).max()) / len(y)
-    best, steps = _sharp_gap(X, y, lam, coef), _PATIENCE * sum(X.shape)
+    best, steps = _smaller_gap(X, y, lam, coef), _PATIENCE * sum(X.shape)
     known = spectrum(X)
     while best.gap > aim and steps > 0:
-        steps -= _settle(X, known, y, lam, coef, signs, support, steps)
-        now = _sharp_gap(X, y, lam, coef)
+        steps -= _minimise_on_support(X, known, y, lam, coef, signs, support, steps)
+        now = _smaller_gap(X, y, lam, coef)
         improved = now.gap < best.gap
         if improved:
             best = now
@@ -76,7 +76,7 @@ def duality_gap(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray) -> O
     return _gap_at(X, lam, coef, residual, residual / len(y))
 
 
-def _sharp_gap(X, y, lam, coef) -> Optimum:
+def _smaller_gap(X, y, lam, coef) -> Optimum:
     """Return the smaller gap of two dual points.
 
     They are the residual and the nearest point with X_S^T r / n = lam s. On a final support, both
@@ -107,7 +107,7 @@ def _gap_at(X, lam, coef, residual, dual) -> Optimum:
     return Optimum(coef.copy(), float(value), float(n * (away @ away) / 2 + own.sum()))
 
 
-def _settle(X, known, y, lam, coef, signs, support, steps) -> int:
+def _minimise_on_support(X, known, y, lam, coef, signs, support, steps) -> int:
     """Minimise over the signed support, which may shrink; return the number of steps."""
     for made in range(1, steps + 1):
         inside = np.flatnonzero(support)

@@ -8,7 +8,7 @@ from greedyexp.algorithms.foba.foba_gdt import foba_gdt
 from greedyexp.losses import crf_fit
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.crf_fit import CrfFit
-from greedyexp.losses.crf_likelihood import Reduced
+from greedyexp.losses.crf_likelihood import ReducedLoss
 from greedyexp.losses.loss import TOLERANCE
 from greedyexp.losses.quasi_newton import descend
 
@@ -84,7 +84,7 @@ def test_fit_is_quicker_than_a_fresh_start():
         start = fit.params
         fit.add([int(np.abs(fit.gradient).argmax())])
         passes.append(fit.evaluations)
-        function = Reduced(loss, fit.support)
+        function = ReducedLoss(loss, fit.support)
         found = descend(function, start[function.free], TOLERANCE * loss.scale)
         afresh.append(found.evaluations)
     assert 4 * sum(passes) <= sum(afresh)

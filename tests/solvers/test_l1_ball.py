@@ -18,7 +18,7 @@ from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.moments import DenseMoments, SpreadMoments
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.solvers.l1_ball import duality_gap, minimise_over_ball
-from greedyexp.solvers.l1_ball_face import settle_on_face
+from greedyexp.solvers.l1_ball_face import newton_on_face
 from greedyexp.solvers.l1_ball_starts import conic_start
 
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
@@ -253,8 +253,8 @@ def test_no_matrix_is_formed_beyond_what_is_told():
     X, y, _ = data(5, 50, 8)
     start = np.full(8, 0.01)
     loss = SquaredLoss(X, y)
-    assert settle_on_face(loss, start, 1.0, 0.0, most=7) == pytest.approx(start, abs=0)
-    assert loss.value(settle_on_face(loss, start, 1.0, 0.0, most=8)) < loss.value(start)
+    assert newton_on_face(loss, start, 1.0, 0.0, most=7) == pytest.approx(start, abs=0)
+    assert loss.value(newton_on_face(loss, start, 1.0, 0.0, most=8)) < loss.value(start)
 
 
 @pytest.mark.parametrize("radius", [1e9, 1e12, 1e16, 1e20])
@@ -347,7 +347,7 @@ def test_the_face_is_found_from_one_feature(name):
         loss = bound(name, X, y, labels)
         start = np.zeros(30)
         start[-1] = radius
-        w = settle_on_face(loss, start, radius, 0.0)
+        w = newton_on_face(loss, start, radius, 0.0)
         assert duality_gap(w, loss.gradient(w), radius) <= 1e-13
 
 
