@@ -22,11 +22,11 @@ TRAITS = ("multi_task", "labels", "chains", "test_rows")
 
 Representation = Annotated[
     Literal["last_fired", "raw"],
-    Field(description="of a sample: the sensor that fired last, or all that were on in it"),
+    Field(description="features of a sample: the sensor that fired last, or all that were on"),
 ]
 TrainShare = Annotated[
     float,
-    Field(gt=0, lt=1, description="share of the days, drawn in each replicate, to fit to"),
+    Field(gt=0, lt=1, description="share of the days to fit to, drawn in each replicate"),
 ]
 
 

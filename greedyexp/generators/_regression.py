@@ -12,11 +12,11 @@ DEFAULT = 200
 
 Features = Annotated[
     int | None,
-    Field(ge=1, description=f"number of features; {DEFAULT} when there is no aspect_ratio either"),
+    Field(ge=1, description=f"number of features; {DEFAULT} if aspect_ratio is not given either"),
 ]
 AspectRatio = Annotated[
     float | None,
-    Field(gt=0, le=1e9, description="p / n_samples in place of p, which is rounded to a number"),
+    Field(gt=0, le=1e9, description="p / n_samples, instead of p; p is rounded"),
 ]
 
 Values = Literal["sign", "gaussian"]

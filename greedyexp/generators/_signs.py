@@ -23,15 +23,14 @@ LARGEST = 1e75
 _LEAST_SHARE = 1e-15
 
 Samples = Annotated[
-    int, Field(ge=0, description="number of observations, n; 0 for the distribution alone")
+    int, Field(ge=0, description="number of observations, n; 0 for the distribution only")
 ]
 Features = Annotated[int, Field(ge=1, description="number of features")]
 Sparsity = Annotated[int, Field(ge=1, description="number of nonzero coefficients")]
-L1Norm = Annotated[
-    float, Field(gt=0, le=LARGEST, description="sum of the sizes of the true coefficients")
-]
+L1Norm = Annotated[float, Field(gt=0, le=LARGEST, description="l1 norm of the true coefficients")]
 Decay = Annotated[
-    float, Field(gt=0, le=1, description="size of each true coefficient over the one before")
+    float,
+    Field(gt=0, le=1, description="ratio of the size of each true coefficient to the previous one"),
 ]
 NoiseStd = Annotated[
     float,
@@ -67,7 +66,7 @@ def check(*, n_samples, p, sparsity, decay, noise_std, response, **_) -> None:
 def check_samples(n_samples: int) -> None:
     """Raise ValueError for a single row."""
     if n_samples == 1:
-        raise ValueError("n_samples = 1: give at least 2, or 0 for the distribution alone.")
+        raise ValueError("n_samples = 1: give at least 2, or 0 for the distribution only.")
 
 
 def check_size(n_samples: int, n_features: int) -> None:

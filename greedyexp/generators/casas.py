@@ -95,11 +95,13 @@ def casas(
     path: Annotated[
         str, Field(description="file of events; a relative path starts from the experiment file")
     ],
-    interval: Annotated[float, Field(ge=0.1, le=3600, description="seconds of a sample")] = 60.0,
+    interval: Annotated[
+        float, Field(ge=0.1, le=3600, description="length of a sample in seconds")
+    ] = 60.0,
     representation: Representation = "last_fired",
     train_share: TrainShare = 0.5,
     skip_bad_lines: Annotated[
-        bool, Field(description="leave out invalid lines, and count them")
+        bool, Field(description="leave out invalid lines and count them")
     ] = False,
 ) -> Problem:
     """Activities in each minute, from a recording in the event format of CASAS.

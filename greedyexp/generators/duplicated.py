@@ -39,7 +39,7 @@ def duplicated(
     n_samples: signs.Samples = 200,
     p: Annotated[int, Field(ge=1, description="number of originals")] = 50,
     copies: Annotated[
-        int, Field(ge=1, description="features for each original, itself included")
+        int, Field(ge=1, description="features for each original, including itself")
     ] = 2,
     flip: Annotated[
         float, Field(ge=0, le=0.5, description="probability that a copy has the other sign")

@@ -123,7 +123,7 @@ def file(
         Field(description="centre and scale features, centre responses, by the rows fitted to"),
     ] = True,
     test_fraction: Annotated[
-        float, Field(ge=0, lt=1, description="rows held out at random, anew in each replicate")
+        float, Field(ge=0, lt=1, description="share of rows to hold out, drawn in each replicate")
     ] = 0.0,
     ignore: Annotated[
         list[str] | None, Field(description="columns of a .csv that are left out")

@@ -15,7 +15,11 @@ from greedyexp.problems.problem import Problem
 
 Samples = Annotated[
     int,
-    Field(ge=2, le=N_SAMPLES, description="rows drawn without replacement in each replicate, n"),
+    Field(
+        ge=2,
+        le=N_SAMPLES,
+        description="number of rows n, drawn without replacement in each replicate",
+    ),
 ]
 LabelNoise = Annotated[
     float, Field(ge=0, description="standard deviation of the noise on the labels +-1")
@@ -42,7 +46,7 @@ def leukemia(
     *,
     n_samples: Samples = N_SAMPLES,
     p: Annotated[
-        int, Field(ge=1, le=N_GENES, description="number of features, the first so many genes")
+        int, Field(ge=1, le=N_GENES, description="number of features: the first p genes")
     ] = 200,
     noise_std: LabelNoise = 0.1,
 ) -> Problem:
@@ -73,7 +77,7 @@ def leukemia_classes(
     *,
     n_samples: Samples = N_SAMPLES,
     p: Annotated[
-        int, Field(ge=1, le=N_GENES, description="number of features, the first so many genes")
+        int, Field(ge=1, le=N_GENES, description="number of features: the first p genes")
     ] = N_GENES,
 ) -> Problem:
     """The first p genes of 72 samples; label 1 for lymphoblastic, -1 for myeloid leukemia.
@@ -99,7 +103,8 @@ def random_features(
     n_samples: Samples = N_SAMPLES,
     p: Annotated[int, Field(ge=1, description="number of random features")] = 200,
     n_genes: Annotated[
-        int, Field(ge=1, le=N_GENES, description="the features are made of the first so many genes")
+        int,
+        Field(ge=1, le=N_GENES, description="number of genes behind the features, the first ones"),
     ] = 200,
     feature_variance: Annotated[
         float, Field(gt=0, description="variance of the weights of a feature")

@@ -79,7 +79,7 @@ def multitask_overlap(
     p: Annotated[int, Field(ge=2, description="number of features")] = 128,
     n_tasks: Annotated[int, Field(ge=1, description="number of tasks, r in the paper")] = 2,
     sparsity: Annotated[
-        int | None, Field(ge=1, description="nonzeros per task, s; p/10 rounded when absent")
+        int | None, Field(ge=1, description="nonzeros per task, s; by default p/10, rounded")
     ] = None,
     kappa: Annotated[float, Field(ge=0, le=1, description="shared fraction of each support")] = 0.5,
     theta: Annotated[

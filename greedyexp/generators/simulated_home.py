@@ -128,7 +128,9 @@ def simulated_home(
     n_sensors: Annotated[int, Field(ge=2, description="motion sensors, p")] = 40,
     n_train: Annotated[int, Field(ge=1, description="samples to fit to")] = 270_000,
     n_test: Annotated[int, Field(ge=1, description="samples held out")] = 270_000,
-    interval: Annotated[float, Field(ge=1, le=600, description="seconds of a sample")] = 10.0,
+    interval: Annotated[
+        float, Field(ge=1, le=600, description="length of a sample in seconds")
+    ] = 10.0,
     representation: Representation = "last_fired",
 ) -> Problem:
     """Activities of the only resident of a home, from motion sensors, at the paper's size.

@@ -64,10 +64,11 @@ def spread_label(
         float, Field(gt=1, description="B1, the l1 norm of the dense predictor; theorems: > 2")
     ] = 3.0,
     accuracy: Annotated[
-        float, Field(gt=0, le=1, description="l, which the error of the dense predictor is below")
+        float,
+        Field(gt=0, le=1, description="l, an upper bound on the error of the dense predictor"),
     ] = 0.1,
     accuracy_of: Annotated[
-        Literal["squared", "absolute"], Field(description="mean error that l is of")
+        Literal["squared", "absolute"], Field(description="the mean error that l bounds")
     ] = "squared",
 ) -> Problem:
     """A label y uniform on {-1, 1} and d features that agree with it slightly more often than not.

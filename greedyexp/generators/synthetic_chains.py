@@ -36,7 +36,7 @@ def synthetic_chains(
     rng: np.random.Generator,
     *,
     n_words: Annotated[
-        int, Field(ge=3, description="length of the sequence, the labels that end sentences too")
+        int, Field(ge=3, description="length of the sequence, including labels that end sentences")
     ] = 800,
 ) -> Problem:
     """Sentences of words with four categorical features and one of four labels.

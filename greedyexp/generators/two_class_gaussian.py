@@ -40,7 +40,7 @@ def two_class_gaussian(
     n_test: Annotated[int, Field(ge=0, description="rows to test on, half of each class")] = 0,
     p: Annotated[int, Field(ge=1, description="number of features")] = 500,
     sparsity: Annotated[int, Field(ge=1, description="number of nonzero coefficients")] = 10,
-    norm: Annotated[float, Field(gt=0, description="length of the coefficients, ||b*||")] = 5.0,
+    norm: Annotated[float, Field(gt=0, description="l2 norm of the coefficients, ||b*||")] = 5.0,
     correlation: Annotated[
         float, Field(ge=0, lt=1, description="rho of the covariance rho^|i-j| of the noise")
     ] = 0.0,

@@ -45,7 +45,7 @@ def _shape(*, home, **_) -> dict:
 def uci_adl(
     rng: np.random.Generator,
     *,
-    home: Annotated[Literal["A", "B"], Field(description="the home, of two")] = "A",
+    home: Annotated[Literal["A", "B"], Field(description="which of the two homes")] = "A",
     representation: Representation = "last_fired",
     train_share: TrainShare = 0.5,
 ) -> Problem:
