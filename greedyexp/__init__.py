@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "Path": "greedyexp.estimates.path",
     "Problem": "greedyexp.problems.problem",
+    "SteppedIteration": "greedyexp.estimates.iteration",
     "algorithm": "greedyexp.core.registry",
     "figure": "greedyexp.core.registry",
     "generator": "greedyexp.core.registry",
