@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ import pandas as pd
 from greedyexp.core import registry, shipped
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.parts import Algorithm
+from greedyexp.core.signals import Interrupted
 from greedyexp.estimates.path import Path
 from greedyexp.problems.chains import as_chains, chain_weights
 from greedyexp.problems.checks import far_from_centred
@@ -410,7 +412,6 @@ def run(
     """
     from greedyexp import config as experiment
     from greedyexp import report, runner
-    from greedyexp.runner.interrupt import deliver
 
     if not isinstance(source, dict):
         source = shipped.locate(str(source))
@@ -425,6 +426,8 @@ def run(
     )
     folder = FilePath(out) / plan.subfolder
     done = runner.run(plan, folder, engine=engine, jobs=jobs, force=force)
-    if done.interrupted:
-        deliver(done.signum)
+    if done.signum is not None:
+        if done.signum != signal.SIGINT:
+            signal.raise_signal(done.signum)
+        raise Interrupted(done.signum)
     return report.read_frame(done.csv)

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from greedyexp.core import plugins, registry
+from greedyexp.core import parts, plugins, registry
 from greedyexp.theory import theorems
 
 
 @contextmanager
 def kept_registry() -> Iterator[None]:
     """Forget what is registered inside, and that plugin files were loaded."""
-    for kind in registry.KINDS:
+    for kind in parts.KINDS:
         registry.parts(kind)
     before = {kind: dict(known) for kind, known in registry._PARTS.items()}
     loaded = dict(plugins._loaded)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from greedyexp.core.errors import INTERRUPTS, Interrupted
+from greedyexp.core.signals import INTERRUPTS, Interrupted
 
 
 @contextmanager

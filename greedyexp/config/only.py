@@ -77,6 +77,7 @@ def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
         algorithms=[
             spec for spec in experiment.algorithms if labels is None or spec.label in labels
         ],
+        whole=experiment,
     )
 
 

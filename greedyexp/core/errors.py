@@ -5,18 +5,12 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
-import signal
 import traceback
 from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any
 
 MOST_NAMES = 16
-
-# Signals that ask a process to stop: Ctrl-C, SIGTERM of batch systems, SIGHUP of a closed terminal.
-INTERRUPTS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
 
 
 class UserError(Exception):
@@ -62,24 +56,8 @@ class StorageError(UserError):
     """The results folder or its journal cannot be read or written."""
 
 
-class Interrupted(KeyboardInterrupt):
-    """A signal asked this process to stop.
-
-    A part that raises ``KeyboardInterrupt`` of its own does not raise this.
-
-    Parameters
-    ----------
-    signum : int
-        Number of the signal.
-    """
-
-    def __init__(self, signum: int):
-        super().__init__(f"stopped by {signal.Signals(signum).name}")
-        self.signum = signum
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A remedy naming the nearest of the known names, or all of them when none is near."""
+    """Return a remedy with the closest known name, or with all names if none is close."""
     names = sorted(set(known))
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:

@@ -20,8 +20,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any, NoReturn
 
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError, last_line, place
@@ -86,7 +87,7 @@ def _make_current(plugins: list[_Plugin]) -> None:
     registry.make_current(list(new.values()), lambda known: id(known) in earlier)
 
 
-def _of_entry_point(entry, limit: float | None) -> _Plugin:
+def _of_entry_point(entry: EntryPoint, limit: float | None) -> _Plugin:
     if entry not in _loaded:
         where = f"plugin '{entry.name}' ({entry.value})"
         with registry.collecting() as parts, _guarded(where, set(), limit):
@@ -105,7 +106,7 @@ def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
     identity = _identity(path, files)
     known = _loaded.get(identity)
     # The version of a part is read from the file that it was imported from: that must be unchanged.
-    if known is None or not _still(known.file, identity):
+    if known is None or known.file is None or not _still(known.file, identity):
         _loaded[identity] = known = _Plugin(path, _imported(path, files, identity, limit))
     return identity, known
 
@@ -172,7 +173,9 @@ def _imported(
 ) -> tuple[Part, ...]:
     """The parts that a plugin file registers."""
     name = f"greedyexp_plugin_{identity[:16]}"
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         with (
@@ -225,7 +228,7 @@ def _refuse_parameters(part: Part) -> None:
             place=part.place,
         ) from None
     for name, field in fields.items():
-        own = {name: (field.annotation, field)}
+        own: dict[str, Any] = {name: (field.annotation, field)}
         try:
             # A default that JSON cannot hold is a warning, and refused where it is read.
             with warnings.catch_warnings():
@@ -290,7 +293,7 @@ def exit_refused(error_of: Callable[[int], BaseException]) -> Iterator[None]:
     real, owner = os._exit, os.getpid()
     guarded = True
 
-    def leave(status: int):
+    def leave(status: int) -> NoReturn:
         if guarded and os.getpid() == owner:
             raise error_of(status)
         real(status)
@@ -311,7 +314,7 @@ def _alarm(seconds: float | None) -> Iterator[None]:
         yield
         return
 
-    def ring(*_):
+    def ring(*_: object) -> None:
         raise _Stopped(f"the import of the plugin took longer than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, ring)

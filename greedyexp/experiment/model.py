@@ -278,6 +278,8 @@ class Experiment:
     resolved : dict
         The settings after profile and overrides, with the defaults of data and algorithms filled
         in; plain enough for ``yaml.safe_dump``. Loading them gives this experiment again.
+    whole : Experiment or None
+        The experiment before ``only`` narrowed it.
     """
 
     name: str
@@ -301,6 +303,7 @@ class Experiment:
     folder: Path = field(compare=False)
     variant: str = field(compare=False)
     resolved: dict[str, Any]
+    whole: Experiment | None = field(default=None, compare=False)
 
     @cached_property
     def design(self) -> Design:

@@ -17,7 +17,6 @@ import pandas as pd
 from greedyexp.core import registry
 from greedyexp.core.errors import (
     ConfigError,
-    Interrupted,
     PluginError,
     StorageError,
     UserError,
@@ -25,6 +24,7 @@ from greedyexp.core.errors import (
 )
 from greedyexp.core.parts import Display
 from greedyexp.core.plugins import exit_refused
+from greedyexp.core.signals import Interrupted
 from greedyexp.experiment.design import Design
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
@@ -38,7 +38,7 @@ from greedyexp.results.averaging import (
 )
 from greedyexp.results.records import require_columns, with_sizes
 from greedyexp.runner.files import replacing
-from greedyexp.runner.state import Replaced, retried, unchanged
+from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 
 
 def draw(folder: Path, out: Path | None = None) -> list[Path]:
@@ -70,7 +70,7 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
         If a figure or a table of a plugin fails or returns something else; it names the line.
     """
     try:
-        return retried(lambda: _drawn(folder, out))
+        return retry_if_replaced(lambda: _drawn(folder, out))
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])

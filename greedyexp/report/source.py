@@ -20,15 +20,15 @@ from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.context import Context, context_of
 from greedyexp.results.records import replicates
 from greedyexp.runner.state import (
-    AGAIN,
     CONFIG,
+    RERUN_REMEDY,
     TIMINGS,
     State,
     find,
     folders,
-    moment_of,
     read_state,
     refuse_replaced,
+    snapshot_of,
     table_of,
 )
 
@@ -89,7 +89,7 @@ def read_source(folder: Path) -> Source:
         If the table or the configuration is missing, unreadable or damaged, or if they belong
         to different runs.
     """
-    before = moment_of(folder)
+    before = snapshot_of(folder)
     state = read_state(folder)
     design = read_design(state.config_text, folder / CONFIG, folder.resolve().name)
     plugins = [find(folder, name) for name in design.plugins]
@@ -105,7 +105,7 @@ def read_source(folder: Path) -> Source:
     part = _part_of_run(state.manifest, frame)
     if part and frame.empty:
         raise StorageError(
-            f"the table has {part} of the run.", place=str(state.table), remedy=AGAIN
+            f"the table has {part} of the run.", place=str(state.table), remedy=RERUN_REMEDY
         )
     context = context_of(design, frame["algorithm"].unique(), part)
     return Source(state, design, _with_seconds(frame, state), context)
@@ -140,7 +140,7 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
         raise StorageError(
             f"the table cannot be read ({str(error).rstrip('.')}).",
             place=str(table),
-            remedy=AGAIN,
+            remedy=RERUN_REMEDY,
         ) from None
 
 
@@ -158,7 +158,7 @@ def _refuse_damaged(frame: pd.DataFrame, table: Path) -> None:
             wrong = f"the table has a status '{unknown}', which no replicate can have."
         else:
             continue
-        raise StorageError(wrong, place=str(table), remedy=AGAIN)
+        raise StorageError(wrong, place=str(table), remedy=RERUN_REMEDY)
 
 
 def _part_of_run(manifest: Mapping[str, Any], frame: pd.DataFrame) -> str:
@@ -209,5 +209,5 @@ def _with_seconds(frame: pd.DataFrame, state: State) -> pd.DataFrame:
 
 def _damaged_seconds(path: Path, why: str) -> StorageError:
     return StorageError(
-        f"the seconds cannot be joined to the table: {why}.", place=str(path), remedy=AGAIN
+        f"the seconds cannot be joined to the table: {why}.", place=str(path), remedy=RERUN_REMEDY
     )

@@ -22,7 +22,7 @@ from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.protocols.base import Measured
 from greedyexp.report.source import Source, read_source
 from greedyexp.runner.files import write_text
-from greedyexp.runner.state import AGAIN, Replaced, retried, unchanged
+from greedyexp.runner.state import RERUN_REMEDY, Replaced, retry_if_replaced, unchanged
 
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -72,7 +72,7 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     ConfigError
         If a claim of the configuration cannot be read.
     """
-    return retried(lambda: _verify(folder, write))
+    return retry_if_replaced(lambda: _verify(folder, write))
 
 
 def _verify(folder: Path, write: bool) -> Verified:
@@ -150,7 +150,7 @@ def _refuse_damaged_measurements(source: Source, measured: list[Measured]) -> No
             wrong = f"column '{column.name}' of the table is not a number in every row."
         else:
             continue
-        raise StorageError(wrong, place=str(source.state.table), remedy=AGAIN)
+        raise StorageError(wrong, place=str(source.state.table), remedy=RERUN_REMEDY)
 
 
 def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:

@@ -1,10 +1,20 @@
-"""The runner: plan, seeds, engine, journal, tidy CSV."""
+"""Runs of experiments.
+
+- ``session``: a run, from the plan to the tables
+- ``plan``, ``allocation``: the replicates, and rules that request more
+- ``engine``, ``processes``, ``worker_handle``, ``worker``: where replicates are computed
+- ``work``, ``evaluator``, ``seeds``: how one replicate is computed
+- ``fingerprint``, ``code_version``, ``journal``: keys and storage of finished replicates
+- ``state``, ``files``, ``output``, ``manifest``: the run folder and its files
+- ``folder_status``, ``progress``, ``rehearsal``: progress of runs, and a trial run
+"""
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
-# Resolved on first use: a worker, whose module is in this package, needs none of them.
+# Imported on first use: workers, whose module is in this package, do not need them.
 _LAZY = {
     "ENGINES": "greedyexp.runner.session",
     "FolderStatus": "greedyexp.runner.folder_status",
@@ -18,7 +28,7 @@ _LAZY = {
 __all__ = sorted(_LAZY)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'greedyexp.runner' has no attribute '{name}'")

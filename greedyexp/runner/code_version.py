@@ -1,7 +1,7 @@
-"""The version of a part's code: a hash of its syntax and of the modules it builds on.
+"""The version of a part's code: a hash of its syntax and of all modules that it imports.
 
 Docstrings, comments and formatting do not count; everything else does. Imports are read from the
-source, not executed: those inside the package and, for a plugin, those of files beside it.
+source and not executed: those inside greedyexp and, for a plugin, those of files in its folder.
 """
 
 from __future__ import annotations
@@ -10,37 +10,61 @@ import ast
 import hashlib
 import importlib.util
 import inspect
+import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import greedyexp
 from greedyexp.core.errors import PluginError
+from greedyexp.core.parts import Algorithm, Generator, Metric, Protocol
 from greedyexp.core.plugins import files_of
 
 ROOT = Path(greedyexp.__file__).resolve().parent
 
-# What only starts, records or shows a computation; a change there changes no result.
-HARNESS = ("core", "runner", "config", "cli", "report", "figures")
+# Parts that compute rows; figures and tables only read them.
+_ROW_KINDS = (Generator, Algorithm, Protocol, Metric)
+# Registration, plugins and errors, which every part imports and none computes with; and ``api``,
+# which stands for the algorithms that it can call (see ``_inside``).
+_UNCOUNTED = {"core", "api"}
+_PACKAGE_IMPORT = re.compile(r"^\s*(?:from|import)\s+greedyexp\.(\w+)", re.MULTILINE)
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def of_function(function: Callable, known: dict[Path, Source] | None = None) -> str:
-    """Version of the code that a registered function runs.
+@cache
+def counted_packages(root: Path) -> frozenset[str]:
+    """Return the packages below ``root`` that parts computing rows import, directly or not.
+
+    A change elsewhere, such as in figures or the command line, does not change a row.
+    """
+    found: set[str] = set()
+    waiting = {kind.package.partition(".")[2] for kind in _ROW_KINDS}
+    while waiting:
+        package = waiting.pop()
+        found.add(package)
+        single = root / f"{package}.py"
+        for path in [single] if single.is_file() else (root / package).rglob("*.py"):
+            waiting |= set(_PACKAGE_IMPORT.findall(path.read_text(encoding="utf-8")))
+        waiting -= found | _UNCOUNTED
+    return frozenset(found)
+
+
+def of_function(function: Callable[..., Any], known: dict[Path, Source] | None = None) -> str:
+    """Return the version of the code that a registered function runs.
 
     Parameters
     ----------
     known : dict of Path to Source, optional
-        Files that count as they were when they were read; those read now are added.
+        Files that were read earlier, which count as they were then; files read now are added.
 
     Raises
     ------
     PluginError
-        When the source cannot be read, as for a function typed into a prompt.
+        If the source cannot be read, for example of a function typed at a prompt.
     """
     path = source_of(function)
     if path is not None:
@@ -50,76 +74,29 @@ def of_function(function: Callable, known: dict[Path, Source] | None = None) -> 
     except (OSError, TypeError):
         raise PluginError(
             f"the source of '{getattr(function, '__name__', function)}' cannot be read, so its"
-            " results could not be told from those of another version.",
+            " results could not be distinguished from those of another version.",
             remedy="Put it in a file and name the file under `plugins:`.",
         ) from None
     return _digest(_syntax(text).encode())
 
 
 def of_module(name: str, known: dict[Path, Source] | None = None) -> str:
-    """Version of one module of the package and of what it builds on; ``known`` as above."""
-    return of_file(Path(importlib.util.find_spec(name).origin).resolve(), known)
+    """Return the version of a module of greedyexp and of all that it imports."""
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return of_file(Path(spec.origin).resolve(), known)
 
 
 def of_file(path: Path, known: dict[Path, Source] | None = None) -> str:
-    """Version of a source file and, transitively, of the modules it imports; ``known`` as above."""
-    # Sorted names and hashes: moving a plugin or the package to another folder changes nothing.
+    """Return the version of a source file and, transitively, of the modules that it imports."""
+    # Names and hashes are sorted: moving a plugin or greedyexp to another folder changes nothing.
     lines = sorted(source.version for source in sources(path, known).values())
     return _digest("\n".join(lines).encode())
 
 
-def own_files(path: Path) -> list[Path]:
-    """A plugin and, transitively, the files beside it that it imports."""
-    found = [one for one in sources(path) if not one.is_relative_to(ROOT)]
-    return [one for one in found if one.is_relative_to(path.parent)]
-
-
-class PluginSources(NamedTuple):
-    """The sources of an experiment's plugins, as a run folder keeps them below ``plugins/``.
-
-    Parameters
-    ----------
-    entries : list of str
-        The plugin files, in the order of the settings.
-    files : dict of str to bytes
-        These files and those in the same folder that they import.
-    """
-
-    entries: list[str]
-    files: dict[str, bytes]
-
-
-def plugin_sources(plugins: Iterable[str]) -> PluginSources:
-    """Read the plugins of an experiment.
-
-    Parameters
-    ----------
-    plugins : iterable of str
-        Absolute paths.
-
-    Raises
-    ------
-    PluginError
-        When a source cannot be read.
-    """
-    entries: list[str] = []
-    files: dict[str, bytes] = {}
-    for number, plugin in enumerate(map(Path, plugins)):
-        try:
-            own = own_files(plugin)
-            read = {one.relative_to(plugin.parent).as_posix(): one.read_bytes() for one in own}
-        except (OSError, SyntaxError, ValueError) as error:
-            raise PluginError(f"the plugin cannot be read: {error}.", place=str(plugin)) from None
-        # Two plugins from different folders may have files of the same name.
-        clash = any(files.get(name, source) != source for name, source in read.items())
-        prefix = f"{number}/" if clash else ""
-        files |= {f"{prefix}{name}": source for name, source in read.items()}
-        entries.append(f"{prefix}{plugin.name}")
-    return PluginSources(entries, files)
-
-
-def source_of(function: Callable) -> Path | None:
-    """The file that a function was read from; None for one typed into a prompt or a notebook."""
+def source_of(function: Callable[..., Any]) -> Path | None:
+    """Return the file of a function; None if it was typed at a prompt or in a notebook."""
     try:
         name = inspect.getsourcefile(inspect.unwrap(function))
     except TypeError:
@@ -128,7 +105,7 @@ def source_of(function: Callable) -> Path | None:
 
 
 def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, Source]:
-    """A source file and, transitively, the files it imports that count; ``known`` as above."""
+    """Return a source file and, transitively, the files that it imports and that count."""
     known = {} if known is None else known
     found: dict[Path, Source] = {}
     waiting = [path]
@@ -143,12 +120,12 @@ def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, S
 
 
 def text_of(path: Path) -> str:
-    """The hash of a file's bytes, as in ``Source.text``."""
+    """Return the hash of the bytes of a file, as in ``Source.text``."""
     return _digest(path.read_bytes())
 
 
 def edited(path: Path, source: Source) -> bool:
-    """Whether a file has other code now than when it was read; comments are no code."""
+    """Return True if the code of a file has changed since it was read; comments are not code."""
     try:
         return _digest(path.read_bytes()) != source.text and _source(path).version != source.version
     except (OSError, SyntaxError, UnicodeDecodeError):
@@ -164,9 +141,9 @@ class Source:
     version : str
         Its name and the hash of its syntax.
     text : str
-        The hash of its bytes: what is equal needs no parsing to be compared.
+        The hash of its bytes. If it is equal, the syntax need not be compared.
     imports : tuple of Path
-        The files it imports that count.
+        The files that it imports and that count.
     """
 
     version: str
@@ -175,8 +152,8 @@ class Source:
 
 
 def _source(path: Path) -> Source:
-    # Keyed by the time of the last change: in a long session workers load what is on the disk
-    # now, not what the session imported an hour ago.
+    # Keyed by the time of the last change: in a long session, workers load what is on the disk now
+    # and not what the session imported an hour ago.
     return _read(path, path.stat().st_mtime_ns, path.stat().st_size)
 
 
@@ -196,8 +173,7 @@ def _digest(content: bytes) -> str:
 def _syntax(text: str) -> str:
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        documented = isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False)
-        if documented is not None and documented is not False:
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(ast.fix_missing_locations(tree))
 
@@ -215,7 +191,7 @@ def _imports(tree: ast.Module, path: Path) -> list[Path]:
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:
-    """The dotted name an import is from, relative imports resolved."""
+    """Return the dotted name of the module that an import is from, also for relative imports."""
     if node.level == 0:
         return node.module or ""
     package = path.parents[node.level - 1]
@@ -226,10 +202,10 @@ def _absolute(node: ast.ImportFrom, path: Path) -> str:
 
 
 def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Path]:
-    """Source files that an import statement reads and that count."""
+    """Yield the source files that an import statement reads and that count."""
     if module == "greedyexp":
         for name in names:
-            # `from greedyexp import Problem` is resolved lazily by the package itself.
+            # `from greedyexp import Problem` is resolved lazily by greedyexp itself.
             target = greedyexp._LAZY.get(name, f"greedyexp.{name}")
             yield from _inside(target.split(".")[1:], ())
     elif module.startswith("greedyexp."):
@@ -239,9 +215,9 @@ def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Pat
 
 
 def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
-    if parts[0] in HARNESS:
-        return
     if parts[0] == "api":
-        # `solve` finds its algorithm by name at run time: any of them may be meant.
+        # `solve` finds its algorithm by name at run time, so any of them may be used.
         yield from sorted((ROOT / "algorithms").rglob("*.py"))
-    yield from files_of(ROOT, parts, names)
+        yield from files_of(ROOT, parts, names)
+    elif parts[0] in counted_packages(ROOT):
+        yield from files_of(ROOT, parts, names)

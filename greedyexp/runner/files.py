@@ -1,27 +1,54 @@
-"""Files that appear whole or not at all."""
+"""Files of a run folder: written atomically, identified by digests, locked while a run writes."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import io
+import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import yaml
 
 from greedyexp.core.errors import StorageError
+
+LOCK = ".lock"
+
+# The settings that determine rows. The others only affect what is drawn, tested and described.
+ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # A lock on Windows also forbids reading, so it covers one byte far behind the content.
+    _FAR = 1 << 30
+
+    def _lock(descriptor: int, wait: bool) -> None:
+        os.lseek(descriptor, _FAR, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int, wait: bool) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[BinaryIO]:
-    """A stream whose content takes the place of ``target`` once everything is written.
+    """Yield a stream whose content replaces ``target`` once everything is written.
 
-    It is written beside the target and then renamed, so that a reader, or a run that is killed,
-    finds the old file or the new one and never a part.
+    The content goes to a temporary file, which is then renamed. A reader therefore finds the old
+    file or the new one, never a part of it, even if the run is killed.
 
     Raises
     ------
     StorageError
-        When it cannot be written; the old file is kept.
+        If the file cannot be written; the old one is kept.
     """
     draft = target.with_name(f".{target.name}.tmp")
     try:
@@ -38,13 +65,13 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
 
 
 def write_text(target: Path, text: str) -> None:
-    """Replace a file's content, as UTF-8."""
+    """Replace the content of a file, in UTF-8."""
     with replacing(target) as stream:
         stream.write(text.encode("utf-8"))
 
 
 def make_folder(folder: Path) -> None:
-    """Make a results folder and those above it."""
+    """Create a folder and its parents."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -52,10 +79,128 @@ def make_folder(folder: Path) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> StorageError:
-    """A sentence for what the operating system said."""
+    """Return the error for a file or folder that cannot be written."""
     return StorageError(
-        f"this cannot be written: {error.strerror or error}.",
+        f"this cannot be written: {reason(error)}.",
         place=str(path),
-        remedy="Look at free space and permissions, or choose another folder with --out. Finished"
-        " replicates are kept and the same command goes on.",
+        remedy="Check free space and permissions, or choose another folder with --out. Finished"
+        " replicates are kept, and the same command continues the run.",
     )
+
+
+def reason(error: Exception) -> str:
+    """Return the message of the operating system, or else the first line of the error."""
+    return (getattr(error, "strerror", None) or str(error).partition("\n")[0]).rstrip(".")
+
+
+def settings_digest(config_text: str) -> str:
+    """SHA-256 of the settings that determine rows; empty if the text is not a YAML mapping.
+
+    Figures, tables and claims may be edited in the ``config.yaml`` of a run folder.
+    """
+    config = parsed_settings(config_text)
+    if config is None:
+        return ""
+    kept = {key: config.get(key) for key in ROW_SETTINGS}
+    try:
+        text = json.dumps(kept, sort_keys=True, default=str)
+    except (TypeError, ValueError):
+        # Keys of several types, or a mapping that contains itself: no run writes such settings.
+        text = repr(kept)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parsed_settings(text: str) -> dict[str, Any] | None:
+    """Return the settings in a ``config.yaml``; None if it is not a YAML mapping."""
+    try:
+        config = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return config if isinstance(config, dict) else None
+
+
+def content_digest(content: bytes) -> str:
+    """SHA-256 of a decompressed table, the same for all line endings."""
+    return _digest(io.BytesIO(content))
+
+
+def file_digest(path: Path) -> str:
+    """Return ``content_digest`` of a file without holding its content in memory."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        return _digest(stream)
+
+
+def _digest(stream: BinaryIO | gzip.GzipFile) -> str:
+    digest = hashlib.sha256()
+    for line in stream:
+        digest.update(line[:-2] + b"\n" if line.endswith(b"\r\n") else line)
+    return digest.hexdigest()
+
+
+class FolderLock:
+    """A lock that is held while a run writes to a folder. Use it as a context manager.
+
+    The operating system releases it when the process dies.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        File of the lock.
+    wait : bool
+        Wait until another process releases it. For locks that are held briefly.
+
+    Raises
+    ------
+    StorageError
+        If another process holds the lock and ``wait`` is false (the message names the process), the
+        folder cannot be written, or its file system has no locks.
+    """
+
+    def __init__(self, folder: Path, *, name: str = LOCK, wait: bool = False):
+        self._path = folder / name
+        self._wait = wait
+        self._descriptor = -1
+
+    def __enter__(self) -> FolderLock:
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StorageError(
+                f"the results folder cannot be written: {error.strerror}.",
+                place=str(self._path.parent),
+                remedy="Choose another with --out, or change its permissions.",
+            ) from error
+        try:
+            _lock(descriptor, self._wait)
+            os.ftruncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
+        except OSError as error:
+            os.close(descriptor)
+            raise self._refusal(error) from error
+        self._descriptor = descriptor
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # The file stays: if it were removed, two later runs could lock two different files.
+        os.close(self._descriptor)
+
+    def _refusal(self, error: OSError) -> StorageError:
+        if isinstance(error, (BlockingIOError, PermissionError)):
+            return StorageError(
+                f"another run (process {self._holder()}) is writing to this folder.",
+                place=str(self._path.parent),
+                remedy="Wait for it to end, or choose another folder with --out.",
+            )
+        return StorageError(
+            f"the folder cannot be locked: {error.strerror}.",
+            place=str(self._path.parent),
+            remedy="Check free space, or choose a folder on a local disk with --out.",
+        )
+
+    def _holder(self) -> str:
+        try:
+            return self._path.read_text(encoding="ascii").strip() or "unknown"
+        except (OSError, ValueError):
+            return "unknown"

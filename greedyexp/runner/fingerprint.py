@@ -1,4 +1,4 @@
-"""The key of a journal row: a hash of everything that determines the row, and of nothing else."""
+"""Keys of journal rows: hashes of everything that determines a row, and of nothing else."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Generator, Part
 from greedyexp.datasets.own import locate
+from greedyexp.experiment.model import AlgorithmSpec, Experiment, Point
 from greedyexp.losses import binding
 from greedyexp.runner import code_version
-from greedyexp.runner.canonical import digest
 from greedyexp.runner.code_version import Source
+from greedyexp.runner.files import reason
+from greedyexp.runner.seeds import digest
 
 NUMERICAL_LIBRARIES = ("numpy", "scipy", "numba", "clarabel")
 
-# Of the runner, only what makes the streams and calls the parts has a say in the numbers.
-RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.canonical", "greedyexp.runner.work")
+# The modules of the runner that determine numbers: they make the streams and call the parts.
+RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.evaluator")
 
 
 @dataclass
-class Disk:
-    """What a run has read of code and data, each file once: an edit while it runs changes no key.
+class InputFiles:
+    """Code and data that a run has read. Each file is read once: later edits change no key.
 
     Parameters
     ----------
@@ -35,7 +38,7 @@ class Disk:
     data : dict of Path to str
         Hashes of the data files.
     names : dict of Path to str
-        What the settings call each data file.
+        Names of the data files in the settings.
     """
 
     code: dict[Path, Source] = field(default_factory=dict)
@@ -43,12 +46,12 @@ class Disk:
     names: dict[Path, str] = field(default_factory=dict)
 
     def hash(self, name: str) -> str:
-        """Of a data file, as it was when it was first asked for.
+        """Return the hash of a data file as it was when it was first read.
 
         Raises
         ------
         DataError
-            When there is no such file, or it cannot be read.
+            If the file does not exist or cannot be read.
         """
         path = locate(name)
         # An absolute path means nothing on another machine.
@@ -60,24 +63,18 @@ class Disk:
         return self.data[path]
 
     def checksums(self) -> dict[str, str]:
-        """SHA-256 of each data file by its name, sorted."""
+        """Return the SHA-256 of each data file by its name, sorted."""
         found = {name: self.data[path] for path, name in self.names.items()}
         return dict(sorted(found.items()))
 
     def require_unchanged_data(self) -> None:
-        """Refuse to go on with data that are no longer those of the keys.
-
-        Raises
-        ------
-        DataError
-            When a data file has other contents than when it was read.
-        """
+        """Raise ``DataError`` if a data file has changed since it was read."""
         for path, known in self.data.items():
             if _file_hash(path) != known:
                 raise DataError(
-                    "the data were changed while the run was going on.",
+                    "the data were changed during the run.",
                     place=str(path),
-                    remedy="Everything finished is kept; the same command goes on with the new"
+                    remedy="Finished replicates are kept; the same command continues with the new"
                     " data.",
                 )
 
@@ -85,18 +82,18 @@ class Disk:
 class Fingerprints:
     """Keys for the rows of one experiment.
 
-    The time limit and the labels of algorithms and of blocks of data are left out on purpose: none
-    changes a number. A row whose time limit was too short is computed again with ``retry_failed``.
+    The time limit and the labels of algorithms and of blocks of data are left out on purpose:
+    they change no number. ``retry_failed`` recomputes a row whose time limit was too short.
 
     Parameters
     ----------
     experiment : Experiment
-    disk : Disk, optional
-        Files that count as they were when they were read.
+    files : InputFiles, optional
+        Files that were read earlier, which count as they were then.
     """
 
-    def __init__(self, experiment, disk: Disk | None = None):
-        self._experiment, self._disk = experiment, disk or Disk()
+    def __init__(self, experiment: Experiment, files: InputFiles | None = None):
+        self._experiment, self._files = experiment, files or InputFiles()
         self._points: dict[int, bytes] = {}
         self._algorithms: dict[str, list[bytes]] = {}
         for name in dict.fromkeys(point.generator for point in experiment.points):
@@ -106,14 +103,14 @@ class Fingerprints:
             ]
 
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
-        """32 bytes for the algorithm of that index on that replicate of the point of that index."""
+        """Return 32 bytes for one algorithm on one replicate of a point; both by their index."""
         source = self._experiment.points[point]
         if point not in self._points:
             self._points[point] = self._of_point(source)
         head = self._points[point] + self._algorithms[source.generator][algorithm]
         return hashlib.sha256(head + str(replicate).encode("ascii")).digest()
 
-    def _of_point(self, point) -> bytes:
+    def _of_point(self, point: Point) -> bytes:
         generator = registry.find("generator", point.generator)
         return digest(
             {
@@ -124,8 +121,8 @@ class Fingerprints:
             }
         )
 
-    def _of_algorithm(self, spec, generator: Generator) -> bytes:
-        experiment, code = self._experiment, self._disk.code
+    def _of_algorithm(self, spec: AlgorithmSpec, generator: Generator) -> bytes:
+        experiment, code = self._experiment, self._files.code
         part = registry.find("algorithm", spec.name)
         protocol = registry.find("protocol", experiment.protocol.name)
         metrics = [registry.find("metric", name) for name in experiment.metrics]
@@ -148,11 +145,11 @@ class Fingerprints:
         )
 
     def _version(self, part: Part) -> str:
-        return code_version.of_function(part.function, self._disk.code)
+        return code_version.of_function(part.function, self._files.code)
 
-    def _loss_versions(self, params: dict, *used: Part) -> list[str]:
+    def _loss_versions(self, params: dict[str, Any], *used: Part) -> list[str]:
         """Return the versions of the losses that a row may use: they are imported by name only."""
-        known = self._disk.code
+        known = self._files.code
         using = [one for one in used if _binds_losses(one, known)]
         if not using:
             return []
@@ -164,10 +161,10 @@ class Fingerprints:
             names = sorted(binding.modules().values())
         return [code_version.of_module(name, known) for name in names]
 
-    def _contents(self, generator: Generator, params: dict) -> list[str]:
-        """Hashes of the files a generator reads for these parameters."""
+    def _contents(self, generator: Generator, params: dict[str, Any]) -> list[str]:
+        """Return hashes of the files that a generator reads for these parameters."""
         reads = generator.reads
-        return [self._disk.hash(name) for name in reads(**params)] if reads else []
+        return [self._files.hash(name) for name in reads(**params)] if reads else []
 
 
 def _binds_losses(part: Part, known: dict[Path, Source]) -> bool:
@@ -176,7 +173,7 @@ def _binds_losses(part: Part, known: dict[Path, Source]) -> bool:
 
 
 def _python() -> str:
-    """Such as 3.12: the syntax that code versions hash is written out in its own way by each."""
+    """Return the Python version, such as 3.12: each writes the hashed syntax differently."""
     return ".".join(platform.python_version_tuple()[:2])
 
 
@@ -185,7 +182,7 @@ def _file_hash(path: Path) -> str:
         found = path.stat()
         return _content_hash(path.resolve(), found.st_mtime_ns, found.st_size)
     except OSError as error:
-        raise DataError(f"the data cannot be read: {error.strerror}.", place=str(path)) from None
+        raise DataError(f"the data cannot be read: {reason(error)}.", place=str(path)) from None
 
 
 @cache

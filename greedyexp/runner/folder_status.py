@@ -1,4 +1,4 @@
-"""How far the run of a folder has come, without touching it."""
+"""The progress of the run in a folder, read without changing it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from greedyexp import config as experiments
 from greedyexp.core.errors import StorageError, UserError
 from greedyexp.datasets.own import relative_to
+from greedyexp.experiment.model import Experiment
 from greedyexp.runner import journal as journals
-from greedyexp.runner.digests import parsed_settings
+from greedyexp.runner.files import parsed_settings
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Plan, Slot
 from greedyexp.runner.state import (
@@ -23,36 +25,36 @@ from greedyexp.runner.state import (
     UNFINISHED,
     find,
     folders,
-    moment_of,
     read_state,
     refuse_replaced,
-    retried,
+    retry_if_replaced,
+    snapshot_of,
     table_of,
 )
 
 
 @dataclass(frozen=True)
 class FolderStatus:
-    """How far a run has come.
+    """The progress of a run.
 
     Parameters
     ----------
     name, profile : str
     done : int
-        Finished replicates, failures included; one replicate is one algorithm on one data set.
+        Finished replicates, including failures; one replicate is one algorithm on one data set.
     failed : dict of str to int
         Failures by status, most frequent first.
     missing : int
     seconds_spent : float
         Time of the algorithms so far, summed over workers.
     seconds_left : float or None
-        Estimate for what is missing, with as many workers as the last run had; None when there is
-        nothing to estimate from.
+        Estimated time of missing replicates with the number of workers of the last run; None if
+        nothing is finished.
     bytes_on_disk : int
         Size of all files of the folder.
     unfinished : bool
-        Whether the counts are those of a run that is going on or was killed. The table, figures
-        and verdicts of the folder are then still those of the run before.
+        True if a run is in progress or was killed. The table, figures and verdicts of the folder
+        are then those of the run before.
     """
 
     name: str
@@ -67,9 +69,9 @@ class FolderStatus:
 
 
 def folders_below(path: Path) -> list[Path]:
-    """Folders at or below a path that ``status`` accepts, sorted.
+    """Return the folders at or below a path that ``status`` accepts, sorted.
 
-    They include those of runs that were interrupted before their first table.
+    They include runs that were killed before their first table.
     """
     return [
         folder
@@ -79,63 +81,63 @@ def folders_below(path: Path) -> list[Path]:
 
 
 def status(folder: Path) -> FolderStatus:
-    """How far the run of a folder has come.
+    """Return the progress of the run in a folder.
 
-    The journal knows; where there is none, as in a fresh clone with committed results, the
-    manifest does.
+    It is read from the journal or, if there is none (as in a clone of a repository with results),
+    from the manifest.
 
     Raises
     ------
     StorageError
-        When the folder holds no run or files of different runs, or its journal is damaged.
+        If the folder has no run or files of different runs, or its journal is damaged.
     ConfigError, PluginError
-        When there is a journal but the experiment can no longer be loaded.
+        If there is a journal but the experiment can no longer be loaded.
     """
-    return retried(lambda: _status(Path(folder)))
+    return retry_if_replaced(lambda: _status(Path(folder)))
 
 
 def _status(folder: Path) -> FolderStatus:
-    before = moment_of(folder)
-    made_with = _manifest(folder)
+    before = snapshot_of(folder)
+    manifest = _read_manifest(folder)
     if table_of(folder) is not None:
         read_state(folder)
     if (folder / journals.NAME).is_file():
         try:
-            return _from_journal(folder, made_with)
+            return _from_journal(folder, manifest)
         except UserError as error:
             refuse_replaced(folder, before)
-            # A copy may lack plugins or data; the manifest that the run wrote at its end is there.
+            # A copy may lack plugins or data but have the manifest that the run wrote at its end.
             lost = isinstance(error, StorageError)
-            if lost or made_with is None or (folder / UNFINISHED).exists():
+            if lost or manifest is None or (folder / UNFINISHED).exists():
                 raise
-    if made_with is None:
+    if manifest is None:
         raise StorageError(
             "there is no run here.", place=str(folder), remedy="`greedyexp run` makes one."
         )
-    counts = made_with["replicates"]
+    counts = manifest["replicates"]
     return FolderStatus(
-        name=made_with["name"],
+        name=manifest["name"],
         profile=folder.resolve().name,
         done=counts["done"],
         failed=counts["failed"],
         missing=counts["missing"],
-        seconds_spent=made_with["algorithm_seconds"],
+        seconds_spent=manifest["algorithm_seconds"],
         seconds_left=0.0 if not counts["missing"] else None,
         bytes_on_disk=_size(folder),
     )
 
 
-def _from_journal(folder: Path, made_with: dict | None) -> FolderStatus:
+def _from_journal(folder: Path, manifest: dict[str, Any] | None) -> FolderStatus:
     unfinished = (folder / UNFINISHED / CONFIG).is_file()
     with Journal(folder, read_only=True) as journal:
         home = folder / UNFINISHED if unfinished else find(folder, CONFIG).parent
         experiment = _experiment(folder, home, journal.origin)
         with relative_to(experiment.folder):
             plan = Plan(experiment)
-            plan.settle(journal)
+            plan.grow_fully(journal)
             tally = _Tally(plan.wanted)
             census = plan.census(journal, tally.add)
-    jobs = made_with["jobs"] if made_with else 1
+    jobs = manifest["jobs"] if manifest else 1
     return FolderStatus(
         name=experiment.name,
         profile=folder.resolve().name,
@@ -150,7 +152,7 @@ def _from_journal(folder: Path, made_with: dict | None) -> FolderStatus:
 
 
 class _Tally:
-    """Mean times by sweep point and algorithm, to tell how long the missing replicates take."""
+    """Mean times by sweep point and algorithm, to estimate the time of missing replicates."""
 
     def __init__(self, wanted: np.ndarray):
         self._wanted = wanted
@@ -162,10 +164,10 @@ class _Tally:
         self._seconds[slot.point, slot.algorithm] += seconds
 
     def seconds_left(self, jobs: int) -> float | None:
-        """Estimate with that many workers; None when nothing is finished yet.
+        """Return the estimate for this number of workers; None if nothing is finished.
 
-        A pair without a finished replicate is reckoned at its algorithm's mean, an algorithm
-        without one at the mean of all.
+        A point without a finished replicate counts with the mean of its algorithm, an algorithm
+        without one with the overall mean.
         """
         missing = self._wanted - self._counts
         if not missing.any():
@@ -178,37 +180,38 @@ class _Tally:
         return float((missing * each).sum() / jobs)
 
 
-def _mean(total: np.ndarray, count: np.ndarray, otherwise) -> np.ndarray:
+def _mean(total: np.ndarray, count: np.ndarray, otherwise: float | np.ndarray) -> np.ndarray:
     return np.where(count > 0, total / np.maximum(count, 1), otherwise)
 
 
-def _experiment(folder: Path, home: Path, origin: Path | None):
-    """The experiment of the settings in ``home``, its data files looked for where the run did."""
+def _experiment(folder: Path, home: Path, origin: Path | None) -> Experiment:
+    """Return the experiment of the settings in ``home``; ``origin`` is the folder of its data."""
     config = home / CONFIG
     try:
         settings = parsed_settings(config.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StorageError(
-            f"the config of this run cannot be read: {error}.", place=str(config)
+            f"the settings of this run cannot be read: {error}.", place=str(config)
         ) from error
     if settings is None:
         raise StorageError("this is not the configuration of a run.", place=str(config))
     if isinstance(settings.get("plugins"), list):
-        # While a state is moved in, its files are in two places.
+        # While a state is replaced, its files are in two places.
         place = home if home.name == UNFINISHED else folder
         found = [find(place, str(name)).resolve() for name in settings["plugins"]]
         settings["plugins"] = [str(path) for path in found]
     beside = origin if origin is not None and origin.is_dir() else folder.resolve()
-    # The profile has been applied to resolved settings already, so any name will do.
+    # The profile has already been applied to resolved settings, so any name is correct.
     return experiments.reload(settings, profile=experiments.PROFILES[0], beside=beside)
 
 
-def _manifest(folder: Path) -> dict | None:
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
     path = find(folder, MANIFEST)
     if not path.is_file():
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return content
     except (OSError, ValueError) as error:
         raise StorageError(f"the manifest cannot be read: {error}.", place=str(path)) from error
 
@@ -217,7 +220,7 @@ def _size(folder: Path) -> int:
     total = 0
     for place, _, files in os.walk(folder):
         for name in files:
-            # A run may be moving its files.
+            # A run may move its files meanwhile.
             with suppress(FileNotFoundError):
                 total += os.stat(os.path.join(place, name)).st_size
     return total

@@ -1,10 +1,10 @@
-"""The journal: finished replicates in an SQLite file, keyed by what determines them.
+"""The journal: finished replicates in an SQLite file, with their fingerprints as keys.
 
 Why `kill -9` is safe: SQLite in WAL mode appends each transaction to a log with checksums, and a
-transaction counts once its last frame is there. What a killed process had committed is in the
-operating system's cache and reaches the disk without it; a half-written transaction is ignored.
-`synchronous=NORMAL` saves one flush per commit: a power failure may lose the last transactions
-(they are computed again) but cannot corrupt the file.
+transaction counts once its last frame is written. The operating system writes committed data to
+disk even if the process was killed; an incomplete transaction is ignored. `synchronous=NORMAL`
+saves one flush per commit: a power failure may lose the last transactions (they are computed again)
+but cannot corrupt the file.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from greedyexp.core.errors import StorageError
 from greedyexp.protocols.base import Outcome, Status
 
 NAME = "journal.sqlite"
 SCHEMA = "2"
-# Without the column fit_seconds; such a journal is given it when it is next written to.
-_BEFORE_FITS = "1"
+# Without the column fit_seconds, which is added when the journal is next opened for writing.
+_SCHEMA_WITHOUT_FITS = "1"
 
-# Variables of one SQL statement: below the 999 that old SQLite versions allow.
+# Variables of one SQL statement; old versions of SQLite allow 999.
 _MOST_VARIABLES = 500
 
 
@@ -40,19 +40,19 @@ class Entry:
         Its fingerprint.
     outcome : Outcome
     facts : dict
-        The problem's facts; empty when the data could not be made.
+        Facts of the problem; empty if the data could not be made.
     seconds : float
-        Time the algorithm took, compilation left out.
+        Time of the algorithm without compilation.
     """
 
     key: bytes
     outcome: Outcome
-    facts: dict
+    facts: dict[str, Any]
     seconds: float
 
 
 class Timing(NamedTuple):
-    """How one finished replicate ended, its seconds, and those of the fit where it was timed."""
+    """Status and seconds of a finished replicate, and the seconds of the fit if it was timed."""
 
     status: Status
     seconds: float
@@ -60,28 +60,26 @@ class Timing(NamedTuple):
 
 
 class Journal:
-    """The journal of one results folder, made when there is none.
-
-    Use it as a context manager.
+    """The journal of a results folder, created if it does not exist. Use as a context manager.
 
     Raises
     ------
     StorageError
-        When the file is not a journal, is damaged, was written by another version, or the folder
+        If the file is not a journal, is damaged, was written by another version, or the folder
         cannot be written. Nothing is ever deleted.
     """
 
     def __init__(self, folder: Path, *, read_only: bool = False):
         self.path = folder / NAME
         self._fits = "fit_seconds"
-        with _explained(self.path):
+        with _storage_errors(self.path):
             if read_only:
                 address = f"{self.path.resolve().as_uri()}?mode=ro"
                 self._db = sqlite3.connect(address, uri=True, isolation_level=None)
             else:
                 self._db = sqlite3.connect(self.path, isolation_level=None)
         try:
-            with _explained(self.path):
+            with _storage_errors(self.path):
                 self._open(read_only)
         except BaseException:
             self._db.close()
@@ -90,7 +88,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._db.close()
 
     def add(self, entries: Iterable[Entry]) -> None:
@@ -99,7 +97,7 @@ class Journal:
             (entry.key, *_packed(entry), entry.seconds, entry.outcome.fit_seconds)
             for entry in entries
         ]
-        with _explained(self.path):
+        with _storage_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 self._db.executemany(
@@ -107,46 +105,46 @@ class Journal:
                 )
                 self._db.execute("COMMIT")
             except BaseException:
-                # After a full disk SQLite may have rolled back by itself.
+                # If the disk is full, SQLite may have rolled back already.
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
 
     def statuses(self, keys: Sequence[bytes]) -> dict[bytes, Status]:
-        """How the replicates with these keys ended, for those that are finished."""
+        """Return the status of each finished replicate among these keys."""
         return {key: self._status(name) for key, name in self._select("key, status", keys)}
 
     def timings(self, keys: Sequence[bytes]) -> dict[bytes, Timing]:
-        """Status and seconds of those of the keys that are finished."""
+        """Return status and seconds of each finished replicate among these keys."""
         found = self._select(f"key, status, seconds, {self._fits}", keys)
         return {key: Timing(self._status(name), *seconds) for key, name, *seconds in found}
 
     def entries(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
-        """Those of the keys that are finished, with everything known of them."""
+        """Return the entry of each finished replicate among these keys."""
         columns = f"key, status, message, facts, rows, checksum, seconds, {self._fits}"
         return {row[0]: self._unpacked(row) for row in self._select(columns, keys)}
 
     @property
     def origin(self) -> Path | None:
-        """Where relative paths of the experiment started when it last ran, if known."""
-        with _explained(self.path):
+        """The folder from which relative paths started in the last run, if known."""
+        with _storage_errors(self.path):
             found = self._db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
         return Path(found[0]) if found else None
 
     def remember_origin(self, folder: Path) -> None:
-        """Note where relative paths of the experiment start, for ``status``."""
-        with _explained(self.path):
+        """Store the folder from which relative paths start, for ``status``."""
+        with _storage_errors(self.path):
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('origin', ?)", (str(folder),))
 
     def __len__(self) -> int:
-        with _explained(self.path):
-            return self._db.execute("SELECT count(*) FROM outcomes").fetchone()[0]
+        with _storage_errors(self.path):
+            return int(self._db.execute("SELECT count(*) FROM outcomes").fetchone()[0])
 
     def _open(self, read_only: bool) -> None:
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
         if tables or read_only:
             self._check(tables)
-        # Only now: setting the mode writes to the file, which may be another program's.
+        # After the check: setting the mode writes to the file, which may belong to another program.
         if not read_only:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
@@ -156,29 +154,30 @@ class Journal:
             self._add_fits()
 
     def _check(self, tables: set[str]) -> None:
-        """Refuse what is no journal, of another version, or damaged."""
+        """Reject files that are not a readable journal of this version."""
         if not {"meta", "outcomes"} <= tables:
             raise StorageError(
                 "this SQLite file is not a journal of greedyexp.",
                 place=str(self.path),
-                remedy="Move it away and run again.",
+                remedy="Move it to another folder and run again.",
             )
         found = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-        if found is None or found[0] not in (SCHEMA, _BEFORE_FITS):
+        if found is None or found[0] not in (SCHEMA, _SCHEMA_WITHOUT_FITS):
             raise StorageError(
                 f"the journal has format {found[0] if found else 'unknown'}; this version of"
                 f" greedyexp writes format {SCHEMA}.",
                 place=str(self.path),
-                remedy="Use the version that wrote it, or move the file away and run again.",
+                remedy="Use the version that wrote it, or move the file to another folder and run"
+                " again.",
             )
         (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
-        if found[0] == _BEFORE_FITS:
+        if found[0] == _SCHEMA_WITHOUT_FITS:
             self._fits = "NULL"
 
     def _add_fits(self) -> None:
-        """Bring a journal of the format before to this one; its replicates stay without seconds."""
+        """Convert a journal of the previous format; its replicates have no seconds of fits."""
         self._db.execute("BEGIN IMMEDIATE")
         self._db.execute("ALTER TABLE outcomes ADD COLUMN fit_seconds REAL")
         self._db.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (SCHEMA,))
@@ -196,11 +195,11 @@ class Journal:
         self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
         self._db.execute("COMMIT")
 
-    def _select(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple]:
+    def _select(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(keys), _MOST_VARIABLES):
             some = keys[start : start + _MOST_VARIABLES]
             marks = ",".join("?" * len(some))
-            with _explained(self.path):
+            with _storage_errors(self.path):
                 found = self._db.execute(
                     f"SELECT {columns} FROM outcomes WHERE key IN ({marks})", some
                 ).fetchall()
@@ -212,7 +211,7 @@ class Journal:
         except ValueError:
             raise _damaged(self.path, f"there is no status '{name}'") from None
 
-    def _unpacked(self, row: tuple) -> Entry:
+    def _unpacked(self, row: tuple[Any, ...]) -> Entry:
         key, status, message, facts, rows, checksum, seconds, fit_seconds = row
         if checksum != _checksum(status, message, facts, rows):
             raise _damaged(self.path, "a row does not match its checksum")
@@ -222,7 +221,7 @@ class Journal:
 
 def _packed(entry: Entry) -> tuple[str, str, str, str, int]:
     outcome = entry.outcome
-    # json writes floats by repr, which reads back as the same number.
+    # json writes floats by repr, which is read back as the same number.
     texts = (
         outcome.status.value,
         outcome.message,
@@ -233,7 +232,7 @@ def _packed(entry: Entry) -> tuple[str, str, str, str, int]:
 
 
 def _checksum(*texts: str) -> int:
-    # SQLite notices damage to its own structure but not to the text of a cell.
+    # SQLite detects damage to its own structure but not to the text of a cell.
     return zlib.crc32("\0".join(texts).encode("utf-8", "surrogatepass"))
 
 
@@ -241,22 +240,22 @@ def _damaged(path: Path, reason: str) -> StorageError:
     return StorageError(
         f"the journal cannot be read: {reason}.",
         place=str(path),
-        remedy="Nothing was changed. Restore it, or move it away and run again: its replicates"
-        " are then computed anew.",
+        remedy="Nothing was changed. Restore it, or move it to another folder and run again: its"
+        " replicates are then computed again.",
     )
 
 
 @contextmanager
-def _explained(path: Path):
-    """Turn what SQLite raises into a sentence with a remedy."""
+def _storage_errors(path: Path) -> Iterator[None]:
+    """Replace errors of SQLite by ``StorageError`` with a remedy."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise StorageError(
             f"the journal cannot be used: {error}.",
             place=str(path),
-            remedy="Look at free space and permissions. Replicates already journaled are kept and"
-            " the same command goes on.",
+            remedy="Check free space and permissions. Replicates in the journal are kept, and the"
+            " same command continues the run.",
         ) from error
     except sqlite3.DatabaseError as error:
         raise _damaged(path, str(error)) from error

@@ -1,4 +1,4 @@
-"""What a run was made with: code, libraries, machine, times, counts."""
+"""The manifest of a run: code, libraries, machine, times and counts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import time
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_info
 
 import greedyexp
+from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
-from greedyexp.runner.engines.base import Engine
+from greedyexp.runner.engine import Engine
 from greedyexp.runner.files import write_text
 from greedyexp.runner.plan import Census
 from greedyexp.runner.state import MANIFEST, digests_of
@@ -23,8 +25,8 @@ from greedyexp.runner.state import MANIFEST, digests_of
 PACKAGES = ("numpy", "scipy", "numba", "clarabel", "pandas", "pydantic", "matplotlib")
 
 
-class Record:
-    """Gathers what goes to the manifest, from the start of a run to its end.
+class Manifest:
+    """Collects the content of ``manifest.json`` from the start of a run to its end.
 
     Parameters
     ----------
@@ -34,10 +36,10 @@ class Record:
     engine : Engine
     """
 
-    def __init__(self, experiment, folder: Path, engine: Engine):
+    def __init__(self, experiment: Experiment, folder: Path, engine: Engine):
         self._start = time.monotonic()
         self._cpu = _cpu_seconds()
-        self._content = {
+        self._content: dict[str, Any] = {
             "name": experiment.name,
             "profile": experiment.profile,
             "seed": experiment.seed,
@@ -48,7 +50,7 @@ class Record:
             "started": _utc_now(),
         }
 
-    def close(
+    def write(
         self,
         home: Path,
         census: Census,
@@ -64,11 +66,11 @@ class Record:
         home : Path
             Folder of the new state, complete except for the manifest.
         census : Census
-            How far the whole experiment has come.
+            Finished replicates of the whole experiment.
         computed : int
-            Replicates that this run computed.
+            Number of replicates that this run computed.
         data_files : dict of str to str
-            SHA-256 of each data file that was read, by its name in the settings.
+            SHA-256 of each data file by its name in the settings.
         """
         self._content |= {
             "finished": _utc_now(),
@@ -91,14 +93,14 @@ class Record:
         write_text(home / MANIFEST, f"{text}\n")
 
 
-def provenance(folder: Path) -> dict:
-    """Everything known before a run starts: code, libraries, machine.
+def provenance(folder: Path) -> dict[str, Any]:
+    """Return what is known before a run starts: code, libraries and machine.
 
     Parameters
     ----------
     folder : Path
         The results folder ``<out>/<name>/<profile>``. Changes below ``<out>`` do not make the
-        code dirty: they are what runs are for.
+        repository dirty, since runs make them.
     """
     out = folder.resolve().parent.parent
     return {
@@ -116,13 +118,13 @@ def provenance(folder: Path) -> dict:
     }
 
 
-def git_state(folder: Path, results: Path) -> dict | None:
-    """Commit and whether tracked files differ from it; None outside a repository.
+def git_state(folder: Path, results: Path) -> dict[str, Any] | None:
+    """Return the commit and whether tracked files were changed; None outside a repository.
 
     Parameters
     ----------
     folder : Path
-        Where the code is.
+        Folder of the code.
     results : Path
         Changes below this folder do not count.
     """
@@ -137,9 +139,9 @@ def git_state(folder: Path, results: Path) -> dict | None:
     return {"commit": commit, "dirty": bool(changed)}
 
 
-def blas() -> list[dict]:
-    """Name, version and threads of the linear algebra libraries; workers use one thread each."""
-    import numpy.linalg  # noqa: F401 (loads the library that is asked about)
+def blas() -> list[dict[str, Any]]:
+    """Return name, version and threads of the linear algebra libraries."""
+    import numpy.linalg  # noqa: F401 (loads the library)
 
     found = {
         (entry["internal_api"], entry.get("version"), entry.get("architecture"))
@@ -153,7 +155,7 @@ def blas() -> list[dict]:
 
 
 def cpu_model() -> str:
-    """The processor as it calls itself."""
+    """Return the model of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -168,7 +170,7 @@ def _utc_now() -> str:
 
 
 def _cpu_seconds() -> float:
-    """Processor time of this process and of its children that have ended."""
+    """Return the processor time of this process and of its children that have ended."""
     return sum(os.times()[:4])
 
 

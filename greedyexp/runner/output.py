@@ -1,41 +1,121 @@
-"""The tidy tables of a run, streamed from the journal in canonical order."""
+"""The tables that a run writes, streamed from the journal in canonical order."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
+import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
-from greedyexp.runner.columns import Columns, cell, columns_of
+from greedyexp.core import registry
+from greedyexp.core.registry import RESERVED_COLUMNS
+from greedyexp.experiment.design import DATA_COLUMN
+from greedyexp.experiment.model import Experiment
 from greedyexp.runner.files import replacing
 from greedyexp.runner.journal import Entry, Journal
 from greedyexp.runner.plan import Plan, Slot
+from greedyexp.runner.seeds import plain_data
 
-# Tables above this size are compressed: they are committed to a repository.
+# Larger tables (in bytes) are compressed, since they are committed to repositories.
 LARGE = 5_000_000
 
 Write = Callable[[list[str]], object]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Names of the columns of one experiment, except the facts of its problems.
+
+    Parameters
+    ----------
+    data : tuple of str
+        The label of the block if the data are a list; then the parameters of the generators, in
+        the order of their signatures.
+    swept : tuple of str
+        Parameters that vary inside an algorithm's entry.
+    measured : tuple of str
+        Columns of the protocol.
+    seconds : tuple of str
+        Columns of the protocol with times, which differ from run to run.
+    """
+
+    data: tuple[str, ...]
+    swept: tuple[str, ...]
+    measured: tuple[str, ...]
+    seconds: tuple[str, ...]
+
+    @cached_property
+    def not_for_facts(self) -> tuple[str, ...]:
+        """Names that facts of a problem must not have."""
+        return (*RESERVED_COLUMNS, *self.swept, *self.measured, *self.seconds)
+
+    def of_table(self, facts: tuple[str, ...]) -> list[str]:
+        """Return the header of ``<name>.csv``."""
+        return [
+            *self.data, *facts, "replicate", "algorithm", *self.swept, "status", "message",
+            *self.measured,
+        ]  # fmt: skip
+
+    @property
+    def of_timings(self) -> list[str]:
+        """Return the header of ``timings.csv``."""
+        return [*self.data, "replicate", "algorithm", *self.swept, "seconds", *self.seconds]
+
+
+def columns_of(experiment: Experiment) -> Columns:
+    """Return the columns of an experiment."""
+    generators = dict.fromkeys(point.generator for point in experiment.points)
+    parameters = [registry.find("generator", name).parameters.model_fields for name in generators]
+    label = [] if experiment.points[0].label is None else [DATA_COLUMN]
+    protocol = registry.find("protocol", experiment.protocol.name)
+    metrics = [registry.find("metric", name) for name in experiment.metrics]
+    measured = protocol.columns(metrics, **experiment.protocol.params)
+    return Columns(
+        data=(*label, *dict.fromkeys(name for fields in parameters for name in fields)),
+        swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),
+        measured=tuple(column.name for column in measured if column.kind != "seconds"),
+        seconds=tuple(column.name for column in measured if column.kind == "seconds"),
+    )
+
+
+def cell(value: object) -> str:
+    """Return the cell of the CSV for a value.
+
+    Floats are written by ``repr``, booleans as 0 or 1, None as an empty cell, lists as JSON.
+    """
+    value = plain_data(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, separators=(",", ":"))
+    return repr(value)
+
+
 def write_tables(plan: Plan, journal: Journal, folder: Path) -> Path:
     """Write ``<name>.csv`` and ``timings.csv`` with every finished row of the plan.
 
-    Values come from the journal and their order from the plan, so that the bytes do not depend on
-    how, when or in how many pieces they were computed.
+    Values come from the journal and their order from the plan. Therefore the bytes do not depend on
+    how, when or in how many parts they were computed.
 
     Returns
     -------
     Path
-        The table, ``.csv`` or, when it is large, ``.csv.gz``.
+        The table, ``.csv`` or, if it is large, ``.csv.gz``.
 
     Raises
     ------
     StorageError
-        When the folder cannot be written; the old tables are kept.
+        If the folder cannot be written; the old tables are kept.
     """
     rows = _Rows(plan, columns_of(plan.experiment), journal)
     table = _store(folder / f"{plan.experiment.name}.csv", rows.write_table)
@@ -44,7 +124,7 @@ def write_tables(plan: Plan, journal: Journal, folder: Path) -> Path:
 
 
 class _Rows:
-    """The rows of the plan that are finished."""
+    """The finished rows of a plan."""
 
     def __init__(self, plan: Plan, columns: Columns, journal: Journal):
         self._plan = plan
@@ -63,7 +143,7 @@ class _Rows:
                 entry.outcome.status.value,
                 entry.outcome.message,
             ]
-            # A failure has no measurements and one row all the same.
+            # A failure has one row, without measurements.
             for row in entry.outcome.rows or [{}]:
                 write([*head, *(cell(row.get(name)) for name in self._columns.measured)])
 
@@ -75,7 +155,7 @@ class _Rows:
             write([*where, cell(timing.seconds), *([cell(timing.fit_seconds)] if timed else [])])
 
     def _fact_names(self) -> tuple[str, ...]:
-        """Every fact of every problem, in the order in which the rows bring them up."""
+        """Return the facts of all problems in the order of their first row."""
         names: dict[str, None] = {}
         for _, entry in self._finished():
             names.update(dict.fromkeys(entry.facts))
@@ -88,8 +168,8 @@ class _Rows:
                 if slot.key in entries:
                     yield slot, entries[slot.key]
 
-    def _data_cells(self, point: int, facts: dict) -> list[str]:
-        """Label and parameters; a fact stands where only other generators have the parameter."""
+    def _data_cells(self, point: int, facts: dict[str, Any]) -> list[str]:
+        """Return label and parameters; a fact fills the column of another generator's parameter."""
         if self._point[0] != point:
             cells = self._plan.experiment.points[point].cells
             known = {name: cell(cells[name]) for name in self._columns.data if name in cells}
@@ -106,7 +186,7 @@ class _Rows:
 
 
 def _store(target: Path, fill: Callable[[Write], None]) -> Path:
-    """Write a table, compress it when it is large, and remove the other variant."""
+    """Write a table, compress it if it is large, and remove the other variant."""
     packed = target.with_name(f"{target.name}.gz")
     with replacing(target) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
@@ -117,13 +197,12 @@ def _store(target: Path, fill: Callable[[Write], None]) -> Path:
     if size <= LARGE:
         packed.unlink(missing_ok=True)
         return target
-    with target.open("rb") as source, replacing(packed) as stream:
-        _compress(source, stream)
+    with (
+        target.open("rb") as source,
+        replacing(packed) as stream,
+        # Neither time nor file name in the header: equal tables give equal bytes.
+        gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed,
+    ):
+        shutil.copyfileobj(source, compressed, 1 << 20)
     target.unlink()
     return packed
-
-
-def _compress(source: BinaryIO, stream: BinaryIO) -> None:
-    # Neither time nor file name in the header: equal tables give equal bytes.
-    with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
-        shutil.copyfileobj(source, packed, 1 << 20)

@@ -1,26 +1,27 @@
-"""What is to be done, piece by piece: never a list of all replicates."""
+"""The replicates of an experiment and their batches, produced lazily to bound memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.allocation import Series, series_of
-from greedyexp.runner.engines.base import Batch, Item, Result
-from greedyexp.runner.fingerprint import Disk, Fingerprints
+from greedyexp.runner.fingerprint import Fingerprints, InputFiles
 from greedyexp.runner.journal import Journal, Timing
+from greedyexp.runner.work import Batch, Item, Result
 
-# Replicates asked of the journal at a time.
+# Replicates read from the journal at a time.
 _CHUNK = 500
 
 
 class Slot(NamedTuple):
-    """The place of one algorithm on one data set: indices, and the key in the journal."""
+    """One algorithm on one data set: indices, and the key in the journal."""
 
     point: int
     replicate: int
@@ -30,16 +31,16 @@ class Slot(NamedTuple):
 
 @dataclass
 class Census:
-    """How many replicates of a plan are finished.
+    """Numbers of finished replicates of a plan.
 
     Parameters
     ----------
     total, done : int
-        All of them, and those that ended in any status.
+        All replicates, and those that are finished with any status.
     statuses : dict of str to int
-        How those that are done ended.
+        Number of finished replicates by status.
     seconds : float
-        Time the algorithms took.
+        Time of the algorithms.
     """
 
     total: int
@@ -64,28 +65,28 @@ class Census:
 
 
 class Plan:
-    """The replicates of an experiment: of every point and algorithm the first so many.
+    """The replicates of an experiment, a number for every point and algorithm.
 
-    Where results decide how many, the plan begins with what every point gets before anything is
-    known and grows as results come in.
+    If results determine these numbers, the plan starts with the first replicates of every series
+    and grows as results arrive.
 
     Parameters
     ----------
     experiment : Experiment
-    disk : Disk, optional
-        Files that count as they were when they were read.
+    files : InputFiles, optional
+        Files that were read earlier, which count as they were then.
 
     Attributes
     ----------
-    disk : Disk
-        The code and the data that the keys are of.
+    files : InputFiles
+        The code and the data that enter the keys.
     wanted : array of int (points, algorithms)
         Number of replicates.
     """
 
-    def __init__(self, experiment, disk: Disk | None = None):
-        self.experiment, self.disk = experiment, disk or Disk()
-        self._fingerprints = Fingerprints(experiment, self.disk)
+    def __init__(self, experiment: Experiment, files: InputFiles | None = None):
+        self.experiment, self.files = experiment, files or InputFiles()
+        self._fingerprints = Fingerprints(experiment, self.files)
         self._algorithms = range(len(experiment.algorithms))
         shape = (len(experiment.points), len(experiment.algorithms))
         self._open = series_of(experiment)
@@ -100,7 +101,7 @@ class Plan:
         return self._fingerprints.key(point, replicate, algorithm)
 
     def in_canonical_order(self) -> Iterator[list[Slot]]:
-        """Chunks of slots in the order of the CSV: point, replicate, algorithm."""
+        """Yield chunks of slots in the order of the CSV: point, replicate, algorithm."""
         slots = (
             Slot(point, replicate, algorithm, self.key(point, replicate, algorithm))
             for point, wanted in enumerate(self.wanted.tolist())
@@ -110,29 +111,29 @@ class Plan:
         )
         return _chunks(slots, _CHUNK)
 
-    def settle(self, journal: Journal, *, retry_failed: bool = False) -> None:
-        """Grow as far as the journal's results decide; with a fixed number of trials, not at all.
+    def grow_fully(self, journal: Journal, *, retry_failed: bool = False) -> None:
+        """Grow as far as the results in the journal determine.
 
         Parameters
         ----------
         retry_failed : bool
-            Count no failure as a result.
+            Do not count failures as results.
         """
         while self.grow(journal, retry_failed=retry_failed):
             pass
 
     def grow(self, journal: Journal, *, retry_failed: bool = False) -> bool:
-        """Ask for more where all that was asked for is finished; whether anything was added.
+        """Add replicates to series that are finished; return True if any were added.
 
-        A decision looks at the replicates asked for and at no others, so that it is the same after
-        an interruption or with the rows of another run in the journal.
+        A decision uses only the replicates requested so far. It is therefore the same after an
+        interruption or with rows of another run in the journal.
         """
         before = len(self)
         self._open = [one for one in self._open if self._extend(one, journal, retry_failed)]
         return len(self) > before
 
     def _extend(self, series: Series, journal: Journal, retry_failed: bool) -> bool:
-        """Let the rule of a series decide; whether it may want more later."""
+        """Apply the rule of a series; return True if it may request more later."""
         trials = self.wanted[series.points, series.algorithm]
         successes = np.zeros(len(trials))
         for place, (point, count) in enumerate(zip(series.points, trials, strict=True)):
@@ -148,26 +149,28 @@ class Plan:
         return bool((wanted > trials).any())
 
     def timings(self, journal: Journal) -> Iterator[tuple[Slot, Timing]]:
-        """Status and seconds of the finished replicates, in canonical order."""
+        """Yield status and seconds of the finished replicates, in canonical order."""
         for slots in self.in_canonical_order():
             found = journal.timings([slot.key for slot in slots])
             for slot in slots:
                 if slot.key in found:
                     yield slot, found[slot.key]
 
-    def census(self, journal: Journal, see: Callable[[Slot, float], None] | None = None) -> Census:
-        """Ask the journal how far the plan has come.
+    def census(
+        self, journal: Journal, on_finished: Callable[[Slot, float], None] | None = None
+    ) -> Census:
+        """Count the replicates that the journal has.
 
         Parameters
         ----------
-        see : callable, optional
-            Given every finished slot and its seconds.
+        on_finished : callable, optional
+            Called with every finished slot and its seconds.
         """
         found = Census(len(self))
         for slot, timing in self.timings(journal):
             found.count(timing.status, timing.seconds)
-            if see is not None:
-                see(slot, timing.seconds)
+            if on_finished is not None:
+                on_finished(slot, timing.seconds)
         return found
 
     def missing(
@@ -178,22 +181,22 @@ class Plan:
         force: bool = False,
         retry_failed: bool = False,
     ) -> Iterator[Item]:
-        """Data sets with the algorithms still to be run on them.
+        """Yield data sets with the algorithms that have not been run on them.
 
-        One replicate of every point, then the next of every point: an interrupted run has made
-        even progress everywhere, and the time left is told from all points and not from the
-        smallest.
+        The first replicates of all points come first, then the second ones. An interrupted run has
+        therefore made equal progress everywhere, and the estimated time left is based on all points
+        rather than the smallest.
 
         Parameters
         ----------
         beyond : array of int (points, algorithms), or 0
-            So many replicates of each are no concern of this call.
+            Number of first replicates to leave out.
         force : bool
-            Count nothing as finished.
+            Do not count anything as finished.
         retry_failed : bool
-            Count no failure as finished.
+            Do not count failures as finished.
         """
-        # The plan may grow while this goes on: what is added then belongs to the next call.
+        # The plan may grow during the iteration; the next call yields what is added.
         wanted = self.wanted.copy()
         asked = (
             (point, replicate, np.flatnonzero(here).tolist())
@@ -224,18 +227,18 @@ class Plan:
 
 
 class Batches:
-    """Groups items into batches of about equal time, learning the time from results.
+    """Groups items into batches of about equal time, estimated from earlier results.
 
     Parameters
     ----------
     items : iterable of Item
         Taken one at a time.
     more : callable
-        Gives further items, once all results of the earlier ones are there; none when it is over.
+        Returns further items, once all results of the earlier ones have arrived; none at the end.
     seconds : float
-        What a batch should take.
+        Time that a batch should take.
     most : int
-        Most items in a batch.
+        Maximum number of items in a batch.
     """
 
     def __init__(
@@ -248,23 +251,23 @@ class Batches:
     ):
         self._items = iter(items)
         self._more = more
-        self._under_way = 0
+        self._in_progress = 0
         self._seconds = seconds
         self._most = most
         self._per_point: dict[int, float] = {}
         self._recent: float | None = None
 
     def next(self) -> Batch:
-        """The next batch; empty when there are no more items, or none before results arrive.
+        """Return the next batch; empty if there are no items left or none before results arrive.
 
-        The first batch is one item: nothing is known of the time yet, and the other workers wait
-        for it so that they find the kernels compiled.
+        The first batch is one item: its time is unknown, and the other workers wait for the kernels
+        that it compiles.
         """
         batch = self._take()
-        if not batch and not self._under_way:
+        if not batch and not self._in_progress:
             self._items = iter(self._more())
             batch = self._take()
-        self._under_way += sum(len(item.algorithms) for item in batch)
+        self._in_progress += sum(len(item.algorithms) for item in batch)
         return batch
 
     def _take(self) -> Batch:
@@ -279,8 +282,8 @@ class Batches:
         return batch
 
     def learn(self, result: Result) -> None:
-        """Take note that a result is there, and of its time."""
-        self._under_way -= 1
+        """Record the time of a result that has arrived."""
+        self._in_progress -= 1
         spent = result.seconds + result.data_seconds
         before = self._per_point.get(result.point, spent)
         self._per_point[result.point] = 0.7 * before + 0.3 * spent
@@ -289,11 +292,11 @@ class Batches:
     def _expected(self, item: Item) -> float:
         each = self._per_point.get(item.point)
         if each is None:
-            # A point not seen yet may be far larger than the others.
+            # A new point may be much larger than the others.
             each = self._seconds if self._recent is None else 10 * self._recent
         return each * len(item.algorithms)
 
 
-def _chunks(items: Iterator, size: int) -> Iterator[list]:
+def _chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
     while chunk := list(islice(items, size)):
         yield chunk

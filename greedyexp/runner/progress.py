@@ -1,64 +1,64 @@
-"""How far a run has come, on stderr: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run on stderr: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
-# Seconds until the first line and between later ones.
+# Seconds until the first line and between later lines.
 _FIRST = 2.0
 _EVERY = 10.0
 
-_OPEN = "{desc}: {n_fmt}/{total_fmt} as far as decided [{elapsed}, {rate_fmt}{postfix}]"
+_OPEN = "{desc}: {n_fmt}/{total_fmt} requested so far [{elapsed}, {rate_fmt}{postfix}]"
 
 _COMPILING = "compiling kernels"
 
 
 class Silent:
-    """No progress at all.
+    """No progress is shown.
 
     Parameters
     ----------
     title : str
     total, done : int
-        Replicates in all and those an earlier run has finished.
+        Number of all replicates, and of those that an earlier run has finished.
     open_ended : bool
-        Whether results may decide on more, so that nobody knows how much is left.
+        True if results may request more replicates, so the time left is unknown.
     """
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         pass
 
     def advance(self, done: int, failed: int, compiling: bool) -> None:
-        """Take note of newly finished replicates, how many of them failed, and what holds it up."""
+        """Count finished replicates; ``compiling`` is True while kernels are compiled."""
 
     def extend(self, total: int) -> None:
-        """Take note that results decided on more replicates."""
+        """Set the number of all replicates after results requested more."""
 
     def close(self) -> None:
-        """Say the last word."""
+        """Show the final state."""
 
 
 class Bar(Silent):
-    """A tqdm bar with the time left."""
+    """A tqdm bar."""
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title = title
         self._failed = 0
-        # `initial` keeps what an earlier run did out of the rate and so out of the time left.
-        # Where the total may grow, a time left would be a guess.
-        shown = {"bar_format": _OPEN} if open_ended else {}
+        # `initial` excludes earlier runs from the rate and the time left, which is unknown if the
+        # total may grow.
         self._bar = tqdm(
             desc=title,
             total=total,
             initial=done,
             unit="fit",
             dynamic_ncols=True,
-            file=_Unbroken(sys.stderr),
-            **shown,
+            file=_Unbreakable(sys.stderr),
+            bar_format=_OPEN if open_ended else None,
         )
 
     def advance(self, done: int, failed: int, compiling: bool) -> None:
@@ -77,13 +77,13 @@ class Bar(Silent):
         self._bar.close()
 
 
-class _Unbroken:
-    """A stream that drops what cannot be written: a closed terminal must not end a run."""
+class _Unbreakable:
+    """A stream that ignores failed writes: a closed terminal must not end a run."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: TextIO):
         self._stream = stream
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> None:
@@ -96,7 +96,7 @@ class _Unbroken:
 
 
 class Lines(Silent):
-    """One line now and then, for logs and pipes."""
+    """A line every few seconds, for logs and pipes."""
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title, self._total, self._done = title, total, done
@@ -111,23 +111,23 @@ class Lines(Silent):
         self._failed += failed
         now = time.monotonic()
         if compiling:
-            # Kernels are compiled once, so this time says nothing about what is left.
+            # Kernels are compiled once, so this time does not count for the estimate.
             self._start += now - self._last
         self._last = now
         if now >= self._next:
             self._next = now + _EVERY
-            self._say(now, f", {_COMPILING}" if compiling else "")
+            self._print(now, f", {_COMPILING}" if compiling else "")
 
     def extend(self, total: int) -> None:
         self._total = total
 
     def close(self) -> None:
         if self._computed:
-            self._say(time.monotonic())
+            self._print(time.monotonic())
 
-    def _say(self, now: float, note: str = "") -> None:
+    def _print(self, now: float, note: str = "") -> None:
         done = self._done + self._computed
-        share = "as far as decided" if self._open_ended else f"{done / self._total:.0%}"
+        share = "requested so far" if self._open_ended else f"{done / self._total:.0%}"
         line = f"{self._title}: {done}/{self._total} ({share}){note}"
         if self._failed:
             line += f", {self._failed} failed"
@@ -135,7 +135,7 @@ class Lines(Silent):
         if left and self._computed and not self._open_ended:
             seconds = (now - self._start) / self._computed * left
             line += f", about {tqdm.format_interval(seconds)} left"
-        # A closed stderr is no reason to stop computing.
+        # A closed stderr must not end a run.
         with contextlib.suppress(OSError):
             print(line, file=sys.stderr, flush=True)
 
@@ -143,7 +143,7 @@ class Lines(Silent):
 def progress_of(
     wanted: bool | None, title: str, total: int, done: int, *, open_ended: bool = False
 ) -> Silent:
-    """The progress that suits where stderr goes; ``wanted=False`` gives none."""
+    """Return the progress display that suits stderr; ``wanted=False`` shows none."""
     if wanted is False or sys.stderr is None:
         kind: type[Silent] = Silent
     else:

@@ -1,81 +1,84 @@
-"""The first replicate of everything, before the long run."""
+"""Run the first replicate of every algorithm, before a long run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from greedyexp.core import registry
-from greedyexp.core.errors import Interrupted
 from greedyexp.core.plugins import load_plugins
+from greedyexp.core.signals import Interrupted
+from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Outcome, Status
 from greedyexp.protocols.contracts import breach
-from greedyexp.runner.columns import columns_of
-from greedyexp.runner.engines.base import Item, Result
-from greedyexp.runner.engines.processes import ProcessesEngine
-from greedyexp.runner.engines.serial import SerialEngine
-from greedyexp.runner.interrupt import Interruption
+from greedyexp.runner.engine import Engine, Interruption, SerialEngine
+from greedyexp.runner.output import columns_of
+from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.session import warn_of_time_limit
-from greedyexp.runner.work import Work, describe
+from greedyexp.runner.work import Item, Result, Work, work_of
 
 
 def rehearse(
-    experiment, *, tracebacks: bool = False, pdb: bool = False
+    experiment: Experiment, *, tracebacks: bool = False, pdb: bool = False
 ) -> list[tuple[str, Outcome, float]]:
     """Run every algorithm once, on the first data set of each block of data.
 
-    Nothing is written. The numbers are those of the real run, and so is the time: nothing is made
-    smaller. It all happens in this process, or under a time limit in another that can be ended.
-    An algorithm of a plugin runs twice, to detect random numbers that do not come from the seed.
+    Nothing is written. Numbers and times are those of the full run, since nothing is made smaller.
+    Everything runs in this process or, with a time limit, in another that can be stopped. An
+    algorithm of a plugin runs twice, to detect random numbers that do not depend on the seed.
 
     Parameters
     ----------
     experiment : Experiment
     tracebacks : bool
-        Whether outcomes of exceptions hold the traceback.
+        Add tracebacks to the outcomes of exceptions.
     pdb : bool
-        Stop in the debugger where a part raises. The time limit is then not enforced.
+        Stop in the debugger at an exception of a part. The time limit is then not enforced.
 
     Returns
     -------
     list of (label, Outcome, seconds)
-        Seconds include the compilation of kernels in this process. Where the data are a list, the
-        label names the block too.
+        Seconds include the compilation of kernels in this process. If the data are a list, the
+        label also names the block.
 
     Raises
     ------
     ConfigError, PluginError
-        When a part or a plugin cannot be used, or an algorithm gives other rows the second time.
+        If a part or a plugin cannot be used, or an algorithm gives different rows the second time.
     Interrupted
         After Ctrl-C, SIGTERM or SIGHUP.
     """
     load_plugins(experiment.plugins)
     reserved = columns_of(experiment).not_for_facts
-    work = describe(experiment, reserved, tracebacks=tracebacks, pdb=pdb)
+    work = work_of(experiment, reserved, tracebacks=tracebacks, pdb=pdb)
     everything = tuple(range(len(work.algorithms)))
     first: dict[str | None, Item] = {}
     for index, point in enumerate(experiment.points):
         first.setdefault(point.label, Item(index, point.generator, point.params, 0, everything))
-    plugins = _of_plugins(work)
+    plugins = tuple(
+        index
+        for index, task in enumerate(work.algorithms)
+        if not registry.find("algorithm", task.name).shipped
+    )
     batches = [[item] for item in first.values()]
     if plugins:
         batches = [[item, replace(item, algorithms=plugins)] for item in first.values()]
     limit = experiment.time_limit
-    engine = SerialEngine() if limit is None or pdb else ProcessesEngine(1)
+    engine: Engine = SerialEngine() if limit is None or pdb else ProcessesEngine(1)
     warn_of_time_limit(engine, limit)
     found: dict[tuple[int, int], Result] = {}
-    with Interruption() as halt:
+    with Interruption() as interruption:
         for results in engine.results(
             work,
             lambda: batches.pop(0) if batches else [],
             expected=len(batches) * len(everything),
             time_limit=limit,
-            halt=halt,
+            interruption=interruption,
         ):
             for result in results:
                 known = found.setdefault((result.point, result.algorithm), result)
                 _refuse_difference(work, known, result)
-        if halt.soon:
-            raise Interrupted(halt.signum)
+        if interruption.signum is not None:
+            raise Interrupted(interruption.signum)
     tried = []
     for label, item in first.items():
         where = "" if label is None else f" on {label}"
@@ -86,17 +89,8 @@ def rehearse(
     return tried
 
 
-def _of_plugins(work: Work) -> tuple[int, ...]:
-    """Indices of the algorithms that do not come with the package."""
-    return tuple(
-        index
-        for index, task in enumerate(work.algorithms)
-        if not registry.find("algorithm", task.name).shipped
-    )
-
-
 def _refuse_difference(work: Work, one: Result, other: Result) -> None:
-    """Refuse an algorithm that gave different rows on the same data."""
+    """Raise ``PluginError`` if an algorithm gave different rows on the same data."""
     timeout = Status.TIMEOUT in (one.outcome.status, other.outcome.status)
     if one.outcome != other.outcome and not timeout:
         raise breach(

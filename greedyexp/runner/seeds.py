@@ -1,52 +1,105 @@
-"""Random streams from what they are for, never from where they stand.
+"""Random streams, seeded by what they are used for, and the canonical form of parameters.
 
-The stream of a data set is a function of (experiment seed, generator, its parameters, replicate);
-that of an algorithm of the same and the algorithm's name. The order of the sweep, of the
-algorithms, of the workers and the batches do not enter, so adding a value to a sweep, trials or an
-algorithm changes no row that was there, and all algorithms see the same data.
+The stream of a data set is a function of (seed of the experiment, generator, its parameters,
+replicate); that of an algorithm also depends on the name of the algorithm. The order of sweeps,
+algorithms, workers and batches does not matter. Therefore a new value in a sweep, more trials or a
+new algorithm change no existing row, and all algorithms see the same data.
 
-The parameters are the complete ones, defaults included: a value written out and the same value
-left to its default give the same stream. Parameters that a generator registers as ``unseeded``,
-which only say how a file is read, are left out. When a generator gains another parameter,
-its complete parameters change and with them every stream; that is intended, since its code changed
-as well and the journal would compute the rows anew in any case.
+Parameters are complete, including defaults: an explicit value and an equal default give the same
+stream. ``unseeded`` parameters of a generator, which only select how a file is read, are left out.
+A new parameter of a generator changes all its streams. This is intended: its code has changed as
+well, so its rows are computed again in any case.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+
 import numpy as np
 
-from greedyexp.runner.canonical import digest
 
-
-def data_stream(seed: int, generator: str, params: dict, replicate: int) -> np.random.Generator:
-    """The stream that makes one data set.
+def data_stream(
+    seed: int, generator: str, params: Mapping[str, Any], replicate: int
+) -> np.random.Generator:
+    """Return the stream that draws one data set.
 
     Parameters
     ----------
     seed : int, at least 0
-        The experiment's seed.
+        Seed of the experiment.
     generator : str
         Name of the generator.
     params : dict
-        Its complete parameters, less those that are unseeded.
+        Its complete parameters, except those that are unseeded.
     replicate : int, at least 0
-        Which of the data sets with these parameters.
+        Number of the data set among those with these parameters.
     """
     return _stream(["data", seed, generator, params, replicate])
 
 
 def algorithm_stream(
-    seed: int, generator: str, params: dict, replicate: int, algorithm: str
+    seed: int, generator: str, params: Mapping[str, Any], replicate: int, algorithm: str
 ) -> np.random.Generator:
-    """The stream of one algorithm on one data set: folds of cross-validation, random starts.
+    """Return the stream of one algorithm on one data set, for folds and random starts.
 
-    It depends on the algorithm's name and not on its label or parameters, so that two settings of
-    one algorithm are compared on the same folds.
+    It depends on the name of the algorithm but not on its label or parameters. Two settings of one
+    algorithm are therefore compared on the same folds.
     """
     return _stream(["algorithm", seed, generator, params, replicate, algorithm])
 
 
-def _stream(identity: list) -> np.random.Generator:
+def _stream(identity: list[Any]) -> np.random.Generator:
     entropy = int.from_bytes(digest(identity), "big")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+
+
+def digest(value: object) -> bytes:
+    """SHA-256 of the canonical JSON, 32 bytes."""
+    return hashlib.sha256(canonical_json(value).encode("ascii")).digest()
+
+
+def canonical_json(value: object) -> str:
+    """Return JSON with sorted keys, floats by ``repr`` and no spaces.
+
+    ``-0.0`` is written as ``0.0``. ``1`` and ``1.0`` differ, since they come from parameters of
+    different types. Tuples and arrays are written as lists.
+
+    Raises
+    ------
+    TypeError
+        If a value has no canonical form.
+    """
+    return json.dumps(
+        plain_data(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=True
+    )
+
+
+def plain_data(value: object) -> Any:
+    """Convert a value to None, bool, int, float, str, or lists and dicts of these.
+
+    Raises
+    ------
+    TypeError
+        If it contains anything else.
+    """
+    if isinstance(value, Enum):
+        return plain_data(value.value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        # Adding a positive zero turns -0.0 into 0.0 and changes no other number.
+        return float(value) + 0.0
+    if isinstance(value, dict):
+        return {str(key): plain_data(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_data(item) for item in value]
+    if isinstance(value, (np.generic, np.ndarray)):
+        return plain_data(value.tolist())
+    if isinstance(value, PurePath):
+        return value.as_posix()
+    raise TypeError(f"a parameter of type {type(value).__name__} has no canonical form")

@@ -1,73 +1,66 @@
-"""One run of one experiment: compute what is missing, then write the tables."""
+"""A run of an experiment: compute missing replicates, then write the tables."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm import tqdm
 
-from greedyexp import config as experiments
 from greedyexp.config.patches import changes
-from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
+from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
-from greedyexp.runner.code_version import plugin_sources
-from greedyexp.runner.columns import columns_of
-from greedyexp.runner.digests import ROW_SETTINGS, parsed_settings
-from greedyexp.runner.engines.base import Engine, Item, Result
-from greedyexp.runner.engines.processes import ProcessesEngine, usable_cores
-from greedyexp.runner.engines.serial import SerialEngine
-from greedyexp.runner.files import make_folder
-from greedyexp.runner.interrupt import Interruption
-from greedyexp.runner.journal import Journal
-from greedyexp.runner.keeper import Keeper
-from greedyexp.runner.lock import FolderLock
-from greedyexp.runner.manifest import Record
-from greedyexp.runner.output import write_tables
+from greedyexp.runner import code_version
+from greedyexp.runner.engine import Engine, Interruption, SerialEngine
+from greedyexp.runner.files import ROW_SETTINGS, FolderLock, make_folder, parsed_settings
+from greedyexp.runner.journal import Entry, Journal
+from greedyexp.runner.manifest import Manifest
+from greedyexp.runner.output import columns_of, write_tables
 from greedyexp.runner.plan import Batches, Plan
-from greedyexp.runner.progress import Silent, progress_of
-from greedyexp.runner.state import (
-    CONFIG,
-    PLUGINS,
-    NextState,
-    find,
-    table_of,
-)
-from greedyexp.runner.work import describe
+from greedyexp.runner.processes import ProcessesEngine, usable_cores
+from greedyexp.runner.progress import progress_of
+from greedyexp.runner.state import CONFIG, PLUGINS, NextState, find, table_of
+from greedyexp.runner.work import Item, Result, work_of
+
+# Results are written if the oldest has waited this many seconds, or if there are this many.
+_LONGEST_WAIT = 0.5
+_MOST_WAITING = 1000
 
 ENGINES = ("processes", "serial")
 
 
 @dataclass(frozen=True)
 class Report:
-    """How a run ended; one replicate is one algorithm on one data set.
+    """The result of a run; one replicate is one algorithm on one data set.
 
     Parameters
     ----------
     total : int
-        Replicates of the plan; where results decide on more, as far as they have decided.
+        Replicates of the plan; if results request more, those requested so far.
     done : int
-        Those that are finished, in whatever status.
+        Finished replicates with any status.
     failed : int
-        Those of them that failed.
+        Finished replicates that failed.
     computed : int
-        Those computed by this run.
+        Replicates computed by this run.
     wall_seconds : float
     csv : Path
         The tidy table.
     interrupted : bool
-        Whether a signal ended it early.
+        True if a signal ended the run early.
     signum : int, optional
         The signal.
     replaced : tuple of str
-        Settings that differ from those of the table that was in the folder before, such as
+        Settings that differ from those of the previous table in the folder, such as
         ``data.noise_std: 0.1 -> 0.5``.
     """
 
@@ -82,8 +75,18 @@ class Report:
     replaced: tuple[str, ...] = ()
 
 
+class Choices(NamedTuple):
+    """Options of a run; see ``run``."""
+
+    force: bool
+    retry_failed: bool
+    progress: bool | None
+    tracebacks: bool
+    pdb: bool
+
+
 def run(
-    experiment,
+    experiment: Experiment,
     folder: Path,
     *,
     engine: str = "processes",
@@ -94,103 +97,141 @@ def run(
     tracebacks: bool = False,
     pdb: bool = False,
 ) -> Report:
-    """Compute what the journal of a folder does not have yet, then write the tables.
+    """Compute the replicates that the journal of a folder lacks, then write the tables.
 
-    An experiment narrowed by ``only`` computes its own part; the tables have every finished row
-    of the whole.
+    If the experiment is narrowed by ``only``, its part is computed, and the tables have every
+    finished row of the whole experiment.
 
     Parameters
     ----------
     experiment : Experiment
     folder : Path
-        ``<out>/<name>/<profile>``; made when there is none.
+        ``<out>/<name>/<profile>``; created if it does not exist.
     engine : {"processes", "serial"}
     jobs : int, optional
-        Worker processes; one for each usable core by default.
+        Number of worker processes; by default one for each usable core.
     force : bool
-        Compute everything anew; an old row is replaced when its new one arrives.
+        Compute everything again; an old row is replaced once the new one is finished.
     retry_failed : bool
-        Compute failed replicates anew.
+        Compute failed replicates again.
     progress : bool, optional
-        False shows none. Otherwise a bar on a terminal, lines elsewhere, on stderr.
+        False shows none. Otherwise a bar on a terminal and lines elsewhere, on stderr.
     tracebacks : bool
-        Print where exceptions of parts were raised, each place once, on stderr.
+        Print tracebacks of exceptions of parts on stderr, one for each place.
     pdb : bool
-        Stop in the debugger where a part raises; the engine is the serial one then.
+        Stop in the debugger at an exception of a part; implies the serial engine.
 
     Raises
     ------
     StorageError
-        When the folder is in use, cannot be written, or its journal cannot be read.
+        If the folder is in use, cannot be written, or its journal cannot be read.
     ConfigError
-        When the engine is unknown.
+        If the engine is unknown.
     PluginError
-        When no worker can start, or a part breaks its contract (see ``protocols.contracts``).
+        If no worker can start, or a part breaks its contract (see ``protocols.contracts``).
     """
     chosen = _engine("serial" if pdb else engine, jobs)
     warn_of_time_limit(chosen, experiment.time_limit)
+    choices = Choices(force, retry_failed, False if pdb else progress, tracebacks, pdb)
     with relative_to(experiment.folder):
-        return _run(
-            experiment,
-            Path(folder),
-            chosen,
-            force=force,
-            retry_failed=retry_failed,
-            progress=False if pdb else progress,
-            told={"tracebacks": tracebacks, "pdb": pdb},
-        )
+        return _run(experiment, Path(folder), chosen, choices)
 
 
-def _run(experiment, folder: Path, engine: Engine, **how) -> Report:
+def _run(experiment: Experiment, folder: Path, engine: Engine, choices: Choices) -> Report:
     start = time.monotonic()
-    # Another experiment may have been loaded since, whose plugins have parts of the same names.
+    # Another experiment, whose plugins have parts of the same names, may have been loaded since.
     load_plugins(experiment.plugins)
     plan = Plan(experiment)
-    # With the same code and data, whatever is edited meanwhile: one finds what the other stored.
-    whole = Plan(_whole(experiment), plan.disk)
-    # The contents of data files are part of a key: what cannot be read is refused before a folder
-    # is made.
+    # Both plans use the same code and data, whatever is edited meanwhile, and thus the same keys.
+    whole = Plan(experiment.whole or experiment, plan.files)
+    # Data files enter the keys: an unreadable one is refused before a folder is created.
     plan.key(0, 0, 0)
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
-    interruption = Interruption(announce=how["progress"] is not False)
-    with interruption as halt, FolderLock(folder), Journal(folder) as journal:
-        record = Record(whole.experiment, folder, engine)
+    with (
+        Interruption(announce=choices.progress is not False) as interruption,
+        FolderLock(folder),
+        Journal(folder) as journal,
+    ):
+        manifest = Manifest(whole.experiment, folder, engine)
         journal.remember_origin(experiment.folder)
         state = NextState(folder)
         state.begin(settings, sources.files)
-        computed = _compute(plan, journal, engine, halt, **how)
+        computed = _compute(plan, journal, engine, interruption, choices)
         after = plan.census(journal)
-        whole.settle(journal)
+        whole.grow_fully(journal)
         table = write_tables(whole, journal, state.home)
-        everything = after if len(whole) == len(plan) else whole.census(journal)
-        record.close(
+        manifest.write(
             state.home,
-            everything,
+            after if len(whole) == len(plan) else whole.census(journal),
             computed,
-            data_files=plan.disk.checksums(),
-            interrupted=halt.soon,
+            data_files=plan.files.checksums(),
+            interrupted=interruption.soon,
         )
         replaced = _replaced(folder, settings)
         state.commit()
-    failed = sum(after.failed.values())
-    seconds = time.monotonic() - start
     return Report(
-        after.total,
-        after.done,
-        failed,
-        computed,
-        seconds,
-        folder / table.name,
-        halt.soon,
-        halt.signum,
-        replaced,
+        total=after.total,
+        done=after.done,
+        failed=sum(after.failed.values()),
+        computed=computed,
+        wall_seconds=time.monotonic() - start,
+        csv=folder / table.name,
+        interrupted=interruption.soon,
+        signum=interruption.signum,
+        replaced=replaced,
     )
 
 
+class PluginSources(NamedTuple):
+    """The sources of the plugins of an experiment, stored in a run folder below ``plugins/``.
+
+    Parameters
+    ----------
+    entries : list of str
+        The plugin files, in the order of the settings.
+    files : dict of str to bytes
+        These files and the files in their folders that they import.
+    """
+
+    entries: list[str]
+    files: dict[str, bytes]
+
+
+def plugin_sources(plugins: Iterable[str]) -> PluginSources:
+    """Read the plugins of an experiment.
+
+    Parameters
+    ----------
+    plugins : iterable of str
+        Absolute paths.
+
+    Raises
+    ------
+    PluginError
+        If a source cannot be read.
+    """
+    entries: list[str] = []
+    files: dict[str, bytes] = {}
+    for number, plugin in enumerate(map(Path, plugins)):
+        try:
+            # The plugin and, transitively, the files in its folder that it imports.
+            own = [one for one in code_version.sources(plugin) if one.is_relative_to(plugin.parent)]
+            own = [one for one in own if not one.is_relative_to(code_version.ROOT)]
+            read = {one.relative_to(plugin.parent).as_posix(): one.read_bytes() for one in own}
+        except (OSError, SyntaxError, ValueError) as error:
+            raise PluginError(f"the plugin cannot be read: {error}.", place=str(plugin)) from None
+        # Two plugins from different folders may have files of the same name.
+        clash = any(files.get(name, source) != source for name, source in read.items())
+        prefix = f"{number}/" if clash else ""
+        files |= {f"{prefix}{name}": source for name, source in read.items()}
+        entries.append(f"{prefix}{plugin.name}")
+    return PluginSources(entries, files)
+
+
 def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
-    """How the settings differ from those of the rows in the folder; more trials do not count."""
+    """Return how the settings differ from those of the rows in the folder, except more trials."""
     if table_of(folder) is None:
         return ()
     try:
@@ -198,7 +239,7 @@ def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     except (OSError, ValueError):
         return ()
     new = parsed_settings(settings)
-    if old is None:
+    if old is None or new is None:
         return ()
     before, now = old.get("trials"), new["trials"]
     extended = isinstance(before, int) and isinstance(now, int) and before <= now
@@ -207,7 +248,7 @@ def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
 
 
 def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:
-    """Say on stderr that the serial engine does not keep a time limit."""
+    """Warn on stderr that the serial engine does not enforce a time limit."""
     if time_limit is not None and isinstance(engine, SerialEngine):
         print(
             f"Warning: the serial engine does not enforce the time limit of {time_limit:g} s.",
@@ -227,86 +268,118 @@ def _engine(name: str, jobs: int | None) -> Engine:
     return SerialEngine()
 
 
-def _whole(experiment):
-    """The experiment before ``only`` narrowed it."""
-    return experiments.reload(
-        experiment.resolved, profile=experiment.profile, beside=experiment.folder
-    )
+class JournalWriter:
+    """Writes results to the journal, many in one transaction, and the rest when it is left.
+
+    Attributes
+    ----------
+    written : int
+        Number of results written so far.
+    """
+
+    def __init__(self, plan: Plan, journal: Journal):
+        self._plan = plan
+        self._journal = journal
+        self._waiting: list[Entry] = []
+        self._last = time.monotonic()
+        self.written = 0
+
+    def __enter__(self) -> JournalWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()
+
+    def add(self, results: list[Result]) -> None:
+        """Add results, and write them if they have waited long enough.
+
+        Raises
+        ------
+        DataError
+            If the data files were changed.
+        """
+        self._plan.files.require_unchanged_data()
+        for result in results:
+            key = self._plan.key(result.point, result.replicate, result.algorithm)
+            self._waiting.append(Entry(key, result.outcome, result.facts, result.seconds))
+        late = time.monotonic() - self._last > _LONGEST_WAIT
+        if late or len(self._waiting) >= _MOST_WAITING:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all results that are waiting."""
+        if self._waiting:
+            entries, self._waiting = self._waiting, []
+            self._journal.add(entries)
+            self.written += len(entries)
+        self._last = time.monotonic()
 
 
 def _compute(
-    plan: Plan,
-    journal: Journal,
-    engine: Engine,
-    halt: Interruption,
-    *,
-    force: bool,
-    retry_failed: bool,
-    progress: bool | None,
-    told: dict[str, bool],
+    plan: Plan, journal: Journal, engine: Engine, interruption: Interruption, choices: Choices
 ) -> int:
-    """Run the engine over what is missing; the number of results journaled."""
+    """Compute missing replicates; return the number of results written to the journal."""
+    force, retry_failed = choices.force, choices.retry_failed
     if not force:
-        plan.settle(journal, retry_failed=retry_failed)
+        plan.grow_fully(journal, retry_failed=retry_failed)
     before = plan.census(journal)
     finished = before.done - (sum(before.failed.values()) if retry_failed else 0)
     finished = 0 if force else finished
     if finished == len(plan):
         return 0
-    keeper = Keeper(plan, journal)
-    name, open_ended = plan.experiment.name, plan.experiment.adaptive is not None
-    shown = progress_of(progress, name, len(plan), finished, open_ended=open_ended)
+    experiment = plan.experiment
+    writer = JournalWriter(plan, journal)
+    shown = progress_of(
+        choices.progress,
+        experiment.name,
+        len(plan),
+        finished,
+        open_ended=experiment.adaptive is not None,
+    )
 
-    def grown() -> Iterable[Item]:
-        keeper.write()
+    def more() -> Iterable[Item]:
+        writer.flush()
         while True:
             beyond = plan.wanted.copy()
             if not plan.grow(journal):
                 return ()
             shown.extend(len(plan))
             items = plan.missing(journal, beyond=beyond, force=force, retry_failed=retry_failed)
-            # What was decided on may be finished already, from an earlier run.
+            # The new replicates may be finished already, from an earlier run.
             for first in items:
                 return chain((first,), items)
 
-    batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), grown)
+    batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), more)
     arriving = engine.results(
-        describe(
-            plan.experiment, columns_of(plan.experiment).not_for_facts, plan.disk.code, **told
+        work_of(
+            experiment,
+            columns_of(experiment).not_for_facts,
+            plan.files.code,
+            tracebacks=choices.tracebacks,
+            pdb=choices.pdb,
         ),
         batches.next,
         expected=len(plan) - finished,
-        time_limit=plan.experiment.time_limit,
-        halt=halt,
+        time_limit=experiment.time_limit,
+        interruption=interruption,
     )
-    return _gather(arriving, batches, keeper, shown, engine, halt)
-
-
-def _gather(
-    arriving: Generator[list[Result]],
-    batches: Batches,
-    keeper: Keeper,
-    shown: Silent,
-    engine: Engine,
-    halt: Interruption,
-) -> int:
     seen: set[tuple[str, ...]] = set()
-    with closing(shown), closing(arriving), keeper:
+    with closing(shown), closing(arriving), writer:
         for results in arriving:
-            if halt.soon:
+            if interruption.soon:
                 # The signal may have ended a program that a part had started.
                 results = [one for one in results if one.outcome.status is not Status.ERROR]
-            keeper.take(results)
+            writer.add(results)
             for result in results:
                 batches.learn(result)
             _print_tracebacks(results, seen)
             failed = sum(result.outcome.status.failed for result in results)
             shown.advance(len(results), failed, engine.compiling)
-    return keeper.kept
+    return writer.written
 
 
 def _print_tracebacks(results: list[Result], seen: set[tuple[str, ...]]) -> None:
-    """Print tracebacks on stderr; of those that differ in the message alone, the first."""
+    """Print tracebacks on stderr; of those that differ only in the message, print the first."""
     for result in results:
         text = result.outcome.traceback
         frames = tuple(line for line in text.splitlines() if line.startswith("  File "))

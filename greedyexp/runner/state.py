@@ -1,10 +1,9 @@
-"""The state of a run folder: which files belong together, and how a new state replaces the old.
+"""The state of a run folder, and how a new state atomically replaces the old one.
 
-A run writes its new state to ``.unfinished/``, next to the old one. One rename, to ``.finished/``,
-makes it the state of the folder; its files are then moved to their places. A reader takes a file
-from ``.finished/`` when it is there, so it sees the old state or the new one whenever the run dies.
-The manifest holds digests of the settings and the tables, which show when files of two runs were
-put into one folder by hand.
+A run writes its new state to ``.unfinished/``. Renaming this folder to ``.finished/`` makes it the
+state of the run folder; its files are then moved to their final places. A reader prefers files in
+``.finished/``, so it sees either the old state or the new one whenever the run is killed. The
+manifest contains digests of the settings and the tables, which reveal files of different runs.
 """
 
 from __future__ import annotations
@@ -20,12 +19,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from greedyexp.core.errors import StorageError
-from greedyexp.runner.digests import content_digest, file_digest, settings_digest
-from greedyexp.runner.files import make_folder, replacing, unwritable, write_text
-from greedyexp.runner.lock import FolderLock
+from greedyexp.runner.files import (
+    FolderLock,
+    content_digest,
+    file_digest,
+    make_folder,
+    reason,
+    replacing,
+    settings_digest,
+    unwritable,
+    write_text,
+)
 
 CONFIG = "config.yaml"
 MANIFEST = "manifest.json"
@@ -35,18 +42,18 @@ PLUGINS = "plugins"
 UNFINISHED = ".unfinished"
 FINISHED = ".finished"
 
-# What is made from the table and the settings, and can be made again.
+# Files and folders that are made from the table and the settings, and can be made again.
 DERIVED = ("claims.json", "figures", "tables")
 
-AGAIN = "Run the experiment again; finished replicates are not recomputed."
+RERUN_REMEDY = "Run the experiment again; finished replicates are not recomputed."
 
-# Seconds for which a reader that finds files of two states tries again: a run may be replacing
-# one state with the other.
+# Seconds for which a reader tries again if it finds files of two states: a run may be replacing one
+# by the other.
 _PATIENCE = 1.0
 _PAUSE = 0.05
 _ATTEMPTS = 5
 
-# Held for the moment in which a state is replaced or something derived from it is written.
+# Held briefly while a state is replaced or a file derived from it is written.
 _SWITCH = ".switch"
 
 
@@ -54,16 +61,16 @@ Result = TypeVar("Result")
 
 
 class Replaced(StorageError):
-    """A run has replaced the state of the folder while something was made from the old one."""
+    """A run has replaced the state of the folder while the old one was in use."""
 
 
-class _Mixture(StorageError):
-    """The folder holds files of different runs."""
+class _MixedRuns(StorageError):
+    """The folder contains files of different runs."""
 
 
 @dataclass(frozen=True)
 class State:
-    """The files of one state of a run folder, read.
+    """The content of one state of a run folder.
 
     Parameters
     ----------
@@ -71,13 +78,13 @@ class State:
     config_text : str
         ``config.yaml``.
     table : Path
-        Path of the table, for messages.
+        Path of the table, for error messages.
     table_content : bytes
         The table, decompressed.
     timings : bytes or None
-        ``timings.csv``, decompressed; None when the folder has none.
+        ``timings.csv``, decompressed; None if there is none.
     manifest_content : bytes or None
-        ``manifest.json``, which is new with every state; None when there is none.
+        ``manifest.json``, which differs for every state; None if there is none.
     """
 
     folder: Path
@@ -88,8 +95,8 @@ class State:
     manifest_content: bytes | None
 
     @cached_property
-    def manifest(self) -> dict:
-        """The manifest; empty when there is none or it cannot be read."""
+    def manifest(self) -> dict[str, Any]:
+        """The manifest; empty if there is none or it cannot be read."""
         try:
             content = json.loads(self.manifest_content or b"{}")
         except ValueError:
@@ -97,18 +104,13 @@ class State:
         return content if isinstance(content, dict) else {}
 
     def require_current(self) -> None:
-        """Refuse to go on when a run has replaced the state since it was read.
-
-        Raises
-        ------
-        Replaced
-        """
+        """Raise ``Replaced`` if a run has replaced the state since it was read."""
         if _bytes_of(find(self.folder, MANIFEST)) != self.manifest_content:
             raise _replaced(self.folder)
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """Digests of the settings and the table, which identify the state."""
+        """Digests of the settings and the table."""
         return {
             "settings": settings_digest(self.config_text),
             "table": content_digest(self.table_content),
@@ -121,67 +123,62 @@ def read_state(folder: Path) -> State:
     Raises
     ------
     StorageError
-        When the configuration or the table is missing or unreadable, or when they do not belong
-        to the run that the manifest describes.
+        If the configuration or the table is missing or unreadable, or does not belong to the run
+        that the manifest describes.
     """
     deadline = time.monotonic() + _PATIENCE
     while True:
         before = _bytes_of(find(folder, MANIFEST))
         try:
             state = _read(folder)
-            _refuse_mixture(state)
+            _refuse_mixed_runs(state)
             return state
         except StorageError as error:
             moving = (folder / FINISHED).exists()
             changed = moving or _bytes_of(find(folder, MANIFEST)) != before
-            # A file may be moved between the moment it is found and the moment it is read.
+            # A file may be moved after it was found and before it is read.
             vanished = isinstance(error.__cause__, FileNotFoundError)
-            transient = changed or vanished or isinstance(error, Replaced | _Mixture)
+            transient = changed or vanished or isinstance(error, (Replaced, _MixedRuns))
             if not transient or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE)
 
 
-def moment_of(folder: Path) -> tuple:
-    """What differs while a run replaces the state of a folder, and afterwards."""
+def snapshot_of(folder: Path) -> tuple[object, ...]:
+    """Return values that change while a run replaces the state of a folder, and afterwards."""
     hidden = [(folder / name).exists() for name in (UNFINISHED, FINISHED)]
     return _bytes_of(find(folder, MANIFEST)), *hidden
 
 
-def refuse_replaced(folder: Path, before: tuple) -> None:
-    """Refuse to go on when a run replaces the state, or has since the moment ``before``.
-
-    Raises
-    ------
-    Replaced
-    """
-    if (folder / FINISHED).exists() or moment_of(folder) != before:
+def refuse_replaced(folder: Path, before: tuple[object, ...]) -> None:
+    """Raise ``Replaced`` if a run is replacing the state, or has since the snapshot ``before``."""
+    if (folder / FINISHED).exists() or snapshot_of(folder) != before:
         raise _replaced(folder)
 
 
 def _replaced(folder: Path) -> Replaced:
     return Replaced(
-        "a run has replaced these results in the meantime.",
+        "another run has replaced these results in the meantime.",
         place=str(folder),
         remedy="Run the command again.",
     )
 
 
 def find(folder: Path, name: str) -> Path:
-    """Where a file of the folder's state is, or would be."""
+    """Return the path of a file of the current state, whether it exists or not."""
     moving = folder / FINISHED / name
     return moving if moving.exists() else folder / name
 
 
 def table_of(folder: Path) -> Path | None:
-    """The CSV of a run folder, compressed or not; None when it has none."""
+    """Return the table of a run folder, compressed or not; None if there is none."""
     return _table_in(folder / FINISHED) or _table_in(folder)
 
 
 def folders(path: Path) -> list[Path]:
-    """Run folders at any level at or below a path, sorted; their runs may be unfinished."""
+    """Return all run folders at or below a path, sorted; their runs may be unfinished."""
     found = set()
-    # A run may remove a folder while this looks at it, which os.walk ignores.
+    # os.walk ignores folders that a run removes meanwhile.
     for place, _, files in os.walk(path):
         if CONFIG in files:
             one = Path(place)
@@ -190,7 +187,7 @@ def folders(path: Path) -> list[Path]:
 
 
 def digests_of(folder: Path) -> dict[str, str]:
-    """Digests of the settings and tables in a folder, for its manifest."""
+    """Return digests of the settings and tables in a folder, for its manifest."""
     digests = {"settings": settings_digest((folder / CONFIG).read_text(encoding="utf-8"))}
     for path in folder.glob("*.csv*"):
         key = "timings" if path.name.startswith(TIMINGS) else "table"
@@ -199,7 +196,7 @@ def digests_of(folder: Path) -> dict[str, str]:
 
 
 class NextState:
-    """The state that a run is about to give its folder; the run holds the folder's lock.
+    """The next state of a folder, written by a run that holds the lock of the folder.
 
     Parameters
     ----------
@@ -209,7 +206,7 @@ class NextState:
     Attributes
     ----------
     home : Path
-        Where its files are written until ``commit``.
+        Folder of its files until ``commit``.
     """
 
     def __init__(self, folder: Path):
@@ -217,7 +214,7 @@ class NextState:
         self.home = folder / UNFINISHED
 
     def begin(self, config_text: str, plugins: dict[str, bytes]) -> None:
-        """Complete a replacement that a killed run began, then start with the settings.
+        """Complete the replacement that a killed run began, then write settings and plugins.
 
         Parameters
         ----------
@@ -228,7 +225,7 @@ class NextState:
         Raises
         ------
         StorageError
-            When the folder cannot be written.
+            If the folder cannot be written.
         """
         try:
             with FolderLock(self._folder, name=_SWITCH, wait=True):
@@ -244,14 +241,12 @@ class NextState:
         write_text(self.home / CONFIG, config_text)
 
     def commit(self) -> None:
-        """Make this the state of the folder.
-
-        Figures, tables and verdicts of a different state are removed.
+        """Make this the state of the folder; remove figures and verdicts of a different state.
 
         Raises
         ------
         StorageError
-            When the folder cannot be written; it has one of the two states then.
+            If the folder cannot be written; it then has one of the two states.
         """
         try:
             with FolderLock(self._folder, name=_SWITCH, wait=True):
@@ -264,7 +259,7 @@ class NextState:
             raise unwritable(self._folder, error) from error
 
     def _differs(self) -> bool:
-        """Whether settings, claims, figures or rows differ from those of the present state."""
+        """Return True if settings, claims, figures or rows differ from the current state."""
         old, new = _table_in(self._folder), _table_in(self.home)
         config = self._folder / CONFIG
         if old is None or new is None or not config.is_file():
@@ -273,17 +268,17 @@ class NextState:
         try:
             return not same_text or file_digest(old) != file_digest(new)
         except (OSError, EOFError, zlib.error):
-            # The old table is damaged: nothing made from it belongs to the new one.
+            # The old table is damaged, so its figures do not belong to the new one.
             return True
 
 
-def retried(action: Callable[[], Result]) -> Result:
+def retry_if_replaced(action: Callable[[], Result]) -> Result:
     """Call ``action``, and call it again if a run replaces the state of the folder meanwhile.
 
     Raises
     ------
     Replaced
-        When the state is replaced during each attempt.
+        If the state is replaced during every attempt.
     """
     for _ in range(_ATTEMPTS - 1):
         try:
@@ -295,12 +290,12 @@ def retried(action: Callable[[], Result]) -> Result:
 
 @contextmanager
 def unchanged(state: State) -> Iterator[None]:
-    """Hold the folder in its state while something derived from it is written there.
+    """Keep the state of the folder unchanged while a file derived from it is written there.
 
     Raises
     ------
     Replaced
-        When a run has replaced the state since it was read.
+        If a run has replaced the state since it was read.
     """
     with FolderLock(state.folder, name=_SWITCH, wait=True):
         state.require_current()
@@ -314,12 +309,12 @@ def _read(folder: Path) -> State:
         config_text = config.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError(
-            f"not a readable configuration ({_reason(error)}).", place=str(folder / CONFIG)
+            f"not a readable configuration ({reason(error)}).", place=str(folder / CONFIG)
         ) from error
     table = table_of(folder)
     if table is None:
         raise StorageError("there is no table to read.", place=str(folder))
-    # Either form may be in either place: the one that is being moved in counts.
+    # Either form may be in either place; the file in .finished/ counts.
     homes = (folder / FINISHED, folder)
     timings = [home / name for home in homes for name in (TIMINGS, f"{TIMINGS}.gz")]
     seconds = next((_readable(path) for path in timings if path.is_file()), None)
@@ -328,8 +323,8 @@ def _read(folder: Path) -> State:
     return state
 
 
-def _refuse_mixture(state: State) -> None:
-    """Refuse files of different runs; a manifest without digests says nothing of this."""
+def _refuse_mixed_runs(state: State) -> None:
+    """Refuse files of different runs. A manifest without digests allows no check."""
     expected = state.manifest.get("digests")
     if not isinstance(expected, dict):
         return
@@ -339,7 +334,7 @@ def _refuse_mixture(state: State) -> None:
     }
     if state.timings is not None:
         found[TIMINGS] = ("timings", content_digest(state.timings))
-    # A configuration that cannot be parsed is refused by those who need it, with the reason.
+    # A configuration that cannot be parsed is refused where it is used, with the reason.
     foreign = [
         name for name, (key, digest) in found.items() if digest and expected.get(key) != digest
     ]
@@ -347,7 +342,7 @@ def _refuse_mixture(state: State) -> None:
         others = [name for name in found if name not in foreign]
         belong = f"{' and '.join(others)} belong to it; " if others else ""
         verb = "comes" if len(foreign) == 1 else "come"
-        raise _Mixture(
+        raise _MixedRuns(
             f"the files are not those of the run that {MANIFEST} describes: {belong}"
             f"{' and '.join(foreign)} {verb} from another run or an editor.",
             place=str(state.folder),
@@ -362,20 +357,12 @@ def _table_in(folder: Path) -> Path | None:
 
 def _readable(path: Path) -> bytes:
     try:
-        return _content(path)
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
     except (OSError, EOFError, zlib.error) as error:
         raise StorageError(
-            f"the table cannot be read ({_reason(error)}).", place=str(path), remedy=AGAIN
+            f"the table cannot be read ({reason(error)}).", place=str(path), remedy=RERUN_REMEDY
         ) from error
-
-
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error).partition("\n")[0]).rstrip(".")
-
-
-def _content(path: Path) -> bytes:
-    content = path.read_bytes()
-    return gzip.decompress(content) if path.suffix == ".gz" else content
 
 
 def _bytes_of(path: Path) -> bytes | None:
@@ -386,11 +373,11 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 def _move_in(folder: Path) -> None:
-    """Move the files of a committed state to their places."""
+    """Move the files of a committed state to their final places."""
     home = folder / FINISHED
     if not home.is_dir():
         return
-    # The manifest comes last: it says what the other files must be.
+    # The manifest comes last, since it has the digests of the other files.
     for path in sorted(home.iterdir(), key=lambda path: path.name == MANIFEST):
         target = folder / path.name
         if path.is_dir():

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 import greedyexp
 from greedyexp import report
 from greedyexp.core import plugins
-from greedyexp.core.errors import INTERRUPTS
+from greedyexp.core.signals import INTERRUPTS
 from greedyexp.runner import session
 
 COMMAND = ("run", "toy.yaml", "--trials", "20")

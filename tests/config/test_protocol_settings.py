@@ -14,8 +14,8 @@ from greedyexp.config import json_schema, load
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
 from greedyexp.protocols.base import Measured
-from greedyexp.runner.columns import columns_of
 from greedyexp.runner.fingerprint import Fingerprints
+from greedyexp.runner.output import columns_of
 
 
 def _columns(metrics, *, steps, every, mode):

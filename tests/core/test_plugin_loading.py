@@ -189,10 +189,12 @@ def test_a_copy_that_is_edited_before_workers_import_it_is_refused(tmp_path, mon
     copy = write(tmp_path / "copy" / "parts.py", lab.plugin.read_text())
     settings = lab.settings() | {"plugins": [str(copy)]}
     loaded = experiment.load(settings)
-    whole = session._whole
+    read = session.plugin_sources
     changed = lab.plugin.read_text().replace("penalty * np.eye", "2 * penalty * np.eye")
-    monkeypatch.setattr(session, "_whole", lambda one: (whole(one), copy.write_text(changed))[0])
-    with pytest.raises(PluginError, match="edited while the run was going on"):
+    monkeypatch.setattr(
+        session, "plugin_sources", lambda files: (read(files), copy.write_text(changed))[0]
+    )
+    with pytest.raises(PluginError, match="edited during the run"):
         runner.run(loaded, lab.results, jobs=1, progress=False)
 
 

@@ -11,7 +11,8 @@ from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.metrics.support import selected_features, selected_of
 from greedyexp.problems.problem import as_problem
 from greedyexp.report import read_frame
-from greedyexp.runner.work import Bench, describe
+from greedyexp.runner.evaluator import Evaluator
+from greedyexp.runner.work import work_of
 
 NAMES = ["age", "dose; mg", 'the "d"', "d|e", "none"]
 
@@ -49,7 +50,7 @@ def own(tmp_path, monkeypatch):
 
 def problem_of(experiment):
     loaded = load(experiment)
-    return Bench(describe(loaded)).problem("file", loaded.points[0].params, 0)
+    return Evaluator(work_of(loaded)).problem("file", loaded.points[0].params, 0)
 
 
 def refused(experiment):
@@ -140,7 +141,7 @@ def test_streams_are_those_of_before_the_reading_had_parameters(own):
         content = frame.assign(c="text") if given else frame
         experiment = own(content, standardize=False, test_fraction=0.25, **given)
         loaded = load({**experiment, "algorithms": ["lasso"], "metrics": ["test_error"]})
-        bench, params = Bench(describe(loaded)), loaded.points[0].params
+        bench, params = Evaluator(work_of(loaded)), loaded.points[0].params
         for replicate in (0, 1):
             problem = bench.problem("file", params, replicate)
             outcome = bench.outcome(problem, "file", params, replicate, 0)

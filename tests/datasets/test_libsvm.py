@@ -22,7 +22,8 @@ from greedyexp.datasets import catalogue, fetching, places
 from greedyexp.datasets.catalogue import Member
 from greedyexp.datasets.libsvm_binary import DATASET, load, of
 from greedyexp.generators import libsvm_binary as module
-from greedyexp.runner.work import Bench, Work
+from greedyexp.runner.evaluator import Evaluator
+from greedyexp.runner.work import Work
 
 # Of the six files with line feeds alone at the ends of lines.
 PUBLISHED = {
@@ -197,7 +198,7 @@ def test_the_problem_is_the_published_split(home, monkeypatch):
     read = load("a1a", known)
     monkeypatch.setattr(module, "load", lambda name: load(name, known))
     work = Work(1, ("libsvm_binary",), "recovery", {}, ("support_size",), (), ())
-    bench = Bench(work)
+    bench = Evaluator(work)
     first, second = (bench.problem("libsvm_binary", {"dataset": "a1a"}, i) for i in (0, 1))
     for problem in (first, second):
         assert problem.X[0] is read.X

@@ -13,7 +13,8 @@ from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
 from greedyexp.generators.rademacher import rademacher
 from greedyexp.problems.problem import Problem
-from greedyexp.runner.work import Bench, Work
+from greedyexp.runner.evaluator import Evaluator
+from greedyexp.runner.work import Work
 
 POPULATION = {"generator": "rademacher", "n_samples": 0, "p": 20}
 ROWS = {"generator": "rademacher", "n_samples": 30, "p": 20}
@@ -165,7 +166,7 @@ def test_data_drawn_without_rows_must_be_told_of():
         designs = tuple(np.ones((count, 20)) for count in counts)
         return Problem(designs, tuple(np.ones(count) for count in counts))
 
-    bench = Bench(Work(1, ("t_sometimes",), "recovery", {}, ("support_size",), (), ()))
+    bench = Evaluator(Work(1, ("t_sometimes",), "recovery", {}, ("support_size",), (), ()))
     for found in ([0], [3, 0]):
         counts[:] = found
         with pytest.raises(PluginError, match="without rows, but provides no trait 'population'"):

@@ -14,7 +14,8 @@ from greedyexp.core.errors import ConfigError, DataError, PluginError
 from greedyexp.metrics.classification import one_vs_rest_error
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols import fitting
-from greedyexp.runner.work import Bench, Work
+from greedyexp.runner.evaluator import Evaluator
+from greedyexp.runner.work import Work
 
 
 def table(rows: int = 12, seed: int = 0) -> np.ndarray:
@@ -78,8 +79,8 @@ def registered():
         yield
 
 
-def bench(generator: str) -> Bench:
-    return Bench(Work(1, (generator,), "recovery", {}, ("support_size",), (), ()))
+def bench(generator: str) -> Evaluator:
+    return Evaluator(Work(1, (generator,), "recovery", {}, ("support_size",), (), ()))
 
 
 def source(algorithm: str, **data) -> dict:

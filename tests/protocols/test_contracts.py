@@ -40,9 +40,7 @@ def part(kind: str, **declared) -> Part:
     return KINDS[kind]("mine", mine, **declared)
 
 
-PLACE = re.compile(
-    r"^tests/protocols/test_contracts\.py:\d+: |^/.*/test_contracts\.py:\d+: "
-)
+PLACE = re.compile(r"^tests/protocols/test_contracts\.py:\d+: |^/.*/test_contracts\.py:\d+: ")
 
 
 def complaint(check, *arguments) -> str:

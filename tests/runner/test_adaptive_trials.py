@@ -15,8 +15,8 @@ from greedyexp import runner
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.model import AdaptiveTrials, Point
 from greedyexp.runner.allocation import Locate, Narrow, series_of
-from greedyexp.runner.engines.base import Item, Result
 from greedyexp.runner.plan import Batches
+from greedyexp.runner.work import Item, Result
 from greedyexp.stats.crossing import crossing
 from greedyexp.stats.proportions import confidence_sequence
 from greedyexp.stats.sequential import anytime_confidence

@@ -13,15 +13,14 @@ from greedyexp import config as experiments
 from greedyexp import runner
 from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner import progress, session
-from greedyexp.runner.engines.base import Engine, Halt, Item, Result
-from greedyexp.runner.engines.processes import ProcessesEngine
-from greedyexp.runner.engines.serial import SerialEngine
+from greedyexp.runner.engine import Engine, Interruption, SerialEngine
 from greedyexp.runner.journal import Entry, Journal
 from greedyexp.runner.plan import Batches, Plan
-from greedyexp.runner.work import describe
+from greedyexp.runner.processes import ProcessesEngine
+from greedyexp.runner.work import Item, Result, work_of
 
 
-class Switch(Halt):
+class Switch(Interruption):
     """A halt that tests set by hand."""
 
     soon = False
@@ -33,8 +32,8 @@ def lab(tmp_path):
     return Laboratory(tmp_path)
 
 
-def collect(engine, lab, items, *, time_limit=None, halt=None, **changes) -> list[Result]:
-    work = describe(lab.experiment(**changes))
+def collect(engine, lab, items, *, time_limit=None, interruption=None, **changes) -> list[Result]:
+    work = work_of(lab.experiment(**changes))
     expected = sum(len(item.algorithms) for item in items)
     batches = iter([[item] for item in items])
     results = []
@@ -43,7 +42,7 @@ def collect(engine, lab, items, *, time_limit=None, halt=None, **changes) -> lis
         lambda: next(batches, []),
         expected=expected,
         time_limit=time_limit,
-        halt=halt or Switch(),
+        interruption=interruption or Switch(),
     ):
         results += some
     return results
@@ -75,23 +74,25 @@ def test_every_engine_gives_every_result_once_and_the_same(lab, engine):
     "engine", [SerialEngine(), ProcessesEngine(2)], ids=["serial", "processes"]
 )
 def test_an_engine_that_is_halted_starts_nothing_new(lab, engine):
-    halt = Switch()
-    work = describe(lab.experiment())
+    interruption = Switch()
+    work = work_of(lab.experiment())
     given = iter([[item] for item in items_of(lab, 50)])
     count = 0
-    for some in engine.results(work, lambda: next(given), expected=100, time_limit=None, halt=halt):
+    for some in engine.results(
+        work, lambda: next(given), expected=100, time_limit=None, interruption=interruption
+    ):
         count += len(some)
-        halt.soon = count >= 4
+        interruption.soon = count >= 4
     assert 4 <= count <= 12
 
 
 def test_no_more_workers_than_results_are_started(lab, monkeypatch):
-    from greedyexp.runner.engines import processes
+    from greedyexp.runner import processes
 
     started = []
-    real = processes.Member
+    real = processes.WorkerHandle
     monkeypatch.setattr(
-        processes, "Member", lambda work, **how: started.append(work) or real(work, **how)
+        processes, "WorkerHandle", lambda work, **how: started.append(work) or real(work, **how)
     )
     assert len(collect(ProcessesEngine(16), lab, items_of(lab, 1, (0,)))) == 1
     assert len(started) == 1
@@ -119,11 +120,11 @@ def test_the_first_batch_is_computed_before_a_second_worker_begins(lab):
 def test_what_a_dead_worker_had_not_begun_is_done_by_another(lab):
     """One batch of six data sets; each small draw kills a worker, the others lose nothing."""
     changes = {"algorithms": [lab.trouble("kill")]}
-    work = describe(lab.experiment(**changes))
+    work = work_of(lab.experiment(**changes))
     batches = iter([items_of(lab, 8, (0,))])
     results = []
     for some in ProcessesEngine(1).results(
-        work, lambda: next(batches, []), expected=8, time_limit=None, halt=Switch()
+        work, lambda: next(batches, []), expected=8, time_limit=None, interruption=Switch()
     ):
         results += some
     assert sorted(result.replicate for result in results) == list(range(8))
@@ -223,7 +224,7 @@ class Instant(Engine):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def results(self, work, next_batch, *, expected, time_limit, halt):
+    def results(self, work, next_batch, *, expected, time_limit, interruption):
         outcome = Outcome(Status.ERROR, "x" * 400)
         while batch := next_batch():
             self.sizes.append(len(batch))

@@ -48,10 +48,10 @@ def lab(tmp_path):
 def between(monkeypatch):
     """Lets something happen after the keys of a run are made, before its workers start."""
 
-    whole = session._whole
+    read = session.plugin_sources
 
     def happen(act):
-        monkeypatch.setattr(session, "_whole", lambda one: (act(), whole(one))[1])
+        monkeypatch.setattr(session, "plugin_sources", lambda files: (read(files), act())[0])
 
     return happen
 
@@ -90,7 +90,7 @@ def test_rows_of_code_that_was_imported_before_an_edit_are_kept(lab):
 def test_an_edit_before_workers_have_imported_ends_the_run(lab, between, engine):
     source = lab.plugin.read_text()
     between(lambda: edit(lab))
-    with pytest.raises(PluginError, match="edited while the run was going on") as caught:
+    with pytest.raises(PluginError, match="edited during the run") as caught:
         lab.run(how={"engine": engine})
     assert caught.value.place == str(lab.plugin)
     lab.plugin.write_text(source)
@@ -129,7 +129,7 @@ def test_data_changed_during_a_run_make_no_row_under_the_name_of_the_old(lab, en
     settings["algorithms"] = [{f"{lab.tag}_rewriting": {"path": str(table), "at": 3}}]
     settings["data"] = {"generator": f"{lab.tag}_reading", "path": str(table)}
     how = {"engine": engine, "jobs": 1, "progress": False}
-    with pytest.raises(DataError, match="changed while the run was going on") as caught:
+    with pytest.raises(DataError, match="changed during the run") as caught:
         session.run(load(settings), lab.results, **how)
     assert caught.value.place == str(table)
     # What came before the change may be there, nothing of what came after.

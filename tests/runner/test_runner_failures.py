@@ -11,7 +11,7 @@ from runner_lab import Laboratory
 from greedyexp import runner
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, PluginError
-from greedyexp.runner.engines import processes
+from greedyexp.runner import processes
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from runner_lab import Laboratory
 
-import greedyexp
+from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
 from greedyexp.experiment.model import Point
 from greedyexp.runner import code_version, fingerprint
@@ -192,14 +192,18 @@ def package(tmp_path, monkeypatch):
         "algorithms/two.py": "from . import one\n",
         "algorithms/calls_api.py": "import greedyexp.api\n",
         "kernels/__init__.py": "CACHE = 1\n",
-        "kernels/inner.py": "import greedyexp.kernels.deepest\nfrom greedyexp.errors import A\n",
-        "kernels/deepest.py": "X = 1\n",
+        "kernels/inner.py": (
+            "import greedyexp.kernels.deep.deepest\nfrom greedyexp.core.errors import A\n"
+        ),
+        "kernels/deep/__init__.py": "",
+        "kernels/deep/deepest.py": "X = 1\n",
         "kernels/other.py": "Y = 1\n",
-        "problem.py": "class Problem: pass\n",
-        "errors.py": "A = 1\n",
-        "registry.py": "B = 1\n",
+        "algorithms/family/three.py": "import greedyexp.problems.problem\n",
+        "problems/problem.py": "class Problem: pass\n",
+        "core/errors.py": "A = 1\n",
+        "core/registry.py": "B = 1\n",
         "runner/plan.py": "C = 1\n",
-        "api.py": "from greedyexp import registry\n",
+        "api.py": "from greedyexp.core import registry\nimport greedyexp.runner.plan\n",
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -213,16 +217,18 @@ def package(tmp_path, monkeypatch):
     [
         ("algorithms/one.py", "algorithms/one.py", True),
         ("algorithms/one.py", "kernels/inner.py", True),
-        ("algorithms/one.py", "kernels/deepest.py", True),
+        ("algorithms/one.py", "kernels/deep/deepest.py", True),
         ("algorithms/one.py", "kernels/__init__.py", True),
-        ("algorithms/one.py", "problem.py", True),
+        ("algorithms/one.py", "problems/problem.py", True),
         ("algorithms/one.py", "kernels/other.py", False),
-        ("algorithms/one.py", "errors.py", False),
-        ("algorithms/one.py", "registry.py", False),
+        ("algorithms/one.py", "core/errors.py", False),
+        ("algorithms/one.py", "core/registry.py", False),
         ("algorithms/one.py", "runner/plan.py", False),
-        ("algorithms/two.py", "kernels/deepest.py", True),
-        ("algorithms/calls_api.py", "kernels/deepest.py", True),
-        ("algorithms/calls_api.py", "registry.py", False),
+        ("algorithms/two.py", "kernels/deep/deepest.py", True),
+        ("algorithms/calls_api.py", "kernels/deep/deepest.py", True),
+        ("algorithms/calls_api.py", "algorithms/family/three.py", True),
+        ("algorithms/calls_api.py", "core/registry.py", False),
+        ("algorithms/calls_api.py", "runner/plan.py", False),
     ],
 )
 def test_a_part_is_stale_when_what_it_builds_on_changes(package, part, edited, stale):
@@ -261,11 +267,55 @@ def test_a_file_beside_a_plugin_counts(tmp_path):
 
 def test_every_shipped_algorithm_is_tied_to_its_kernels():
     """The kernels of the package are reached by reading imports, in the files as they are."""
-    omp = greedyexp.core.registry.find("algorithm", "omp").function
+    omp = registry.find("algorithm", "omp").function
     reached = code_version.sources(code_version.source_of(omp))
     names = {path.relative_to(code_version.ROOT).as_posix() for path in reached}
-    assert {"algorithms/omp.py", "kernels/__init__.py", "kernels/omp.py", "problem.py"} <= names
-    assert not any(name.startswith(("runner/", "registry", "errors", "cli/")) for name in names)
+    own = code_version.source_of(omp).relative_to(code_version.ROOT).as_posix()
+    assert {own, "kernels/__init__.py", "kernels/omp.py", "problems/problem.py"} <= names
+    assert not any(name.startswith(("runner/", "core/", "cli/")) for name in names)
+
+
+def test_packages_that_compute_no_row_do_not_count():
+    counted = code_version.counted_packages(code_version.ROOT)
+    assert {"algorithms", "kernels", "losses", "generators", "protocols", "metrics"} <= counted
+    assert not counted & {"core", "runner", "config", "cli", "report", "figures", "tables"}
+
+
+def keys_with_edit(lab, monkeypatch, name, algorithms):
+    """Keys of algorithms before and after the code of one file of the package is edited."""
+    experiment = lab.experiment(algorithms=algorithms)
+    count = len(experiment.algorithms)
+    before = [key(experiment, algorithm=k) for k in range(count)]
+    read = code_version._read
+
+    def edited(path, changed, size):
+        source = read(path, changed, size)
+        return dataclasses.replace(source, version="edited") if path.name == name else source
+
+    monkeypatch.setattr(code_version, "_read", edited)
+    after = [key(experiment, algorithm=k) for k in range(count)]
+    labels = [spec.label for spec in experiment.algorithms]
+    return {label: one != other for label, one, other in zip(labels, before, after, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("file", "stale"),
+    [
+        ("absolute.py", {"squared": False, "absolute": True}),
+        ("hinge.py", {"squared": False, "absolute": False}),
+    ],
+)
+def test_editing_one_loss_keeps_the_rows_of_another(lab, monkeypatch, file, stale):
+    algorithms = [
+        {"foba_gdt": {"loss": "squared", "label": "squared"}},
+        {"smoothed_forward_greedy": {"loss": "absolute", "radius": 1.0, "label": "absolute"}},
+    ]
+    assert keys_with_edit(lab, monkeypatch, file, algorithms) == stale
+
+
+def test_editing_one_kernel_keeps_the_rows_of_others(lab, monkeypatch):
+    algorithms = [{"omp": {"label": "omp"}}, {"forward_greedy": {"label": "other", "radius": 1.0}}]
+    assert keys_with_edit(lab, monkeypatch, "omp.py", algorithms) == {"omp": True, "other": False}
 
 
 def test_code_without_a_source_is_refused():

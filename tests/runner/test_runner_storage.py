@@ -19,8 +19,8 @@ from runner_lab import Laboratory, rows_of
 
 from greedyexp.core.errors import StorageError
 from greedyexp.runner import files, manifest, output
-from greedyexp.runner.columns import cell
-from greedyexp.runner.lock import FolderLock
+from greedyexp.runner.files import FolderLock
+from greedyexp.runner.output import cell
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def lab(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from greedyexp.runner.columns import cell
-from greedyexp.runner.lock import FolderLock
+from greedyexp.runner.output import cell
+from greedyexp.runner.files import FolderLock
 with FolderLock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(1000)
@@ -89,7 +89,7 @@ def test_a_folder_without_permission_or_space_is_a_clear_error(lab, monkeypatch,
     def refused(path, *_):
         raise OSError(code, os.strerror(code), path)
 
-    monkeypatch.setattr("greedyexp.runner.lock.os.open", refused)
+    monkeypatch.setattr("greedyexp.runner.files.os.open", refused)
     with pytest.raises(StorageError, match=os.strerror(code)):
         lab.run()
 

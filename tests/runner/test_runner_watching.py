@@ -27,7 +27,7 @@ def lab(tmp_path):
 SLOW = """
 import sys
 from greedyexp import config as experiment, runner
-from greedyexp.runner.engines import processes
+from greedyexp.runner import processes
 processes._GRACE = float(sys.argv[3])
 report = runner.run(experiment.load(sys.argv[1]), sys.argv[2], jobs=2, progress=False)
 print(report.interrupted, report.computed, report.done, flush=True)

@@ -8,8 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from greedyexp.runner.canonical import canonical_json
-from greedyexp.runner.seeds import algorithm_stream, data_stream
+from greedyexp.runner.seeds import algorithm_stream, canonical_json, data_stream
 
 
 def draws(stream) -> list[int]:

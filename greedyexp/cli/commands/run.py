@@ -11,7 +11,8 @@ import click
 
 from greedyexp.cli import failures, options, outcomes, plan, signals, text, verdicts
 from greedyexp.core import shipped
-from greedyexp.core.errors import ConfigError, Interrupted, UserError
+from greedyexp.core.errors import ConfigError, UserError
+from greedyexp.core.signals import Interrupted
 
 if TYPE_CHECKING:
     from greedyexp.config import Experiment

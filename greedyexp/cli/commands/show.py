@@ -21,11 +21,12 @@ def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     """
     from greedyexp.core import registry
     from greedyexp.core.errors import ConfigError, did_you_mean
+    from greedyexp.core.parts import KINDS
     from greedyexp.core.plugins import load_plugins
     from greedyexp.datasets import catalogue
 
     load_plugins(plugin_files)
-    known = {kind: registry.parts(kind) for kind in registry.KINDS}
+    known = {kind: registry.parts(kind) for kind in KINDS}
     configs, datasets = shipped.configs(), catalogue.known()
     found = [parts[name] for parts in known.values() if name in parts]
     if not found and name not in (*configs, *datasets):

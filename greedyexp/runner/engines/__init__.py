@@ -1,1 +1,0 @@
-"""Engines: where batches of replicates are computed."""

@@ -1,0 +1,407 @@
+"""Make data sets and evaluate algorithms on them.
+
+Worker processes and the serial engine run the same functions, so both give the same numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pdb
+import re
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from types import TracebackType
+from typing import Any, cast
+
+import numpy as np
+from scipy import sparse
+
+from greedyexp.core import registry
+from greedyexp.core.errors import PluginError
+from greedyexp.core.parts import Part
+from greedyexp.core.plugins import load_plugins
+from greedyexp.core.signals import Interrupted
+from greedyexp.datasets.own import relative_to
+from greedyexp.problems.problem import Problem, check_sizes
+from greedyexp.protocols.base import Outcome, Setup, Status
+from greedyexp.protocols.contracts import breach, check_problem, own_randomness_only, same_problem
+from greedyexp.runner import code_version, seeds
+from greedyexp.runner.code_version import Source
+from greedyexp.runner.work import Item, Work
+
+# Addresses in messages would differ from run to run.
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
+_LONGEST_MESSAGE = 500
+
+# Exceptions of a part that cost only its replicate. KeyboardInterrupt is one of them: workers
+# ignore Ctrl-C, and in the process of the command it raises Interrupted.
+PART_ERRORS = BaseException
+
+# A shorter fit (in seconds) is repeated if libraries were loaded during it.
+_SHORT_FIT = 1.0
+
+
+class PausableClock:
+    """A clock that does not count pauses, such as compilation.
+
+    Parameters
+    ----------
+    on_change : callable, optional
+        Called with False when the clock is paused and with True when it runs again.
+
+    Attributes
+    ----------
+    pauses : int
+        Number of pauses so far.
+    """
+
+    def __init__(self, on_change: Callable[[bool], object] = lambda running: None):
+        self._on_change = on_change
+        self._depth = 0
+        self._since = 0.0
+        self._paused = 0.0
+        self.pauses = 0
+
+    def now(self) -> float:
+        """Return seconds since an arbitrary moment, without pauses."""
+        return (self._since if self._depth else time.perf_counter()) - self._paused
+
+    def pause(self) -> None:
+        """Pause the clock. Each call requires one call of ``resume``."""
+        if self._depth == 0:
+            self._since = time.perf_counter()
+            self.pauses += 1
+            self._on_change(False)
+        self._depth += 1
+
+    def resume(self) -> None:
+        """Undo one call of ``pause``."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._paused += time.perf_counter() - self._since
+            self._on_change(True)
+
+    def pause_for_numba(self) -> AbstractContextManager[Any]:
+        """Pause while numba compiles or loads compiled code, until the returned context ends."""
+        # Imported here: commands that compute nothing in this process need no numba.
+        from numba.core import event
+
+        clock = self
+
+        class Listener(event.Listener):
+            def on_start(self, event: object) -> None:
+                clock.pause()
+
+            def on_end(self, event: object) -> None:
+                clock.resume()
+
+        listener: AbstractContextManager[Any] = event.install_listener(
+            "numba:compiler_lock", Listener()
+        )
+        return listener
+
+
+@dataclass(frozen=True)
+class DataMade:
+    """A data set was made.
+
+    Parameters
+    ----------
+    facts : dict
+        Facts of the problem.
+    seconds : float
+        Time it took, divided by the number of algorithms.
+    """
+
+    facts: dict[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """An algorithm was evaluated, or could not be because the data set could not be made."""
+
+    outcome: Outcome
+    seconds: float
+
+
+class Evaluator:
+    """The parts of an experiment, looked up once and then called for every replicate.
+
+    Parameters
+    ----------
+    work : Work
+    clock : PausableClock
+        Clock for the times of fits.
+
+    Raises
+    ------
+    PluginError, ConfigError
+        If a plugin cannot be imported, a part does not exist, or its code was edited.
+    """
+
+    def __init__(self, work: Work, clock: PausableClock | None = None):
+        # The pool of workers limits how long a worker may take to start.
+        load_plugins(work.plugins, limit=None)
+        self._work, self._clock = work, clock or PausableClock()
+        self._generators = {name: registry.find("generator", name) for name in work.generators}
+        self._protocol = registry.find("protocol", work.protocol)
+        self._metrics = tuple(registry.find("metric", name) for name in work.metrics)
+        self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
+        parts = [*self._generators.values(), self._protocol, *self._metrics, *self._algorithms]
+        self._tracebacks = PluginTracebacks(parts)
+        self._drawn_twice: set[str] = set()
+        # Checked after the import: rows are stored under the version that the run has read.
+        _require_unchanged(work.code, parts)
+        columns = self._protocol.columns(self._metrics, **work.protocol_params)
+        self._columns = frozenset(one.name for one in columns if one.kind != "seconds")
+
+    def evaluate(
+        self, item: Item, guard: Callable[[], AbstractContextManager[Any]] = nullcontext
+    ) -> Iterator[DataMade | Evaluated]:
+        """Make a data set and evaluate its algorithms in order; exceptions become outcomes.
+
+        Parameters
+        ----------
+        guard : callable
+            Returns a context in which parts are called.
+
+        Raises
+        ------
+        PluginError
+            If a part breaks its contract, which ends the run (see ``protocols.contracts``).
+        """
+        start = self._clock.now()
+        try:
+            with guard():
+                problem = self.problem(item.generator, item.params, item.replicate)
+                facts = {key: plain(value) for key, value in problem.facts.items()}
+        except (Interrupted, PluginError):
+            raise
+        except PART_ERRORS as error:
+            failed = self._failed(error)
+            outcome = tidy_message(Outcome(Status.ERROR, f"no data: {failed.message}"))
+            for _ in item.algorithms:
+                yield Evaluated(replace(outcome, traceback=failed.traceback), 0.0)
+            return
+        yield DataMade(facts, (self._clock.now() - start) / len(item.algorithms))
+        for algorithm in item.algorithms:
+            start, pauses = self._clock.now(), self._clock.pauses
+            with guard():
+                outcome = self._outcome(problem, item, algorithm)
+                short = outcome.fit_seconds is not None and outcome.fit_seconds < _SHORT_FIT
+                if short and self._clock.pauses > pauses:
+                    # Code was loaded, and libraries with it: the first fit is many times slower.
+                    outcome = self._outcome(problem, item, algorithm)
+            yield Evaluated(outcome, self._clock.now() - start)
+
+    def problem(self, generator: str, params: dict[str, Any], replicate: int) -> Problem:
+        """Return one data set.
+
+        Raises
+        ------
+        PluginError
+            If the generator breaks its contract or draws different data from the same seed. The
+            first data set of a plugin's generator is drawn twice.
+        """
+        problem = self._draw(generator, params, replicate)
+        part = self._generators[generator]
+        if not part.shipped and generator not in self._drawn_twice:
+            self._drawn_twice.add(generator)
+            again = self._draw(generator, params, replicate)
+            if not same_problem(problem, again):
+                raise breach(
+                    part,
+                    "returned two different problems for the same seed",
+                    "Draw only from the `rng` argument.",
+                )
+        return problem
+
+    def _draw(self, generator: str, params: dict[str, Any], replicate: int) -> Problem:
+        work, part = self._work, self._generators[generator]
+        rng = seeds.data_stream(work.seed, generator, part.seeding(params), replicate)
+        try:
+            with own_randomness_only(part), relative_to(work.folder):
+                made = part.function(rng, **params)
+        except (Interrupted, PluginError):
+            raise
+        except PART_ERRORS as error:
+            if work.pdb:
+                self._tracebacks.debug(error)
+            raise
+        problem = check_problem(part, params, made, work.reserved)
+        check_sizes(problem)
+        _freeze(problem)
+        return problem
+
+    def _outcome(self, problem: Problem, item: Item, algorithm: int) -> Outcome:
+        work, task = self._work, self._work.algorithms[algorithm]
+        seeding = self._generators[item.generator].seeding(item.params)
+        rng = seeds.algorithm_stream(work.seed, item.generator, seeding, item.replicate, task.name)
+        part = self._algorithms[algorithm]
+        try:
+            with own_randomness_only(part if self._protocol.shipped else self._protocol):
+                found = self._protocol.function(
+                    problem,
+                    part,
+                    task.params,
+                    Setup(task.tuning, task.folds, self._metrics, rng, self._clock.now),
+                    **work.protocol_params,
+                )
+            return self._tidy(found)
+        except (Interrupted, PluginError):
+            raise
+        except PART_ERRORS as error:
+            if work.pdb:
+                self._tracebacks.debug(error)
+            return self._failed(error)
+
+    def _failed(self, error: BaseException) -> Outcome:
+        """Return the outcome of an exception; its message names the line of the plugin."""
+        outcome, place = Outcome.of_exception(error), self._tracebacks.place(error)
+        message = f"{place}: {outcome.message}" if place else outcome.message
+        text = self._tracebacks.text(error) if self._work.tracebacks else ""
+        return tidy_message(replace(outcome, message=message, traceback=text))
+
+    def _tidy(self, outcome: Outcome) -> Outcome:
+        rows = [{key: plain(value) for key, value in row.items()} for row in outcome.rows]
+        unknown = sorted({key for row in rows for key in row} - self._columns)
+        if unknown:
+            raise breach(self._protocol, f"made a column '{unknown[0]}' that it does not declare")
+        if not rows and not outcome.status.failed:
+            raise breach(self._protocol, "made no row")
+        return tidy_message(replace(outcome, status=Status(outcome.status), rows=rows))
+
+
+class PluginTracebacks:
+    """Find the code of plugins in tracebacks, by the folders of their files.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+        Parts that come with greedyexp are ignored.
+    """
+
+    def __init__(self, parts: Iterable[Part]):
+        self._folders = {
+            _folder(code.co_filename)
+            for part in parts
+            if not part.shipped
+            and (code := getattr(inspect.unwrap(part.function), "__code__", None)) is not None
+        }
+
+    def place(self, error: BaseException) -> str:
+        """Return ``file:line`` of the innermost frame of a plugin, without folders, or ''."""
+        own = self._own(error)
+        if not own:
+            return ""
+        return f"{PurePath(own[-1].tb_frame.f_code.co_filename).name}:{own[-1].tb_lineno}"
+
+    def text(self, error: BaseException) -> str:
+        """Return the traceback from the first frame of a plugin on, or else the whole one."""
+        first = next(iter(self._own(error)), error.__traceback__)
+        return "".join(traceback.format_exception(type(error), error, first))
+
+    def debug(self, error: BaseException) -> None:
+        """Stop in the debugger, in the innermost frame of a plugin or where the error was raised.
+
+        Raises
+        ------
+        Interrupted
+            If the user quits the debugger.
+        """
+        chain = None
+        for one in reversed(self._own(error) or _frames(error)):
+            chain = TracebackType(chain, one.tb_frame, one.tb_lasti, one.tb_lineno)
+        print("".join(traceback.format_exception_only(type(error), error)), end="")
+        debugger = pdb.Pdb()
+        debugger.reset()
+        debugger.interaction(None, chain)
+        if debugger.quitting:
+            raise Interrupted(signal.SIGINT)
+
+    def _own(self, error: BaseException) -> list[TracebackType]:
+        return [
+            one
+            for one in _frames(error)
+            if _folder(one.tb_frame.f_code.co_filename) in self._folders
+        ]
+
+
+def _frames(error: BaseException) -> list[TracebackType]:
+    frames = []
+    frame = error.__traceback__
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.tb_next
+    return frames
+
+
+def _folder(file: str) -> str:
+    """Return the folder of a source file, or the name of code without one, such as ``<stdin>``."""
+    return file if file.startswith("<") else os.path.dirname(file)
+
+
+def _require_unchanged(code: Iterable[tuple[Path, Source]], parts: Iterable[Part]) -> None:
+    known = dict(code)
+    texts = {source.text for source in known.values()}
+    edited = [path for path, source in known.items() if code_version.edited(path, source)]
+    # If parts were imported from another copy of the plugin, the copies must still be equal.
+    files = {code_version.source_of(part.function) for part in parts if not part.shipped}
+    for path in files - known.keys():
+        if path is not None and texts and code_version.text_of(path) not in texts:
+            edited.append(path)
+    if edited:
+        raise PluginError(
+            "the code was edited during the run.",
+            place=str(edited[0]),
+            remedy="Finished replicates are kept; the same command continues with the new code.",
+        )
+
+
+def _freeze(problem: Problem) -> None:
+    """Make the data read-only: all algorithms get the same arrays, whatever one of them does."""
+    arrays = [array for X in (*problem.X, *problem.X_test) for array in _arrays(X)]
+    arrays += [*problem.y, *problem.y_test]
+    optional = (problem.truth, problem.start, problem.chains, problem.chains_test)
+    for array in [*arrays, *(one for one in optional if one is not None)]:
+        array.flags.writeable = False
+
+
+def _arrays(X: Any) -> tuple[np.ndarray, ...]:
+    """Return the arrays that store a design."""
+    if not sparse.issparse(X):
+        return (X,)
+    X = cast(sparse.csr_array, X)
+    # Unsorted indices would later be sorted in place.
+    X.sum_duplicates()
+    return X.data, X.indices, X.indptr
+
+
+def tidy_message(outcome: Outcome) -> Outcome:
+    """Make the message one line of bounded length without addresses, the same in every run."""
+    # Undecodable bytes in a message, as in file names, could not be stored.
+    text = outcome.message.encode("utf-8", "backslashreplace").decode().replace("\0", " ")
+    message = " ".join(_ADDRESS.sub("0x...", text).split())[:_LONGEST_MESSAGE]
+    return outcome if message == outcome.message else replace(outcome, message=message)
+
+
+def plain(value: Any) -> bool | int | float | str | None:
+    """Convert a NumPy scalar to the Python number; return other plain values as they are.
+
+    Raises
+    ------
+    TypeError
+        If the value is not a number, a string or None.
+    """
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise TypeError(f"a cell of the CSV cannot hold a {type(value).__name__}")
+    return value

@@ -1,0 +1,212 @@
+"""The engine that computes in worker processes on this machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator
+from multiprocessing.connection import wait
+
+from greedyexp.core import registry
+from greedyexp.core.errors import PluginError, place
+from greedyexp.protocols.base import Outcome, Status
+from greedyexp.runner.engine import Engine, Interruption
+from greedyexp.runner.work import Batch, Result, Work
+from greedyexp.runner.worker_handle import WorkerHandle
+
+# Seconds between checks of time limits and interruptions.
+_TICK = 0.1
+
+# Seconds until a worker must have imported the libraries, even from a slow disk.
+_START_LIMIT = 300.0
+
+# Seconds that the other workers wait for the first batch, so as not to compile the same kernels.
+_HEAD_START = 20.0
+
+# Seconds that an interrupted run waits for replicates in progress.
+_GRACE = 2.0
+
+
+class ProcessesEngine(Engine):
+    """A pool of worker processes.
+
+    A worker that exceeds the time limit is killed and replaced. If a worker dies, the replicate in
+    progress becomes an ``error``.
+
+    Parameters
+    ----------
+    jobs : int, at least 1
+        Number of workers.
+    """
+
+    name = "processes"
+
+    def __init__(self, jobs: int):
+        self.jobs = jobs
+
+    def results(
+        self,
+        work: Work,
+        next_batch: Callable[[], Batch],
+        *,
+        expected: int,
+        time_limit: float | None,
+        interruption: Interruption,
+    ) -> Generator[list[Result], None, None]:
+        _refuse_parts_of_the_session(work)
+        pool = _Pool(work, next_batch, time_limit)
+        try:
+            for results in pool.run(min(self.jobs, expected), interruption):
+                self.compiling = pool.compiling
+                yield results
+        finally:
+            pool.end(at_once=interruption.now)
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _refuse_parts_of_the_session(work: Work) -> None:
+    wanted = [("protocol", work.protocol)]
+    wanted += [("generator", name) for name in work.generators]
+    wanted += [("algorithm", task.name) for task in work.algorithms]
+    wanted += [("metric", name) for name in work.metrics]
+    for kind, name in wanted:
+        if registry.find(kind, name).function.__module__ == "__main__":
+            raise PluginError(
+                f"the {kind} '{name}' is defined in the running script or session, which worker"
+                " processes cannot import.",
+                remedy="Put it in a file and name the file under `plugins:`, or use the serial"
+                " engine.",
+            )
+
+
+class _Pool:
+    def __init__(
+        self,
+        work: Work,
+        next_batch: Callable[[], Batch],
+        time_limit: float | None,
+    ):
+        self._work = work
+        self._next_batch = next_batch
+        self._time_limit = time_limit
+        self._put_back: list[Batch] = []
+        self._exhausted = False
+        # The first batch goes to one worker only; the others then load the kernels it compiled.
+        self._alone_until = time.monotonic() + _HEAD_START
+        self._begun = False
+        self._workers: list[WorkerHandle] = []
+        # Limited, since without a usable cache every process compiles, all with the same result.
+        self._hand_overs_left = 3 * (1 + len(work.algorithms))
+
+    def run(self, jobs: int, interruption: Interruption) -> Generator[list[Result], None, None]:
+        for _ in range(jobs):
+            self._workers.append(self._start_worker())
+        deadline = None
+        while True:
+            if interruption.soon:
+                deadline = deadline or time.monotonic() + _GRACE
+                if interruption.now or time.monotonic() > deadline or not self._busy():
+                    return
+            else:
+                self._dispatch()
+                if self._exhausted and not self._busy():
+                    return
+            yield self._collect() + self._overdue()
+
+    def end(self, *, at_once: bool) -> None:
+        for worker in self._workers:
+            worker.end(patience=0.0 if at_once or worker.busy or not worker.ready else 1.0)
+
+    @property
+    def compiling(self) -> bool:
+        return any(worker.compiling for worker in self._workers)
+
+    def _busy(self) -> bool:
+        return any(worker.busy for worker in self._workers)
+
+    def _dispatch(self) -> None:
+        for worker in self._workers:
+            if not worker.idle:
+                continue
+            if self._begun and self._busy() and time.monotonic() < self._alone_until:
+                return
+            batch = self._put_back.pop() if self._put_back else self._next_batch()
+            if not batch:
+                self._exhausted = True
+                return
+            if self._begun:
+                self._alone_until = 0.0
+            self._begun = True
+            worker.assign(batch)
+
+    def _collect(self) -> list[Result]:
+        """Wait for messages and read one from each worker that has sent any."""
+        by_channel: dict[object, WorkerHandle] = {one.channel: one for one in self._workers}
+        results: list[Result] = []
+        for channel in wait([one.channel for one in self._workers], timeout=_TICK):
+            worker = by_channel[channel]
+            try:
+                results += worker.receive()
+            except (EOFError, OSError):
+                results += self._replace_dead(worker)
+            if worker.handing_over:
+                self._hand_overs_left -= 1
+                self._replace(worker, worker.unfinished())
+        return results
+
+    def _replace_dead(self, worker: WorkerHandle) -> list[Result]:
+        if not worker.ready:
+            raise PluginError(
+                f"a worker could not start: {worker.cause_of_death()} before it was ready.",
+                remedy="Any output above may say why; finished replicates are kept.",
+            )
+        lost, rest = worker.abandon(Outcome(Status.ERROR, worker.cause_of_death()))
+        self._replace(worker, rest)
+        return lost
+
+    def _overdue(self) -> list[Result]:
+        """Kill the workers that exceed their limit, unless a message is waiting."""
+        now = time.monotonic()
+        results: list[Result] = []
+        for worker in list(self._workers):
+            late = now - worker.since
+            if not worker.ready:
+                if late > _START_LIMIT:
+                    raise _not_ready(self._work)
+                continue
+            limit = self._time_limit
+            limited = limit is not None and late > limit and worker.busy and not worker.paused
+            if limited and not worker.channel.poll():
+                worker.process.kill()
+                message = f"longer than the time limit of {limit:g} s"
+                lost, rest = worker.abandon(Outcome(Status.TIMEOUT, message))
+                self._replace(worker, rest)
+                results += lost
+        return results
+
+    def _replace(self, worker: WorkerHandle, rest: Batch) -> None:
+        worker.end()
+        if rest:
+            self._put_back.append(rest)
+            self._exhausted = False
+        self._workers[self._workers.index(worker)] = self._start_worker()
+
+    def _start_worker(self) -> WorkerHandle:
+        return WorkerHandle(self._work, may_hand_over=self._hand_overs_left > 0)
+
+
+def _not_ready(work: Work) -> PluginError:
+    if work.plugins:
+        files = ", ".join(place(file) for file in work.plugins)
+        remedy = f"The import of a plugin may take too long ({files})."
+    else:
+        remedy = "The disk or the machine may be too slow; use fewer workers with --jobs."
+    return PluginError(
+        f"a worker process did not finish its imports within {_START_LIMIT:g} s.", remedy=remedy
+    )

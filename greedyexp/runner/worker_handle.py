@@ -1,0 +1,260 @@
+"""A worker process and its messages, from the side of the pool.
+
+The pool sends the work and then batches. The worker answers ``READY`` once, then for each item one
+``DATA`` and one ``RESULT`` per algorithm, in order, as they finish. ``PAUSED`` suspends the time
+limit while numba compiles kernels or loads them from its cache; ``COMPILING`` follows if it
+compiles. ``COMPILED`` replaces a result that depends on compilation in this process, ``FAILED`` any
+message if the run cannot continue; the worker exits after both.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from enum import IntEnum
+from multiprocessing import connection
+from typing import Any
+
+from greedyexp.core.errors import PluginError, UserError
+from greedyexp.core.signals import INTERRUPTS
+from greedyexp.protocols.base import Outcome
+from greedyexp.runner.work import Batch, Result, Work
+
+# Parallelism is over replicates: threads inside a worker would only compete for the cores, and the
+# order of their sums could change the last digit.
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+    ),
+    "1",
+)
+
+
+class Message(IntEnum):
+    """The first element of every tuple that a worker sends."""
+
+    READY = 0
+    FAILED = 1
+    DATA = 2
+    RESULT = 3
+    COMPILING = 4
+    COMPILED = 5
+    PAUSED = 6
+
+
+class WorkerHandle:
+    """A running worker process and its current batch.
+
+    Parameters
+    ----------
+    work : Work
+        Sent at once; the worker is ready when it has loaded the parts.
+    may_hand_over : bool
+        True if the worker hands over to a new process once it has compiled code.
+
+    Attributes
+    ----------
+    ready : bool
+        True once it has loaded the parts.
+    paused : bool
+        True while numba compiles or loads compiled code, which does not count against the limit.
+    compiling : bool
+        True while it compiles.
+    handing_over : bool
+        True once it has filled the cache of compiled code and needs a successor.
+    since : float
+        Time of its last message, by ``time.monotonic``.
+    """
+
+    def __init__(self, work: Work, *, may_hand_over: bool):
+        self.channel, end = connection.Pipe(duplex=True)
+        with end:
+            self.process = _spawn(end)
+        self.ready = False
+        self.paused = False
+        self.compiling = False
+        self.handing_over = False
+        self.since = time.monotonic()
+        self._batch: Batch = []
+        self._item = 0
+        self._algorithm = 0
+        self._data: tuple[dict[str, Any], float] | None = None
+        self._received = False
+        # The process may be dead already; then the pool will find its channel closed.
+        with suppress(OSError):
+            self.channel.send((work, may_hand_over))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._batch)
+
+    @property
+    def idle(self) -> bool:
+        return self.ready and not self._batch
+
+    def assign(self, batch: Batch) -> None:
+        """Send a batch."""
+        self._batch, self._item, self._algorithm, self._data = batch, 0, 0, None
+        self.since = time.monotonic()
+        self._received = False
+        with suppress(OSError):
+            self.channel.send(batch)
+            self._received = True
+
+    def receive(self) -> list[Result]:
+        """Wait for the next message and return its result, if it has one.
+
+        Raises
+        ------
+        EOFError, OSError
+            If the worker is dead and all its messages have been read.
+        UserError
+            If the run cannot continue.
+        """
+        kind, *content = self.channel.recv()
+        self.since = time.monotonic()
+        if kind == Message.RESULT:
+            return [self._result(*content)]
+        if kind == Message.DATA:
+            facts, seconds = content
+            self._data = facts, seconds
+        elif kind == Message.PAUSED:
+            (self.paused,) = content
+            self.compiling = False
+        elif kind == Message.COMPILING:
+            self.compiling = True
+        elif kind == Message.READY:
+            self.ready = True
+        elif kind == Message.COMPILED:
+            self.handing_over = True
+        else:
+            message, where, remedy = content
+            raise PluginError(message, place=where, remedy=remedy)
+        return []
+
+    def abandon(self, outcome: Outcome) -> tuple[list[Result], Batch]:
+        """Give up the algorithm in progress.
+
+        Returns
+        -------
+        list of Result
+            ``outcome`` for this algorithm, or for all algorithms of the item if its data were being
+            made.
+        Batch
+            The part of the batch that has not begun.
+        """
+        if not self._batch or not self._received:
+            return [], self.unfinished()
+        spent = time.monotonic() - self.since
+        item = self._batch[self._item]
+        number = len(item.algorithms) if self._data is None else self._algorithm + 1
+        given_up = []
+        while self._batch and self._batch[self._item] is item and self._algorithm < number:
+            given_up.append(self._result(outcome, spent))
+        return given_up, self.unfinished()
+
+    def unfinished(self) -> Batch:
+        """Take back the part of the batch without results."""
+        if not self._batch:
+            return []
+        first, *others = self._batch[self._item :]
+        left = first.algorithms[self._algorithm :]
+        self._batch = []
+        return [replace(first, algorithms=left), *others]
+
+    def end(self, *, patience: float = 0.0) -> None:
+        """Close the channel, which makes an idle worker exit, and kill it if it does not."""
+        self.channel.close()
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def cause_of_death(self) -> str:
+        """Return how the process ended, as a clause."""
+        code = self.process.wait()
+        if code >= 0:
+            return f"the worker process ended with exit code {code}"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = "unknown"
+        cause = f"the worker was killed by signal {-code} ({name})"
+        return f"{cause}; out of memory is the usual cause" if name == "SIGKILL" else cause
+
+    def _result(self, outcome: Outcome, seconds: float) -> Result:
+        """Return the result of the algorithm in progress and advance to the next."""
+        item = self._batch[self._item]
+        facts, data_seconds = self._data or ({}, 0.0)
+        algorithm = item.algorithms[self._algorithm]
+        self._algorithm += 1
+        if self._algorithm == len(item.algorithms):
+            self._item, self._algorithm, self._data = self._item + 1, 0, None
+            if self._item == len(self._batch):
+                self._batch = []
+        return Result(item.point, item.replicate, algorithm, outcome, facts, seconds, data_seconds)
+
+
+def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:
+    # The import path is set before anything is imported, so that a file named numpy.py in the
+    # current folder does not shadow the library. Because of -c, scripts that call greedyexp.run()
+    # need no `if __name__ == "__main__"`.
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r};"
+        f" from greedyexp.runner.worker import main; main({end.fileno()}, {os.getpid()})"
+    )
+    # Sets of strings are iterated in the same order in every worker.
+    environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0"}
+    try:
+        with _signals_blocked():
+            return subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.DEVNULL,
+                # Output of an algorithm must not mix with the results of the command.
+                stdout=2,
+                env=environment,
+                **_inherit(end),
+            )
+    except OSError as error:
+        raise UserError(
+            f"a worker process cannot be started: {error.strerror}.",
+            remedy="Use fewer workers with --jobs.",
+        ) from error
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Block signals while a child starts, which they would otherwise kill while it imports.
+
+    Signals that arrive meanwhile are delivered to this process afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _inherit(end: connection.Connection) -> dict[str, Any]:
+    """Return arguments of ``subprocess.Popen`` that let a child inherit one end of a channel."""
+    if sys.platform == "win32":
+        os.set_handle_inheritable(end.fileno(), True)
+        information = subprocess.STARTUPINFO(lpAttributeList={"handle_list": [end.fileno()]})
+        return {"startupinfo": information}
+    return {"pass_fds": (end.fileno(),)}
