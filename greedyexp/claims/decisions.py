@@ -164,7 +164,9 @@ def number(expression: Expression, cell: Group, labels: list[str], table: Table)
     MissingData
         If a column has no single number there, or the result is not finite.
     """
-    columns = {name: table.at(cell, name, labels) for name in sorted(columns_of(expression))}
+    columns = {
+        name: table.single_value(cell, name, labels) for name in sorted(columns_of(expression))
+    }
     value = float(evaluate(expression, columns))
     if not np.isfinite(value):
         where = ", ".join(f"{name} = {value:g}" for name, value in columns.items())

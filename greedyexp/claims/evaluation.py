@@ -250,25 +250,18 @@ def _always(
     violated = known & ~_holds(left, test.relation, right)
     doubtful = violated & (statuses == Status.NOT_CONVERGED.value).any(axis=0)
 
-    first, pairs = algorithms[0], table.pairs[rows[0]]
+    pairs = table.pairs[rows[0]]
     seen, violations = np.unique(pairs[known]), np.unique(pairs[violated & ~doubtful])
-    reason = ""
-    if doubtful.any():
-        place = _first_place(table, first, rows[0][doubtful])
-        reason = f"runs that did not converge violate it{place}, and have no certificate"
-    elif (relevant & ~known).any():
-        names = {*test.columns, *(one.name for one in test.measurements)}
-        open_ended = not names.isdisjoint(table.setting.open_ended)
-        place = _first_place(table, first, rows[0][relevant & ~known])
-        problem = "not reached or not finite" if open_ended else "not finite"
-        reason = f"a number in the test is {problem}{place}"
-    elif not known.any():
-        verb = "has no row" if len(algorithms) == 1 else "have no common row"
-        reason = f"{' and '.join(algorithms)} {verb} with both sides"
     # One violation refutes whatever the other rows are; support needs all of them.
-    if reason and not len(violations):
-        return _unanswered(test, shown, MissingData(reason))
-    points = len(table.cells((), table.setting.swept, [first]))
+    if not len(violations):
+        unknown = rows[0][relevant & ~known]
+        reason = _lack_of_support(test, algorithms, table, rows[0][doubtful], unknown)
+        if not reason and not known.any():
+            verb = "has no row" if len(algorithms) == 1 else "have no common row"
+            reason = f"{' and '.join(algorithms)} {verb} with both sides"
+        if reason:
+            return _unanswered(test, shown, MissingData(reason))
+    points = len(table.cells((), table.setting.swept, algorithms[:1]))
     ended = np.concatenate(everyone)
     return Bounded(
         group=shown,
@@ -282,6 +275,22 @@ def _always(
         replicates=len(seen),
         points=points,
     )
+
+
+def _lack_of_support(
+    test: Always, algorithms: list[str], table: Table, doubtful: np.ndarray, unknown: np.ndarray
+) -> str:
+    """Return why some rows cannot support a relation: doubtful violations or unknown numbers."""
+    if len(doubtful):
+        place = _first_place(table, algorithms[0], doubtful)
+        return f"runs that did not converge violate it{place}, and have no certificate"
+    if len(unknown):
+        names = {*test.columns, *(one.name for one in test.measurements)}
+        open_ended = not names.isdisjoint(table.setting.open_ended)
+        problem = "not reached or not finite" if open_ended else "not finite"
+        place = _first_place(table, algorithms[0], unknown)
+        return f"a number in the test is {problem}{place}"
+    return ""
 
 
 def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]) -> np.ndarray:

@@ -123,7 +123,7 @@ class Table:
             self._series[names] = groups.ngroup().to_numpy()
         return self._series[names]
 
-    def of(self, algorithm: str) -> np.ndarray:
+    def all_rows(self, algorithm: str) -> np.ndarray:
         """Return the indices of all rows of an algorithm."""
         if algorithm not in self._rows_of:
             self._rows_of[algorithm] = np.flatnonzero(self._entries == algorithm)
@@ -217,7 +217,7 @@ class Table:
 
     def _with_own(self, cells: list[Group], own: list[str], algorithm: str) -> list[Group]:
         """Combine cells with the values of columns that an algorithm sweeps itself."""
-        return _joined(cells, self._distinct(own, self.of(algorithm))) if own else cells
+        return _joined(cells, self._distinct(own, self.all_rows(algorithm))) if own else cells
 
     def has_metrics(self, group: Group, metrics: Iterable[str]) -> bool:
         """Return True if rows of the group are of a kind that has all these measurements.
@@ -262,7 +262,7 @@ class Table:
         foreign = set(self.setting.swept_by(self.setting.algorithms))
         foreign -= {*self.setting.swept_by([algorithm]), *self.setting.shared}
         own = tuple((name, code) for name, code in cell if name not in foreign)
-        everything = self.of(algorithm)
+        everything = self.all_rows(algorithm)
         rows: np.ndarray = everything[self._inside(own, everything)]
         if not len(rows):
             raise MissingData(f"the table has no rows of {algorithm}{self.at_words(own)}")
@@ -273,7 +273,7 @@ class Table:
         names = dict.fromkeys([*self.setting.shared, *self.setting.swept_by([algorithm])])
         return tuple((name, int(self._codes[name][row])) for name in names if name in self._codes)
 
-    def at(self, cell: Group, name: str, algorithms: list[str]) -> float:
+    def single_value(self, cell: Group, name: str, algorithms: list[str]) -> float:
         """Return the single value that a column of numbers has in a cell.
 
         Raises
