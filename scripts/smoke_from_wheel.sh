@@ -10,10 +10,10 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet "$wheel"
 cp -r configs "$work/configs"
 cd "$work"
-leave_out_without() { # data set, pattern of the generators that read it
+leave_out_without() { # arguments: a data set, a pattern of the generators that read it
     if ! venv/bin/greedyexp data where "$1" && ! venv/bin/greedyexp data fetch "$1"; then
         for config in $(grep -lE "generator: ($2)\b" configs/*.yaml); do
-            echo "LEFT OUT: $config, whose data are neither here nor to be fetched"
+            echo "LEFT OUT: $config: its data are missing and cannot be downloaded"
             rm "$config"
         done
     fi

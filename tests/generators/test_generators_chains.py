@@ -282,7 +282,7 @@ def test_cross_validation_of_chains_is_refused_before_any_work():
     settings |= {"metrics": ["support_size"]}
     path = {"foba_gdt": {"loss": "crf"}}
     for entry in (path, {"foba_gdt": {"loss": "crf", "tuning": "cv"}}):
-        with pytest.raises(ConfigError, match="'cv' takes rows apart") as caught:
+        with pytest.raises(ConfigError, match="'cv' splits rows") as caught:
             load({**settings, "algorithms": [entry]})
         assert str(caught.value).endswith("Use protocol selection.")
     assert load({**settings, "algorithms": [path], "protocol": {"selection": {"sizes": [1]}}})
