@@ -1,7 +1,8 @@
 """Find a loss by its name and bind it to the data of a problem.
 
-A loss is one file below this package: it has the name of the loss and defines ``KIND``. A file is
-imported when its loss is first used, hence code that works with any loss depends on none of them.
+Each loss is one file in this package that is named after it and defines ``KIND``. The file is
+imported when the loss is first used. Code that works with any loss therefore depends on none in
+particular.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _DEFINITION = re.compile(r"^KIND\b", re.MULTILINE)
 
 @cache
 def modules() -> dict[str, str]:
-    """Return the dotted name of the module of each loss, by the name of the loss."""
+    """Map the name of each loss to the dotted name of its module."""
     found = {}
     for path in sorted(_ROOT.rglob("*.py")):
         if _DEFINITION.search(path.read_text(encoding="utf-8")):
@@ -58,7 +59,7 @@ def kind_of(name: str) -> LossKind:
 
 
 def names(*, smoothed: bool) -> list[str]:
-    """Return the names of all losses that need smoothing, or of all others."""
+    """Return the names of the losses that need smoothing, or of the others."""
     return [name for name in modules() if kind_of(name).smoothed is smoothed]
 
 

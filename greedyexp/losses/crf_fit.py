@@ -17,14 +17,14 @@ from greedyexp.problems.checks import Indices
 
 # Log odds below this value leave a gradient above any tolerance.
 DEEP = 5.0
-# To test a minimiser, continue until the gradient has decreased to this part, for at most so many
-# steps.
+# To test a minimiser, continue until the gradient has decreased to this fraction, for at most this
+# many steps.
 FURTHER = 1e-2
 STEPS = 20
 # Log odds may move by this much on the way. Without a minimum they move by 4.6.
 MOVED = 1.0
 # Log odds from which to search for flat directions, the step of the differences in log odds, and
-# the part of the largest curvature that counts as zero.
+# the fraction of the largest curvature that counts as zero.
 FAR = 20.0
 STEP = 1e-3
 FLAT = 1e-9
@@ -39,11 +39,11 @@ ENDING = "; without a ridge no minimum exists. Give a ridge above zero."
 # Step of the difference of gradients that gives a new coefficient's column of the Hessian; larger
 # for a column of small values.
 DIFFERENCE = 1e-5
-# Derivatives smaller than this part of the counts they are computed from are rounding errors.
+# Derivatives smaller than this fraction of the counts they are computed from are rounding errors.
 COUNT_ROUNDING = 1e-13
 # Rounding error of a derivative by a dense parameter, relative to its largest count.
 DENSE_ROUNDING = 256 * np.finfo(float).eps
-# Compute the Hessian over the dense parameters when the gradient has decreased to this part.
+# Compute the Hessian over the dense parameters when the gradient has decreased to this fraction.
 COARSE = 1e-3
 # Largest number of fits without features, each with a tolerance based on the previous one.
 ROUNDS = 10

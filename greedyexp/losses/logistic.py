@@ -19,9 +19,9 @@ from greedyexp.losses.signed_columns import (
 from greedyexp.problems.checks import Indices
 from greedyexp.problems.problem import Problem
 
-# Weights smaller than this part of the largest are rounding errors of the linear program.
+# Weights smaller than this fraction of the largest are rounding errors of the linear program.
 NO_WEIGHT = 1e-9
-# Negative margins smaller than this part of the largest are rounding errors.
+# Negative margins smaller than this fraction of the largest are rounding errors.
 MARGIN_ROUNDING = 1e-12
 
 
@@ -65,7 +65,7 @@ class LogisticLoss(Loss):
         values: tuple[float, float] = (-1.0, 1.0),
     ):
         self.values = values
-        self.labels = self._signs(y)
+        self.labels = self.responses = self._signs(y)
         self.columns = SignedColumns(X, self.labels)
         self.shape = (self.columns.n_features, 1)
         self.n_dense = int(intercept)
@@ -90,10 +90,6 @@ class LogisticLoss(Loss):
         self._at_zero = None if intercept else start.full_gradient
         # All fits without features share this array.
         start.full_gradient.flags.writeable = False
-
-    @property
-    def responses(self) -> np.ndarray:
-        return self.labels
 
     @cached_property
     def largest_feature(self) -> float:

@@ -225,7 +225,7 @@ class LossKind:
     smoothed: bool = False
 
     def refusal(self, *, n_tasks: int, intercept: bool) -> UserError | None:
-        """Return the error if the loss cannot have so many tasks or an intercept, else None."""
+        """Return the error if the loss does not accept these options, otherwise None."""
         if intercept and not self.intercept:
             return ConfigError(
                 f"the {self.name} loss has no intercept.", remedy="Leave intercept out."

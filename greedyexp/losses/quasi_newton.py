@@ -18,10 +18,10 @@ CURVATURE = 0.9
 # Relative differences of function values up to this size are noise.
 NOISE = 1e-14
 MOST_TRIALS = 40
-# If the curvature of a new variable, given the others, is smaller than this part, its coupling to
-# them is ignored.
+# If the curvature of a new variable, given the others, is smaller than this fraction, its coupling
+# to them is ignored.
 LEAST_PIVOT = 1e-8
-# In a Hessian from differences, eigenvalues smaller than this part of the largest are noise.
+# In a Hessian from differences, eigenvalues smaller than this fraction of the largest are noise.
 LEAST_EIGENVALUE = 1e-6
 
 

@@ -18,15 +18,15 @@ MOST_STEPS = 100
 LAST_STEPS = 500
 # Factor of beta from one of these losses to the next.
 SHARPER = 5.0
-# An eigenvalue of the Hessian smaller than this part of the largest counts as zero. Columns are
+# An eigenvalue of the Hessian smaller than this fraction of the largest counts as zero. Columns are
 # scaled to have curvature one when all samples are on the curved part.
 SPAN = 1e-26
-# Above this part of the largest, eigenvalues of the Hessian are as accurate as squared singular
+# Above this fraction of the largest, eigenvalues of the Hessian are as accurate as squared singular
 # values of its factor.
 SQUARED = 1e-10
 # Rounding error of a margin, relative to the sizes of its terms.
 MARGIN_ROUNDING = 8 * np.finfo(float).eps
-# Increases of the loss up to this part are rounding errors.
+# Increases of the loss up to this fraction are rounding errors.
 VALUE_ROUNDING = 1e-11
 
 

@@ -13,16 +13,16 @@ from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted, re
 from greedyexp.problems.checks import Indices, check_response_size, is_sparse, largest_feature
 from greedyexp.problems.problem import Problem
 
-# A sum smaller than this part of its terms is within rounding error.
+# A sum smaller than this fraction of its terms is within rounding error.
 SUM_ROUNDING = 8 * np.finfo(float).eps
-# A singular value smaller than this part of the largest is within rounding error.
+# A singular value smaller than this fraction of the largest is within rounding error.
 RANK = 1e-13
 
 # Initial number of columns to allocate; doubled when full.
 ROOM = 16
 # Largest number of corrections of the coefficients from a fresh residual.
 CORRECTIONS = 3
-# A centred column is zero if its norm is at most this part of the norm before centring.
+# A centred column is zero if its norm is at most this fraction of the norm before centring.
 CONSTANT = 1e-14
 
 
@@ -54,7 +54,7 @@ class SquaredLoss(Loss):
 
     def __init__(self, X, y, *, ridge: float = 0.0, intercept: bool = False):
         self.X = X
-        self.y = np.asarray(y, dtype=np.float64)
+        self.y = self.responses = np.asarray(y, dtype=np.float64)
         self.n_samples = len(self.y)
         self.shape = (X.shape[1], 1)
         self.ridge = float(ridge)
@@ -68,10 +68,6 @@ class SquaredLoss(Loss):
         slope = np.abs(self._data.correlate(response)).max(initial=0.0)
         scale = slope if slope > CONSTANT * largest else largest
         self.scale = float(scale) / self.n_samples if scale > 0.0 else 1.0
-
-    @property
-    def responses(self) -> np.ndarray:
-        return self.y
 
     @cached_property
     def largest_feature(self) -> float:
@@ -365,7 +361,7 @@ class SquaredFit(Fit[SquaredLoss]):
         )
 
     def _with_ridge_entries(self, vector: np.ndarray, room: int) -> np.ndarray:
-        """Return a vector over the samples, with room for the ridge entries of so many columns."""
+        """Return a vector over the samples, padded for the ridge entries of ``room`` columns."""
         return np.append(vector, np.zeros(room if self._edge else 0))
 
 

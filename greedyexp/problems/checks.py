@@ -18,8 +18,9 @@ Indices = Sequence[int] | np.ndarray
 # and fourth powers of ratios neither overflow nor underflow, and most keep all their digits.
 SMALLEST, LARGEST = 1e-75, 1e75
 
-# A response is far from centred if its squared mean exceeds this part of its mean square, that is,
-# if |mean| exceeds one standard deviation. For a feature, the limit is three standard deviations.
+# A response is far from centred if its squared mean exceeds this fraction of its mean square, that
+# is, if |mean| exceeds one standard deviation. For a feature, the limit is three standard
+# deviations.
 _RESPONSE_SHARE, _FEATURE_SHARE = 0.5, 0.9
 
 # Do not query the system below this number of bytes: the query takes longer than most fits.

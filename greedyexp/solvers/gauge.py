@@ -18,12 +18,12 @@ from greedyexp.theory.semidefinite import settings
 from greedyexp.theory.spectrum import spectrum
 
 TOLERANCE = 1e-12
-# Multipliers smaller than this part of the largest of their kind are zero at the accuracy of the
-# solver.
+# Multipliers smaller than this fraction of the largest of their kind are zero at the accuracy of
+# the solver.
 INACTIVE = 1e-7
 # A step with a larger relative duality gap is repeated by the interior point method.
 STEP_GAP = 1e-13
-# Stay at a point whose largest move correlation is below this part of that of the data.
+# Stay at a point whose largest move correlation is below this fraction of that of the data.
 AT_REST = 1e-14
 # Largest number of constraint changes in a step, per dimension; about ten in total are usual.
 MOST_CHANGES = 100

@@ -34,7 +34,7 @@ EPS = np.finfo(float).eps
 ROUNDING = 4 * EPS
 # Largest allowance for rounding relative to R(0): a larger gap proves nothing.
 COARSEST = 1e-9
-# Below this part of R(0), no further progress is possible.
+# Below this fraction of R(0), no further progress is possible.
 FINEST = 1e-16
 # For moments, the largest number of coefficients for which a matrix is formed.
 MOST_SETTLED = 2000

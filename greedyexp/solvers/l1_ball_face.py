@@ -17,23 +17,23 @@ from greedyexp.losses.smoothed import SmoothedLoss
 # Steps of differences of gradients. For linear gradients, relative to the largest coefficient. For
 # nonlinear ones, to both sides, in units over which they bend.
 STRAIGHT, BENT = 1e-5, 1e-3
-# Part of the largest curvature to add for piecewise quadratic losses. With fewer curved rows than
-# coefficients the model is flat along some moves; signs and kinks then limit the step.
+# Fraction of the largest curvature to add for piecewise quadratic losses. With fewer curved rows
+# than coefficients the model is flat along some moves; signs and kinks then limit the step.
 DAMPING = 1e-10
 ROUNDS = 400
 # Number of rounds in which the gap must halve, unless coefficients leave. It is larger for
 # piecewise quadratic losses, whose gap may increase temporarily.
 PATIENCE, PIECES_PATIENCE = 8, 30
-# Recompute second derivatives that vary if the gap does not fall below this part.
+# Recompute second derivatives that vary if the gap does not fall below this fraction.
 SLOW = 0.1
-# Part of a slope that may remain, with the opposite sign, at the end of a step.
+# Fraction of a slope that may remain, with the opposite sign, at the end of a step.
 OVERSHOOT = 0.5
 SHORTEST = 1e-6
-# A norm is equal to the radius if it differs by less than this part.
+# A norm is equal to the radius if it differs by less than this fraction.
 ON_BALL = 1e-12
-# A coefficient may enter if its derivative exceeds that of the face by this part.
+# A coefficient may enter if its derivative exceeds that of the face by this fraction.
 BEYOND = 1e-12
-# Coefficients enter once the violation among those in use is below this part of the largest
+# Coefficients enter once the violation among those in use is below this fraction of the largest
 # violation.
 EAGER = 0.1
 # Fewest coefficients that enter at once, and their number relative to those in use.

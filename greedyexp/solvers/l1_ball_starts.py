@@ -26,7 +26,7 @@ VIOLATION = 1e-9
 CLOSE_TO_BALL = 1e-6
 MAX_STEPS = 60
 PATH_ROOTS = 30
-# A fit that violates its conditions by more than this part of the weight is useless.
+# A fit that violates its conditions by more than this fraction of the weight is useless.
 LOST_PATH = 0.1
 
 # Factor of beta from one loss to the next.
@@ -38,7 +38,7 @@ SPREAD_ROOTS = 200
 CORRECTIONS = 3
 # Accuracy of the solver, relative and absolute.
 CONIC_TOLERANCE = 1e-12
-# Coefficients smaller than this part of the radius are zero at the accuracy of the solver.
+# Coefficients smaller than this fraction of the radius are zero at the accuracy of the solver.
 CONIC_ZERO = 1e-9
 # Rounds of adding features; how many to add at first and later; violation below which none is
 # missing.

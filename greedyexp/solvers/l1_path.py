@@ -8,8 +8,8 @@ from scipy import linalg
 from greedyexp.kernels.coordinate_descent import descend_quadratic
 from greedyexp.losses.loss import TOLERANCE, Loss
 
-# Part of a second derivative to add to it; for dense coefficients, part of the largest one.
-# Differences of gradients are noisy, and the model must not be concave where the loss is flat.
+# Fraction of a second derivative to add to it; for dense coefficients, a fraction of the largest
+# one. Differences of gradients are noisy, and the model must not be concave where the loss is flat.
 FLOOR = 1e-6
 DENSE_FLOOR = 1e-7
 SWEEPS = 10
@@ -18,13 +18,13 @@ ROUNDS = 200
 # Step of the differences of gradients, in units that bound curvatures below 1 by 1.
 DIFFERENCE = 1e-5
 SUFFICIENT = 1e-4
-# If the expected decrease is smaller than this part of the objective, use derivatives: the decrease
-# may be below rounding error.
+# If the expected decrease is smaller than this fraction of the objective, use derivatives: the
+# decrease may be below rounding error.
 CLOSE = 1e-8
 SHORTEST = 1e-10
 # Number of steps after which to recompute second derivatives.
 STALE = 25
-# Coefficients enter once the violation among those in use is below this part of the largest
+# Coefficients enter once the violation among those in use is below this fraction of the largest
 # violation.
 EAGER = 0.1
 # Accuracy of the model's minimiser, relative to the current residual.

@@ -16,7 +16,8 @@ from scipy.linalg import qr, solve_triangular
 from greedyexp.theory.constants import Optimum
 from greedyexp.theory.spectrum import EPS, spectrum
 
-# After a step that does not reduce the gap, ignore violations of optimality below this part of lam.
+# After a step that does not reduce the gap, ignore violations of optimality below this fraction of
+# lam.
 _PRECISION = 1e-10
 
 # Largest number of steps per row and column; a start from zero takes about one.
