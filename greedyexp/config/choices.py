@@ -26,7 +26,7 @@ from greedyexp.experiment.messages import Keys, show
 from greedyexp.experiment.model import AlgorithmSpec, ClaimEntry
 from greedyexp.experiment.parameters import BadValue, Parameters, is_number, same_value
 from greedyexp.protocols.base import Measured
-from greedyexp.results.averaging import ENDINGS, chosen, separated_by_results, with_panels
+from greedyexp.results.columns import ENDINGS, chosen, separated_by_results, with_panels
 from greedyexp.results.records import remedy_for
 
 # A value this close to a swept one, relative to it, is a typing error.

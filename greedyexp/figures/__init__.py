@@ -5,12 +5,7 @@
 - ``tradeoff``: risk, steps and features, with the bounds of theorems
 - ``comparison``, ``class_errors``, ``constants``: means with intervals
 
-To add a figure, write one file that registers it. Shared tools:
-
-- ``_panels``: grids of panels, legend and note, parameters that choose panels and lines
-- ``_axes``: logarithmic axes, ticks, limits
-- ``_style``: colours and the styles of lines
-- ``_marks``: intervals, bounds, vertical lines
+To add a figure, write one file that registers it and draws with the tools of ``_plot``.
 """
 
 import os

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
-from greedyexp.results.metric_means import (
+from greedyexp.results.records import Where, rows_where
+from greedyexp.results.summaries import (
     Sizes,
     mean_interval,
     means_text,
@@ -21,7 +21,6 @@ from greedyexp.results.metric_means import (
     records_at,
     selection_notes,
 )
-from greedyexp.results.records import Where, rows_where
 from greedyexp.results.text import where_text
 
 # The share of the held-out rows that are of a class.
@@ -83,10 +82,10 @@ def class_errors(
                     ends = np.clip([low, high], 0.0, 1.0)
                     axis.plot(ends, [y, y], color=style["color"], linewidth=0.9, gid="interval")
     panels.label("test error of the class", "")
-    panels.legend([Line2D([], [], label=f"size {size}", **one) for size, one in styles.items()])
+    panels.legend([plot.legend_entry(f"size {size}", **one) for size, one in styles.items()])
     choice = where_text(where)
     notes = selection_notes(frame, context, means_text(table["replicates"], context))
-    panels.note([f"{choice}." if choice else "", *notes])
+    panels.note(f"{choice}." if choice else "", *notes)
     return panels.figure
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
-from greedyexp.results.metric_means import (
+from greedyexp.results.records import Where, rows_where
+from greedyexp.results.summaries import (
     Metrics,
     Published,
     compare,
@@ -24,7 +24,6 @@ from greedyexp.results.metric_means import (
     metric_styles,
     separate_rows,
 )
-from greedyexp.results.records import Where, rows_where
 from greedyexp.results.text import axis_label, number_text, where_text
 
 # Large rings, visible around a mean that equals them.
@@ -79,10 +78,10 @@ def comparison(
         _draw(axis, points, styles, shown[metric].axis)
     handles = styles.handles(context)
     if table["published"].notna().any():
-        handles.append(Line2D([], [], color=plot.GREY, marker="o", label="published", **_PUBLISHED))
+        handles.append(plot.legend_entry("published", marker="o", **_PUBLISHED))
     panels.legend(handles)
     choice = where_text(where)
-    panels.note([f"{choice}." if choice else "", *comparison_notes(frame, context, table)])
+    panels.note(f"{choice}." if choice else "", *comparison_notes(frame, context, table))
     return panels.figure
 
 

@@ -76,7 +76,7 @@ def constants(
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
     panels.legend([*styles.handles(context), *plot.mark_handles(mark, x)])
-    panels.note(_notes(frame, table, context))
+    panels.note(*_notes(frame, table, context))
     return panels.figure
 
 
@@ -151,7 +151,7 @@ def _enclosure_text(frame: pd.DataFrame, context: Context) -> str:
     if wide:
         named = ", ".join(context.titles.get(label, label) for label in wide)
         return (
-            f"Certified to 1% or better but for {named}"
+            f"Certified to 1% or better except for {named}"
             f" (widest {width.max():.2g} of the upper end)."
         )
     return f"Each value is certified to {width.max():.1g} of itself or better."

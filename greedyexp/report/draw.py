@@ -30,7 +30,7 @@ from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
 from greedyexp.report.source import Source, read_source
-from greedyexp.results.averaging import (
+from greedyexp.results.columns import (
     refuse_separation_by_results,
     separating_columns,
     settings_of,

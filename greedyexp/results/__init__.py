@@ -2,9 +2,8 @@
 
 - ``context``: facts about the run that the tidy table lacks
 - ``records``: rows of the tidy table, chosen, checked and grouped
-- ``averaging``: columns that separate points, so that only replicates are averaged
-- ``spread``: medians over replicates with bands
-- ``metric_means``: means of metrics with intervals
+- ``columns``: columns that separate points; only replicates are averaged
+- ``summaries``: medians over replicates with bands, means of metrics with intervals
 - ``theorems``: rows about theorems, their bounds and accuracies
 - ``text``: words of figures, tables and notes
 """

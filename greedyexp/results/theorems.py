@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.protocols.tradeoff._bounds import all_theorems_registered
 from greedyexp.results.records import Where, identity, records
-from greedyexp.results.spread import spread
+from greedyexp.results.summaries import spread
 from greedyexp.results.text import number_text, where_text
 from greedyexp.stats.contrasts import line_weights
 from greedyexp.stats.means import t_interval
@@ -123,8 +123,7 @@ Laws = Annotated[
     names_known("law"),
 ]
 FitBelow = Annotated[
-    float | None,
-    Field(gt=0, description="largest epsilon that counts for the growth; all if null"),
+    float | None, Field(gt=0, description="largest epsilon that counts for the growth; all if null")
 ]
 
 

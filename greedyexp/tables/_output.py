@@ -17,7 +17,7 @@ from greedyexp.core.errors import StorageError
 from greedyexp.results.text import where_text
 
 # A parameter of tables.
-Title = Annotated[str, Field(description="caption; the name of the table and its rows when empty")]
+Title = Annotated[str, Field(description="caption; by default the name of the table and its rows")]
 
 _LATEX: dict[str, str | int | None] = {
     "\\": r"\textbackslash{}",

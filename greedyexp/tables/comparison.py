@@ -14,7 +14,15 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import table
 from greedyexp.protocols.base import FIT_SECONDS
 from greedyexp.results.context import Context
-from greedyexp.results.metric_means import (
+from greedyexp.results.records import (
+    Where,
+    failed_rows,
+    group_columns,
+    identity,
+    replicates,
+    rows_where,
+)
+from greedyexp.results.summaries import (
     NO_INTERVAL,
     Metrics,
     MetricStyle,
@@ -26,14 +34,6 @@ from greedyexp.results.metric_means import (
     metric_styles,
     separate_rows,
 )
-from greedyexp.results.records import (
-    Where,
-    failed_rows,
-    group_columns,
-    identity,
-    replicates,
-    rows_where,
-)
 from greedyexp.results.text import number_text, short_name
 from greedyexp.stats.means import fieller
 from greedyexp.tables._output import Cell, Title, make_table
@@ -42,7 +42,7 @@ _SECONDS = FIT_SECONDS.name
 _PAIR = "pair of replicates"
 Seconds = Annotated[
     dict[str, dict[str, Annotated[float, Field(gt=0)]]],
-    Field(description="printed seconds: algorithm, value of row"),
+    Field(description="printed seconds by algorithm and value of row"),
 ]
 
 
@@ -106,7 +106,7 @@ def timing(
     context: Context,
     *,
     row: Annotated[str, Field(description="column with one row per value")],
-    base: Annotated[str, Field(description="label of the algorithm that others are divided by")],
+    base: Annotated[str, Field(description="label of the algorithm that others are compared with")],
     published: Seconds = {},  # noqa: B006 - a default that pydantic copies
     where: Where = {},  # noqa: B006
     title: Title = "",
@@ -148,8 +148,8 @@ def timing(
         rows.append(line)
     notes = [
         *comparison_notes(frame, context, means),
-        "Seconds of the fit alone, by the clock on the wall, on one core, compilation left out;"
-        " one time of each fit is kept.",
+        "Wall-clock seconds of the fit alone on one core, without compilation;"
+        " one measurement of each fit.",
     ]
     if means["published"].notna().any():
         notes.append("In brackets: published, on another machine.")

@@ -12,18 +12,12 @@ from pydantic import Field
 from greedyexp.core.registry import table
 from greedyexp.metrics.support import selected_of
 from greedyexp.results.context import Context
-from greedyexp.results.metric_means import (
-    Sizes,
-    is_single,
-    name_text,
-    records_at,
-    selection_notes,
-)
 from greedyexp.results.records import Where, failed_rows, rows_where
+from greedyexp.results.summaries import Sizes, is_single, name_text, records_at, selection_notes
 from greedyexp.results.text import count_text, short_name
 from greedyexp.tables._output import Cell, Title, make_table
 
-Most = Annotated[int, Field(ge=1, description="features listed at most")]
+Most = Annotated[int, Field(ge=1, description="largest number of features listed")]
 
 
 def _separate(**_: Any) -> list[str]:

@@ -12,13 +12,7 @@ from pydantic import Field
 from greedyexp.core.registry import table
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
-from greedyexp.results.text import (
-    count_text,
-    failures_text,
-    number_text,
-    origin_text,
-    short_name,
-)
+from greedyexp.results.text import count_text, failures_text, number_text, origin_text, short_name
 from greedyexp.results.theorems import (
     ACCURACY_COLUMNS,
     FitBelow,
@@ -35,10 +29,7 @@ from greedyexp.results.theorems import (
 )
 from greedyexp.tables._output import Cell, Title, make_table
 
-_LAWS = {
-    "power": "the power p of (1/ε)^p",
-    "log": "steps for each factor of ten in accuracy",
-}
+_LAWS = {"power": "the power p of (1/ε)^p", "log": "steps for each factor of ten in accuracy"}
 _RATIO = "Ratio: steps to promised steps, median and largest over replicates and accuracies."
 
 Row = Annotated[str | None, Field(description="column with one group of rows per value")]

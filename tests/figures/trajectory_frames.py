@@ -1,4 +1,4 @@
-"""Tables as protocol trajectory writes them, of runs whose gap is known at every iteration."""
+"""Tables of protocol ``trajectory`` with a known gap at every iteration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EPSILONS = tuple(10.0**-k for k in range(11))
 
 
 def table(rows: list[dict], **data) -> pd.DataFrame:
-    """Rows with the columns that every table has, data before them and measurements after."""
+    """Return rows with the common columns, after the data and before the measurements."""
     frame = pd.DataFrame(rows).assign(status="ok", message="")
     head = [name for name in HEAD if name in frame]
     return frame[[*head, *(name for name in frame if name not in head)]].pipe(_with_data, data)
@@ -35,7 +35,7 @@ def _with_data(frame: pd.DataFrame, data: dict) -> pd.DataFrame:
 
 
 def contraction(p: int, n: int = 50, algorithm: str = "gradient_descent") -> float:
-    """Marchenko-Pastur's for gradient descent; something slower otherwise."""
+    """Return the contraction of Marchenko-Pastur for gradient descent, a slower one otherwise."""
     r = p / n
     low, high = (1 - math.sqrt(r)) ** 2, (1 + math.sqrt(r)) ** 2
     rate = 1 - low / high
@@ -52,7 +52,7 @@ def epsilon_rows(
     gap=4.0,
     n=50,
 ) -> list[dict]:
-    """k(epsilon) for a gap that contracts by ``contraction``, a little faster each replicate."""
+    """Return k(epsilon) for a gap that contracts a little faster in each replicate."""
     rows = []
     for p in ps:
         for replicate in range(trials):
@@ -78,7 +78,7 @@ def iteration_rows(
     n=50,
     faster=1.2,
 ) -> list[dict]:
-    """The gap at recorded iterations, ``faster`` than its guarantee and predicted in between."""
+    """Return gaps at recorded iterations, ``faster`` than the guarantee, the prediction between."""
     rows = []
     for p in ps:
         for replicate in range(trials):

@@ -29,7 +29,7 @@ CONFIG = {
 
 @pytest.fixture
 def judge(tmp_path):
-    """Writes a run of 40 successes whose configuration has the given claims, and judges them."""
+    """Write a run of 40 successes with the given claims, and judge them."""
     rows = {"p": 64, "algorithm": "lasso", "replicate": range(40), "status": "ok", "support": 1.0}
     pd.DataFrame(rows).to_csv(tmp_path / TABLE, index=False)
 

@@ -55,5 +55,6 @@ from greedyexp.figures._plot.style import (
     LineStyles,
     Style,
     cycle,
+    legend_entry,
     shades,
 )

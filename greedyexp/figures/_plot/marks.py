@@ -12,14 +12,13 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import DASHES, GREY, Style, cycle
+from greedyexp.figures._plot.style import DASHES, GREY, Style, cycle, legend_entry
 from greedyexp.results.records import require_columns
 from greedyexp.results.text import number_text, short_name
 
 # A parameter of figures.
 Mark = Annotated[
-    float | str | None,
-    Field(description="where a vertical line is drawn: a number, or the column that has it"),
+    float | str | None, Field(description="position of a vertical line: a number or a column")
 ]
 
 REFERENCE_LINE: Style = {
@@ -92,7 +91,7 @@ def mark_handles(mark: float | str | None, x: str) -> list[Line2D]:
     if mark is None:
         return []
     where = short_name(mark) if isinstance(mark, str) else number_text(mark)
-    return [Line2D([], [], label=f"{short_name(x)} = {where}", **REFERENCE_LINE)]
+    return [legend_entry(f"{short_name(x)} = {where}", **REFERENCE_LINE)]
 
 
 def _single(rows: pd.DataFrame, column: str) -> np.ndarray:
@@ -126,9 +125,7 @@ def unreached_handles(kinds: Iterable[bool], limit: str = "") -> list[Line2D]:
         The budget, such as " within 100 steps".
     """
     labels = {False: f"not reached{limit}", True: "not reached by some replicates"}
-    return [
-        Line2D([], [], **unreached_style(kind, GREY), label=labels[kind]) for kind in sorted(kinds)
-    ]
+    return [legend_entry(labels[kind], **unreached_style(kind, GREY)) for kind in sorted(kinds)]
 
 
 def isolated(heights: Iterable[float]) -> list[int]:
@@ -157,6 +154,4 @@ def draw_bound(axis: Axes, at: pd.Series, heights: pd.Series, colour: Any, dash:
 def bound_handle(label: str, dash: Any, colour: Any = GREY, *, marked: bool = False) -> Line2D:
     """Return the legend entry of a bound, with its marker if one was drawn."""
     style = bound_marker(dash) if marked else {}
-    return Line2D(
-        [], [], color=colour, linestyle=dash, linewidth=_BOUND_WIDTH, label=label, **style
-    )
+    return legend_entry(label, color=colour, linestyle=dash, linewidth=_BOUND_WIDTH, **style)

@@ -26,7 +26,7 @@ from greedyexp.results.text import group_text
 Panel = Annotated[str | None, Field(description="column with one panel per value")]
 Row = Annotated[str | None, Field(description="column with one row of panels per value")]
 Line = Annotated[
-    list[str], Field(min_length=1, max_length=2, description="columns that tell lines apart")
+    list[str], Field(min_length=1, max_length=2, description="columns that distinguish lines")
 ]
 X = Annotated[str, Field(description="column along the horizontal axis")]
 Scale = Annotated[Literal["linear", "log"], Field(description="scale of the horizontal axis")]
@@ -225,7 +225,7 @@ class Panels:
         bar.ax.tick_params(length=0)
         bar.outline.set_visible(False)
 
-    def note(self, lines: Sequence[str]) -> None:
+    def note(self, *lines: str) -> None:
         """Write lines below the panels, broken to the width of the figure."""
         width = int(_NOTE_DENSITY * self.figure.get_figwidth())
         broken = [part for line in lines for part in _broken(line, width)]

@@ -70,6 +70,11 @@ def _viridis(places: Sequence[float] | np.ndarray) -> np.ndarray:
     return matplotlib.colormaps["viridis"](places)
 
 
+def legend_entry(label: str, *, color: Any = GREY, **style: Any) -> Line2D:
+    """Return a legend entry with the style of a line."""
+    return Line2D([], [], label=label, color=color, **style)
+
+
 class LineStyles:
     """The styles of lines that are separated by one or two columns.
 
@@ -155,23 +160,18 @@ class LineStyles:
         """
         remarks = (remarks or {}) if self.line[0] == "algorithm" else {}
         single = self.dashed or len(self.line) == 1
-        handles = [
-            Line2D(
-                [],
-                [],
-                color=colour,
-                marker=self._markers[value] if single else None,
-                label=group_text({self.line[0]: value}, context)
-                + (f" ({remarks[value]})" if value in remarks else ""),
-            )
-            for value, colour in self.colours.items()
-        ]
+        handles = []
+        for value, colour in self.colours.items():
+            label = group_text({self.line[0]: value}, context)
+            label += f" ({remarks[value]})" if value in remarks else ""
+            marker = self._markers[value] if single else None
+            handles.append(legend_entry(label, color=colour, marker=marker))
         for value in self.levels[1] if len(self.line) > 1 else ():
             style: Style = {"linestyle": "none", "marker": self._markers.get(value)}
             if self.dashed:
                 style = {"linestyle": self._dashes[value]}
             label = group_text({self.line[1]: value}, context)
-            handles.append(Line2D([], [], color=GREY, label=label, **style))
+            handles.append(legend_entry(label, **style))
         return handles
 
 

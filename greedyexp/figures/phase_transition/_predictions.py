@@ -125,7 +125,7 @@ def dash(prediction: Threshold) -> Any:
 def handles(drawn: Iterable[Threshold]) -> list[Line2D]:
     """Return legend entries of the kinds that were drawn, proved before conjectured."""
     return [
-        Line2D([], [], color="0.5", linewidth=1.1, linestyle=_KINDS[kind][0], label=_KINDS[kind][1])
+        plot.legend_entry(_KINDS[kind][1], color="0.5", linewidth=1.1, linestyle=_KINDS[kind][0])
         for kind in sorted({prediction.proved for prediction in drawn}, reverse=True)
     ]
 
@@ -164,7 +164,7 @@ def draw_ceilings(
 
 def ceiling_handle() -> Line2D:
     """Return the legend entry of the success that noise allows."""
-    return Line2D([], [], color="0.4", label="predicted from noise alone", **_CEILING)
+    return plot.legend_entry("predicted from noise alone", color="0.4", **_CEILING)
 
 
 def _ceiling(setting: Any) -> float:

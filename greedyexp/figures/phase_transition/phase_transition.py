@@ -45,12 +45,10 @@ def phase_transition(
     success: Success = {"default": "sign_support"},  # noqa: B006
     scale: plot.Scale = "linear",
     second_axis: Annotated[
-        str | None, Field(description="column that grows with x, written along the top")
+        str | None, Field(description="column that grows with x, shown along the top")
     ] = "n_samples",
     theory: Theory = True,
-    ceiling: Annotated[
-        bool, Field(description="draw the success that noise leaves possible")
-    ] = False,
+    ceiling: Annotated[bool, Field(description="draw the success that noise allows")] = False,
 ) -> Figure:
     """Success probability against ``x``, one line per algorithm and second key.
 
@@ -96,12 +94,10 @@ def phase_transition(
     trials = table["trials"]
     bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
     panels.note(
-        [
-            *success_notes(frame, context, (trials.min(), trials.max(), trials.sum()), bands),
-            metrics_note(frame, context, success, line),
-            predictions.conversion_note(drawn),
-            predictions.CEILING_NOTE if ceiling else "",
-        ]
+        *success_notes(frame, context, (trials.min(), trials.max(), trials.sum()), bands),
+        metrics_note(frame, context, success, line),
+        predictions.conversion_note(drawn),
+        predictions.CEILING_NOTE if ceiling else "",
     )
     return panels.figure
 

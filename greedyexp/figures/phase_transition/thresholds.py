@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from pydantic import Field
 from scipy.special import ndtri
 
@@ -33,7 +32,7 @@ from greedyexp.stats.contrasts import combined_interval, line_weights
 from greedyexp.stats.sequential import located_crossing, nominal_confidence
 from greedyexp.theory.transitions import Threshold
 
-Of = Annotated[str, Field(description="column whose threshold is sought")]
+Of = Annotated[str, Field(description="column whose threshold is estimated")]
 Level = Annotated[float, Field(gt=0, lt=1, description="probability of success at the threshold")]
 
 _TRANSFORMS = {
@@ -116,8 +115,8 @@ def transition_threshold(
     metrics = success_metrics(frame, success, context)
     panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn)])
     notes = _notes(frame, context, table, len(keys))
-    notes.append(metrics_note(frame, context, success, line))
-    panels.note([*notes, predictions.conversion_note(drawn)])
+    metrics_text = metrics_note(frame, context, success, line)
+    panels.note(*notes, metrics_text, predictions.conversion_note(drawn))
     return panels.figure
 
 
@@ -134,7 +133,7 @@ def threshold_limit(
     x: Annotated[str, Field(description="column of the problem size")] = "p",
     transform: Annotated[
         Literal["1/log(x)", "1/x", "1/sqrt(x)"],
-        Field(description="what goes to 0 along the horizontal axis"),
+        Field(description="transform of the size along the horizontal axis"),
     ] = "1/log(x)",
     of: Of = "theta",
     panel: plot.Panel = None,
@@ -185,11 +184,11 @@ def threshold_limit(
     panels.label(name, _axis_label(of, level))
     drawn = [prediction for _, prediction in stated.values()]
     metrics = success_metrics(frame, success, context)
-    diamond = Line2D([], [], color=plot.GREY, label="limit if linear", **_DIAMOND)
+    diamond = plot.legend_entry("limit if linear", **_DIAMOND)
     panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn), diamond])
     notes = _notes(frame, context, table, len(keys))
-    notes.append(metrics_note(frame, context, success, line))
-    panels.note([*notes, _fits_text(list(fits.values()), context, name)])
+    metrics_text = metrics_note(frame, context, success, line)
+    panels.note(*notes, metrics_text, _fits_text(list(fits.values()), context, name))
     return panels.figure
 
 

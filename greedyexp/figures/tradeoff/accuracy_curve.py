@@ -17,11 +17,11 @@ from greedyexp.figures.tradeoff._counts_axis import CountsAxis
 from greedyexp.results import theorems
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
-from greedyexp.results.spread import spread_reached, spread_text
+from greedyexp.results.summaries import spread_reached, spread_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 from greedyexp.results.theorems import FitBelow, Growth, Laws, WhereTheorem, theorem_title
 
-Count = Annotated[theorems.Count, Field(description="what is counted")]
+Count = Annotated[theorems.Count, Field(description="quantity counted")]
 
 _EMPTY: plot.Style = {"ha": "center", "fontsize": 8, "color": "0.5"}
 
@@ -99,14 +99,12 @@ def accuracy_curve(
     own = [*identity(frame), "reference", "epsilon"]
     unreached = np.isinf(rows.drop_duplicates(own)["taken"]).mean()
     panels.note(
-        [
-            theorems.choice_text(where),
-            f"{origin_text(context)}: {spread_text(table)}. Bounds are medians too.",
-            theorems.random_text(bounds["theorem"], "promised with probability 1/2"),
-            f"{failures_text(replicates(frame), 'left out')}, accuracy not reached:"
-            f" {unreached:.2%} of all pairs of replicate and accuracy.",
-            theorems.growth_text(fit_below) if any(texts) else "",
-        ]
+        theorems.choice_text(where),
+        f"{origin_text(context)}: {spread_text(table)}. Bounds are medians too.",
+        theorems.random_text(bounds["theorem"], "promised with probability 1/2"),
+        f"{failures_text(replicates(frame), 'left out')}, accuracy not reached:"
+        f" {unreached:.2%} of all pairs of replicate and accuracy.",
+        theorems.growth_text(fit_below) if any(texts) else "",
     )
     return panels.figure
 

@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from greedyexp.core.registry import figure
@@ -16,7 +15,7 @@ from greedyexp.figures import _plot as plot
 from greedyexp.figures.tradeoff._counts_axis import CountsAxis
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, group_columns, records, replicates, rows_where
-from greedyexp.results.spread import spread_reached, spread_text, unreached_text
+from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
 from greedyexp.results.text import failures_text, origin_text
 from greedyexp.results.theorems import choice_text
 
@@ -85,18 +84,16 @@ def tightness(
         panels.title(axis, values, context)
     panels.label(r"mean error $\varepsilon$", "features to reach the error")
     handles: list[Artist] = [
-        Line2D([], [], **_LINE, **_line_style(name, name in marked), label=_KNOWN[name][1])
+        plot.legend_entry(_KNOWN[name][1], **_LINE, **_line_style(name, name in marked))
         for name in lines
     ]
     if "exact" in lines:
         handles.append(Patch(**_SHADE, label="impossible"))
     panels.legend([*styles.handles(context), *handles, *vertical.handles()])
     panels.note(
-        [
-            choice_text(where),
-            f"{origin_text(context)}: {spread_text(table)}.",
-            f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table, 'error')}.",
-        ]
+        choice_text(where),
+        f"{origin_text(context)}: {spread_text(table)}.",
+        f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table, 'error')}.",
     )
     return panels.figure
 

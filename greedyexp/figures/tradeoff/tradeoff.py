@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from pydantic import AfterValidator, Field
 
@@ -27,7 +26,7 @@ from greedyexp.results.records import (
     require_numeric,
     rows_where,
 )
-from greedyexp.results.spread import spread, spread_text
+from greedyexp.results.summaries import spread, spread_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 from greedyexp.results.theorems import (
     WhereTheorem,
@@ -51,11 +50,11 @@ def _distinct(values: list[str]) -> list[str]:
 
 
 Along = Annotated[
-    Literal["features", "step"], Field(description="what is along the horizontal axis")
+    Literal["features", "step"], Field(description="quantity along the horizontal axis")
 ]
 Measured = Annotated[
     list[Literal["excess", "gap", "risk"]],
-    Field(min_length=1, max_length=2, description="what is drawn; the first with markers"),
+    Field(min_length=1, max_length=2, description="quantities drawn; the first has markers"),
     AfterValidator(_distinct),
 ]
 Theorems = Annotated[
@@ -64,7 +63,7 @@ Theorems = Annotated[
     names_known("theorems"),
 ]
 Floor = Annotated[
-    float, Field(gt=0, description="the least value told from zero on the vertical axis")
+    float, Field(gt=0, description="smallest value that the vertical axis distinguishes from zero")
 ]
 
 _TITLES = {"excess": "excess risk", "gap": "duality gap", "risk": "risk"}
@@ -150,25 +149,23 @@ def tradeoff(
     handles: list[Artist] = [*styles.handles(context)]
     if len(lines) == 2:
         first, second = (_TITLES[name] for name in lines)
-        handles.append(Line2D([], [], color=plot.GREY, marker="o", label=first))
-        handles.append(Line2D([], [], color=plot.GREY, linestyle=_SECOND, label=second))
+        handles.append(plot.legend_entry(first, marker="o"))
+        handles.append(plot.legend_entry(second, linestyle=_SECOND))
     handles += [
         plot.bound_handle(theorem_title(theorem), dash, colour, marked=theorem in marked)
         for theorem, (dash, colour) in bound_styles.items()
     ]
     if reference:
-        handles.append(Line2D([], [], label="features of the reference", **plot.REFERENCE_LINE))
+        handles.append(plot.legend_entry("features of the reference", **plot.REFERENCE_LINE))
     panels.legend([*handles, *vertical.handles(excess)])
     too = " Bounds are medians too." if bound_styles else ""
     references = " or ".join(name.replace("_", " ") for name in dict.fromkeys(rows["reference"]))
     panels.note(
-        [
-            choice_text(where),
-            f"{origin_text(context)}: {spread_text(lines[measured[0]])}.{too}",
-            f"Excess risk over that of the reference {references}." if excess else "",
-            random_text(bound_styles, "a bound of the mean over runs"),
-            failures_text(replicates(frame), "left out"),
-        ]
+        choice_text(where),
+        f"{origin_text(context)}: {spread_text(lines[measured[0]])}.{too}",
+        f"Excess risk over that of the reference {references}." if excess else "",
+        random_text(bound_styles, "a bound of the mean over runs"),
+        failures_text(replicates(frame), "left out"),
     )
     return panels.figure
 
@@ -236,8 +233,7 @@ def curves(
     once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])
     if once.empty:
         raise ConfigError(
-            f"no run has a {y}, so there is nothing to draw.",
-            remedy="Leave it out of `measured`.",
+            f"no run has a {y}, so there is nothing to draw.", remedy="Leave it out of `measured`."
         )
     if x == "step":
         placed = once.assign(at=once["step"], value=once[y])

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, records, replicates, require_numeric
-from greedyexp.results.spread import spread, spread_text
+from greedyexp.results.summaries import spread, spread_text
 from greedyexp.results.text import axis_label, failures_text, number_text, origin_text
 
 # The square of the guarantee over the first gap: the guarantee with twice the exponent.
@@ -50,10 +49,10 @@ def convergence(
     prediction: Annotated[bool, Field(description="draw predictions in the table")] = True,
     local: Annotated[bool, Field(description="draw bounds on the final support")] = True,
     twice: Annotated[
-        list[str], Field(description="algorithms whose bound is drawn with exponent 2k as well")
+        list[str], Field(description="algorithms whose bound is also drawn with exponent 2k")
     ] = [],  # noqa: B006
     floor: Annotated[
-        float, Field(gt=0, description="gap at and below which nothing but rounding is seen")
+        float, Field(gt=0, description="gap below which only rounding is visible")
     ] = 1e-15,
 ) -> Figure:
     """The objective above its minimum against the iteration, one line per algorithm or other key.
@@ -91,14 +90,7 @@ def convergence(
         panels.title(axis, values, context)
     panels.label(axis_label("iteration"), axis_label("gap"))
     handles = [
-        Line2D(
-            [],
-            [],
-            color=plot.GREY,
-            linewidth=1.0,
-            linestyle=_CURVES[kind][0],
-            label=_CURVES[kind][1],
-        )
+        plot.legend_entry(_CURVES[kind][1], linewidth=1.0, linestyle=_CURVES[kind][0])
         for kind in curves
     ]
     panels.legend([*styles.handles(context), *handles])
@@ -113,7 +105,7 @@ def convergence(
             f"Lines end before the gap first is at most {number_text(floor)}; bands are cut off"
             " there."
         )
-    panels.note(notes)
+    panels.note(*notes)
     return panels.figure
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
@@ -36,7 +35,7 @@ def coordinates(
     row: plot.Row = None,
     until: Annotated[int | None, Field(gt=0, description="last iteration shown")] = None,
     replicate: Annotated[
-        int | None, Field(ge=0, description="replicate shown; the first when not given")
+        int | None, Field(ge=0, description="replicate shown; the first by default")
     ] = None,
     scale: plot.IterationScale = "linear",
 ) -> Figure:
@@ -62,18 +61,16 @@ def coordinates(
         panels.title(axis, values, context)
     panels.label(axis_label("iteration"), "coefficient")
     handles = [
-        Line2D([], [], color=colour, label=f"coordinate {coordinate:.0f}")
+        plot.legend_entry(f"coordinate {coordinate:.0f}", color=colour)
         for coordinate, colour in colours.items()
     ]
     if shown["coordinate"].nunique() > len(colours):
-        handles.append(Line2D([], [], label="other coordinates", **_GREY))
+        handles.append(plot.legend_entry("other coordinates", **_GREY))
     panels.legend(handles)
     panels.note(
-        [
-            f"{origin_text(context)}: replicate {rows['replicate'].iloc[0]}",
-            _counts_text(rows, keys),
-            failures_text(replicates(frame), "left out"),
-        ]
+        f"{origin_text(context)}: replicate {rows['replicate'].iloc[0]}",
+        _counts_text(rows, keys),
+        failures_text(replicates(frame), "left out"),
     )
     return panels.figure
 

@@ -19,7 +19,7 @@ from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates, require_finite
-from greedyexp.results.spread import spread_reached, spread_text, unreached_text
+from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 
 # Height of a line of triangles and of all of them at most, in parts of the axis below.
@@ -43,8 +43,7 @@ def epsilon_curve(
     scale: plot.Scale = "log",
     mark: plot.Mark = None,
     budget: Annotated[
-        int | None,
-        Field(gt=0, description="iterations made, if the table does not tell"),
+        int | None, Field(gt=0, description="iterations made, if the table does not record them")
     ] = None,
 ) -> Figure:
     """The first iteration at which the objective is within epsilon of its minimum, against ``x``.
@@ -80,15 +79,13 @@ def epsilon_curve(
     handles: list[Artist] = []
     if table["replicates"].max() > 1:
         handles = [
-            Line2D([], [], color=plot.GREY, label="median", **_LINE),
+            plot.legend_entry("median", **_LINE),
             Patch(color=plot.GREY, alpha=0.2, linewidth=0, label="band of replicates"),
         ]
     panels.legend([*handles, *vertical.handles(), *plot.mark_handles(mark, x)])
     panels.note(
-        [
-            f"{origin_text(context)}: {spread_text(table)}",
-            f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table)}",
-        ]
+        f"{origin_text(context)}: {spread_text(table)}",
+        f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table)}",
     )
     return panels.figure
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates
-from greedyexp.results.spread import spread, spread_text
+from greedyexp.results.summaries import spread, spread_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 
 _DOTS: plot.Style = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
@@ -69,7 +68,7 @@ def rates(
     handles = styles.handles(context)
     if rows["predicted"].notna().any():
         label = "asymptotic prediction, not a bound"
-        handles.append(Line2D([], [], color=plot.GREY, label=label, **_DOTS))
+        handles.append(plot.legend_entry(label, **_DOTS))
     panels.legend([*handles, *plot.mark_handles(mark, x)])
     unknown, stalled = int(rows["rate"].isna().sum()), int((rows["rate"] >= 1).sum())
     notes = [
@@ -80,7 +79,7 @@ def rates(
         notes.append(f"Replicates whose rate could not be measured, left out: {unknown}.")
     if stalled:
         notes.append(f"Replicates whose gap did not shrink, left out: {stalled}.")
-    panels.note(notes)
+    panels.note(*notes)
     return panels.figure
 
 

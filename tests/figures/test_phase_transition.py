@@ -1,4 +1,4 @@
-"""Figures show the table's numbers: rates, intervals, failures in the denominator, predictions."""
+"""Figure ``phase_transition``: rates, intervals, failures in the denominator, predictions."""
 
 import json
 import warnings

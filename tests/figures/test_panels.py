@@ -1,4 +1,4 @@
-"""Panels stand in the order of the file and say once what a row and what a column of them shows."""
+"""Grids of panels: order, titles of rows and columns, notes."""
 
 import itertools
 
@@ -24,7 +24,7 @@ def titles(figure):
 
 
 def beside(figure):
-    """What is written at the left of each panel."""
+    """Return the text at the left of each panel."""
     return [[text.get_text() for text in axis.texts] for axis in figure.axes]
 
 
@@ -140,9 +140,9 @@ def test_words_that_the_file_does_not_list_follow_as_they_come():
 
 
 def noted(*lines):
-    """What is written below one narrow panel, which has room for 130 characters."""
+    """Return the note below one narrow panel, which has room for 130 characters."""
     panels = Panels([[{}]])
-    panels.note(lines)
+    panels.note(*lines)
     return panels.figure.get_supxlabel().split("\n")
 
 

@@ -1,4 +1,4 @@
-"""Convergence figures show measured gaps, and say of every other curve what it is."""
+"""Figure ``convergence``: measured gaps, and labels of all other curves."""
 
 import numpy as np
 import pandas as pd

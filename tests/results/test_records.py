@@ -1,4 +1,4 @@
-"""What figures ask of a table before they draw: columns, sizes, one algorithm for a sweep."""
+"""Columns that figures read, sizes, and the labels of swept algorithms."""
 
 import pandas as pd
 import pytest
@@ -54,7 +54,7 @@ def test_columns_that_a_figure_reads_follow_from_its_parameters(name, given, rea
     assert part.columns(**Parameters(part).read_all(given)) == read
 
 
-def test_a_sweep_is_one_algorithm_where_the_columns_tell_its_values():
+def test_a_sweep_is_one_algorithm_if_its_parameters_are_columns():
     frame = table(lam=0.1, L=1)
     folded, keys = group_columns(frame, CONTEXT, None, "lam", "algorithm", "L", "lam")
     assert keys == ["lam", "algorithm", "L"]
@@ -70,6 +70,6 @@ def test_sizes_count_as_columns_and_others_must_be_there():
         group_columns(table(lam=0.1), CONTEXT, "lamb")
 
 
-def test_numbers_that_vary_are_told_as_a_range():
+def test_counts_that_vary_are_written_as_a_range():
     assert count_text(pd.Series([3, 3])) == "3"
     assert count_text(pd.Series([2, 3])) == "2 to 3"

@@ -1,4 +1,4 @@
-"""Figures and tables average over replicates, and over nothing else that they do not name."""
+"""Figures and tables average over replicates alone, unless they name a column."""
 
 import contextlib
 
@@ -12,7 +12,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.report import draw
-from greedyexp.results.averaging import settings_of, with_panels
+from greedyexp.results.columns import settings_of, with_panels
 from greedyexp.tables.comparison import comparison
 
 GAUSSIAN = {"generator": "gaussian", "p": 20, "n_samples": 20, "sparsity": 2}
@@ -21,7 +21,7 @@ SUPPORT = {"default": "support"}
 
 
 def block(parameters, *, sweep=None, **others):
-    """A block of data, in which no parameter is both given and swept."""
+    """Return a block of data in which no parameter is both given and swept."""
     sweep = sweep or {}
     swept = {*sweep, *(name for axis in sweep.get("zip", ()) for name in axis)}
     kept = {name: value for name, value in parameters.items() if name not in swept}
@@ -130,7 +130,7 @@ def loaded(made, kind, name, params, **data):
 
 
 def panelled(experiment, kind):
-    """The parameters with which the only figure or table is drawn from a table of the run."""
+    """Return the parameters with which the only figure or table of the run is drawn."""
     rows = [
         {**point.cells, "replicate": k, "algorithm": spec.label, **spec.swept, "status": "ok"}
         for point in experiment.points
@@ -150,7 +150,7 @@ COLUMNS = {"x": "n_samples", "of": "sparsity", "line": ["algorithm"], "success":
 
 
 def examples(part):
-    """Experiments and parameters to try a part with."""
+    """Yield experiments that a part can be drawn from, with its parameters."""
     fields = part.parameters.model_fields
     required = {name: REQUIRED[name] for name, field in fields.items() if field.is_required()}
     for given in (required, required | {name: COLUMNS[name] for name in fields if name in COLUMNS}):
@@ -304,7 +304,7 @@ def test_both_errors_of_tightness_are_told_apart():
 
 
 def write(folder, wins=(3, 15), noises=(0.1, 0.3), trials=20, **figure):
-    """A run of an older version: success at two values of x and of the noise."""
+    """Write a run of an older version: success at two values of x and of the noise."""
     rows = [
         {"x": x, "noise_std": noise, "replicate": k, "algorithm": "omp", "status": "ok"}
         | {"message": "", "support": int(k < won)}
@@ -346,7 +346,7 @@ def test_a_folder_is_drawn_with_panels_or_refused(tmp_path, monkeypatch):
 
 
 def successes(**params):
-    """Success at sizes 1 to 3, of 4 replicates of which the first succeed."""
+    """Return success at sizes 1 to 3 of 4 replicates; the first ones succeed."""
     frame = selection(trials=4, **params)
     at_size = frame["record"] == "size"
     won = (frame["replicate"] < frame["size"]).astype(float)

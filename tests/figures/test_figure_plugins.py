@@ -1,4 +1,4 @@
-"""Figures and tables of plugins that fail, and what matplotlib is left with."""
+"""Figures and tables of plugins that fail, and the state of matplotlib afterwards."""
 
 import os
 import subprocess
@@ -160,7 +160,7 @@ def test_what_a_plugin_says_of_its_figure_is_guarded_before_any_work(given):
 
 
 def contents(written):
-    """The pixels of pictures and the text of tables."""
+    """Return the pixels of pictures and the text of tables."""
     return [
         plt.imread(path).tolist() if path.suffix == ".png" else path.read_text()
         for path in written

@@ -1,4 +1,4 @@
-"""The table of seconds and their ratios, on made-up times."""
+"""Table ``timing``: seconds and their ratios, on made-up times."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ PUBLISHED = {"gdt": {"5": 1.96e-2, "8": 1.16e-2}, "obj": {"5": 12.5}}
 
 @pytest.fixture
 def frame():
-    """Data that take one algorithm long take the other long."""
+    """Return times of data sets that are slow for both algorithms or fast for both."""
     rng = np.random.default_rng(5)
     rows = []
     for sparsity in (5, 8):
@@ -97,7 +97,7 @@ def test_values_of_all_sizes_show_three_digits(frame, tmp_path):
     assert str(ratio) == f"{ratio.value:.0f} ± {(ratio.high - ratio.low) / 2:.0f} (638)"
     files = write_table(table, table.attrs["title"], tmp_path / "timing")
     assert "FoBa-obj / FoBa-gdt published" in files[0].read_text().partition("\n")[0]
-    assert "Seconds of the fit alone" in files[1].read_text()
+    assert "Wall-clock seconds of the fit alone" in files[1].read_text()
     assert r"\pm" in files[2].read_text()
 
 

@@ -1,4 +1,4 @@
-"""The figure of class errors, and means against sizes, on made-up selections."""
+"""Figure ``class_errors``, and means against sizes, on made-up selections."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures.class_errors import class_errors
 from greedyexp.figures.comparison import comparison
-from greedyexp.results.metric_means import MetricStyle
+from greedyexp.results.summaries import MetricStyle
 
 
 def marks(axis, size):
@@ -137,7 +137,7 @@ def test_means_stand_against_sizes_and_fixed_data_have_no_bars():
     assert lines(axis)[0].get_xdata().tolist() == list(range(30))
     assert not [line for line in axis.lines if line.get_gid() == "interval"]
     said = picture.get_supxlabel()
-    assert "one replicate, so that there are no intervals" in said
+    assert "one replicate, no intervals" in said
     ticks = [text.get_text() for text in axis.get_xticklabels()]
     assert ticks == ["5", "10", "15", "20", "25", "30"]
 

@@ -1,4 +1,4 @@
-"""The trade-off figure shows the least risk of each number of features, and bounds beside it."""
+"""Figure ``tradeoff``: the least risk for each number of features, and bounds."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def test_a_reading_asked_for_alone_is_drawn():
 
 
 def brute_force(frame, features):
-    """The least excess of each replicate with at most so many features."""
+    """Return the least excess of each replicate with at most so many features."""
     bound = frame[frame["record"] == "bound"][["replicate", "step", "excess"]]
     steps = frame[frame["record"] == "step"][["replicate", "step", "features"]]
     one = bound.merge(steps, on=["replicate", "step"])
@@ -75,7 +75,7 @@ def brute_force(frame, features):
 
 
 def random_runs(seed=5):
-    """Runs that lose features again and end with different numbers of them."""
+    """Return runs that remove features again and end with different numbers of them."""
     rng = np.random.default_rng(seed)
     frame = table(step_rows("forward"))
     steps = frame["record"] == "step"
@@ -272,7 +272,7 @@ def test_a_theorem_that_is_none_is_refused_before_the_run(figure, said, parts):
 
     @registry.algorithm("t_proved", theorems=lambda path, reference, **_: [])
     def proved(problem, *, steps: int = 1, grid=None):
-        """Has theorems of its own."""
+        """An algorithm with its own theorems."""
 
     load(accuracies_asked(figure))
 
@@ -284,7 +284,7 @@ def accuracies_asked(figure):
 
 
 def swapped(value):
-    """The same with a theorem that there is."""
+    """Return the same with a known theorem."""
     if isinstance(value, list):
         return [swapped(one) for one in value]
     if isinstance(value, dict):
@@ -305,7 +305,7 @@ def test_all_panels_reach_as_far_as_the_longest_line():
 
 
 def swept(zipped):
-    """Two losses, each with a ridge of its own or with both."""
+    """Return two losses, each with one ridge or with both."""
     parts = []
     for loss, ridge in [("squared", 0.0), ("logistic", 0.1), *zipped]:
         part = table(step_rows("forward")).assign(algorithm=f"forward (loss={loss}, ridge={ridge})")

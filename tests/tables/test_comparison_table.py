@@ -1,4 +1,4 @@
-"""Tables and figures of means: the CSV's numbers, published ones beside them, safe text."""
+"""Table and figure ``comparison``: means, published numbers, escaped text."""
 
 import csv
 import re
@@ -18,7 +18,7 @@ from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.figures._plot.style import COLOURS
 from greedyexp.figures.comparison import comparison as figure_of
 from greedyexp.results.context import Context
-from greedyexp.results.metric_means import MetricStyle
+from greedyexp.results.summaries import MetricStyle
 from greedyexp.tables._output import Cell, write_table
 from greedyexp.tables.comparison import comparison as table_of
 

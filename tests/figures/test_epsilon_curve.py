@@ -1,4 +1,4 @@
-"""Epsilon curves show the table's iterations, and everything that was not reached."""
+"""Figure ``epsilon_curve``: iterations, and accuracies that were not reached."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from greedyexp.experiment.design import Variant
 from greedyexp.figures._plot.style import shades
 from greedyexp.figures.trajectory.epsilon_curve import epsilon_curve
 from greedyexp.results.records import records, replicates
-from greedyexp.results.spread import spread_reached
+from greedyexp.results.summaries import spread_reached
 
 EPSILONS = (1.0, 1e-4, 1e-8)
 COLOURS = dict(zip(EPSILONS, list(shades([1, 2, 3]).values())[::-1], strict=True))
@@ -27,7 +27,7 @@ def frame():
 
 
 def lines(figure, gid, epsilon=None, axis=0):
-    """Lines of that kind, of one accuracy's colour, in one panel."""
+    """Return the lines of one kind and accuracy in one panel."""
     return [
         line
         for line in figure.axes[axis].lines

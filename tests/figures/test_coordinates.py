@@ -1,4 +1,4 @@
-"""Coordinate figures show the coefficients of one replicate, and say which and how many."""
+"""Figure ``coordinates``: the coefficients of one replicate, named and counted."""
 
 import pandas as pd
 import pytest
@@ -12,7 +12,7 @@ from greedyexp.figures.trajectory.coordinates import coordinates
 
 
 def coordinate_rows(p=500, count=10, replicates=(0, 1), algorithms=("gradient_descent", "ours")):
-    """Coordinate 10 c moves to c in replicate 0, further in the next; half of that in ``ours``."""
+    """Return rows: coordinate 10 c moves to c in replicate 0, further in the next, half in ours."""
     return [
         {"p": p, "n_samples": 50, "replicate": k, "algorithm": label, "record": "coordinate"}
         | {"iteration": i, "coordinate": 10 * c}

@@ -1,4 +1,4 @@
-"""Tables of selections: rows of one data set, fixed data, and which features are used."""
+"""Tables of selections: rows of one data set, fixed data, features in use."""
 
 import re
 
@@ -64,7 +64,7 @@ def test_fixed_data_have_numbers_alone(tmp_path):
     text = text_of(table, tmp_path)
     assert "±" not in text
     assert "value of" in text
-    assert "one replicate, so that there are no intervals" in text
+    assert "one replicate, no intervals" in text
     written = (tmp_path / "table.csv").read_text().splitlines()
     assert re.fullmatch(r"1,error,[\d.]+,,,[\d.]+,,", written[1])
 

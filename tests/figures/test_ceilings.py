@@ -1,4 +1,4 @@
-"""What noise leaves visible: against simulated values, and as curves of the phase transition."""
+"""The success that noise allows, against simulations and in figure ``phase_transition``."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Threshold figures show fitted crossings, their intervals, and what could not be fitted."""
+"""Figure ``transition_threshold``: fitted crossings, intervals, points without a fit."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ SUCCESS = {"default": "sign_support"}
 
 
 def logistic_crossing(wins, trials=100):
-    """The 50% point of a logistic regression, by a general optimiser."""
+    """Return the 50% point of a logistic regression, by a general optimiser."""
     x, won = np.array(THETAS), np.array(wins)
 
     def loss(theta):
@@ -51,7 +51,7 @@ def frame():
 
 
 def drawn(figure, colour, axis=0):
-    """x and y of the line with markers in that colour."""
+    """Return x and y of the line with markers in a colour."""
     lines = [
         line
         for line in figure.axes[axis].lines

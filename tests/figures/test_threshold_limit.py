@@ -1,4 +1,4 @@
-"""Extrapolated thresholds: the line and its intercept against numpy, and what the figure says."""
+"""Figure ``threshold_limit``: the line and its intercept against numpy, and the notes."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ Z = ndtri(0.975)
 
 
 def transition(p, kappa, centre, *, values="sign", trials=400):
-    """Deterministic successes along a logistic curve."""
+    """Return deterministic successes along a logistic curve."""
     thetas = np.round(np.arange(0.3, 1.6, 0.1), 10)
     wins = np.round(trials * expit(12 * (thetas - centre)))
     return outcomes(

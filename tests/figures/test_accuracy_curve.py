@@ -1,4 +1,4 @@
-"""Accuracy curves show the table's steps, what is promised, how they grow, and what is missing."""
+"""Figure ``accuracy_curve``: steps, bounds, growth and accuracies that were not reached."""
 
 from itertools import pairwise
 
@@ -316,7 +316,7 @@ def test_every_theorem_that_is_promised_has_words():
     assert [name for name in shipped if is_random(name)] == shipped[:3]
 
 
-def test_columns_are_told_and_bad_ones_refused():
+def test_columns_are_listed_and_bad_ones_refused():
     part = registry.find("figure", "accuracy_curve")
     given = Parameters(part).read_all({"row": "p", "where": {"copies": 1}})
     assert part.columns(**given) == [

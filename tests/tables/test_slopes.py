@@ -1,4 +1,4 @@
-"""The table of slopes has the growth of steps, measured and promised, and their ratios."""
+"""Table ``slopes``: growth of steps, measured and promised, and ratios."""
 
 from dataclasses import replace
 

@@ -211,9 +211,7 @@ def _free_places(part: Display, params: Mapping[str, Any]) -> list[str]:
 
 
 def _panels(
-    params: Mapping[str, Any],
-    averaged: Mapping[str, list[Any]],
-    frames: Sequence[pd.DataFrame],
+    params: Mapping[str, Any], averaged: Mapping[str, list[Any]], frames: Sequence[pd.DataFrame]
 ) -> int:
     count = 1
     for name in {params[place] for place in ("panel", "row") if params.get(place)}:

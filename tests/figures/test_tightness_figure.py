@@ -1,4 +1,4 @@
-"""The tightness figure shows features needed, what nobody can do, and what theorems say."""
+"""Figure ``tightness``: features needed, the impossible region, and bounds."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ CONTEXT = replace(CONTEXT, titles=LABELS)
 
 
 def exact(norm, error, epsilon):
-    """Of the squared error; about the square of it for the absolute error."""
+    """Features for the squared error; about their square for the absolute error."""
     one = (norm**2 - 1) * (1 / epsilon - 1)
     return np.ceil(one if error == "squared" else one / epsilon)
 
@@ -158,7 +158,7 @@ def test_errors_not_reached_are_marked_above():
     }
 
 
-def test_failures_are_told():
+def test_failures_are_counted_in_the_note():
     frame = rows(norms=(3.0,))
     failed = frame[frame["replicate"] == 0].assign(replicate=9).drop_duplicates("algorithm")
     failed = failed.assign(status="timeout", record=None, error=None)
@@ -166,7 +166,7 @@ def test_failures_are_told():
     assert "failed (left out): 25.00%" in note
 
 
-def test_columns_are_told_and_bad_ones_refused():
+def test_columns_are_listed_and_bad_ones_refused():
     part = registry.find("figure", "tightness")
     given = Parameters(part).read_all({"where": {"accuracy": 0.1}})
     told = ["epsilon", "needed", "l1_upper", "exact", "lower_bound", "lower_bound_printed"]

@@ -1,4 +1,4 @@
-"""Figures of constants show means with t intervals; failures and zeros are counted, not hidden."""
+"""Figure ``constants``: means with t intervals, counts of failures and zeros."""
 
 from dataclasses import replace
 
@@ -109,7 +109,7 @@ def test_what_a_logarithm_cannot_show_is_counted(frame):
 def test_wide_enclosures_are_named(frame):
     frame.loc[frame["algorithm"] == "mu1_sdp", "lower"] *= 0.5
     said = constants(frame, CONTEXT, panel="covariance").get_supxlabel().replace("\n", " ")
-    assert "Certified to 1% or better but for Relaxation (widest 0.5 of the upper end)." in said
+    assert "Certified to 1% or better except for Relaxation (widest 0.5 of the upper end)." in said
 
 
 def test_intervals_at_one_size_stand_beside_one_another(frame):

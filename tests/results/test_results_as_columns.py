@@ -1,4 +1,4 @@
-"""Figures that are to tell points, lines or panels apart by what only the run can give."""
+"""Results of a run cannot separate points, lines or panels."""
 
 import pandas as pd
 import pytest
@@ -9,7 +9,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.report import draw
-from greedyexp.results.averaging import refuse_separation_by_results
+from greedyexp.results.columns import refuse_separation_by_results
 
 TRAJECTORY = {
     "name": "told",
@@ -30,7 +30,7 @@ SUPPORT = {"default": "support"}
 
 
 @pytest.mark.parametrize("name", sorted(registry.parts("figure")))
-def test_every_figure_says_by_what_it_tells_its_points_apart(name):
+def test_every_figure_lists_the_columns_that_separate_its_points(name):
     part = registry.find("figure", name)
     assert part.apart is not None
     needed = {"row": "p", "metrics": ["support"]} if name == "comparison" else {}
@@ -56,13 +56,13 @@ def test_a_result_is_refused_before_any_work(experiment, figure, given, column):
         load({**experiment, "figures": [{figure: given}]})
 
 
-def test_a_group_of_a_table_is_no_result_either():
+def test_a_result_cannot_be_the_group_of_a_table():
     asked = {"comparison": {"row": "support", "metrics": ["support"]}}
     with pytest.raises(ConfigError, match=r"table 'comparison' .* panels by 'support'"):
         load({**RECOVERY, "tables": [asked]})
 
 
-def test_replicates_and_facts_may_tell_panels_apart():
+def test_replicates_and_facts_may_separate_panels():
     load({**RECOVERY, "figures": [{"phase_transition": {"x": "n_samples", "success": SUPPORT}}]})
     load({**TRAJECTORY, "figures": [{"convergence": {"panel": "replicate", "row": "n_features"}}]})
 

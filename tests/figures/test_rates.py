@@ -1,4 +1,4 @@
-"""Figures of rates show what an iteration takes away, with predictions told apart."""
+"""Figure ``rates``: the part of the gap that an iteration removes, and predictions."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ RATIOS = (0.1, 0.5, 1.0, 4.0)
 
 @pytest.fixture
 def frame():
-    """Each replicate takes away 1 + replicate times as much as predicted."""
+    """Return rows in which each replicate removes 1 + replicate times as much as predicted."""
     rows = [
         {"p": int(r * n), "n_samples": n, "replicate": k, "algorithm": label, "record": "rate"}
         | {"rate": 1 - (1 - predicted) * (1 + k) / 4 - 1e-3 * (r == 1)}
