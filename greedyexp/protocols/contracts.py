@@ -154,7 +154,7 @@ def _check_grid(part: Part, path: Path, grid: Mapping[str, np.ndarray]) -> None:
         if name not in path.grid or not np.array_equal(path.grid[name], values):
             raise breach(
                 part,
-                f"was asked for {len(values)} points of '{name}' and returned other ones",
+                f"was asked for {len(values)} points of '{name}' and returned other points",
                 "Return a path with exactly the points of the argument `grid`.",
             )
 
@@ -488,12 +488,12 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
 
 def _check_shape(part: Generator, params: dict, made: Problem) -> None:
     shape_of = part.shape
-    promised = shape_of(**params) if shape_of is not None else {}
-    for name, value in promised.items():
+    declared = shape_of(**params) if shape_of is not None else {}
+    for name, value in declared.items():
         if made.shape[name] != value:
             raise breach(
                 part,
-                f"returned a problem with {name} = {made.shape[name]}, but its shape= promises"
+                f"returned a problem with {name} = {made.shape[name]}, but its shape= declares"
                 f" {value}",
             )
 

@@ -261,7 +261,7 @@ def distance_from_optimality(problem: Problem, lam: float, coef: np.ndarray) -> 
     if lam > 0:
         left, scale = duality_gap(X, y, lam, coef).gap, y @ y / (2 * len(y))
         return float(left / scale) if left else 0.0
-    # Normalised by each column, so that the units of a feature do not matter.
+    # Normalised by each column: the units of a feature do not matter.
     left = np.abs(X.T @ (y - X @ coef))
     # Two roots, since the product of the squares may overflow.
     scale = np.sqrt((X**2).sum(axis=0)) * np.sqrt(y @ y)

@@ -208,7 +208,7 @@ def _judge(
 
 
 def _last(path: Path, reached: np.ndarray, size: int, prefer_certified: bool) -> int:
-    """Return the last point of at most this size, of which there is one.
+    """Return the last point of at most this size.
 
     With ``prefer_certified``, a point of exactly this size without a certificate is replaced by one
     that has the same coefficients and a certificate.
@@ -295,7 +295,7 @@ def _class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]
         count = problem.n_tasks
     members = (labels == np.arange(count)[:, None]).astype(float)
     with np.errstate(invalid="ignore"):
-        # As floats: a product of truth values would tell only whether any row is wrong.
+        # As floats: a product of truth values would only show if any row is wrong.
         errors = wrong.astype(float) @ members.T / members.sum(axis=1)
     return errors, members.mean(axis=1)
 

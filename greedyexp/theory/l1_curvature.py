@@ -11,7 +11,7 @@ One relaxation serves both regimes. With M over positive semidefinite matrices o
 
 For p > n this is Lemma 22. With independent columns Z = P^T M P runs over all positive semidefinite
 matrices and Tr M = Tr(C Z), C = (P^T P)^-1: it is the maximum-cut relaxation of Lemma 21. Both
-sides are evaluated on P itself for the eta and M of a solver, so the bounds hold whatever the
+sides are evaluated on P itself for the eta and M of a solver, so the bounds do not depend on the
 accuracy of the solver or of an inverse.
 """
 
@@ -208,9 +208,9 @@ def _dependent(known: Spectrum, tol: float):
 
 
 def _from_weights(P: np.ndarray, eta: np.ndarray, rank: int) -> float:
-    """lambda_min(P Diag(eta) P^T) / (n sum eta): at most mu1_sdp, hence mu1 and mu1L.
+    """Return lambda_min(P Diag(eta) P^T) / (n sum eta), at most mu1_sdp, hence mu1 and mu1L.
 
-    Directly: sum eta max_i (P_i^T v)^2 >= v^T P Diag(eta) P^T v >= lambda_min ||v||^2.
+    Direct proof: sum eta max_i (P_i^T v)^2 >= v^T P Diag(eta) P^T v >= lambda_min ||v||^2.
     """
     weighted = spectrum(P * np.sqrt(eta))
     # The entries of the weighted design are rounded, too.
@@ -219,10 +219,10 @@ def _from_weights(P: np.ndarray, eta: np.ndarray, rank: int) -> float:
 
 
 def _from_factor(P: np.ndarray, K: np.ndarray, known: Spectrum) -> float:
-    """max_i ||K^T P_i||^2 / (n ||K||^2), M = K K^T: at least mu1_sdp for K in the range of P.
+    """Return max_i ||K^T P_i||^2 / (n ||K||^2), at least mu1_sdp for K in the range of P.
 
-    K comes from a basis that is off the range by the angle error / s_rank at most (Wedin); its part
-    beyond the range adds to the trace and to nothing else, so that it is taken off there.
+    Here M = K K^T. The basis of K deviates from the range by at most the angle error / s_rank
+    (Wedin). The part of K outside the range only increases the trace and is subtracted there.
     """
     n = len(P)
     seen = np.linalg.norm(K.T @ P, axis=0).max()

@@ -147,7 +147,7 @@ def test_a_shape_that_is_promised_must_be_kept():
     assert check_problem(sound, {}, SOUND) is SOUND
     wrong = part("generator", shape=lambda **_: {"n_features": 4})
     said = complaint(check_problem, wrong, {}, SOUND)
-    assert "returned a problem with n_features = 3, but its shape= promises 4" in said
+    assert "returned a problem with n_features = 3, but its shape= declares 4" in said
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_path_that_was_asked_for_must_have_the_points_of_the_grid():
     assert contracts.check_estimates(algorithm, PATH, (P, 1), {"lam": LAM}) is PATH
     for grid in ({"lam": LAM / 2}, {"epsilon": LAM}, {"lam": LAM[:1]}):
         said = complaint(contracts.check_estimates, algorithm, PATH, (P, 1), grid)
-        assert "and returned other ones" in said
+        assert "and returned other points" in said
     said = complaint(contracts.check_estimates, algorithm, np.zeros(P), (P, 1), {"lam": LAM})
     assert "was asked for a path and returned a ndarray" in said
 

@@ -156,7 +156,7 @@ def test_a_theorem_that_promises_nothing_is_left_out_and_told_when_asked_for():
     asked = {"steps": 9, "points": 2, "epsilons": [0.1]}
     part = part_of(theorems=theorems)
     assert {row["theorem"] for row in rows_of(follow(part=part, **asked), "bound")} == {"T3"}
-    why = "T4 promises nothing here: it needs a ridge"
+    why = "T4 has no finite bound here: it needs a ridge"
     both = follow(part=part, theorems=["T3", "T4"], references=["l1_ball", "truth"], **asked)
     assert (both.status, both.message) == (Status.OK, why)
     assert {row["theorem"] for row in rows_of(both, "epsilon")} == {"T3"}
@@ -258,7 +258,7 @@ def test_a_path_that_is_not_what_was_asked_for_is_an_error_of_its_author():
         return replace(halving(problem, grid=grid), loss=None)
 
     with pytest.raises(
-        PluginError, match="was asked for 5 points of 'steps' and returned other ones"
+        PluginError, match="was asked for 5 points of 'steps' and returned other points"
     ):
         follow(part=part_of(short), steps=4, points=0, dense=4)
     with pytest.raises(PluginError, match="does not say what it minimised"):

@@ -187,8 +187,8 @@ def pairs_of(
                 kept.append(pair)
             elif theorems is not None:
                 # Without the reference, since most reasons do not depend on it.
-                why = bound.why_infinite or "it speaks of more steps and coarser accuracies"
-                left_out[f"{bound.theorem} promises nothing here: {why}"] = None
+                why = bound.why_infinite or "it needs more steps or coarser accuracies"
+                left_out[f"{bound.theorem} has no finite bound here: {why}"] = None
         found += kept or [Pair(reference, None, seen.was_smoothed)]
     if left_out and all(pair.bound is None for pair in found):
         raise DataError(f"no requested theorem is left: {'; '.join(left_out)}.")

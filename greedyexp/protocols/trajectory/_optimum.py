@@ -27,8 +27,8 @@ def projected(problem: Problem) -> Problem:
 
     The projection changes F(b) = ||X b - y||^2 / (2 n) by a constant, hence gradients, iterates and
     F - F* stay the same. Without the constant the optimum of least squares is F* = 0, and F itself
-    is the distance from it: there is no cancellation, however small it is. With a penalty, G - G*
-    cancels as little as possible.
+    is the distance from it, without cancellation even if it is tiny. With a penalty, G - G* cancels
+    as little as possible.
 
     Parameters
     ----------
