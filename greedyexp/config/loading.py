@@ -10,9 +10,7 @@ from typing import Any
 
 from greedyexp.claims.setting import setting_of
 from greedyexp.config.algorithms import (
-    Algorithms,
     DisplayEntry,
-    Protocol,
     complete_rule,
     read_algorithms,
     read_displays,
@@ -30,7 +28,7 @@ from greedyexp.config.choices import (
     read_claims,
     values_of,
 )
-from greedyexp.config.data import Data, read_data
+from greedyexp.config.data import read_data
 from greedyexp.config.document import Document, Node, document_of, read_file
 from greedyexp.config.only import keep_only
 from greedyexp.config.patches import (
@@ -208,8 +206,16 @@ def _load(request: _Request) -> Experiment:
     for display in (*figures, *tables):
         check_display(display, columns, measured)
         check_algorithms_of(display, algorithms.names, changed=replaced)
-    content = _Content(settings, plugins, protocol, data, algorithms)
-    design = design_of(content.resolved(node.doc), request.profile)
+    resolved = partial(
+        _resolved,
+        node.doc,
+        settings,
+        protocol=protocol.resolved,
+        plugins=plugins,
+        data=data.resolved,
+        algorithms=algorithms.resolved,
+    )
+    design = design_of(resolved(), request.profile)
     setting = setting_of(design, measured, columns - data.texts)
     elsewhere = partial(request.elsewhere, metrics)
     choice = Choice(data, algorithms.specs, setting, measured, elsewhere)
@@ -236,7 +242,7 @@ def _load(request: _Request) -> Experiment:
         folder=request.folder,
         variant=variant_name([*overrides, *request.options]),
         # Without the claims that were dropped.
-        resolved=content.resolved(node.doc),
+        resolved=resolved(),
     )
 
 
@@ -336,24 +342,11 @@ def _shallow(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class _Content:
-    """The sections of an experiment that resolved settings consist of."""
-
-    settings: Settings
-    plugins: list[str]
-    protocol: Protocol
-    data: Data
-    algorithms: Algorithms
-
-    def resolved(self, doc: Document) -> dict[str, Any]:
-        """Return the settings with defaults filled in; displays and claims are as in ``doc``."""
-        whole = {
-            **self.settings.model_dump(mode="json", exclude={"profiles"}, exclude_none=True),
-            "protocol": self.protocol.resolved,
-            "plugins": self.plugins,
-            "data": self.data.resolved,
-            "algorithms": self.algorithms.resolved,
-            **{key: doc.get((key,)) for key in ("figures", "tables", "claims", "readings")},
-        }
-        return {key: value for key, value in whole.items() if value not in (None, "", [])}
+def _resolved(doc: Document, settings: Settings, **sections: Any) -> dict[str, Any]:
+    """Return the settings with these sections; figures, tables and claims are as in ``doc``."""
+    whole = {
+        **settings.model_dump(mode="json", exclude={"profiles"}, exclude_none=True),
+        **sections,
+        **{key: doc.get((key,)) for key in ("figures", "tables", "claims", "readings")},
+    }
+    return {key: value for key, value in whole.items() if value not in (None, "", [])}

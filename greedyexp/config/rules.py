@@ -35,8 +35,8 @@ class Trait(typing.NamedTuple):
         Description of a generator that does not provide it.
     unless : str
         Problems have the trait unless they provide this other one; empty for a provided trait.
-    remedy : str
-        Other data that have it.
+    other_data : str
+        Description of data that have it.
     in_folds : bool
         True if the rows of a fold of cross-validation have the trait when all rows have it.
     """
@@ -44,7 +44,7 @@ class Trait(typing.NamedTuple):
     needed: str
     lacking: str
     unless: str = ""
-    remedy: str = ""
+    other_data: str = ""
     in_folds: bool = True
 
 
@@ -59,7 +59,7 @@ TRAITS = {
     "moments": Trait(
         "the moments of the distribution",
         "does not know them",
-        remedy="data with moments, such as response: linear",
+        other_data="data with moments",
         in_folds=False,
     ),
     "rows": Trait("rows of data", "draws none", unless="population"),
@@ -245,7 +245,9 @@ def check_parameters(part: Algorithm, specs: list[AlgorithmSpec], data: Data, no
             needs = part.requirements_of(spec.params)
         before = node.count
         for trait in needs:
-            Need(f"algorithm '{spec.label}'", trait, _remedy(part, spec, trait)).check(data, node)
+            Need(f"algorithm '{spec.label}'", trait, _remedy(part, spec, trait, data)).check(
+                data, node
+            )
         if node.count > before:
             return
     for spec, block in itertools.product(specs, data.blocks):
@@ -259,14 +261,28 @@ def check_parameters(part: Algorithm, specs: list[AlgorithmSpec], data: Data, no
                 return
 
 
-def _remedy(part: Algorithm, spec: AlgorithmSpec, trait: str) -> str:
+def _remedy(part: Algorithm, spec: AlgorithmSpec, trait: str, data: Data) -> str:
     given = parameter_instead(part, spec.params, trait)
     if given:
         return given
     instead = choice_instead(part, spec.params, partial(_needed, part, trait))
-    other = TRAITS[trait].remedy if trait in TRAITS else ""
+    other = TRAITS[trait].other_data if trait in TRAITS else ""
+    example = _data_with(trait, data) if other else ""
+    other += f", such as {example}" if example else ""
     choices = ", or ".join(text for text in (instead, other) if text)
     return f"Use {choices}." if choices else ""
+
+
+def _data_with(trait: str, data: Data) -> str:
+    """Return a choice of the generator with which the first data that lack a trait provide it."""
+    for block in data.blocks:
+        generator = block.generator
+        for point, traits in zip(block.points, block.traits, strict=True):
+            if trait not in traits:
+                return choice_instead(
+                    generator, point, lambda params, one=generator: trait not in one.traits(params)
+                )
+    return ""
 
 
 def _shape_checks(part: Algorithm, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]:
