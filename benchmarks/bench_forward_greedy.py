@@ -15,7 +15,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.sparsity import _frank_wolfe_forms as frank_wolfe_forms
+from greedyexp.algorithms.sparsity import _frank_wolfe as frank_wolfe
 from greedyexp.algorithms.sparsity.forward_greedy import forward_greedy
 from greedyexp.kernels.scalar_losses import slopes
 from greedyexp.losses.risk import bind_risk
@@ -64,7 +64,7 @@ def against_gradients():
         beta = BETA if kind == "hinge" else None
         loss = bind_risk(kind, problem, beta=beta)
         two, one = (seconds(lambda: bare(X, loss, passes))[0] for passes in (2, 1))  # noqa: B023
-        frank_wolfe_forms.MOST_KEPT = 2048 if gram else 0
+        frank_wolfe.MOST_KEPT = 2048 if gram else 0
         for step in ("paper", "line_search"):
             options = {"loss": kind, "beta": beta, "radius": RADIUS, "step": step}
             spent, path = seconds(
@@ -76,7 +76,7 @@ def against_gradients():
                 f" {1e6 * two / STEPS:.1f} (ratio {spent / made / two * STEPS:.2f}), of one"
                 f" {1e6 * one / STEPS:.1f} (ratio {spent / made / one * STEPS:.2f})"
             )
-    frank_wolfe_forms.MOST_KEPT = 2048
+    frank_wolfe.MOST_KEPT = 2048
 
 
 def of_quadratics():
@@ -105,7 +105,7 @@ def main():
             beta = BETA if kind == "hinge" else None
             problem = as_problem(X, y if kind == "squared" else np.sign(y))
             for kept in (0, 2048):
-                frank_wolfe_forms.MOST_KEPT = kept
+                frank_wolfe.MOST_KEPT = kept
                 forward_greedy(problem, loss=kind, beta=beta, radius=1.0, steps=3)
     against_gradients()
     of_quadratics()

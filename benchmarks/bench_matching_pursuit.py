@@ -12,13 +12,13 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.matching_pursuit.gradient_descent import gradient_descent
-from greedyexp.algorithms.matching_pursuit.gs_coordinate_descent import (
+from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
-)
-from greedyexp.algorithms.matching_pursuit.proximal_gradient import proximal_gradient
-from greedyexp.algorithms.matching_pursuit.proximal_gs_coordinate_descent import (
     proximal_gs_coordinate_descent,
+)
+from greedyexp.algorithms.matching_pursuit.gradient_descent import (
+    gradient_descent,
+    proximal_gradient,
 )
 from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.problems.problem import as_problem

@@ -16,8 +16,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
-from greedyexp.algorithms.matching_pursuit.ultimate_alternating import ultimate_alternating
-from greedyexp.algorithms.matching_pursuit.ultimate_ar_bcd import ultimate_ar_bcd
+from greedyexp.algorithms.matching_pursuit.ultimate_inner import (
+    ultimate_alternating,
+    ultimate_ar_bcd,
+)
 from greedyexp.problems.problem import as_problem
 
 N_SAMPLES, N_FEATURES, N_NONZERO, NOISE, LAM = 50, 500, 8, 0.5, 0.2

@@ -1,9 +1,8 @@
-"""Constants of a design as algorithms: what protocol ``constants`` evaluates.
+"""Constants of a design, as algorithms that the protocol ``constants`` evaluates.
 
-mu1 and mu2 here are what convergence depends on in either regime, max(mu, muL) of Propositions 4
-and 7: the strong convexity when columns are independent, else the constant of the Lojasiewicz
-inequality. The two agree where both are defined (Lemma 3), so that one curve leads from p < n to
-p > n.
+Convergence depends on mu1 and mu2, which are max(mu, muL) of Propositions 4 and 7: the strong
+convexity if the columns are independent, otherwise the constant of the Lojasiewicz inequality. Both
+agree if both are defined (Lemma 3), so a single curve extends from p < n to p > n.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._limits import enforce
+from greedyexp.algorithms._parameters import enforce
 from greedyexp.algorithms.matching_pursuit._descent import check_single_task, single_task
 from greedyexp.core.registry import algorithm
 from greedyexp.problems.problem import Problem
@@ -41,7 +40,7 @@ def _design(problem: Problem) -> np.ndarray:
 def mu2(problem: Problem) -> Constant:
     """Smallest nonzero eigenvalue of P^T P / n: curvature of least squares in the l2 norm.
 
-    Eigenvalues that rounding of the data explains count as zero.
+    Eigenvalues as small as rounding errors of the data count as zero.
     """
     return lojasiewicz_l2(_design(problem))
 
@@ -78,21 +77,21 @@ def mu1_sdp(
     problem: Problem,
     *,
     tol: Annotated[
-        float, Field(ge=1e-10, lt=1, description="aim of the relative distance of the bounds")
+        float, Field(ge=1e-10, lt=1, description="relative distance of the bounds to reach")
     ] = 1e-6,
 ) -> Constant:
     """Semidefinite relaxation of mu1, the curvature in the l1 norm; never above it.
 
-    With independent columns mu1 is at most pi / 2 times as large. Dependent columns are costlier:
-    no more than a rank with rank (rank + 1) / 2 + p <= 8000 fits. Shapes tell that of p > n; for
-    p <= n only the data do.
+    With independent columns mu1 is at most pi / 2 times as large. Dependent columns cost more: the
+    rank must satisfy rank (rank + 1) / 2 + p <= 8000. For p > n this is known from the shape, for
+    p <= n only from the data.
 
     Raises
     ------
     ConfigError
-        When the shape does not fit.
+        If the problem is too large by its shape.
     DataError
-        When columns depend on each other where the shape allows that they do not, and do not fit.
+        If the problem is too large because its columns are linearly dependent.
     """
     enforce(_check_relaxation, problem)
     return curvature_l1_sdp(_design(problem), tol=tol)
@@ -116,10 +115,10 @@ def _check_enumeration(shape: dict, **_) -> None:
     check=_check_enumeration,
 )
 def mu1_exact(problem: Problem) -> Constant:
-    """Curvature of least squares in the l1 norm, by enumeration: few features or few samples.
+    """Curvature of least squares in the l1 norm, by enumeration, for few features or few samples.
 
-    (1/n) min ||P z||^2 over ||z||_1 = 1 when columns are independent, else (1/n) min
-    ||P^T v||_inf^2 over unit v in the range of P.
+    (1/n) min ||P z||^2 over ||z||_1 = 1 if the columns are independent, otherwise
+    (1/n) min ||P^T v||_inf^2 over unit v in the range of P.
     """
     enforce(_check_enumeration, problem)
     return curvature_l1(_design(problem))

@@ -6,10 +6,9 @@ from corrective_oracle import Risk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedyexp.algorithms.sparsity._corrective_replace import Exchange
-from greedyexp.algorithms.sparsity._corrective_settings import rule_for
+from greedyexp.algorithms.sparsity._corrective import rule_for
 from greedyexp.algorithms.sparsity.fully_corrective import fully_corrective
-from greedyexp.algorithms.sparsity.replacement_steps import replacement_steps
+from greedyexp.algorithms.sparsity.replacement_steps import Exchange, replacement_steps
 from greedyexp.core.registry import find
 from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments
@@ -167,7 +166,8 @@ def test_theorem_5_is_met_from_a_bad_start():
         fit = loss.fit()
         start = np.abs(X.T @ y).argsort()[:14]
         fit.add(start)
-        run = Exchange(fit, rule_for("objective", loss, problem, "sample"), True).replace(100)
+        run = Exchange(fit, rule_for("objective", loss, problem, "sample"), True)
+        run.replace(100)
         risk, now, lam = Risk("squared", X, y), list(start), np.inf
         for attempt in run.attempts:
             now.append(attempt.taken)

@@ -150,10 +150,10 @@ def test_what_a_fit_may_leave_of_a_gradient_is_no_gain():
     loss = Bowl([3.0, 2.0, 1e-8, 1e-11, 1e-12])
     run = Pursuit(loss, Slope(loss), 0.5).pursue(Stops())
     assert run.states[-1].support.tolist() == [0, 1, 2]
-    assert run.said == ["nothing is left to gain after 3 features."]
+    assert run.remarks == ["nothing is left to gain after 3 features."]
     rows = Bowl([3.0, 2.0, 1e-11, 1e-12, 0.0, 1.0])
     rows.shape = (3, 2)
-    assert Pursuit(rows, RowSlope(rows), 0.5).pursue(Stops()).said == [
+    assert Pursuit(rows, RowSlope(rows), 0.5).pursue(Stops()).remarks == [
         "nothing is left to gain after 2 groups."
     ]
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import greedyexp
-from greedyexp.algorithms._step_grid import step_grid
-from greedyexp.algorithms.sparsity import _frank_wolfe_forms as frank_wolfe_forms
-from greedyexp.algorithms.sparsity._frank_wolfe_forms import Walk
+from greedyexp.algorithms.sparsity import _frank_wolfe as frank_wolfe
+from greedyexp.algorithms.sparsity._frank_wolfe import Walk
+from greedyexp.algorithms.sparsity._risk import step_grid
 from greedyexp.algorithms.sparsity.forward_greedy import forward_greedy
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
@@ -60,7 +60,7 @@ def test_every_iterate_is_that_of_plain_steps(loss, step, ridge):
 def test_keeping_predictions_and_keeping_the_gradient_are_one_method(step, monkeypatch):
     risk = posed("squared", 2, ridge=0.1)
     kept = fit(risk, step=step, grid=every(200))
-    monkeypatch.setattr(frank_wolfe_forms, "MOST_KEPT", 0)
+    monkeypatch.setattr(frank_wolfe, "MOST_KEPT", 0)
     passed = fit(risk, step=step, grid=every(200))
     assert passed.coef == pytest.approx(kept.coef, abs=1e-10)
     assert not np.array_equal(passed.coef, kept.coef)
@@ -255,7 +255,7 @@ def test_rounding_does_not_add_up_over_many_steps():
 @pytest.mark.parametrize("kept", [0, 2048])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_minimum_inside_the_ball_is_reached_to_rounding(step, kept, monkeypatch):
-    monkeypatch.setattr(frank_wolfe_forms, "MOST_KEPT", kept)
+    monkeypatch.setattr(frank_wolfe, "MOST_KEPT", kept)
     rng = np.random.default_rng(0)
     X, w = np.linalg.qr(rng.standard_normal((30, 4)))[0], np.array([0.3, -0.2, 0.1, 0.4])
     X /= np.abs(X).max()
@@ -283,7 +283,7 @@ def test_a_minimum_at_a_corner_is_found_in_one_step():
 
 @pytest.mark.parametrize("kept", [0, 2048])
 def test_a_whole_step_leaves_one_feature_and_plain_zeros(kept, monkeypatch):
-    monkeypatch.setattr(frank_wolfe_forms, "MOST_KEPT", kept)
+    monkeypatch.setattr(frank_wolfe, "MOST_KEPT", kept)
     signs = cube(2)
     X, y = signs * [np.sqrt(10.0), 0.1], signs @ [-2.0 / np.sqrt(10.0), 19.0]
     problem = as_problem(X, y)
@@ -378,14 +378,15 @@ def test_a_grid_of_accuracies_is_for_algorithms_that_have_one():
         step_grid({"steps": [1], "epsilon": [0.1]}, 10)
     points = step_grid({"steps": [3, 1]}, 10)
     assert points.steps.tolist() == [3, 1]
-    assert points.epsilon is None
+    assert list(points.grid) == ["steps"]
+    assert not points.epsilon.any()
     assert points.until(2) is points
 
 
 @pytest.mark.parametrize("kept", [0, 2048])
 @pytest.mark.parametrize("step", STEPS)
 def test_extreme_units_neither_overflow_nor_end_early(step, kept, monkeypatch):
-    monkeypatch.setattr(frank_wolfe_forms, "MOST_KEPT", kept)
+    monkeypatch.setattr(frank_wolfe, "MOST_KEPT", kept)
     X, y = data("squared", 0)
     plain = forward_greedy(as_problem(X, y), radius=2.0, step=step, grid=every(30))
     for size in (1e60, 1e-60):

@@ -5,9 +5,9 @@ from foba_problems import classes, confounded
 from scipy import sparse
 from sklearn.linear_model import orthogonal_mp
 
+from greedyexp.algorithms.foba._run import Pursuit, Stops
 from greedyexp.algorithms.pursuit.omp import omp
-from greedyexp.algorithms.sparsity._corrective_run import CorrectivePursuit
-from greedyexp.algorithms.sparsity._corrective_settings import rule_for
+from greedyexp.algorithms.sparsity._corrective import rule_for
 from greedyexp.algorithms.sparsity.fully_corrective import fully_corrective
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.risk import bind_risk
@@ -163,7 +163,7 @@ def test_only_states_that_are_asked_for_are_kept():
     problem = as_problem(X, y)
     loss = bind_risk("squared", problem)
     rule = rule_for("gradient", loss, problem, "sample")
-    run = CorrectivePursuit(loss, rule, np.array([2, 20])).select(20)
+    run = Pursuit(loss, rule, 0.0, kept=(2, 20)).pursue(Stops(max_features=20))
     assert [len(state.support) for state in run.states] == [2, 20]
     assert len(run.steps) == 20
 

@@ -12,7 +12,7 @@ from descent_oracles import (
     value,
 )
 
-from greedyexp.algorithms.matching_pursuit.gs_coordinate_descent import (
+from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
 )
 from greedyexp.core.errors import ConfigError, DataError

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from array_checks import assert_close
 
 import greedyexp
 from greedyexp.core.errors import DataError
@@ -25,10 +26,10 @@ def test_a_gram_matrix_in_blocks_is_that_of_one_product(data, monkeypatch):
     for block in (1, 64, 128, 299, 1000):
         monkeypatch.setattr(problem, "_BLOCK", block)
         blocks = problem.as_problem(X, y).gram[0]
-        assert blocks == pytest.approx(whole, rel=1e-13, abs=1e-13)
+        assert_close(blocks, whole, rel=1e-13, abs=1e-13)
         assert np.array_equal(blocks, blocks.T)
     two = problem.as_problem([X, 2 * X], [y, y]).gram
-    assert two[1] == pytest.approx(4 * whole, rel=1e-13, abs=1e-13)
+    assert_close(two[1], 4 * whole, rel=1e-13, abs=1e-13)
 
 
 def test_the_product_of_shipped_sizes_stays_as_it_is():

@@ -14,10 +14,12 @@ from descent_oracles import (
 )
 from sklearn.linear_model import Lasso
 
-from greedyexp.algorithms.matching_pursuit.gradient_descent import gradient_descent
-from greedyexp.algorithms.matching_pursuit.proximal_gradient import proximal_gradient
-from greedyexp.algorithms.matching_pursuit.proximal_gs_coordinate_descent import (
+from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     proximal_gs_coordinate_descent,
+)
+from greedyexp.algorithms.matching_pursuit.gradient_descent import (
+    gradient_descent,
+    proximal_gradient,
 )
 from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.core.errors import ConfigError

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 from sparsification_law import squared_excess
 
-from greedyexp.algorithms.sparsity._sparsifying_draws import SINGLE, Draws
 from greedyexp.algorithms.sparsity.l1_ball import l1_ball
 from greedyexp.algorithms.sparsity.randomized_sparsification import (
+    SINGLE,
+    Draws,
     randomized_sparsification,
     theorems,
 )
@@ -37,14 +38,14 @@ def at(problem, steps, seed, **params):
 
 
 def excesses(problem, steps, runs, *, radius=None, start="l1_ball", **params):
-    """R(w_k) - R(w*) of independent runs, (runs,)."""
+    """R(w_k) - R(w*) of independent runs after each number of steps, (len(steps), runs)."""
     if start == "l1_ball":
         # Minimise once, and start every run there.
         problem = replace(problem, truth=l1_ball(problem, radius=radius, **params).coef[0])
-    found = np.empty(runs)
+    found = np.empty((len(steps), runs))
     for seed in range(runs):
         path = at(problem, steps, seed, start="truth", **params)
-        found[seed] = path.objective[0] - path.facts["start_risk"][0]
+        found[:, seed] = path.objective - path.facts["start_risk"]
     return found
 
 
@@ -120,8 +121,9 @@ def test_the_mean_excess_of_least_squares_is_its_closed_form(start, ridge):
     probe = at(problem, 5, 0, start=start, ridge=ridge)
     w = l1_ball(problem, ridge=ridge).coef[0, :, 0] if start == "l1_ball" else problem.truth[:, 0]
     exact = squared_excess(w, (X**2).mean(axis=0), float(((X @ w) ** 2).mean()), ridge)
-    for k in (1, 5, 40):
-        found = excesses(problem, k, 1500, start=start, ridge=ridge)
+    counts = (1, 5, 40)
+    runs = excesses(problem, counts, 1500, start=start, ridge=ridge)
+    for k, found in zip(counts, runs, strict=True):
         assert abs(found.mean() - exact / k) <= 3.5 * stats.sem(found)
         # The test has teeth: it would see a tenth.
         assert stats.sem(found) * 3.5 < 0.1 * exact / k or start == "truth"
@@ -135,7 +137,7 @@ def test_the_closed_form_holds_for_a_distribution():
     problem = Problem((np.zeros((0, 6)),), (np.zeros(0),), moments=moments)
     w = l1_ball(problem, risk="population", radius=0.3).coef[0, :, 0]
     exact = squared_excess(w, moments.diagonal, moments.quadratic(w))
-    found = excesses(problem, 7, 1500, risk="population", radius=0.3)
+    (found,) = excesses(problem, (7,), 1500, risk="population", radius=0.3)
     assert abs(found.mean() - exact / 7) <= 3.5 * stats.sem(found)
 
 
@@ -161,15 +163,15 @@ def test_theorem_1_holds_of_every_loss(name, beta, ridge):
     if name != "squared":
         expected += ["T1-lipschitz"] + ["T1-lipschitz-printed"] * (ridge == 0.0)
     assert names == expected
-    for promise in promises:
+    epsilon = 0.2
+    counts = [3, 50, *(int(promise.steps(np.array([epsilon]))[0]) for promise in promises)]
+    runs = excesses(problem, counts, 300, **params)
+    for place, promise in enumerate(promises):
         assert promise.original == (beta is None and name in ("absolute", "hinge"))
-        for k in (3, 50):
-            found = excesses(problem, k, 300, **params)
+        for k, found in zip(counts[:2], runs, strict=False):
             assert found.min() >= -1e-9
             assert found.mean() - 3 * stats.sem(found) <= promise.excess(np.array([k]))[0]
-        epsilon = 0.2
-        steps = int(promise.steps(np.array([epsilon]))[0])
-        reached = (excesses(problem, steps, 300, **params) <= epsilon).sum()
+        reached = (runs[2 + place] <= epsilon).sum()
         assert stats.binomtest(int(reached), 300, 0.5, alternative="less").pvalue > 0.01
 
 
@@ -186,7 +188,7 @@ def test_the_steps_of_theorem_1_need_a_minimiser():
     assert promise.excess(np.array([2]))[0] == pytest.approx(0.25)
     assert np.isinf(promise.steps(np.array([0.5]))).all()
     # As printed: with k = 2 >= 1 / epsilon an excess of at most 1/2 in every second run.
-    found = excesses(problem, 2, 400, start="truth")
+    (found,) = excesses(problem, (2,), 400, start="truth")
     assert (found <= 0.5).mean() < 0.25
     # The mean is as Lemma 3 has it.
     assert found.mean() - 3 * stats.sem(found) <= 0.25

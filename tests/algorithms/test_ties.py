@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from greedyexp.algorithms.sparsity import _frank_wolfe_forms as frank_wolfe_forms
+from greedyexp.algorithms.sparsity import _frank_wolfe as frank_wolfe
 from greedyexp.algorithms.sparsity.forward_greedy import forward_greedy
 from greedyexp.api import solve
 from greedyexp.losses.risk import bind_risk
@@ -117,7 +117,7 @@ def test_forward_greedy_selects_what_it_selects_without_copies(radius):
 
 @pytest.mark.parametrize("kept", [0, 2048])
 def test_with_a_ridge_copies_enter_in_the_order_of_their_indices(kept, monkeypatch):
-    monkeypatch.setattr(frank_wolfe_forms, "MOST_KEPT", kept)
+    monkeypatch.setattr(frank_wolfe, "MOST_KEPT", kept)
     for seed in range(20):
         Z = np.abs(drawn((40, 7), seed, "after")[0])
         X = np.hstack([Z, -Z, Z])

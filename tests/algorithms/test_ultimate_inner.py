@@ -7,8 +7,11 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize, minimize_scalar
 
 from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
-from greedyexp.algorithms.matching_pursuit.ultimate_alternating import ultimate_alternating
-from greedyexp.algorithms.matching_pursuit.ultimate_ar_bcd import ultimate_ar_bcd
+from greedyexp.algorithms.matching_pursuit.ultimate_inner import (
+    Budget,
+    ultimate_alternating,
+    ultimate_ar_bcd,
+)
 from greedyexp.core.errors import ConfigError
 from greedyexp.kernels import ultimate_inner as inner
 from greedyexp.problems.problem import as_problem
@@ -238,13 +241,9 @@ def test_designs_of_low_rank_are_no_special_case():
 
 
 def test_budgets_grow_to_their_limit():
-    problem = as_problem(*gaussian_data(14, 6, 10))
-    growing = ultimate_alternating(
-        problem, lam=0.1, inner_iterations=10, inner_growth=1.5, max_inner_iterations=100
-    )
-    assert [growing.budget(k) for k in (0, 1, 2, 5, 6, 10**7)] == [10, 15, 23, 76, 100, 100]
-    level = ultimate_alternating(problem, lam=0.1, inner_iterations=7, inner_growth=1.0)
-    assert level.budget(10**7) == 7
+    growing = Budget(first=10, growth=1.5, most=100)
+    assert [growing.rounds(k) for k in (0, 1, 2, 5, 6, 10**7)] == [10, 15, 23, 76, 100, 100]
+    assert Budget(first=7, growth=1.0, most=2000).rounds(10**7) == 7
 
 
 def test_a_seed_decides_the_blocks():

@@ -7,13 +7,13 @@ import pytest
 from descent_oracles import one_task, smoothness_l2, soft, value
 from kept_registry import kept_registry
 
-from greedyexp.algorithms.matching_pursuit.gradient_descent import gradient_descent
-from greedyexp.algorithms.matching_pursuit.gs_coordinate_descent import (
+from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
-)
-from greedyexp.algorithms.matching_pursuit.proximal_gradient import proximal_gradient
-from greedyexp.algorithms.matching_pursuit.proximal_gs_coordinate_descent import (
     proximal_gs_coordinate_descent,
+)
+from greedyexp.algorithms.matching_pursuit.gradient_descent import (
+    gradient_descent,
+    proximal_gradient,
 )
 from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.algorithms.matching_pursuit.ultimate import ultimate

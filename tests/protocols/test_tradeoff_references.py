@@ -74,7 +74,7 @@ def test_without_a_truth_a_reference_must_be_something_else():
     with pytest.raises(DataError, match="reference 'truth' needs the true coefficients"):
         follow(problem, references=["truth"], **asked)
     with pytest.raises(
-        ConfigError, match=r"no true coefficients\. Give radius of protocol 'tradeoff'"
+        ConfigError, match=r"coefficients are not known\. Give radius of protocol 'tradeoff'"
     ):
         follow(problem, **asked)
     assert follow(problem, radius=1.0, **asked).status is Status.OK

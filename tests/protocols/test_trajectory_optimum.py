@@ -192,7 +192,7 @@ def test_a_guess_that_is_far_off_is_mended(monkeypatch):
     problem = sparse_problem(20, 50)
     best = optimum(problem, 1e-3)
     zero = Path(np.zeros((1, 50, 1)), {}, np.zeros(1), np.zeros(1, bool))
-    monkeypatch.setattr(reference, "lasso", lambda *_, **__: zero)
+    monkeypatch.setattr(reference, "follow", lambda *_: zero)
     alone = optimum(problem, 1e-3)
     assert np.count_nonzero(alone.coef) >= 15
     assert alone.gap <= 1e-14 * problem.y[0] @ problem.y[0] / 40

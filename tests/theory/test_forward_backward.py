@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from greedyexp.algorithms._loss_settings import Model
+from greedyexp.algorithms._parameters import Model
+from greedyexp.algorithms.foba._path import threshold_of_theorem
 from greedyexp.algorithms.foba._rules import Gain, RefitGain, RowSlope, Slope
-from greedyexp.algorithms.foba._thresholds import threshold_of_theorem
 from greedyexp.algorithms.foba.foba_gdt import foba_gdt
 from greedyexp.algorithms.foba.foba_obj import foba_obj
 from greedyexp.algorithms.lasso.lasso import lasso

@@ -1,4 +1,4 @@
-"""Dirty model: single entries at an l1 price plus whole rows at an l1/linf price."""
+"""Dirty model: an l1 penalty on single entries plus an l1/linf penalty on whole rows."""
 
 from __future__ import annotations
 
@@ -7,25 +7,18 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._limits import check_max_support, enforce
-from greedyexp.algorithms.lasso._row_paths import (
-    LamMinRatio,
-    Lams,
-    MaxSupport,
-    MaxSweeps,
-    NLams,
-    Tol,
-    checked_lam,
-    follow,
-    lam_values,
-    moments,
-    remarks,
-    smallest_null_lam,
-)
+from greedyexp.algorithms import _parameters as param
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.row_paths import (
+    PathSettings,
+    TaskMoments,
+    checked_lam,
+    follow,
+    row_penalty,
+)
 from greedyexp.theory.noise import entry_price, row_price
 
 DEFAULT_FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -34,16 +27,10 @@ Ratio = Annotated[float, Field(ge=1)]
 
 
 def check(shape: dict, *, ratio, max_support: int | None, **_) -> None:
-    """Refuse a ratio outside [1, r] and a limit beyond the number of coefficients.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
+    """Raise ValueError if a ratio is outside [1, r] or max_support exceeds p r."""
     if ratio is not None:
         r = shape["n_tasks"]
-        values = _as_array(ratio)
+        values = param.as_numbers(ratio)
         outside = values[~((values >= 1) & (values <= r))]
         if outside.size or not values.size:
             given = f"{outside[0]:.10g}" if outside.size else "an empty list"
@@ -51,11 +38,11 @@ def check(shape: dict, *, ratio, max_support: int | None, **_) -> None:
                 f"ratio must lie between 1 and the number of tasks, {r}, but is {given}; outside,"
                 " the model is the l1/linf group lasso or the Lasso at another lam."
             )
-    check_max_support(shape, max_support=max_support)
+    param.check_max_support(shape, max_support=max_support)
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
-    """Both prices at twice the noise in the gradient, their ratio cut to [1, r]."""
+    """Both penalty weights at twice the noise in the gradient, their ratio clipped to [1, r]."""
     lam = entry_price(problem)
     ratio = min(max(row_price(problem) / lam, 1.0), float(problem.n_tasks))
     return {"lam": np.array([lam]), "ratio": np.array([ratio])}
@@ -77,20 +64,20 @@ def dirty_lasso(
         Ratio | Annotated[list[Ratio], Field(min_length=1)] | None,
         Field(description="lam_b / lam_s, one or several, each in [1, r]; default five values"),
     ] = None,
-    lam: Lams = None,
-    n_lams: NLams = 50,
-    lam_min_ratio: LamMinRatio = 0.01,
-    max_support: MaxSupport = None,
-    tol: Tol = 1e-7,
-    max_sweeps: MaxSweeps = 1000,
+    lam: param.Lams = None,
+    n_lams: param.NLams = 50,
+    lam_min_ratio: param.LamMinRatio = 0.01,
+    max_support: param.MaxSupport = None,
+    tol: param.Tol = 1e-7,
+    max_sweeps: param.MaxSweeps = 1000,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
-    """Dirty model b = S + B, with a price on the entries of S and another on the rows of B.
+    """Dirty model b = S + B: an l1 penalty on entries of S, an l1/linf penalty on rows of B.
 
     Minimises sum_j ||y_j - X_j b_j||^2 / (2 n_j) + lam_s sum_ij |S_ij| + lam_b sum_i max_j |B_ij|
-    with lam_s = lam and lam_b = ratio * lam, exactly but for rounding. For given b the best split
-    is known row by row (``split``), which leaves one penalty on b; block coordinate descent finds
-    the manifold, Newton steps solve on it.
+    with lam_s = lam and lam_b = ratio * lam, exactly up to rounding. For given b the best split is
+    known row by row (``split``), which leaves one penalty on b. Block coordinate descent finds the
+    manifold, Newton steps solve on it.
 
     Parameters
     ----------
@@ -102,18 +89,18 @@ def dirty_lasso(
     lam : float or list of float > 0, optional
         Values of lam_s, for every ratio.
     n_lams : int >= 1
-        Without ``lam``: so many values for each ratio, from the smallest that gives zero,
-        max(max_ij |c_ij|, max_i sum_j |c_ij| / ratio) with c_j = X_j^T y_j / n_j, downwards,
-        equally spaced in log lam.
+        Number of values of the automatic grid of each ratio, equally spaced in log lam, down from
+        max(max_ij |c_ij|, max_i sum_j |c_ij| / ratio) with c_j = X_j^T y_j / n_j, the smallest
+        value that gives zero.
     lam_min_ratio : float in (0, 1)
-        Last of them over the first.
+        Last value of this grid over the first.
     max_support : int >= 1, optional
         For each ratio, the automatic path ends with the first estimate that has more nonzero
         entries.
     tol : float in (0, 1)
-        An estimate is ``converged`` when its duality gap is at most tol times the objective at 0.
+        An estimate is ``converged`` if its duality gap is at most tol times the objective at 0.
     max_sweeps : int >= 1
-        Most rounds of row updates and Newton steps for one value of lam.
+        Maximum number of rounds of row updates and Newton steps for one value of lam.
     grid : dict with arrays ``lam`` and ``ratio``, optional
         Return one estimate for each pair, in this order.
 
@@ -126,24 +113,24 @@ def dirty_lasso(
     Raises
     ------
     ConfigError
-        When a ratio lies outside [1, r], a value of lam is not positive and finite, or max_support
+        If a ratio lies outside [1, r], a value of lam is not positive and finite, or max_support
         is more than p r.
     DataError
-        When the data are not finite.
+        If the data are not finite.
 
     References
     ----------
     A. Jalali, P. Ravikumar, S. Sanghavi, C. Ruan, A dirty model for multi-task learning, 2010.
     """
     asked = ratio if grid is None else grid["ratio"]
-    enforce(check, problem, ratio=asked, max_support=max_support)
-    data = moments(problem)
-    groups = _groups(data, ratio, lam, n_lams, lam_min_ratio, grid)
-    if grid is not None or lam is not None:
-        max_support = None
+    param.enforce(check, problem, ratio=asked, max_support=max_support)
+    given = lam if grid is None else grid["lam"]
+    settings = PathSettings(given, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
+    data = TaskMoments.of(problem)
+    groups = _groups(data, settings, ratio, grid)
     paths, ratios, places = [], [], []
     for value, lams, place in groups:
-        path = follow(data, lams, value, tol=tol, max_sweeps=max_sweeps, max_support=max_support)
+        path = follow(data, row_penalty(data, value), lams, settings)
         paths.append(path)
         ratios.append(np.full(len(path), value))
         places.append(place[: len(path)])
@@ -158,15 +145,17 @@ def dirty_lasso(
         },
         np.concatenate([path.objective for path in paths])[back],
         converged,
-        remarks(converged, tol, missing, max_support),
+        settings.remarks(converged, missing),
     )
 
 
-def _groups(data, ratio, lam, n_lams, lam_min_ratio, grid):
+def _groups(
+    data: TaskMoments, settings: PathSettings, ratio, grid: dict[str, np.ndarray] | None
+) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """For each ratio its values of lam and their places in the result."""
     groups = []
     if grid is not None:
-        pairs_lam, pairs_ratio = checked_lam(grid["lam"]), _as_array(grid["ratio"])
+        pairs_lam, pairs_ratio = checked_lam(grid["lam"]), param.as_numbers(grid["ratio"])
         if len(pairs_lam) != len(pairs_ratio):
             raise ConfigError("the grid needs equally many values of lam and ratio.")
         for value in dict.fromkeys(pairs_ratio.tolist()):
@@ -176,25 +165,18 @@ def _groups(data, ratio, lam, n_lams, lam_min_ratio, grid):
     if ratio is None:
         ratio = 1.0 + (len(data.correlation) - 1) * np.array(DEFAULT_FRACTIONS)
     start = 0
-    for value in _as_array(ratio).tolist():
-        if lam is None:
-            lams = lam_values(smallest_null_lam(data, value), n_lams, lam_min_ratio)
-        else:
-            lams = checked_lam(lam)
+    for value in param.as_numbers(ratio).tolist():
+        lams = settings.lams(row_penalty(data, value).largest)
         groups.append((value, lams, np.arange(start, start + len(lams))))
         start += len(lams)
     return groups
 
 
-def _as_array(ratio) -> np.ndarray:
-    return np.atleast_1d(np.asarray(ratio, dtype=float))
-
-
 def split(coef: np.ndarray, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """The cheapest S and B with S + B = coef: B is coef cut, row by row, at a level theta.
+    """The cheapest S and B with S + B = coef: B is coef clipped, row by row, to [-theta, theta].
 
-    One more task outside the level costs lam_s and lowers it at a gain of lam_b = ratio * lam_s, so
-    theta is the size of the ceil(ratio)-th largest entry of the row, and 0 for ratio = r.
+    Lowering theta gains lam_b = ratio * lam_s and costs lam_s for each task beyond it, so theta is
+    the size of the ceil(ratio)-th largest entry of the row, and 0 for ratio = r.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._limits import check_max_support, enforce
+from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.pursuit._refit import certify
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import algorithm
@@ -25,17 +25,11 @@ UNLIMITED = np.iinfo(np.int64).max
 
 
 def check(shape: dict, *, w, c, max_support: int | None, **_) -> None:
-    """Refuse w outside [1, r], c that does not increase, a limit beyond the number of coefficients.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
+    """Raise ValueError if w is outside [1, r], c does not increase or max_support exceeds p r."""
     if not 0 <= c[0] < c[1]:
         raise ValueError(f"c = ({c[0]:g}, {c[1]:g}) is not an increasing pair of numbers >= 0.")
     if w is not None:
-        r, weights = shape["n_tasks"], _as_array(w)
+        r, weights = shape["n_tasks"], param.as_numbers(w)
         if not weights.size:
             raise ValueError(f"w is an empty list; give values from 1 to r = {r}.")
         outside = weights[~((weights >= 1) & (weights <= r))]
@@ -44,7 +38,7 @@ def check(shape: dict, *, w, c, max_support: int | None, **_) -> None:
                 f"w = {outside[0]:.10g} lies outside the interval from 1 to the number of tasks,"
                 f" {r}, beyond which only entries, or only rows, would ever be chosen."
             )
-    check_max_support(shape, max_support=max_support)
+    param.check_max_support(shape, max_support=max_support)
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
@@ -80,7 +74,7 @@ def greedy_dirty(
     nu: Annotated[float, Field(gt=0, lt=1, description="backward factor")] = 0.5,
     stack: Annotated[
         Literal["single", "per_class"],
-        Field(description="which recorded reward a backward step is compared with"),
+        Field(description="recorded reward that a backward step is compared with"),
     ] = "single",
     c: Annotated[
         tuple[Threshold, Threshold],
@@ -88,24 +82,25 @@ def greedy_dirty(
     ] = (1e-4, 10.0),
     epsilon: Annotated[
         Threshold | Annotated[list[Threshold], Field(min_length=1)] | None,
-        Field(description="stopping thresholds instead of all"),
+        Field(description="explicit stopping threshold or thresholds instead of all"),
     ] = None,
     relative_floor: Annotated[
         float,
         Field(gt=0, lt=1, description="smallest epsilon over the first reward, sparsity unknown"),
     ] = 1e-4,
     max_support: Annotated[
-        int | None, Field(ge=1, description="end before more nonzero entries than this")
+        int | None, Field(ge=1, description="end before a step to more nonzero entries")
     ] = None,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Greedy dirty model for several sparse regressions, for every stopping threshold at once.
 
-    The support is a set of single entries Omega_s and a set of rows Omega_b. A forward step adds
-    the entry, or the row at 1/w of its value, that lowers the squared loss most when only its own
-    coefficients move; the lowering is the reward. It is followed by backward steps that remove the
-    object whose coefficients can be set to zero at the least cost (1/w of it for a row) while that
-    cost is at most nu times the reward on top of the stack, which is then taken off. The run stops
+    The support is a set of single entries Omega_s and a set of rows Omega_b. The value of an entry
+    or a row is the largest decrease of the squared loss when only its own coefficients move; the
+    value of a row is divided by w. A forward step adds the entry or row of the largest value and
+    pushes this value, its reward, on a stack. Backward steps follow. Each removes the entry or row
+    whose coefficients can be set to zero at the least cost (for a row divided by w), while that
+    cost is at most nu times the reward on top of the stack, and pops this reward. The run stops
     before a forward step whose reward is at most epsilon.
 
     Parameters
@@ -121,13 +116,13 @@ def greedy_dirty(
         compared with the reward recorded for the last entry and a row with that of the last row.
     c : pair of float
         Range of epsilon n / (s log p), n the smallest number of rows (section 4.1); used when the
-        problem knows its sparsity s.
+        sparsity s of the problem is known.
     epsilon : float or list of float, optional
         Absolute thresholds; one estimate for each, for every w.
     relative_floor : float
-        Where the path ends when neither sparsity nor epsilon is given.
+        Smallest epsilon over the first reward when neither sparsity nor epsilon is given.
     max_support : int, optional
-        Thresholds below what was reached get the last estimate of the path, not converged.
+        Thresholds below the last one reached get the last estimate of the path, not converged.
     grid : dict with arrays ``w`` and ``epsilon``, optional
         Return one estimate for each pair, in this order.
 
@@ -135,15 +130,15 @@ def greedy_dirty(
     -------
     Path
         For each w the distinct estimates from sparse to dense. Each carries the smallest epsilon of
-        the range that gives it, and it is the output for all thresholds from there up to, not
-        including, the epsilon of the estimate before it (the first: for all from there on).
+        the range that gives it. It is the output for all thresholds from there up to, but not
+        including, the epsilon of the estimate before it (for the first: for all larger ones).
         ``objective`` is the loss sum_j ||y_j - X_j b_j||^2 / (2 n_j), exact to rounding relative to
         the power of the responses.
 
     Raises
     ------
     ConfigError
-        When w lies outside [1, r], a threshold is negative, c does not increase, or max_support is
+        If w lies outside [1, r], a threshold is negative, c does not increase, or max_support is
         more than p r.
 
     Notes
@@ -151,45 +146,45 @@ def greedy_dirty(
     *The backward test* is cost <= nu * reward; the printed nu * epsilon * reward is a misprint, as
     the text and the proof of convergence show.
 
-    *An entry that a row covers* costs nothing to remove. When a row joins that has an entry in
-    Omega_s, the backward steps right after it remove that entry, taking the row's own reward off
-    the stack; the earlier reward of the entry stands for the row from then on. So no entry is held
-    twice when the next forward step comes.
+    *An entry of a selected row* costs nothing to remove. When a row with an entry in Omega_s is
+    added, the backward steps right after it remove that entry and pop the reward of the row; the
+    earlier reward of the entry then stands for the row. So no entry is selected twice at the next
+    forward step.
 
-    *Ties*, equality to a relative 1e-10: a row goes before an entry in both directions, then the
-    lower feature, then the lower task.
+    *Ties* (equal to a relative 1e-10): a row before an entry in both directions, then the lower
+    feature, then the lower task.
 
     *Dependent columns.* An entry whose column lies in the span of its task's support (squared sine
-    below 1e-10, or as many entries as rows) has no gain. If it belongs to a row, the row is judged
+    below 1e-10, or as many entries as rows) has no gain. If it belongs to a row, the row is scored
     and added by its other entries, and this one stays zero until a removal frees it. Rewards below
     1e-20 of the response power are rounding and count as zero.
 
-    *Termination.* With one stack a removed row may be paid for by the reward of an entry, so a
-    removal raises the loss by at most w nu times the reward it takes off. If w nu < 1, the loss
-    plus w nu times the sum of the stack falls with every forward step and never rises, so no state
-    recurs; the same holds for any w with ``per_class``. With one stack and w nu >= 1 the algorithm
-    as printed may run for ever. A run that comes back to an earlier state is ended, and the
-    thresholds that have no answer are given the state it was in with ``converged`` false.
+    *Termination.* With one stack the cost of a removed row may be compared with the reward of an
+    entry, so a removal raises the loss by at most w nu times the reward it pops. If w nu < 1, the
+    loss plus w nu times the sum of the stack falls with every forward step and never rises, so no
+    state recurs. The same holds for any w with ``per_class``. With one stack and w nu >= 1 the
+    algorithm as printed may run for ever. A run that returns to an earlier state ends there; the
+    thresholds without an answer get that state, with ``converged`` false.
 
     References
     ----------
     A. Jalali, S. Sanghavi, A new greedy algorithm for multiple sparse regression, 2012.
     """
     asked = w if grid is None else grid["w"]
-    enforce(check, problem, w=asked, c=c, max_support=max_support)
+    param.enforce(check, problem, w=asked, c=c, max_support=max_support)
     runs = _runs(problem, w, c, epsilon, relative_floor, grid)
     pieces = [_one_weight(problem, run, nu, stack == "per_class", max_support) for run in runs]
-    order = np.concatenate([run.order for run in runs]) if runs[0].asked is not None else None
+    places = [run.order for run in runs if run.order is not None]
     path = join(pieces)
-    return path if order is None else path.take(np.argsort(order))
+    return path.take(np.argsort(np.concatenate(places))) if places else path
 
 
 @dataclass(frozen=True)
 class _Run:
-    """One weight and what is wanted of its run.
+    """The run for one weight, and the thresholds to answer.
 
-    With ``asked`` one answer for each of these thresholds, at the places ``order`` of the result;
-    without it every distinct estimate for thresholds from ``stop`` to ``top``.
+    With ``asked``, one answer for each of these thresholds, at the places ``order`` of the result;
+    without it, every distinct estimate for thresholds from ``stop`` to ``top``.
     """
 
     weight: float
@@ -200,21 +195,21 @@ class _Run:
     order: np.ndarray | None = None
 
 
-def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
-    if grid is None and epsilon is None:
-        weights = _weights(w, problem.n_tasks)
-        if problem.sparsity is None:
-            return [_Run(weight, 0.0, relative_floor=relative_floor) for weight in weights]
-        unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
-        return [_Run(weight, c[0] * unit, c[1] * unit) for weight in weights]
+def _runs(problem: Problem, w, c, epsilon, relative_floor: float, grid) -> list[_Run]:
+    """The runs for the weights and thresholds, or for the pairs of a grid."""
     if grid is None:
-        thresholds = np.atleast_1d(np.asarray(epsilon, dtype=float))
-        weights = _weights(w, problem.n_tasks)
-        grid = {
-            "w": np.repeat(weights, len(thresholds)),
-            "epsilon": np.tile(thresholds, len(weights)),
-        }
-    pairs_w, pairs_epsilon = (np.asarray(grid[name], dtype=float) for name in ("w", "epsilon"))
+        r = problem.n_tasks
+        weights = 1.0 + (r - 1) * np.array(DEFAULT_FRACTIONS) if w is None else param.as_numbers(w)
+        if epsilon is None and problem.sparsity is None:
+            return [_Run(weight, 0.0, relative_floor=relative_floor) for weight in weights]
+        if epsilon is None:
+            unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
+            return [_Run(weight, c[0] * unit, c[1] * unit) for weight in weights]
+        thresholds = param.as_numbers(epsilon)
+        pairs_w = np.repeat(weights, len(thresholds))
+        pairs_epsilon = np.tile(thresholds, len(weights))
+    else:
+        pairs_w, pairs_epsilon = (np.asarray(grid[name], dtype=float) for name in ("w", "epsilon"))
     if len(pairs_w) == 0 or len(pairs_w) != len(pairs_epsilon):
         raise ConfigError("the grid needs equally many values of w and epsilon, at least one.")
     if not (np.isfinite(pairs_epsilon) & (pairs_epsilon >= 0)).all():
@@ -225,16 +220,6 @@ def _runs(problem, w, c, epsilon, relative_floor, grid) -> list[_Run]:
         asked = pairs_epsilon[order]
         runs.append(_Run(weight, asked.min(), asked=asked, order=order))
     return runs
-
-
-def _weights(w, r: int) -> np.ndarray:
-    if w is None:
-        return 1.0 + (r - 1) * np.array(DEFAULT_FRACTIONS)
-    return _as_array(w)
-
-
-def _as_array(w) -> np.ndarray:
-    return np.atleast_1d(np.asarray(w, dtype=float))
 
 
 def _one_weight(problem: Problem, run: _Run, nu, per_class, max_support) -> Path:
@@ -251,7 +236,7 @@ def _one_weight(problem: Problem, run: _Run, nu, per_class, max_support) -> Path
         UNLIMITED if max_support is None else max_support,
     )
     if run.asked is None:
-        # The last estimate is wanted even if max_support ended the run above the range.
+        # Keep the last estimate even if max_support ended the run above the range.
         chosen = np.flatnonzero(
             (epsilon <= run.top) | (np.arange(len(epsilon)) == len(epsilon) - 1)
         )
@@ -286,5 +271,5 @@ def _message(weight, status, skipped, epsilon, redone) -> str:
         parts.append(f"max_support ended the path at epsilon = {epsilon[-1]:.3g}.")
     if status == kernel.CYCLE:
         reached = epsilon[-2] if len(epsilon) > 1 else np.inf
-        parts.append(f"the run goes round in a circle: no answer below epsilon = {reached:.3g}.")
+        parts.append(f"the run entered a cycle: no answer below epsilon = {reached:.3g}.")
     return f"w = {weight:g}: {' '.join(parts)}" if parts else ""

@@ -1,32 +1,32 @@
-"""What a forward-backward selection takes next, and what it would cost to drop."""
+"""Rules of forward-backward selection: scores of what to take, and costs of what to drop."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import Protocol, cast
 
 import numpy as np
 
 from greedyexp.losses.loss import TIE, Fit, Loss
-from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
 
-# A fit may leave this part of the largest derivative there can be.
+# Derivatives below this fraction of their largest possible value may be left by a fit.
 FLAT = 1e-9
-# Differences of the loss below this part of it are rounding.
+# Differences of the loss below this fraction of it are rounding.
 ROUNDING = 1e-14
-# Larger derivatives, in units of ``Loss.scale``, need not be looked at closely.
+# Derivatives above this fraction of ``Loss.scale`` are certainly not rounding.
 CLOSE = 1e-6
 
 
 class Rule(ABC):
-    """Goodness of what may be taken and the cost of what may be dropped, unit by unit.
+    """Goodness of the units outside the support, and cost of dropping those inside.
 
     A unit is one coefficient, or a whole row of the matrix (p, r) of coefficients.
 
-    What a fit leaves of a derivative is told from the derivative of a small column by comparing
-    each with what it can be at most, ``Loss.steepest``.
+    A derivative that a fit leaves by rounding and the derivative of a small column may have the
+    same size. To distinguish them, each is compared with its largest possible value,
+    ``Loss.steepest``.
 
     Attributes
     ----------
@@ -34,28 +34,27 @@ class Rule(ABC):
     by_row : bool
         Whether a unit is a row.
     width : int
-        Coefficients of a unit.
+        Number of coefficients of a unit.
     units : str
-        What messages call several of them.
-    threshold : callable, optional
-        The least goodness with which the theorems hold, from rho_+(1), rho_- and
-        ||grad Q(bbar)||_inf; none where they do not speak of the rule.
+        Plural of unit in messages.
     """
 
     by_row = False
     width = 1
     units = "features"
-    threshold: ClassVar[Callable[[float, float, float], float] | None] = None
 
     def __init__(self, loss: Loss):
         self.loss = loss
 
     @abstractmethod
     def goodness(self, fit: Fit) -> np.ndarray:
-        """For each unit a number >= 0, zero for those taken."""
+        """Return a number >= 0 for each unit, zero for those taken."""
 
     def best(self, fit: Fit) -> tuple[int, float]:
-        """The unit to take next and its goodness; ties to the lowest, zero with nothing to gain."""
+        """Return the unit to take next and its goodness.
+
+        Ties go to the lowest unit. The goodness is zero if nothing is left to gain.
+        """
         unit, best = self._first(fit)
         slopes = self._slopes(fit)
         if slopes[unit] > CLOSE * self.loss.scale:
@@ -68,51 +67,49 @@ class Rule(ABC):
         return _highest(self.goodness(fit))
 
     def _slopes(self, fit: Fit) -> np.ndarray:
-        """The size of the derivatives of each unit, zero for those taken."""
+        """Size of the derivatives of each unit, zero for those taken."""
         return np.abs(fit.gradient)
 
     def _noise(self, fit: Fit) -> np.ndarray:
-        """Derivatives up to which there is nothing to gain from a unit.
+        """Derivatives up to which nothing is left to gain from a unit.
 
-        Fits may leave as much, or what it promises to gain, grad_j^2 / (2 L_j), is rounding.
+        A fit may leave such derivatives, or the gain they promise, grad_j^2 / (2 L_j), is rounding.
         """
         left = FLAT * np.minimum(self.loss.scale, self._most)
         return np.maximum(left, np.sqrt(ROUNDING) * self.loss.steepest(fit.value))
 
     @cached_property
     def _most(self) -> np.ndarray:
-        """What the derivatives can be at the fit without features."""
+        """Largest possible derivatives at the fit without features."""
         return self.loss.steepest(self.loss.fit().value)
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
-        """By how much the loss rises when a unit is dropped, for those taken in this order."""
+        """Increase of the loss when each of the units taken, in this order, is dropped."""
         return fit.removal_costs()
 
     def members(self, unit: int) -> list[int]:
-        """The coefficients of a unit."""
+        """Coefficients of a unit."""
         return [unit]
 
     def row(self, unit: int) -> int:
-        """The row of a unit."""
+        """Row of a unit."""
         return unit // self.loss.shape[1]
 
     def name(self, unit: int) -> str:
-        """What messages call a unit."""
+        """Name of a unit in messages."""
         row, column = divmod(unit, self.loss.shape[1])
         return f"feature {row} of class {column}" if self.loss.shape[1] > 1 else f"feature {row}"
 
 
 class Slope(Rule):
-    """The size of the derivative."""
-
-    threshold = staticmethod(gradient_threshold)
+    """Size of the derivative."""
 
     def goodness(self, fit: Fit) -> np.ndarray:
         return np.abs(fit.gradient)
 
 
 class RowSlope(Rule):
-    """The l2 norm of the derivatives of a row, which is taken and dropped as a whole."""
+    """l2 norm of the derivatives of a row, which is taken and dropped as a whole."""
 
     by_row = True
     units = "groups"
@@ -151,29 +148,38 @@ class RowSlope(Rule):
 
 
 class Gain(Rule):
-    """How far the loss falls when this coefficient alone moves."""
-
-    threshold = staticmethod(gain_threshold)
+    """Decrease of the loss when this coefficient alone moves."""
 
     def goodness(self, fit: Fit) -> np.ndarray:
         return fit.gains()
 
 
 class BoundedGain(Gain):
-    """The same, where bounds may spare gains that cannot be the largest."""
+    """``Gain``, without computing gains that, by a bound, cannot be the largest."""
 
     def _first(self, fit: Fit) -> tuple[int, float]:
         return fit.best_gain()
 
 
+class _RefitScores(Protocol):
+    """The scores after a refit, which fits of the squared loss have."""
+
+    def refit_gains(self) -> np.ndarray: ...
+
+    def refit_removal_costs(self) -> np.ndarray: ...
+
+
 class RefitGain(Rule):
-    """How far the loss falls when this coefficient joins, or rises when it leaves, all refitted."""
+    """Change of the loss when this coefficient enters or leaves and all are refitted.
+
+    For the squared loss only; ``check`` refuses the others.
+    """
 
     def goodness(self, fit: Fit) -> np.ndarray:
-        return fit.refit_gains()
+        return cast(_RefitScores, fit).refit_gains()
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
-        return fit.refit_removal_costs()
+        return cast(_RefitScores, fit).refit_removal_costs()
 
 
 def _highest(scores: np.ndarray) -> tuple[int, float]:
@@ -182,12 +188,12 @@ def _highest(scores: np.ndarray) -> tuple[int, float]:
 
 
 def slope_rule(unit: str) -> type[Rule]:
-    """The rule by gradient for what a step takes: ``feature`` or ``group``."""
+    """Return the rule by gradient for a ``unit`` of ``feature`` or ``group``."""
     return RowSlope if unit == "group" else Slope
 
 
 def gain_rule(judge: str, prune: bool) -> type[Rule]:
-    """The rule by gain by its name: ``coordinate``, with ``prune`` by bounds, or ``refit``."""
+    """Return the rule by gain for ``judge`` and ``prune``."""
     if judge == "refit":
         return RefitGain
     return BoundedGain if prune else Gain

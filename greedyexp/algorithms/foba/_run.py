@@ -1,8 +1,9 @@
-"""Forward-backward greedy selection on a convex smooth loss: one run, all its states recorded."""
+"""One run of forward-backward greedy selection on a convex smooth loss, with its states."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,14 +15,14 @@ from greedyexp.losses.loss import TIE, Fit, Loss
 
 @dataclass(frozen=True)
 class Stops:
-    """When a run ends, looked at before each forward step.
+    """When a run ends; checked before each forward step.
 
     Parameters
     ----------
     threshold : float >= 0
-        The best goodness is less than this.
+        End if the best goodness is less than this.
     max_features, max_groups : int >= 0
-        The step would make more coefficients than this, or use more rows.
+        End if the step would lead to more coefficients, or rows, than this.
     """
 
     threshold: float = 0.0
@@ -30,8 +31,8 @@ class Stops:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """The minimiser over a support.
+class State:
+    """The minimiser over a support, before a forward step or at the end.
 
     Parameters
     ----------
@@ -41,6 +42,14 @@ class Fitted:
     dense : array (q,)
     objective : float
     certified : bool
+    additions, removals : int
+        Number of steps so far.
+    n_rows : int
+        Number of rows of the matrix (p, r) of coefficients that the support uses.
+    goodness : float
+        Goodness of the best step from here; nan if it was not computed.
+    opens : bool
+        Whether that step uses one more row.
     """
 
     support: np.ndarray
@@ -48,41 +57,23 @@ class Fitted:
     dense: np.ndarray
     objective: float
     certified: bool
+    additions: int = 0
+    removals: int = 0
+    n_rows: int = 0
+    goodness: float = np.nan
+    opens: bool = False
 
     @classmethod
-    def of(cls, fit: Fit, **told) -> Fitted:
-        """The present minimiser of a fit, and what else is told of it."""
+    def of(cls, fit: Fit, **details) -> State:
+        """The present minimiser of a fit, with the other fields as keywords."""
         support = np.array(fit.support, dtype=np.int64)
         values, dense = fit.params[support], fit.params[fit.loss.size :].copy()
-        return cls(support, values, dense, fit.value, fit.converged, **told)
-
-
-@dataclass(frozen=True)
-class State(Fitted):
-    """A minimiser before a forward step, or at the end.
-
-    Parameters
-    ----------
-    additions, removals : int
-        Steps so far.
-    n_rows : int
-        Rows of the matrix (p, r) of coefficients that the support uses.
-    goodness : float
-        Of the best step from here; nan where it was not looked for.
-    opens : bool
-        Whether that step uses one row more.
-    """
-
-    additions: int
-    removals: int
-    n_rows: int
-    goodness: float
-    opens: bool
+        return cls(support, values, dense, fit.value, fit.converged, **details)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A unit taken or dropped, and the fit after it.
+    """A step that takes or drops a unit, and the fit after it.
 
     Parameters
     ----------
@@ -90,7 +81,7 @@ class Step:
     unit : int
     objective : float
     goodness : float
-        Of the unit when it was taken; its cost when it was dropped.
+        Goodness of a unit that was taken; cost of one that was dropped.
     n_features, n_rows : int
     """
 
@@ -104,7 +95,7 @@ class Step:
 
 @dataclass
 class Run:
-    """What a pursuit did.
+    """The states and steps of a run.
 
     Parameters
     ----------
@@ -113,14 +104,14 @@ class Run:
     steps : list of Step
     failed : bool
         Whether it ended because a fit has no certificate; the last state is the one before.
-    said : list of str
-        What a user should know, in sentences.
+    remarks : list of str
+        Sentences for the user.
     """
 
     states: list[State] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     failed: bool = False
-    said: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 class Pursuit:
@@ -130,18 +121,21 @@ class Pursuit:
     ----------
     loss : Loss
     rule : Rule
-        What is best to take and cheapest to drop.
+        Scores the units to take and to drop.
     ratio : float in [0, 1]
-        A unit is dropped while that costs less than this part of the decrease recorded for the
-        present size; with 0 none ever is.
+        A unit is dropped while that costs less than this fraction of the decrease recorded for the
+        present size; with 0 none is.
+    kept : collection of int, optional
+        Sizes of the support whose states are kept, besides the last; all without it. All states of
+        k steps hold k^2 / 2 coefficients.
     """
 
-    def __init__(self, loss: Loss, rule: Rule, ratio: float):
-        self.loss, self.rule, self.ratio = loss, rule, ratio
+    def __init__(self, loss: Loss, rule: Rule, ratio: float, kept: Collection[int] | None = None):
+        self.loss, self.rule, self.ratio, self.kept = loss, rule, ratio, kept
         self.fit = loss.fit()
         self.run = Run()
-        # Units in the order of entry; for each size the loss before the step that led to it when it
-        # was last reached from below, and by how much that step lowered it.
+        # Units in the order of entry. For each size: the loss before the forward step that last led
+        # to it, and how much that step lowered it.
         self._taken: list[int] = []
         self._befores: list[float] = []
         self._decreases: list[float] = []
@@ -153,10 +147,10 @@ class Pursuit:
         Raises
         ------
         DataError
-            When a backward step brings the run back to a size at no less loss than when it last
-            went up from there, which only rounding can do: a unit goes for less than that step
-            gained. As long as such returns lower the loss the run ends, although a support may
-            come back.
+            If a backward step returns to a size at no less loss than before the last forward step
+            from there. Only rounding can do this, since a unit is dropped at less cost than that
+            step gained. If all such returns lower the loss, the run ends, although a support may
+            recur.
         """
         if not self._certified("there is no fit without features"):
             self._record(np.nan, False)
@@ -167,11 +161,11 @@ class Pursuit:
             if self.ratio > 0.0 and not self._drop_cheap():
                 break
         if self.fit.message and not self.run.failed:
-            self.run.said.append(self.fit.message)
+            self.run.remarks.append(self.fit.message)
         return self.run
 
     def _choose(self, stops: Stops) -> int | None:
-        """The unit to take next, None at the end; records the state."""
+        """Record the state and return the unit to take next, None at the end."""
         rule, size = self.rule, len(self.fit.support)
         if size + rule.width > min(stops.max_features, self.loss.size):
             self._record(np.nan, False)
@@ -187,7 +181,7 @@ class Pursuit:
         return None if self.run.states[-1].n_rows + opens > stops.max_groups else unit
 
     def _take(self, unit: int) -> bool:
-        """Take a unit in and fit; whether the run goes on."""
+        """Take a unit and refit; return whether the run goes on."""
         before = self.fit.value
         self.fit.add(self.rule.members(unit))
         if not self._certified(f"the path ends before {self.rule.name(unit)}"):
@@ -204,11 +198,11 @@ class Pursuit:
         return True
 
     def _drop_cheap(self) -> bool:
-        """Drop units that cost less than they must, and fit; whether the run goes on.
+        """Drop units at less than the threshold cost, and refit; return whether the run goes on.
 
-        The one just taken is never the first to go: without it, and the others left as they are,
-        the loss is at least its minimum before the step, so that its cost is no less than the
-        decrease that it is compared with. Rounding may say otherwise.
+        The unit just taken is never dropped first. Without it, and with the others left as they
+        are, the loss is at least its minimum before the step, so its cost is no less than the
+        decrease that it is compared with. Only rounding could say otherwise.
         """
         just_taken = True
         while self._taken:
@@ -234,30 +228,31 @@ class Pursuit:
         return True
 
     def _certified(self, consequence: str) -> bool:
-        """Whether the fit has its certificate; says what follows if not."""
+        """Return whether the fit has its certificate; if not, add a remark and mark the failure."""
         if not self.fit.converged:
             self.run.failed = True
             why = self.fit.message or "the fit has no certificate."
-            self.run.said.append(f"{consequence}: {why}")
+            self.run.remarks.append(f"{consequence}: {why}")
         return self.fit.converged
 
     def _nothing_left(self) -> None:
         count = len(self.run.states[-1].support) // self.rule.width
-        self.run.said.append(f"nothing is left to gain after {count} {self.rule.units}.")
+        self.run.remarks.append(f"nothing is left to gain after {count} {self.rule.units}.")
 
     def _refuse_return(self, unit: int) -> None:
         raise DataError(
             f"dropping {self.rule.name(unit)} brought the selection back to {len(self._taken)}"
-            f" {self.rule.units} at no less loss: differences of the loss drown in rounding.",
+            f" {self.rule.units} at no less loss: differences of the loss are lost to rounding.",
             remedy="Scale the columns alike, or end earlier by max_features or a threshold.",
         )
 
-    def _rows(self) -> set[int]:
+    def _rows(self) -> Collection[int]:
         r = self.loss.shape[1]
-        return {index // r for index in self.fit.support}
+        return self.fit.support if r == 1 else {index // r for index in self.fit.support}
 
     def _record(self, goodness: float, opens: bool) -> None:
-        self.run.states.append(
+        states = self.run.states
+        states.append(
             State.of(
                 self.fit,
                 additions=self._additions,
@@ -267,6 +262,8 @@ class Pursuit:
                 opens=opens,
             )
         )
+        if self.kept is not None and len(states) > 1 and len(states[-2].support) not in self.kept:
+            del states[-2]
 
     def _note(self, action: str, unit: int, goodness: float) -> None:
         self.run.steps.append(

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms._loss_settings import Intercept, LossName, Model, Ridge, needs
-from greedyexp.algorithms.foba._paths import greedy_path
+from greedyexp.algorithms import _parameters as param
+from greedyexp.algorithms.foba._path import Limits, check, gradient_theory, greedy_path
 from greedyexp.algorithms.foba._rules import slope_rule
-from greedyexp.algorithms.foba._settings import (
-    Epsilon,
-    Limits,
-    MaxFeatures,
-    MaxGroups,
-    Ratio,
-    StopRule,
-    Unit,
-    check,
-)
-from greedyexp.algorithms.foba._thresholds import gradient_theory
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
@@ -27,7 +16,7 @@ from greedyexp.problems.problem import Problem
     "foba_gdt",
     title="FoBa-gdt",
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1",
-    requires=needs,
+    requires=param.needs,
     check=check,
     theory=gradient_theory,
     theory_requires=("truth",),
@@ -37,25 +26,25 @@ from greedyexp.problems.problem import Problem
 def foba_gdt(
     problem: Problem,
     *,
-    loss: LossName = "squared",
-    ridge: Ridge = 0.0,
-    intercept: Intercept = False,
-    epsilon: Epsilon = None,
-    max_features: MaxFeatures = None,
-    max_groups: MaxGroups = None,
-    unit: Unit = "feature",
-    backward_ratio: Ratio = 0.5,
-    stop: StopRule = "optimum",
+    loss: param.LossName = "squared",
+    ridge: param.Ridge = 0.0,
+    intercept: param.Intercept = False,
+    epsilon: param.Epsilon = None,
+    max_features: param.MaxFeatures = None,
+    max_groups: param.MaxGroups = None,
+    unit: param.Unit = "feature",
+    backward_ratio: param.BackwardRatio = 0.5,
+    stop: param.StopRule = "optimum",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Forward-backward greedy selection that takes the feature with the largest derivative.
 
-    A forward step takes the feature j outside the support with the largest |grad_j Q| and fits all
-    coefficients of the support again; by how much Q fell is recorded for the new size k. Backward
-    steps follow while the feature i with the least cost Q(b - b_i e_i) - Q(b), the others left as
-    they are, costs less than ``backward_ratio`` times what is recorded for the present size: it is
-    dropped and the rest is fitted again. Before a forward step the run ends when
-    max |grad_j Q| < epsilon, or a limit is reached.
+    A forward step takes the feature j outside the support with the largest |grad_j Q| and refits
+    all coefficients of the support. The decrease of Q is recorded for the new size k. Backward
+    steps follow. Each drops the feature i of least cost Q(b - b_i e_i) - Q(b), the others left as
+    they are, and refits the rest, while this cost is less than ``backward_ratio`` times the
+    decrease recorded for the present size. The run ends before a forward step if
+    max |grad_j Q| < epsilon, or if a limit is reached.
 
     Parameters
     ----------
@@ -63,80 +52,82 @@ def foba_gdt(
         One task for ``squared`` and ``logistic``; chains of labelled words for ``crf``.
     loss : {"squared", "logistic", "crf"}
         ||y - X b||^2 / (2 n), the mean of log(1 + exp(-y_i x_i b)), or the negative
-        log-likelihood of a linear chain by word.
+        log-likelihood of a linear chain per word.
     ridge : float >= 0
-        ridge / 2 ||b||^2 is added; it spares the intercept, but nothing of ``crf``.
+        ridge / 2 ||b||^2 is added; for ``crf`` it includes the transitions. The intercept has none.
     intercept : bool
-        Never selected or dropped, fitted each time; not for ``crf``, whose transitions are that.
+        Never selected or dropped, and fitted each time. ``crf`` has none: its transitions play this
+        role.
     epsilon : float >= 0, optional
-        Absolute, for the mean over samples.
+        Absolute, for the loss as a mean over samples.
     max_features : int >= 1, optional
-        End with so many coefficients; by default half of the smaller of their number and that of
-        samples if nothing else is given that ends the run.
+        End with this number of coefficients. If no limit is given, half of the smaller of the
+        number of coefficients and the number of samples.
     max_groups : int >= 1, optional
         End before a step that uses more rows of the matrix of coefficients than this. A feature of
-        a chain (a sensor) has a coefficient for each class, and is in use when one of them is.
+        a chain (a sensor) has a coefficient for each class, and is in use if one of them is.
     unit : {"feature", "group"}
-        With ``group`` a step takes the row with the largest l2 norm of its derivatives, and drops
-        one at the cost of setting it to zero; sizes and epsilon are then of rows.
+        With ``group`` a step takes the row with the largest l2 norm of its derivatives, and the
+        cost of dropping a row is that of setting it to zero; sizes and epsilon then refer to rows.
     backward_ratio : float in (0, 1]
-        The paper has 1/2.
+        1/2 in the paper.
     stop : {"optimum", "theorem"}
-        Which epsilon tuning by theory prescribes; of no effect otherwise.
+        The epsilon that tuning by theory prescribes; no effect otherwise.
     grid : dict with one array, optional
-        ``max_features``, ``max_groups`` or ``epsilon``: return one estimate for each of its values,
-        which then stand for that limit; the other limits stay.
+        ``max_features``, ``max_groups`` or ``epsilon``: return one estimate for each value, which
+        replaces that limit; the other limits stay.
 
     Returns
     -------
     Path
-        The answers for max_features = 0, 1, ... up to where the run ends, or for max_groups when
-        that is given or unit is ``group``; the last is the answer for the limits as given.
-        ``objective`` is Q, ``facts`` are the ``additions`` and ``removals`` so far, ``history`` has
-        one entry for each step with the feature, Q after it, and the goodness of a feature that
-        was taken or the cost of one that was dropped.
+        The answers for max_features = 0, 1, ... up to the end of the run, or for max_groups if that
+        is given or unit is ``group``; the last is the answer for the limits as given.
+        ``objective`` is Q. ``facts`` are the ``additions`` and ``removals`` so far. ``history`` has
+        one entry for each step: the feature, Q after it, and the goodness of a feature that was
+        taken or the cost of one that was dropped.
 
     Raises
     ------
     ConfigError
-        When a limit is impossible for this problem, or the loss has no such option.
+        If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        When the loss does not take the data, or rounding undoes what backward steps gain.
+        If the loss does not take the data, or rounding undoes the gains of backward steps.
 
     Notes
     -----
-    *Ties*, equality to a relative 1e-10: the lowest feature.
+    *Ties* (equal to a relative 1e-10): the lowest feature.
 
-    *The end of precision.* Nothing is left to gain from a feature whose derivative is at most 1e-9
-    of the lesser of the largest one at the fit without features and of what its own can be there,
-    sqrt(2 L_j Q) with L_j the largest curvature along j; nor where the gain that its derivative
-    promises, g_j^2 / (2 L_j), is at most 1e-14 of Q. Once the derivative of the best feature is at
-    most 1e-6 of the largest one at that fit, such features are passed over, so that small columns
-    are not lost beside large ones. When none is left, or a step lowers Q by no more than
-    1e-14 of it, the run ends at the state before, and says so.
+    *The limit of precision.* A feature has nothing to gain if its derivative is at most 1e-9 of the
+    smaller of two numbers: the largest derivative at the fit without features, and sqrt(2 L_j Q),
+    the largest possible derivative of this feature there, with L_j the largest curvature along j.
+    Nor has it if the gain that its derivative promises, g_j^2 / (2 L_j), is at most 1e-14 of Q.
+    Once the derivative of the best feature is at most 1e-6 of the largest one at that fit, such
+    features are passed over, so a small column is not lost next to large ones. If no other feature
+    is left, or a step lowers Q by at most 1e-14 of it, the run ends at the state before and reports
+    it.
 
-    *Fits without a certificate* (classes that are separable and no ridge) end the path at the last
-    state that has one; answers for limits beyond are that state, not converged.
+    *Fits without a certificate* (separable classes and no ridge) end the path at the last state
+    that has one. Answers for limits beyond are that state, not converged.
 
-    *Termination.* When a backward step brings the run back to a size, Q is below what it was when
-    the run last went up from there, since what is dropped costs less than that step gained. So runs
-    end, although a support may come back. A return at no less Q, by rounding, is an error.
+    *Termination.* When a backward step returns to a size, Q is below its value before the last
+    forward step from there, since the dropped feature costs less than that step gained. So every
+    run ends, although a support may recur. A return at no less Q, by rounding, is an error.
 
-    *The listing* numbers states by k and changes k before it uses it; the text, followed here,
+    *The listing* numbers states by k and changes k before using it. The text, followed here,
     compares with the decrease recorded when the present size was last reached from below.
 
     *Theory* prescribes epsilon = ||grad Q(b)||_inf at the minimiser b on the true support, as in
-    the paper's experiments, and a millionth more: a run that comes to that support ends there. With
-    ``stop: theorem`` it is 2 sqrt(2) rho_+(1) / rho_- times that (Theorem 2), rho_- measured on the
-    union of the true support and that of the estimate, which is what bounds the errors of the
-    estimate (Theorem 5).
+    the paper's experiments, increased by a millionth: a run that reaches that support ends there.
+    With ``stop: theorem`` it is 2 sqrt(2) rho_+(1) / rho_- times that (Theorem 2), with rho_-
+    measured on the union of the true support and that of the estimate; this is enough to bound the
+    errors of the estimate (Theorem 5).
 
     References
     ----------
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, Algorithm 1.
     """
-    model = Model(loss, ridge, intercept)
+    model = param.Model(loss, ridge, intercept)
     limits = Limits("epsilon", epsilon, max_features, max_groups)
     return greedy_path(
         problem, model, slope_rule(unit), limits, ratio=backward_ratio, grid=grid, unit=unit

@@ -1,36 +1,26 @@
-"""What the iterative methods on least squares share: one task, its scale, and compiled steps."""
+"""Shared by the iterative methods on least squares: the checked arrays, and compiled steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
 from greedyexp.algorithms._equal_columns import equal_columns, equalise
-from greedyexp.algorithms._limits import enforce
+from greedyexp.algorithms._parameters import enforce
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.kernels import coordinate_descent, descent_state
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.spectrum import checked_design
 
-Lam = Annotated[float, Field(ge=0, description="weight of the l1 norm; 0 gives least squares")]
-
-# Up to so many features the Gram matrix (32 MB at most) is kept: it is paid for by as many
-# steps as there are features, and each further step costs p instead of n p.
+# Up to this number of features the Gram matrix (at most 32 MB) is kept. It costs as much as p
+# steps; each step then costs p instead of n p.
 MOST_GRAM_FEATURES = 2048
 
 
 def check_single_task(shape: dict, **_) -> None:
-    """Refuse several tasks.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
+    """Raise ValueError if there are several tasks."""
     if shape["n_tasks"] > 1:
         raise ValueError(f"this method takes one task; the data have {shape['n_tasks']}.")
 
@@ -55,18 +45,18 @@ class Task:
 
 
 def single_task(problem: Problem) -> Task:
-    """The arrays of the problem, checked.
+    """The arrays of a problem with one task, checked.
 
-    A column of zeros is no error: its coefficient does not enter the loss, stays where it is
-    without penalty and shrinks to zero with one.
+    A column of zeros is allowed. Its coefficient does not enter the loss: it stays as it is without
+    a penalty, and shrinks to zero with one.
 
     Raises
     ------
     ConfigError
-        When there are several tasks.
+        If there are several tasks.
     DataError
-        When the data are not finite, or nothing but zeros, which leave no step length, or have
-        entries whose squares are out of range.
+        If the data are not finite, have entries whose squares overflow, or have a design of zeros,
+        for which no step length is defined.
     """
     enforce(check_single_task, problem)
     design = np.ascontiguousarray(problem.X[0], dtype=float)
@@ -83,20 +73,14 @@ def single_task(problem: Problem) -> Task:
         raise DataError("the data hold values that are not finite, or too large to be squared.")
     if not design.any():
         raise DataError(
-            "all columns of the design are zero, which leaves no step length.",
+            "all columns of the design are zero, so no step length is defined.",
             remedy="Give a design with at least one nonzero entry.",
         )
     return Task(checked_design(design), response, start)
 
 
 def checked_lam(lam: float) -> float:
-    """A weight >= 0.
-
-    Raises
-    ------
-    ConfigError
-        When it is negative or not finite.
-    """
+    """Return the weight of the penalty; raise ConfigError if it is negative or not finite."""
     if not (np.isfinite(lam) and lam >= 0):
         raise ConfigError(f"lam must be at least 0 and finite; it is {lam}.")
     return float(lam)
@@ -109,13 +93,13 @@ class CompiledIteration(Iteration):
     ----------
     task : Task
     rule : int
-        How to step, a constant of ``kernels.coordinate_descent``.
+        The kind of step, a constant of ``kernels.coordinate_descent``.
     lam : float >= 0
     smoothness : float > 0
         Steps have length 1 / smoothness.
     gram : bool
-        Whether to keep the Gram matrix where it is small enough; for rules that move few
-        coordinates in a step.
+        Whether to keep the Gram matrix if it is small enough; for rules that move few coordinates
+        in a step.
     """
 
     def __init__(self, task: Task, rule: int, lam: float, smoothness: float, *, gram: bool):
@@ -133,14 +117,6 @@ class CompiledIteration(Iteration):
         )
 
     @property
-    def iteration(self) -> int:
-        return int(self._state.counts[descent_state.ITERATION])
-
-    @property
-    def last_outside(self) -> int:
-        return int(self._state.counts[descent_state.LAST_OUTSIDE])
-
-    @property
     def coef(self) -> np.ndarray:
         return self._state.coef.copy()
 
@@ -150,9 +126,15 @@ class CompiledIteration(Iteration):
 
     def advance(self, until: int, target: float = -np.inf) -> None:
         coordinate_descent.descend(self._state, self._rule, until, target)
+        self._read_counts()
 
     def watch(self, inside: np.ndarray) -> None:
         descent_state.watch(self._state, ~np.asarray(inside, dtype=bool))
+        self._read_counts()
+
+    def _read_counts(self) -> None:
+        self.iteration = int(self._state.counts[descent_state.ITERATION])
+        self.last_outside = int(self._state.counts[descent_state.LAST_OUTSIDE])
 
 
 def _gram(design: np.ndarray) -> np.ndarray:

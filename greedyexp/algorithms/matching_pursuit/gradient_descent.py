@@ -1,19 +1,23 @@
-"""Gradient descent on least squares."""
+"""Gradient descent on least squares: plain and proximal."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.matching_pursuit._descent import (
+    CompiledIteration,
     Task,
     check_single_task,
+    checked_lam,
     single_task,
 )
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, objective
-from greedyexp.kernels.coordinate_descent import descend_diagonal
+from greedyexp.kernels.coordinate_descent import PROXIMAL_GRADIENT, descend_diagonal
 from greedyexp.problems.problem import Problem
 from greedyexp.theory import convergence_rates
+from greedyexp.theory.constants import smoothness_l2
 from greedyexp.theory.convergence_rates import predict_gradient_descent
 
 
@@ -35,21 +39,21 @@ def gradient_descent(problem: Problem) -> Iteration:
     Parameters
     ----------
     problem : Problem
-        One task, n samples of p features (d in the paper); begins at ``problem.start``, else at
-        zero.
+        One task, n samples of p features (d in the paper). The first estimate is
+        ``problem.start``, by default zero.
 
     Returns
     -------
     Iteration
-        With lam = 0. A step costs min(n, p) after one singular value decomposition, since gradient
+        With lam = 0. After one singular value decomposition a step costs min(n, p), since gradient
         descent is the same in every orthonormal basis.
 
     Raises
     ------
     ConfigError
-        When there are several tasks.
+        If there are several tasks.
     DataError
-        When the data are not finite, or the design is zero.
+        If the data are not finite, or the design is zero.
 
     References
     ----------
@@ -57,6 +61,52 @@ def gradient_descent(problem: Problem) -> Iteration:
     convergence on linear regression and LASSO, 2024, Proposition 4.
     """
     return DiagonalDescent(single_task(problem))
+
+
+@algorithm(
+    "proximal_gradient",
+    title="Proximal gradient",
+    paper="Combettes & Wajs (2005); Moucer, Taylor & Bach (2024), eq. 14",
+    yields="iterates",
+    check=check_single_task,
+    guarantee=convergence_rates.proximal_gradient,
+)
+def proximal_gradient(problem: Problem, *, lam: param.Lam) -> Iteration:
+    """Proximal gradient with the step length 1 / L2, also known as ISTA.
+
+    On G(a) = ||P a - y||^2 / (2 n) + lam ||a||_1 = F(a) + lam ||a||_1, every step subtracts
+    grad F(a) / L2 from a and then moves all coefficients by lam / L2 towards zero; smaller ones
+    become zero. L2 is the largest eigenvalue of P^T P / n.
+
+    Parameters
+    ----------
+    problem : Problem
+        One task, n samples of p features (d in the paper). The first estimate is
+        ``problem.start``, by default zero.
+    lam : float >= 0
+        Zero gives gradient descent.
+
+    Returns
+    -------
+    Iteration
+        A step costs n p, and n for every nonzero coefficient.
+
+    Raises
+    ------
+    ConfigError
+        If lam is negative or not finite, or there are several tasks.
+    DataError
+        If the data are not finite, or the design is zero.
+
+    References
+    ----------
+    P. L. Combettes, V. R. Wajs, Signal recovery by proximal forward-backward splitting, 2005.
+    C. Moucer, A. Taylor, F. Bach, Geometry-dependent matching pursuit: a transition phase for
+    convergence on linear regression and LASSO, 2024, eq. 14.
+    """
+    lam, task = checked_lam(lam), single_task(problem)
+    l2 = smoothness_l2(task.design).value
+    return CompiledIteration(task, PROXIMAL_GRADIENT, lam, l2, gram=False)
 
 
 class DiagonalDescent(Iteration):
@@ -68,7 +118,7 @@ class DiagonalDescent(Iteration):
         residual = task.design @ task.start - task.response
         self._rho = left.T @ residual
         beyond = residual - left @ self._rho
-        # Squared distance of y from the range of P, and rounding errors of residuals.
+        # Squared distance of y from the range of P, and a bound on rounding in residual norms.
         self._rest = float(beyond @ beyond)
         self._doubt = 1e-14 * float(np.linalg.norm(task.response) + np.linalg.norm(residual))
         self._shift = np.zeros(len(singular))
@@ -80,7 +130,7 @@ class DiagonalDescent(Iteration):
     @property
     def coef(self) -> np.ndarray:
         coef = self._task.start + self._shift @ self._right
-        # A column of zeros has no derivative; products of singular vectors leave rounding there.
+        # The coefficient of a zero column never moves, but the products above round it.
         coef[self._fixed] = self._task.start[self._fixed]
         return coef
 
@@ -94,7 +144,7 @@ class DiagonalDescent(Iteration):
             steps = until - self.iteration if self._outside is None else 1
             if self._descend(steps, least) == steps:
                 continue
-            # In this basis the target is met up to rounding; the residual itself decides.
+            # In this basis the target is met up to rounding. The residual itself decides.
             if self.objective <= target:
                 return
             self._descend(1, -np.inf)

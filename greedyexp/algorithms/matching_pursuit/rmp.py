@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.matching_pursuit._descent import (
     CompiledIteration,
-    Lam,
     check_single_task,
     checked_lam,
     single_task,
@@ -25,7 +25,7 @@ from greedyexp.theory.constants import smoothness_l1
     check=check_single_task,
     guarantee=convergence_rates.rmp,
 )
-def rmp(problem: Problem, *, lam: Lam) -> Iteration:
+def rmp(problem: Problem, *, lam: param.Lam) -> Iteration:
     """Regularised matching pursuit: minimise the upper bound in the geometry of the l1 norm.
 
     On G(a) = ||P a - y||^2 / (2 n) + lam ||a||_1 = F(a) + lam ||a||_1, every step adds the exact
@@ -36,29 +36,30 @@ def rmp(problem: Problem, *, lam: Lam) -> Iteration:
     Parameters
     ----------
     problem : Problem
-        One task, n samples of p features (d in the paper); begins at ``problem.start``, else at
-        zero.
+        One task, n samples of p features (d in the paper). The first estimate is
+        ``problem.start``, by default zero.
     lam : float >= 0
         Zero gives Gauss-Southwell coordinate descent.
 
     Returns
     -------
     Iteration
-        A step costs p + n for every coefficient it moves once the p x p Gram matrix is computed,
-        and n p for p > 2048, where it is not kept.
+        Once the p x p Gram matrix is computed, a step costs p + n for every coefficient it moves.
+        For p > 2048 that matrix is not kept, and a step costs n p.
 
     Raises
     ------
     ConfigError
-        When lam is negative or not finite, or there are several tasks.
+        If lam is negative or not finite, or there are several tasks.
     DataError
-        When the data are not finite, or the design is zero.
+        If the data are not finite, or the design is zero.
 
     Notes
     -----
-    Where minimisers b are many, because several derivatives are as large or several coefficients as
-    worth their removal, the lowest feature moves; the largest |grad_i F(a)| - lam count as equal to
-    a relative 1e-10. Algorithm 1 as printed lacks the minus sign of the new atom in one branch.
+    The minimiser b is not unique if several derivatives are equally large, or if the removal of
+    several coefficients is worth the same; then the lowest feature moves. Values of
+    |grad_i F(a)| - lam equal to a relative 1e-10 are ties. Algorithm 1 as printed lacks the minus
+    sign of the new atom in one branch.
 
     References
     ----------

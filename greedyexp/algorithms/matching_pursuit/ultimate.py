@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.matching_pursuit._descent import (
-    Lam,
     Task,
     check_single_task,
     checked_lam,
     single_task,
 )
-from greedyexp.algorithms.matching_pursuit.gs_coordinate_descent import (
-    gs_coordinate_descent,
-)
+from greedyexp.algorithms.matching_pursuit.coordinate_descent import gs_coordinate_descent
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, SteppedIteration
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.gauge import GaugeStep
 from greedyexp.theory import convergence_rates
 
-# Relative duality gap of a step from which on the iterates are not what they should be.
+# Relative duality gap of a step above which the iterates are reported as not reliable.
 TOLERATED = 1e-12
 
 
@@ -42,7 +42,7 @@ class UltimateIteration(SteppedIteration):
         super().__init__(task.design, task.response, lam, task.start)
         self._gauge_step = GaugeStep(task.design, task.response, lam)
 
-    def step(self, coef):
+    def step(self, coef: np.ndarray) -> np.ndarray:
         step = self._gauge_step(coef)
         self.certificate = max(self.certificate, step.certificate)
         if step.certificate > TOLERATED and not self.trouble:
@@ -61,24 +61,24 @@ class UltimateIteration(SteppedIteration):
     yields="iterates",
     guarantee=convergence_rates.ultimate,
 )
-def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
+def ultimate(problem: Problem, *, lam: param.Lam = 0.0) -> Iteration:
     """Ultimate method: each step minimises the upper bound that the gauge of the atoms gives.
 
     With f(x) = ||x - y||^2 / (2 n) and gauge(x) the least ||a||_1 with P a = x, a step goes to the
     minimiser of <f'(x_k), x - x_k> + (L1 / 2) gauge(x - x_k)^2 + lam gauge(x), where L1 is the
     largest ||P_i||^2 / n. The estimate is a sparse representation of the point, of least l1 norm.
-    Each step is solved exactly, its duality gap is its certificate. Where the columns are linearly
+    Each step is solved exactly; its duality gap is its certificate. If the columns are linearly
     independent the method is ``rmp``; with lam = 0 it is ``gs_coordinate_descent``. Unlike those,
-    for lam > 0 it converges linearly from the first iteration also with more features than samples
-    (Prop. 20). It never ascends.
+    for lam > 0 it converges linearly from the first iteration even with more features than samples
+    (Prop. 20). The objective never rises.
 
-    Where several representations of the next point have the least l1 norm, or several points are
+    If several representations of the next point have the least l1 norm, or several points are
     minimisers, one of them is taken, the same in every run. Columns of zeros are never used.
 
     Parameters
     ----------
     problem : Problem
-        One task; iterations begin at its ``start``.
+        One task. The first estimate is ``problem.start``, by default zero.
     lam : float >= 0
         Weight of the l1 norm.
 
@@ -92,9 +92,9 @@ def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     Raises
     ------
     ConfigError
-        When there are several tasks, or lam is negative or not finite.
+        If there are several tasks, or lam is negative or not finite.
     DataError
-        When the data are not finite, or the design is zero.
+        If the data are not finite, or the design is zero.
 
     References
     ----------
@@ -103,6 +103,6 @@ def ultimate(problem: Problem, *, lam: Lam = 0.0) -> Iteration:
     """
     lam = checked_lam(lam)
     if lam == 0:
-        # Then v = 0 in the dual of the step, which is along the best atom alone (eq. 11).
+        # Then v = 0 in the dual of the step, so the step is along the best atom alone (eq. 11).
         return gs_coordinate_descent(problem)
     return UltimateIteration(single_task(problem), lam)

@@ -1,1 +1,6 @@
-"""Matching pursuit with refits, on single features and on rows."""
+"""Orthogonal matching pursuit.
+
+``omp``        over single features, task by task
+``group_omp``  over rows, all tasks together
+``_refit``     certificate of least-squares fits made in Gram form
+"""

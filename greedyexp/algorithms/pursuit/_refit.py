@@ -1,4 +1,4 @@
-"""Check least-squares fits made in Gram form against the data themselves, and mend them."""
+"""Verify least-squares fits made in Gram form against the data, and refit where they fall short."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATIONARY = 1e-9
 def certify(
     problem: Problem, coef: np.ndarray, loss: np.ndarray, smallest: float
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Verify the last, largest fit from a fresh residual; refit every one by QR if it falls short.
+    """Verify the last, largest fit from a fresh residual; if it falls short, refit all by QR.
 
     Parameters
     ----------
@@ -24,12 +24,13 @@ def certify(
     loss : array (m,)
         Their losses.
     smallest : float
-        Smallest squared sine of the angle between a column taken and the span of the others; below
-        ``REFIT`` Gram form has lost too many digits and the fits are redone from the design.
+        Smallest squared sine of the angle between a selected column and the span of the others.
+        Below ``REFIT`` the Gram form has lost too many digits, and all fits are redone from the
+        design.
 
     Returns
     -------
-    coef, loss
+    coef, loss : arrays
         As given, or redone.
     message : str
         Empty when nothing was redone.
@@ -50,12 +51,12 @@ def stationarity(problem: Problem, coef: np.ndarray) -> float:
 
 
 def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
-    """The same for tasks (n, r) that share a design."""
+    """``stationarity`` of tasks with responses (n, r) that share a design."""
     rows = np.flatnonzero(coef.any(axis=1))
     if 4 * len(rows) < X.shape[1]:
         X, coef = X[:, rows], coef[rows]
     slope = np.abs(X.T @ (y - X @ coef))
-    # A zero column or response has zero slope; any positive scale will do.
+    # A zero column or response has a zero slope, so any positive scale serves.
     norms = np.sqrt(np.einsum("ni,ni->i", X, X))
     scale = np.outer(np.where(norms > 0, norms, 1.0), np.linalg.norm(y, axis=0))
     slope /= np.where(scale > 0, scale, 1.0)

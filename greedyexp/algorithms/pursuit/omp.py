@@ -7,10 +7,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._limits import enforce
-from greedyexp.algorithms.pursuit._judged import Judged
+from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.pursuit._refit import certify
-from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.errors import DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.kernels import gram_fit
@@ -27,23 +26,17 @@ def check(
     judge: str = "coordinate",
     **_,
 ) -> None:
-    """Refuse more atoms than features, and a refit that is not to divide by norms.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
-    refuse_more_than_features(shape, "n_atoms", n_atoms)
+    """Raise ValueError if n_atoms exceeds p, or judge is refit without normalize."""
+    check_steps(shape, "n_atoms", n_atoms)
     if judge == "refit" and not normalize:
         raise ValueError("judge: refit divides by norms, so it needs normalize: true.")
 
 
 def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
-    """As many steps as there are nonzero coefficients (Tropp & Gilbert 2007, Theorem 2)."""
+    """n_atoms at the number of nonzero coefficients (Tropp & Gilbert 2007, Theorem 2)."""
     if problem.sparsity is None:
         raise DataError(
-            "orthogonal matching pursuit is tuned by theory with the number of nonzeros.",
+            "tuning orthogonal matching pursuit by theory needs the number of nonzeros.",
             remedy="Give the true coefficients, or tune by cross-validation.",
         )
     return {"n_atoms": np.array([float(problem.sparsity)])}
@@ -61,34 +54,36 @@ def omp(
     problem: Problem,
     *,
     n_atoms: Annotated[
-        int | None, Field(ge=1, description="most atoms per task; default min(n, p) / 2")
+        int | None,
+        Field(ge=1, description="maximum atoms per task; default min(n, p) / 2"),
     ] = None,
     normalize: Annotated[
         bool, Field(description="divide correlations by the norms of the columns")
     ] = True,
-    judge: Judged = "coordinate",
+    judge: param.Judged = "coordinate",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Orthogonal matching pursuit: add the best correlated column, refit, repeat.
 
-    Each task is pursued by itself; nothing is shared between tasks but the number of atoms, the
-    tuning parameter. Tasks with one design share its Gram matrix, so that many targets cost little
-    more than their own steps.
+    Each task has its own pursuit; the tasks share only the number of atoms, the tuning parameter.
+    Tasks with the same design share its Gram matrix, so many targets cost little more than their
+    own steps.
 
     Parameters
     ----------
     problem : Problem
         r tasks over p features.
     n_atoms : int, optional
-        Where the path ends; default half of the smaller of p and the least number of rows.
+        Number of atoms at which the path ends; by default half of min(n, p), with n the smallest
+        number of rows of a task.
     normalize : bool
         Choose max |x_i^T res| / ||x_i||, the step that lowers the loss most when one coefficient
-        moves and the same rule as the published one, which assumes unit columns. With false
+        moves. This is the published rule, which assumes unit columns. With false, choose
         max |x_i^T res|, as scikit-learn's ``orthogonal_mp`` does.
     judge : {"coordinate", "refit"}
-        With refit choose the column that lowers the loss most once all coefficients are fitted
-        again: ||x_i|| becomes the distance of x_i from the span of the support. This is orthogonal
-        least squares (Chen, Billings & Luo 1989).
+        With refit, choose the column that lowers the loss most after a refit of all coefficients:
+        ||x_i|| becomes the distance of x_i from the span of the support. This is orthogonal least
+        squares (Chen, Billings & Luo 1989).
     grid : dict with array ``n_atoms``, optional
         Return one estimate for each number of atoms, in this order.
 
@@ -96,19 +91,19 @@ def omp(
     -------
     Path
         Estimates with 0, 1, ... atoms in every task; ``objective`` is
-        sum_j ||y_j - X_j b_j||^2 / (2 n_j). A task that nothing improves further keeps its
-        estimate, and a path whose tasks have all come that far ends there.
+        sum_j ||y_j - X_j b_j||^2 / (2 n_j). A task that no further column improves keeps its
+        estimate; the path ends when this is true of all tasks.
 
     Raises
     ------
     ConfigError
-        When a number of atoms is not a whole number >= 0, n_atoms is more than p, or judge is
+        If a number of atoms is not a whole number >= 0, n_atoms is more than p, or judge is
         refit without normalize.
 
     Notes
     -----
-    Scores equal to a relative 1e-10 go to the lowest feature. A column in the span of the support
-    (squared sine below 1e-10) is left out and reported.
+    Among scores equal to a relative 1e-10 the lowest feature wins. A column in the span of the
+    support (squared sine below 1e-10) is left out and reported.
 
     References
     ----------
@@ -118,7 +113,7 @@ def omp(
     S. Chen, S. A. Billings, W. Luo, Orthogonal least squares methods and their application to
     non-linear system identification, 1989.
     """
-    enforce(check, problem, n_atoms=n_atoms, normalize=normalize, judge=judge)
+    param.enforce(check, problem, n_atoms=n_atoms, normalize=normalize, judge=judge)
     return pursuit_path(
         problem,
         "n_atoms",
@@ -130,14 +125,8 @@ def omp(
     )
 
 
-def refuse_more_than_features(shape: dict, name: str, most: int | None) -> None:
-    """Refuse a pursuit of more steps than there are features.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
+def check_steps(shape: dict, name: str, most: int | None) -> None:
+    """Raise ValueError if a pursuit has more steps than there are features."""
     if most is not None and most > shape["n_features"]:
         raise ValueError(f"{name} = {most} is more than the {shape['n_features']} features.")
 
@@ -146,7 +135,7 @@ def pursuit_path(
     problem: Problem,
     name: str,
     most: int | None,
-    grid,
+    grid: dict[str, np.ndarray] | None,
     *,
     together: bool,
     normalize: bool,
@@ -157,15 +146,15 @@ def pursuit_path(
     Parameters
     ----------
     most : int, optional
-        Where the path ends when there is no grid.
+        Number of features at which the path ends when there is no grid.
     together : bool
         Whether all tasks take the same features.
     normalize, refit : bool
-        What features are chosen by, as in the kernel.
+        How features are scored: divided by column norms, and after a refit.
     """
     rows = np.minimum(problem.n_samples, problem.n_features)
     if grid is not None:
-        asked = _whole_numbers(grid[name], name)
+        asked = param.grid_values(grid, name, whole=True).astype(np.int64)
     else:
         asked = np.arange(1 + (max(1, int(rows.min()) // 2) if most is None else most))
     counts, place = np.unique(asked, return_inverse=True)
@@ -200,10 +189,3 @@ def pursuit_path(
         np.ones(len(asked), dtype=bool),
         " ".join(parts),
     )
-
-
-def _whole_numbers(values, name: str) -> np.ndarray:
-    values = np.atleast_1d(np.asarray(values, dtype=float))
-    if values.size == 0 or not (np.isfinite(values) & (values >= 0) & (values % 1 == 0)).all():
-        raise ConfigError(f"the grid of {name} must hold whole numbers >= 0.")
-    return values.astype(np.int64)

@@ -1,104 +1,94 @@
-"""Paths of forward greedy selection over an l1 ball: every point asked for, out of one run."""
+"""Forward greedy selection over an l1 ball: every point of a path from one run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from types import ModuleType
+from typing import Protocol, cast
 
 import numpy as np
-from pydantic import Field
 
-from greedyexp.algorithms._risk_settings import LARGEST_RADIUS, SMALLEST_RADIUS
-from greedyexp.algorithms._step_grid import StepGrid
-from greedyexp.algorithms.sparsity._frank_wolfe_forms import Walk
+from greedyexp.algorithms._equal_columns import EqualColumns, equal_columns, equalise
+from greedyexp.algorithms.sparsity._risk import StepGrid
 from greedyexp.core.errors import ConfigError
 from greedyexp.estimates.path import Path
+from greedyexp.kernels import frank_wolfe, frank_wolfe_margins
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.population import PopulationSquaredLoss
+from greedyexp.losses.squared import SquaredLoss
+from greedyexp.problems.moments import Moments, SpreadMoments
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.radius import LARGEST_RADIUS, SMALLEST_RADIUS
 from greedyexp.theory.sparsity_bounds import smoothness_of_risk
 from greedyexp.theory.theorems import Reference
 
-StepLength = Annotated[
-    Literal["paper", "line_search"],
-    Field(description="gap / (4 beta B1^2), at most 1, or to the least risk along the direction"),
-]
-
-# An l1 norm beyond the radius by less than this part of it is rounding.
+# An l1 norm above the radius by less than this fraction of it is rounding.
 NORM_ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Point:
-    """Where a run stands.
-
-    Parameters
-    ----------
-    coef : array (d,)
-    steps : int
-        Made so far.
-    gap : float
-        Duality gap.
-    reached : bool
-        Whether the gap is at most what this point is asked for, or nothing is. Where the accuracy
-        asked for is 0, whether the run came to the end of precision.
-    """
-
-    coef: np.ndarray
-    steps: int
-    gap: float
-    reached: bool
+# Up to this number of features the Gram matrix of the sample is kept.
+MOST_KEPT = 2048
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a run says to each point of a grid.
+    """The answers of a run to the m points of a grid.
 
     Parameters
     ----------
-    points : list of Point
+    coef : array (m, d)
+    steps : int array (m,)
+        Number of steps made.
+    gap : array (m,)
+        Duality gap.
+    reached : bool array (m,)
+        Whether the gap is at most the accuracy asked for, or none is. For the accuracy 0, whether
+        the run reached the limit of precision.
     asked : StepGrid
-        What they were told.
+        The points.
     stuck : int, optional
-        After how many steps a step would change no digit; None when that did not happen.
+        Number of steps after which a step would change no digit; None if that did not happen.
     """
 
-    points: list[Point]
+    coef: np.ndarray
+    steps: np.ndarray
+    gap: np.ndarray
+    reached: np.ndarray
     asked: StepGrid
     stuck: int | None
 
     def values(self, value: Callable[[np.ndarray], float]) -> np.ndarray:
         """A function of the coefficients at each point, (m,); computed once for each state."""
-        known = {point.steps: point.coef for point in self.points}
-        value_of = {steps: value(coef) for steps, coef in known.items()}
-        return np.array([value_of[point.steps] for point in self.points])
+        _, first, place = np.unique(self.steps, return_index=True, return_inverse=True)
+        return np.array([value(self.coef[index]) for index in first])[place]
 
+    @property
+    def remarks(self) -> str:
+        """Remarks for the user on points that are not converged; empty if there are none.
 
-def remarks(points: Sequence[Point], asked: StepGrid, stuck: int | None) -> str:
-    """What a user should know of points; empty when all is well.
-
-    Of points that were not given only the last is spoken of, where the run was told to end.
-    """
-    told = points if asked.given else points[-1:]
-    short = [point for point in told if not point.reached]
-    if not short:
-        return ""
-    if len(told) > 1:
-        said = f"{len(short)} of {len(told)} points did not reach the gap asked for."
-    elif asked.epsilon[-1] == 0.0:
-        said = (
-            f"After all {short[0].steps} steps the gap is {short[0].gap:.3g}. Give epsilon > 0 to"
-            " end at an accuracy."
-        )
-    else:
-        said = f"After {short[0].steps} steps the gap is {short[0].gap:.3g}, not as small as asked."
-    if stuck is not None:
-        said += f" After {stuck} steps another one would change no digit."
-    return said
+        Without a grid of the user only the last point is checked, the end of the run.
+        """
+        last = len(self.steps) - 1
+        checked = np.arange(0 if self.asked.given else last, last + 1)
+        short = checked[~self.reached[checked]]
+        if not len(short):
+            return ""
+        steps, gap = self.steps[short[0]], self.gap[short[0]]
+        if len(checked) > 1:
+            remark = f"{len(short)} of {len(checked)} points did not reach the gap asked for."
+        elif self.asked.epsilon[-1] == 0.0:
+            remark = (
+                f"After all {steps} steps the gap is {gap:.3g}. Give epsilon > 0 to end at an"
+                " accuracy."
+            )
+        else:
+            remark = f"After {steps} steps the gap is {gap:.3g}, not as small as asked."
+        if self.stuck is not None:
+            remark += f" After {self.stuck} steps another one would change no digit."
+        return remark
 
 
 def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGrid) -> Answers:
-    """Forward greedy selection from zero, the state for each number of steps and each accuracy.
+    """Run forward greedy selection from zero and answer each number of steps and accuracy.
 
     Parameters
     ----------
@@ -109,12 +99,12 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
         B1.
     step : {"paper", "line_search"}
     asked : StepGrid
-        With ``epsilon``; what the duality gap of ``loss`` is compared with.
+        ``epsilon`` is compared with the duality gap of ``loss``.
 
     Raises
     ------
     ConfigError
-        When the radius, or its square times the smoothness, cannot be computed with.
+        If the radius, or its square times the smoothness, overflows.
     """
     if not SMALLEST_RADIUS <= radius <= LARGEST_RADIUS:
         raise ConfigError(
@@ -122,31 +112,130 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
         )
     if not np.isfinite(4.0 * smoothness_of_risk(loss) * radius**2):
         raise ConfigError(
-            "the smoothness of the risk times the square of the radius is too large to be computed"
+            "the smoothness of the risk times the square of the radius is too large to compute"
             " with.",
             remedy="Use smaller units, a smaller beta or a smaller radius.",
         )
     walk = Walk(loss, problem, radius, step == "line_search")
-    found: list[Point | None] = [None] * len(asked)
-    waiting, asks = np.arange(len(asked)), asked.asks
+    coef = np.zeros((len(asked), loss.size))
+    steps, gap = np.zeros(len(asked), dtype=np.int64), np.zeros(len(asked))
+    reached = np.zeros(len(asked), dtype=bool)
+    waiting = np.arange(len(asked))
     while len(waiting):
         walk.advance(int(asked.steps[waiting].min()), float(asked.epsilon[waiting].max()))
         done = walk.ended | (asked.steps[waiting] <= walk.steps)
         done |= walk.reached(asked.epsilon[waiting])
-        coef = walk.coef
-        for index in waiting[done]:
-            target = asked.epsilon[index]
-            exact = target == 0.0 and walk.ended
-            reached = not asks[index] or walk.gap <= target or exact
-            found[index] = Point(coef, walk.steps, walk.gap, reached)
-        waiting = waiting[~done]
+        here, waiting = waiting[done], waiting[~done]
+        target = asked.epsilon[here]
+        coef[here], steps[here], gap[here] = walk.coef, walk.steps, walk.gap
+        exact = (target == 0.0) & walk.ended
+        reached[here] = ~asked.asks[here] | (walk.gap <= target) | exact
     kept = asked.until(walk.steps)
     if not asked.given:
-        # The end is the answer to the last point, whatever others the run ended before.
-        found = [*found[: len(kept) - 1], found[-1]]
-    return Answers(found, kept, walk.steps if walk.ended else None)
+        # The end answers the last point, however many points lie beyond the end.
+        last = np.append(np.arange(len(kept) - 1), len(asked) - 1)
+        coef, steps, gap, reached = (values[last] for values in (coef, steps, gap, reached))
+    return Answers(coef, steps, gap, reached, kept, walk.steps if walk.ended else None)
 
 
-def holds(path: Path, reference: Reference) -> bool:
-    """Whether theorems on the ball of a path speak of a reference: it is in the ball."""
+def in_ball(path: Path, reference: Reference) -> bool:
+    """Return whether a reference is in the ball of a path, so that the theorems apply to it."""
     return reference.l1_norm <= float(path.facts["radius"][0]) * (1.0 + NORM_ROUNDING)
+
+
+class _RowLoss(Protocol):
+    """A loss of single rows: its code in ``kernels.scalar_losses``, and its responses."""
+
+    kind: int
+    responses: np.ndarray
+
+
+class Walk:
+    """A run over an l1 ball that continues to a number of steps or a gap.
+
+    Where it pauses has no influence on the steps that follow. A quadratic risk is computed by its
+    gradient, another by its predictions.
+
+    Parameters
+    ----------
+    loss : Loss
+        Without dense coefficients; bound to the rows or the moments of ``problem``.
+    problem : Problem
+    radius : float > 0
+    exact : bool
+        Whether steps go to the minimum along their direction.
+    """
+
+    gap: float
+
+    def __init__(self, loss: Loss, problem: Problem, radius: float, exact: bool):
+        settings = radius, smoothness_of_risk(loss), exact
+        form = _quadratic(loss, problem)
+        self._kernel: ModuleType
+        if form is not None:
+            self._kernel = frank_wolfe
+            self._state = frank_wolfe.begin(*form, *settings)
+        else:
+            self._kernel = frank_wolfe_margins
+            atoms = np.ascontiguousarray(problem.X[0].T)
+            by_rows = cast(_RowLoss, loss)
+            rows = by_rows.responses, by_rows.kind, loss.beta, loss.ridge
+            self._state = frank_wolfe_margins.begin(atoms, *equal_columns(atoms), *rows, *settings)
+
+    def advance(self, until: int, target: float) -> None:
+        """Make steps up to number ``until``, none at a gap of at most a positive ``target``."""
+        self._kernel.advance(self._state, until, target)
+        # From a gradient computed afresh from the coefficients.
+        self.gap = max(self._kernel.fresh_gap(self._state), 0.0)
+
+    def reached(self, targets: np.ndarray) -> np.ndarray:
+        """Return for each target whether a run with it would have ended here."""
+        kept, doubted, _ = self._state.sizes
+        return (targets > 0.0) & (kept <= targets + doubted) & (self.gap <= targets)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps made."""
+        return int(self._state.counts[frank_wolfe.STEPS])
+
+    @property
+    def ended(self) -> bool:
+        """Whether the gap is zero, or a step would change no digit."""
+        return bool(self._state.counts[frank_wolfe.ENDED])
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The present coefficients, a new array (d,)."""
+        return self._state.coef.copy()
+
+
+def _quadratic(loss: Loss, problem: Problem) -> tuple | None:
+    """``rows``, ``scale``, ``bump`` and ``cross`` of a quadratic risk; None for another risk."""
+    if isinstance(loss, PopulationSquaredLoss):
+        return _moments(loss.moments, loss.ridge)
+    if isinstance(loss, SquaredLoss) and loss.size <= MOST_KEPT:
+        # Copy: kernels would compile again for arrays that are read-only.
+        rows, cross = np.array(problem.gram[0]), np.array(problem.correlation[0])
+        return _matrix(rows, cross, loss.ridge, equal_columns(problem.X[0].T))
+    return None
+
+
+def _moments(moments: Moments, ridge: float) -> tuple:
+    if isinstance(moments, SpreadMoments):
+        return moments.u[None, :], moments.u, moments.alpha + ridge, moments.cross
+    rows = np.stack([moments.column(j) for j in range(moments.size)])
+    # Features with equal moments are equal with probability one.
+    return _matrix(rows, np.array(moments.cross), ridge, equal_columns(rows))
+
+
+def _matrix(rows: np.ndarray, cross: np.ndarray, ridge: float, equal: EqualColumns) -> tuple:
+    """The form of a matrix E[x x^T], where copies get the numbers of their originals.
+
+    Derivatives of different columns are compared exactly. A relative tolerance would do harm: near
+    the minimum the derivatives of all features in use agree to any tolerance, and a step towards
+    one that is not the largest need not lower the risk.
+    """
+    equalise(rows, equal)
+    cross[equal.copies] = equal.signs * cross[equal.originals]
+    d = len(cross)
+    return rows, np.ones(d), np.full(d, ridge), cross

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms._limits import enforce
-from greedyexp.algorithms._risk_settings import (
-    Accuracy,
-    Beta,
-    Radius,
-    Ridge,
-    Risk,
-    RiskLoss,
-    RiskModel,
-    Steps,
-    check,
-    needs_of_ball,
-    radius_of,
-)
-from greedyexp.algorithms._step_grid import step_grid
-from greedyexp.algorithms.sparsity._frank_wolfe import StepLength, follow, holds, remarks
+from greedyexp.algorithms import _parameters as param
+from greedyexp.algorithms.sparsity._frank_wolfe import follow, in_ball
+from greedyexp.algorithms.sparsity._risk import RiskModel, check, needs_of_ball, step_grid
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.radius import radius_of
 from greedyexp.theory.sparsity_bounds import smoothness_of_risk, theorem2
 from greedyexp.theory.theorems import Reference, RiskBound
 
 
 def theorems(path: Path, reference: Reference, **_) -> list[RiskBound]:
-    """Theorem 2, as it is proved for the excess and for the end, of a reference in the ball."""
-    if not holds(path, reference):
+    """Theorem 2, as proved for the excess and for the end, for a reference in the ball."""
+    if path.loss is None or not in_ball(path, reference):
         return []
     constants = smoothness_of_risk(path.loss), float(path.facts["radius"][0])
     return [theorem2(*constants, counts=counts) for counts in ("excess", "termination")]
@@ -47,14 +35,14 @@ def theorems(path: Path, reference: Reference, **_) -> list[RiskBound]:
 def forward_greedy(
     problem: Problem,
     *,
-    loss: RiskLoss = "squared",
-    beta: Beta = None,
-    ridge: Ridge = 0.0,
-    risk: Risk = "sample",
-    radius: Radius = None,
-    steps: Steps = 1000,
-    epsilon: Accuracy = 0.0,
-    step: StepLength = "paper",
+    loss: param.RiskLoss = "squared",
+    beta: param.Beta = None,
+    ridge: param.Ridge = 0.0,
+    risk: param.Risk = "sample",
+    radius: param.Radius = None,
+    steps: param.Steps = 1000,
+    epsilon: param.Accuracy = 0.0,
+    step: param.StepLength = "paper",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Minimise R(w) over ||w||_1 <= B1 by steps towards single features (Frank-Wolfe).
@@ -67,44 +55,45 @@ def forward_greedy(
     Parameters
     ----------
     problem : Problem
-        One task; with ``risk: population`` one with moments.
+        One task; for ``risk: population`` its moments must be known.
     loss : {"squared", "logistic", "absolute", "hinge"}
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a); the last two are smoothed.
     beta : float > 0, optional
-        Smoothness of the smoothed ``absolute`` or ``hinge`` loss, which need it.
+        Smoothness of the smoothed ``absolute`` or ``hinge`` loss; required for these two.
     ridge : float >= 0
     risk : {"sample", "population"}
         Whether E is the mean over the rows, or exact by moments (squared loss only).
     radius : float > 0, optional
         B1; by default the l1 norm of the true coefficients.
     steps : int >= 1
-        Most steps.
+        Maximum number of steps.
     epsilon : float >= 0
-        End when the gap is at most this. With 0 all steps are made, unless the run comes to the end
-        of precision before.
+        End when the gap is at most this. With 0 all steps are made, unless the run reaches the
+        limit of precision before.
     step : {"paper", "line_search"}
-        eta as above, or that of the least R along the line, in [0, 1].
+        eta as above, or the eta in [0, 1] that minimises R along the line.
     grid : dict of arrays (m,), optional
-        ``steps``, or ``steps`` and ``epsilon``: one estimate for each pair, out of one run.
+        ``steps``, or ``steps`` and ``epsilon``: one estimate for each pair, from one run.
 
     Returns
     -------
     Path
-        Estimates after 0, 1, 2, 4, ... steps and at the end; a grid beyond repeats the end.
-        ``objective`` is R, smoothed where L is. ``facts`` are the ``steps`` made, the ``gap``,
+        Estimates after 0, 1, 2, 4, ... steps and at the end; points beyond repeat the end.
+        ``objective`` is R, smoothed if L is. ``facts`` are the ``steps`` made, the ``gap``,
         computed from the estimate alone, and ``radius``. A point is converged unless its gap is
-        above the epsilon asked of it. A run with ``epsilon`` 0 that uses up its steps is therefore
-        not converged; it is if it comes to the end of precision. A grid may ask an epsilon of each
-        point; the parameter is asked of the end, not of estimates after fewer than ``steps`` steps.
+        above its epsilon. A run with ``epsilon`` 0 that uses up its steps is therefore not
+        converged; it is if it reaches the limit of precision. A grid may give each point its own
+        epsilon; the parameter applies to the end, not to estimates after fewer than ``steps``
+        steps.
 
     Raises
     ------
     ConfigError
-        When parameters are impossible together or for this problem, or the grid is none of steps
+        If parameters are impossible together or for this problem, or the grid is not one of steps
         and accuracies.
     DataError
-        When the loss does not take the data.
+        If the loss does not take the data.
 
     Notes
     -----
@@ -112,44 +101,43 @@ def forward_greedy(
     ||v||_1 <= B1, since R is convex.
 
     *The constant.* beta_R is beta max(1, max |x_ij|)^2 + ridge, with beta = 1 for ``squared`` and
-    1/4 for ``logistic``: the constant of the paper when features are in [-1, 1], and valid for any.
+    1/4 for ``logistic``. It is the constant of the paper if features are in [-1, 1], and it is
+    valid for all features.
 
     *The number of steps.* With A = 8 beta_R B1^2 a step lowers R by at least min(gap^2 / A, A / 4),
-    so that R(w) - R(v) <= A / (k + 3) after k >= 1 steps. The paper infers that the run ends
-    within ceil(A / epsilon) steps; its proof shows that R(w) - R(v) <= epsilon by then. That the
-    gap is follows within twice as many, since each further step with a gap above epsilon lowers R
-    by more than epsilon^2 / A. A line search lowers R by no less in a step.
+    so R(w) - R(v) <= A / (k + 3) after k >= 1 steps. The paper infers that the run ends within
+    ceil(A / epsilon) steps, but its proof only shows that R(w) - R(v) <= epsilon by then. The gap
+    is at most epsilon within twice as many steps, since each further step with a larger gap lowers
+    R by more than epsilon^2 / A. A line search lowers R by at least as much in a step.
 
     *Ties*: the lowest feature. A column that equals an earlier one, or its negative, has the same
-    derivative to the last digit, so that without a ridge only the earlier one enters. *The end of
-    precision*: when the gap is zero, or a step would change no digit, the run ends.
+    derivative to the last digit, so without a ridge only the earlier one enters. *The limit of
+    precision*: the run ends when the gap is zero, or a step would change no digit.
 
-    *Cost.* With the squared loss and up to 2048 features, or with moments, a step costs d: the
-    gradient follows by a column of E[x x^T], and is computed afresh every 1000 + 8 d steps.
-    Otherwise it costs one pass over the design, and predictions are computed afresh every 1000
-    steps.
+    *Cost.* For the squared loss with up to 2048 features, or with moments, a step costs d: the
+    gradient is updated by a column of E[x x^T] and recomputed every 1000 + 8 d steps. Otherwise a
+    step costs one pass over the design, and predictions are recomputed every 1000 steps.
 
     References
     ----------
     S. Shalev-Shwartz, N. Srebro, T. Zhang, Trading accuracy for sparsity, TTIC-TR-2009-3,
     Algorithm 2 and Theorem 2.
     """
-    enforce(check, problem, loss=loss, beta=beta, risk=risk)
+    param.enforce(check, problem, loss=loss, beta=beta, risk=risk)
     asked = step_grid(grid, steps, epsilon)
     bound = RiskModel(loss, beta, ridge, risk).bind(problem)
     size = radius_of(problem, radius, "algorithm 'forward_greedy'")
     answers = follow(bound, problem, size, step, asked)
-    coef = np.stack([point.coef for point in answers.points])
     return Path(
-        coef=coef[:, :, None],
+        coef=answers.coef[:, :, None],
         grid=answers.asked.grid,
         objective=answers.values(bound.value),
-        converged=np.array([point.reached for point in answers.points]),
-        message=remarks(answers.points, answers.asked, answers.stuck),
+        converged=answers.reached,
+        message=answers.remarks,
         loss=bound,
         facts={
-            "steps": np.array([point.steps for point in answers.points]),
-            "gap": np.array([point.gap for point in answers.points]),
-            "radius": np.full(len(coef), size),
+            "steps": answers.steps,
+            "gap": answers.gap,
+            "radius": np.full(len(answers.steps), size),
         },
     )

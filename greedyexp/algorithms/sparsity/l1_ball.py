@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms._limits import enforce
-from greedyexp.algorithms._risk_settings import (
-    Radius,
-    Ridge,
-    Risk,
-    RiskLoss,
-    RiskModel,
-    needs_of_ball,
-    radius_of,
-)
-from greedyexp.algorithms.sparsity._unsmoothed_risk import (
+from greedyexp.algorithms import _parameters as param
+from greedyexp.algorithms.sparsity._risk import (
     BoundRisk,
-    OptionalBeta,
-    check_risk,
+    RiskModel,
+    check_unsmoothed,
+    needs_of_ball,
 )
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.radius import radius_of
 
 
 @algorithm(
@@ -29,30 +22,30 @@ from greedyexp.problems.problem import Problem
     title="L1 ball",
     paper="Shalev-Shwartz, Srebro & Zhang (2009), equation 4",
     requires=needs_of_ball,
-    check=check_risk,
+    check=check_unsmoothed,
     takes_sparse=True,
     takes_population=True,
 )
 def l1_ball(
     problem: Problem,
     *,
-    loss: RiskLoss = "squared",
-    beta: OptionalBeta = None,
-    ridge: Ridge = 0.0,
-    risk: Risk = "sample",
-    radius: Radius = None,
+    loss: param.RiskLoss = "squared",
+    beta: param.OptionalBeta = None,
+    ridge: param.Ridge = 0.0,
+    risk: param.Risk = "sample",
+    radius: param.Radius = None,
 ) -> Path:
-    """Minimise R(w) over ||w||_1 <= B1, to the rounding of derivatives.
+    """Minimise R(w) over ||w||_1 <= B1, up to rounding of the derivatives.
 
     Parameters
     ----------
     problem : Problem
-        One task; with ``risk: population`` one with moments.
+        One task; for ``risk: population`` its moments must be known.
     loss : {"squared", "logistic", "absolute", "hinge"}
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a).
     beta : float > 0, optional
-        Smooth ``absolute`` or ``hinge`` to this; without it they are minimised as they are.
+        Smoothness of the smoothed ``absolute`` or ``hinge`` loss; without it they are not smoothed.
     ridge : float >= 0
     risk : {"sample", "population"}
         Whether E is the mean over the rows, or exact by moments (squared loss only).
@@ -63,29 +56,30 @@ def l1_ball(
     -------
     Path
         One estimate. ``objective`` is R; ``facts`` are the ``gap``, at least R(w) - min R, the
-        ``radius`` and, of a loss with kinks, ``risk``, which is R too.
+        ``radius`` and, for a loss with kinks, ``risk``, which equals R.
 
     Raises
     ------
     ConfigError
-        When parameters are impossible together or for this problem.
+        If parameters are impossible together or for this problem.
     DataError
-        When the loss does not take the data.
+        If the loss does not take the data.
 
     Notes
     -----
     *The certificate* of a smooth risk is the least of <grad R(w), w> + B1 ||grad R(w)||_inf, R(w)
-    and, where these are too large, ||grad R(w)||^2 / (2 mu) with mu its strong convexity; of one
-    with kinks R(w) less a value of its dual, or less zero. The estimate is converged when it is at
-    most 1e-11 R(0), 1e-10 R(0) with kinks; where coefficients or curvatures are large, rounding of
-    a smooth risk is allowed for, up to 1e-9 R(0). Of several minimisers any is given.
+    and, if these are too large, ||grad R(w)||^2 / (2 mu) with mu its strong convexity. For a risk
+    with kinks it is R(w) minus a value of the dual, or minus zero. The estimate is converged if the
+    certificate is at most 1e-11 R(0), or 1e-10 R(0) with kinks. For large coefficients or
+    curvatures rounding of a smooth risk is allowed for, up to 1e-9 R(0). If there are several
+    minimisers, any of them is returned.
 
     References
     ----------
     S. Shalev-Shwartz, N. Srebro, T. Zhang, Trading accuracy for sparsity, TTIC-TR-2009-3,
     equation 4 and Lemma 5.
     """
-    enforce(check_risk, problem, loss=loss, beta=beta, risk=risk)
+    param.enforce(check_unsmoothed, problem, loss=loss, beta=beta, risk=risk)
     bound = BoundRisk.of(RiskModel(loss, beta, ridge, risk), problem)
     size = radius_of(problem, radius, "algorithm 'l1_ball'")
     found = bound.minimise_over_ball(size)

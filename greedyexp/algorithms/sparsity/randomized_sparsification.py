@@ -8,30 +8,20 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._limits import enforce
-from greedyexp.algorithms._risk_settings import (
-    Radius,
-    Ridge,
-    Risk,
-    RiskLoss,
+from greedyexp.algorithms import _parameters as param
+from greedyexp.algorithms.sparsity._risk import (
+    BoundRisk,
     RiskModel,
-    Steps,
+    check_unsmoothed,
     needs,
     needs_of_ball,
-    radius_of,
-    truth_of,
-)
-from greedyexp.algorithms._step_grid import step_grid
-from greedyexp.algorithms.sparsity._sparsifying_draws import Draws
-from greedyexp.algorithms.sparsity._unsmoothed_risk import (
-    BoundRisk,
-    OptionalBeta,
-    check_risk,
+    step_grid,
 )
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.radius import radius_of, truth_of
 from greedyexp.solvers.l1_ball import BallMinimum, duality_gap
 from greedyexp.theory.sparsity_bounds import (
     lipschitz_of_risk,
@@ -41,28 +31,17 @@ from greedyexp.theory.sparsity_bounds import (
 )
 from greedyexp.theory.theorems import Reference, RiskBound, no_bound
 
-Start = Annotated[
-    Literal["l1_ball", "truth"],
-    Field(description="w*: the minimiser over the l1 ball, or the true coefficients"),
-]
-Repeats = Annotated[
-    int,
-    Field(
-        ge=1,
-        le=100_000,
-        description="independent sequences, of which the best is taken; of log2(1 / delta)"
-        " one at least keeps to the steps of Theorem 1 with probability 1 - delta",
-    ),
-]
-# How much worse than a reference, and how far from the minimum over its own ball, w* may be for
-# theorems to count it as no worse and as a minimiser, as part of the risk at zero.
+# w* counts as no worse than a reference, and as a minimiser over its ball, if it is so up to this
+# fraction of the risk at zero.
 ROUNDING = 1e-9
+# Number of draws made one by one. Up to here they do not depend on the points of the path.
+SINGLE = 2**16
 
 
 def _check(shape: dict, *, start: str, radius: float | None, **params) -> None:
-    check_risk(shape, **params)
+    check_unsmoothed(shape, **params)
     if start == "truth" and radius is not None:
-        raise ValueError("the true coefficients have a norm of their own: leave radius out.")
+        raise ValueError("start: truth uses the norm of the true coefficients: leave radius out.")
 
 
 def _needs(*, start: str, **params) -> tuple[str, ...]:
@@ -70,21 +49,24 @@ def _needs(*, start: str, **params) -> tuple[str, ...]:
 
 
 def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[RiskBound]:
-    """Theorem 1 for every constant that the loss has, of a reference no better than w*.
+    """Theorem 1 for each constant of the loss, for a reference no better than w*.
 
-    That the excess is small with probability 1/2, and not just in the mean, is said by Markov's
-    inequality where w* is a minimiser over the ball of its norm. For Lipschitz losses without a
-    ridge the printed number of steps needs no such thing.
+    If w* is a minimiser over the ball of its norm, Markov's inequality shows that the excess is
+    small with probability 1/2, and not only in the mean. For Lipschitz losses without a ridge the
+    printed number of steps does not need this.
     """
+    loss = path.loss
+    if loss is None:
+        return []
     kinked = "risk" in path.facts
     norm, value, gap = (
         float(path.facts[name][0]) for name in ("start_norm", "start_risk", "start_gap")
     )
     known = reference.original if kinked else reference.value
-    slack = ROUNDING * path.loss.unsmoothed(np.zeros(path.loss.size))
+    slack = ROUNDING * loss.unsmoothed(np.zeros(loss.size))
     if value > known + slack:
         return []
-    loss, found = path.loss, []
+    found = []
     if not kinked:
         found.append(theorem1_smooth(smoothness_of_risk(loss), norm))
     if np.isfinite(loss.rho):
@@ -116,14 +98,25 @@ def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Ris
 def randomized_sparsification(
     problem: Problem,
     *,
-    loss: RiskLoss = "squared",
-    beta: OptionalBeta = None,
-    ridge: Ridge = 0.0,
-    risk: Risk = "sample",
-    radius: Radius = None,
-    start: Start = "l1_ball",
-    steps: Steps = 1000,
-    repeats: Repeats = 1,
+    loss: param.RiskLoss = "squared",
+    beta: param.OptionalBeta = None,
+    ridge: param.Ridge = 0.0,
+    risk: param.Risk = "sample",
+    radius: param.Radius = None,
+    start: Annotated[
+        Literal["l1_ball", "truth"],
+        Field(description="w*: the minimiser over the l1 ball, or the true coefficients"),
+    ] = "l1_ball",
+    steps: param.Steps = 1000,
+    repeats: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=100_000,
+            description="independent sequences, of which the best is taken; among log2(1 / delta),"
+            " one keeps to the steps of Theorem 1 with probability 1 - delta",
+        ),
+    ] = 1,
     grid: dict[str, np.ndarray] | None = None,
     rng: np.random.Generator | None = None,
 ) -> Path:
@@ -136,59 +129,61 @@ def randomized_sparsification(
     Parameters
     ----------
     problem : Problem
-        One task; with ``risk: population`` one with moments.
+        One task; for ``risk: population`` its moments must be known.
     loss : {"squared", "logistic", "absolute", "hinge"}
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a).
     beta : float > 0, optional
-        Smooth ``absolute`` or ``hinge`` to this; without it they are taken as they are.
+        Smoothness of the smoothed ``absolute`` or ``hinge`` loss; without it they are not smoothed.
     ridge : float >= 0
     risk : {"sample", "population"}
         Whether E is the mean over the rows, or exact by moments (squared loss only).
     radius : float > 0, optional
-        Of the ball over which w* minimises R; by default the l1 norm of the true coefficients.
+        Radius of the ball over which w* minimises R; by default the l1 norm of the true
+        coefficients.
     start : {"l1_ball", "truth"}
-        w*.
+        w*: the minimiser over the l1 ball, or the true coefficients.
     steps : int >= 1
-        k, the draws.
+        k, the number of draws.
     repeats : int >= 1
-        So many independent sequences; after each number of steps the estimate of least risk, the
-        first of several. Each misses the accuracy within the steps of Theorem 1 with probability at
-        most 1/2, so all of ceil(log2(1 / delta)) do with delta at most. The report says log, which
-        must be to base 2: the natural one gives delta^0.69 only.
+        Number of independent sequences. Each point of the path has the estimate of least risk, the
+        first of several. Each sequence misses the accuracy within the steps of Theorem 1 with
+        probability at most 1/2, so all of ceil(log2(1 / delta)) sequences miss it with probability
+        at most delta. The report prints log; this must be to base 2, since the natural logarithm
+        gives only delta^0.69.
     grid : dict with array ``steps``, optional
-        One estimate for each number of draws, in this order, out of one run.
+        One estimate for each number of draws, in this order, from one run.
     rng : Generator, optional
-        The random stream; a fixed one by default.
+        The random stream; by default a fixed one.
 
     Returns
     -------
     Path
         Estimates after 0, 1, 2, 4, ... and ``steps`` draws; that after 0 is zero. ``objective`` is
-        R. ``facts`` are the ``steps``, and of w* ``start_norm``, ``start_risk`` and ``start_gap``
-        (how far R(w*) may be above the minimum over the l1 ball of its norm); of a loss with kinks
-        ``risk`` too, which is R, while the loss of the path is smoothed. Estimates are converged
-        when w* has its certificate.
+        R. ``facts`` are the ``steps`` and, for w*, ``start_norm``, ``start_risk`` and ``start_gap``
+        (a bound on R(w*) minus the minimum over the l1 ball of its norm). For a loss with kinks
+        ``facts`` also has ``risk``, which is R, while the loss of the path is smoothed. Estimates
+        are converged if w* has its certificate.
 
     Raises
     ------
     ConfigError
-        When parameters are impossible together or for this problem, or the grid is none of steps.
+        If parameters are impossible together or for this problem, or the grid is not one of steps.
     DataError
-        When the loss does not take the data, or w* is zero.
+        If the loss does not take the data, or w* is zero.
 
     Notes
     -----
-    *Cost*: the first 65536 draws are made one by one, so that they are the same whatever the grid;
-    beyond, only numbers of draws between points, so that 1e9 steps cost no more than one. Each
-    point evaluates R once for every repeat.
+    *Cost*: the first 65536 draws are made one by one, so they do not depend on the grid. Beyond,
+    only the counts of the draws between two points are drawn, so 1e9 steps cost no more than one.
+    Each point evaluates R once per repeat.
 
     References
     ----------
     S. Shalev-Shwartz, N. Srebro, T. Zhang, Trading accuracy for sparsity, TTIC-TR-2009-3,
     Algorithm 1 and Theorem 1.
     """
-    enforce(_check, problem, loss=loss, beta=beta, risk=risk, radius=radius, start=start)
+    param.enforce(_check, problem, loss=loss, beta=beta, risk=risk, radius=radius, start=start)
     asked = step_grid(grid, steps)
     bound = BoundRisk.of(RiskModel(loss, beta, ridge, risk), problem)
     origin = _start(problem, bound, start, radius)
@@ -212,7 +207,7 @@ def randomized_sparsification(
 
 
 def _start(problem: Problem, bound: BoundRisk, start: str, radius: float | None) -> BallMinimum:
-    """w*, which is not zero, and its certificate."""
+    """w* and its certificate; raise DataError if w* is zero."""
     if start == "truth":
         params = truth_of(problem, "Use start: l1_ball.")
         found = BallMinimum(params, bound.value(params), np.inf, True)
@@ -238,13 +233,13 @@ def _sparsified(
     repeats: int,
     rng: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimates (m, d) and their risks (m,), of several sequences the best at each point."""
+    """Estimates (m, d) and their risks (m,), at each point the best of all sequences."""
     rng = np.random.default_rng(0) if rng is None else rng
     support = np.flatnonzero(origin)
     sizes, signs = np.abs(origin[support]), np.sign(origin[support])
     norm = float(sizes.sum())
     coef, objective = np.zeros((len(steps), len(origin))), np.full(len(steps), np.inf)
-    # Each sequence has a stream of its own, so that more repeats leave the first as they are.
+    # Each sequence has its own stream, so more repeats do not change the first ones.
     for seed in rng.integers(0, 2**63, size=repeats):
         draws = Draws(sizes, np.random.default_rng(int(seed)))
         for place in np.argsort(steps, kind="stable"):
@@ -256,3 +251,42 @@ def _sparsified(
             if value < objective[place]:
                 coef[place], objective[place] = trial, value
     return coef, objective
+
+
+class Draws:
+    """Counts of a sequence r_1, r_2, ... with P[r = j] = |w*_j| / ||w*||_1.
+
+    Beyond the first 65536 draws only the counts between the points asked for are drawn. They have
+    the same distribution, and 1e9 draws cost the same as one.
+
+    Parameters
+    ----------
+    sizes : array (s,), entries > 0
+        |w*_j| over the support of w*.
+    rng : Generator
+    """
+
+    def __init__(self, sizes: np.ndarray, rng: np.random.Generator):
+        self._shares = sizes / sizes.sum()
+        self._edges = np.cumsum(self._shares)
+        self._rng = rng
+        self._made = 0
+        self._counts = np.zeros(len(sizes), dtype=np.int64)
+
+    def counts(self, steps: int) -> np.ndarray:
+        """Return how often each feature occurs in the first ``steps`` draws, (s,) of int.
+
+        Parameters
+        ----------
+        steps : int
+            At least as many as in the calls before.
+        """
+        single = min(steps, SINGLE) - min(self._made, SINGLE)
+        uniform = self._rng.random(single) * self._edges[-1]
+        drawn = np.searchsorted(self._edges, uniform, side="right")
+        self._counts += np.bincount(drawn, minlength=len(self._counts))
+        rest = max(steps, SINGLE) - max(self._made, SINGLE)
+        if rest:
+            self._counts += self._rng.multinomial(rest, self._shares)
+        self._made = steps
+        return self._counts.copy()

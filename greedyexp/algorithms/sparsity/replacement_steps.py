@@ -2,53 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._limits import enforce
-from greedyexp.algorithms._risk_settings import (
-    Beta,
-    Ridge,
-    Risk,
-    RiskLoss,
-    RiskModel,
-    Steps,
-    needs,
-)
-from greedyexp.algorithms._risk_settings import check as check_risk
-from greedyexp.algorithms._step_grid import step_grid
-from greedyexp.algorithms.foba._run import Run
-from greedyexp.algorithms.sparsity._corrective_promises import replacement_promises
-from greedyexp.algorithms.sparsity._corrective_replace import Exchange, Replacements
-from greedyexp.algorithms.sparsity._corrective_run import CorrectivePursuit, coefficients
-from greedyexp.algorithms.sparsity._corrective_settings import Selection, rule_for
+from greedyexp.algorithms import _parameters as param
+from greedyexp.algorithms.foba._rules import ROUNDING, Rule, Slope
+from greedyexp.algorithms.foba._run import Pursuit, Run, State, Stops
+from greedyexp.algorithms.sparsity import _risk
+from greedyexp.algorithms.sparsity._corrective import coefficients, covered, rule_for
+from greedyexp.algorithms.sparsity._risk import RiskModel, needs, step_grid
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
+from greedyexp.losses.loss import TIE, Fit
 from greedyexp.problems.problem import Problem
-
-Features = Annotated[int, Field(ge=1, description="k, how many features there are at all times")]
-Variant = Annotated[
-    Literal["refit", "simple"],
-    Field(
-        description="fit between taking and dropping, or take the largest derivative and drop at"
-        " once"
-    ),
-]
+from greedyexp.theory.sparsity_bounds import smoothness_of_risk, theorem5
+from greedyexp.theory.theorems import Reference, RiskBound
 
 
 def check(shape: dict, *, features: int, **others) -> None:
-    """Refuse what no problem of this shape can have.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
-    check_risk(shape, **others)
+    """Raise ValueError if the risk or k is impossible for data of this shape."""
+    _risk.check(shape, **others)
     if features > shape["n_features"]:
         raise ValueError(f"features = {features} is more than the {shape['n_features']} features.")
+
+
+def theorems(path: Path, reference: Reference, *, rule: str, variant: str, **_) -> list[RiskBound]:
+    """T5 for a path of ``replacement_steps``; none for the simple variant.
+
+    lam is the least strong convexity of R on the sets F' of the run, each united with the support
+    of the reference. The theorem promises nothing if there are fewer features than it requires.
+    """
+    loss, history = path.loss, path.history
+    if loss is None or history is None or variant == "simple" or not covered(rule, loss):
+        return []
+    started = history["step"] == 0
+    if not started.any():
+        return []
+    known = np.flatnonzero(reference.params)
+    lam = min(
+        loss.strong_convexity(np.union1d(support, known).astype(np.int64).tolist())
+        for support in _enlarged_supports(history)
+    )
+    return [
+        theorem5(
+            smoothness_of_risk(loss),
+            lam,
+            reference.n_features,
+            features=int(started.sum()),
+            first_gap=float(history["objective"][started][-1]) - reference.value,
+            span=loss.value(np.zeros(loss.size)) - reference.value,
+        )
+    ]
 
 
 @algorithm(
@@ -59,27 +67,33 @@ def check(shape: dict, *, features: int, **others) -> None:
     check=check,
     takes_sparse=True,
     takes_population=True,
-    theorems=replacement_promises,
+    theorems=theorems,
 )
 def replacement_steps(
     problem: Problem,
     *,
-    features: Features,
-    loss: RiskLoss = "squared",
-    beta: Beta = None,
-    ridge: Ridge = 0.0,
-    risk: Risk = "sample",
-    steps: Steps = 1000,
-    rule: Selection = "objective",
-    variant: Variant = "refit",
+    features: Annotated[int, Field(ge=1, description="k, the number of features at all times")],
+    loss: param.RiskLoss = "squared",
+    beta: param.Beta = None,
+    ridge: param.Ridge = 0.0,
+    risk: param.Risk = "sample",
+    steps: param.Steps = 1000,
+    rule: param.Selection = "objective",
+    variant: Annotated[
+        Literal["refit", "simple"],
+        Field(
+            description="refit between taking and dropping, or take the largest derivative and drop"
+            " at once"
+        ),
+    ] = "refit",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
-    """Greedy selection of k features, then one in and one out as long as that lowers the risk.
+    """Greedy selection of k features, then replacements of one feature while they lower the risk.
 
     ``fully_corrective`` takes k features F by ``rule``. With ``variant: refit`` a step then takes
     the feature r outside F that ``rule`` prefers, minimises R over F' = F + r, to w', and drops the
     feature q of F' with the smallest |w'_q| if R(w' - w'_q e_q), the others as they are, is below
-    R(w): F becomes F' - q and is fitted again. With ``variant: simple`` a step takes the feature r
+    R(w): F becomes F' - q, with a refit. With ``variant: simple`` a step takes the feature r
     outside F with the largest |grad_r R(w)|, whatever the rule, drops the feature q of F with the
     smallest |w_q|, and keeps F + r - q if the minimum of R over it is below R(w). Otherwise, or
     after ``steps`` replacements, the run ends.
@@ -87,52 +101,54 @@ def replacement_steps(
     Parameters
     ----------
     problem : Problem
-        One task; with ``risk: population`` one with moments.
+        One task; for ``risk: population`` its moments must be known.
     features : int in [1, d]
-        k, which the replacements leave as it is.
+        k, which the replacements do not change.
     loss, beta, ridge, risk
         The risk R, as in ``fully_corrective``.
     steps : int >= 1
-        Most replacements.
+        Maximum number of replacements.
     rule : {"objective", "gradient", "residual"}
-        As in ``fully_corrective``: of the first k features and, with ``variant: refit``, of what a
-        replacement takes. The listing has ``objective``.
+        As in ``fully_corrective``, for the first k features and, with ``variant: refit``, for the
+        feature that a replacement takes. The listing has ``objective``.
     variant : {"refit", "simple"}
-        See above. The report does not say when ``simple`` ends: here when it does not lower R.
+        See above. The report does not say when ``simple`` ends; here it ends when a step does not
+        lower R.
     grid : dict with array ``steps``, optional
-        One estimate for each number of replacements, in this order, out of one run.
+        One estimate for each number of replacements, in this order, from one run.
 
     Returns
     -------
     Path
-        Estimates after 0, 1, ... replacements, the first being that of ``fully_corrective``; a grid
-        beyond the end repeats it. ``objective`` is R, smoothed where L is. ``facts`` are the
-        replacements made as ``steps`` and the size of the support as ``features``. ``history`` has
-        the first k features, as step 0 with nothing (-1) dropped, then each replacement: ``taken``,
-        ``dropped``, R after it and whether it was ``accepted``; the last may not be, and R is then
-        what the step was refused for.
+        Estimates after 0, 1, ... replacements; the first is that of ``fully_corrective``, and
+        points beyond the end repeat it. ``objective`` is R, smoothed if L is. ``facts`` are the
+        number of replacements as ``steps`` and the size of the support as ``features``. ``history``
+        has the first k features, as step 0 with nothing (-1) dropped, then each replacement:
+        ``taken``, ``dropped``, R after it and whether it was ``accepted``. The last replacement may
+        be rejected; its R is then the value that was compared.
 
     Raises
     ------
     ConfigError
-        When parameters are impossible together or for this problem, or the grid is none of steps.
+        If parameters are impossible together or for this problem, or the grid is not one of steps.
     DataError
-        When the loss does not take the data.
+        If the loss does not take the data.
 
     Notes
     -----
-    *Ties*, equality to a relative 1e-10: the lowest feature. *Rounding*: R must fall by more than
-    1e-14 of itself. So runs end, each set of k features being left for one with a lower minimum.
+    *Ties* (equal to a relative 1e-10): the lowest feature. *Rounding*: R must fall by more than
+    1e-14 of itself. Every run ends, since each new set of k features has a lower minimum.
 
-    *Converged* means that an estimate minimises R over its support. A run that ``steps`` ends may
-    have replacements left that lower R.
+    *Converged* means that an estimate minimises R over its support. When ``steps`` ends a run,
+    further replacements may lower R.
 
-    *Before k features*: where nothing is left to gain, no replacement is tried. *Fits without a
-    certificate* (classes that are separable and no ridge) end the run at the last one that has it,
-    and answers for more steps, or all when they come before k features, are not converged.
+    *Fewer than k features*: if nothing is left to gain before k features, no replacement is tried.
+    *Fits without a certificate* (separable classes and no ridge) end the run at the last fit that
+    has one. Answers for more steps are not converged; if this happens before k features, no answer
+    is.
 
-    With the squared loss this is known as orthogonal matching pursuit with replacement, whose
-    usual form takes and drops by a gradient step of a chosen length.
+    For the squared loss the method is known as orthogonal matching pursuit with replacement, which
+    usually takes and drops by a gradient step of a chosen length.
 
     References
     ----------
@@ -140,17 +156,18 @@ def replacement_steps(
     Algorithm 4, Theorem 5.
     P. Jain, A. Tewari, I. S. Dhillon, Orthogonal matching pursuit with replacement, 2011.
     """
-    enforce(check, problem, features=features, loss=loss, beta=beta, risk=risk)
+    param.enforce(check, problem, features=features, loss=loss, beta=beta, risk=risk)
     bound = RiskModel(loss, beta, ridge, risk).bind(problem)
     asked = None if grid is None else step_grid(grid, steps).steps
     most = steps if asked is None else int(asked.max())
     ruling = rule_for(rule, bound, problem, risk)
-    pursuit = CorrectivePursuit(bound, ruling, np.array([features]))
-    start = pursuit.select(features)
+    pursuit = Pursuit(bound, ruling, ratio=0.0, kept=(features,))
+    start = pursuit.pursue(Stops(max_features=features))
+    run = Exchange(pursuit.fit, ruling, refit=variant == "refit")
     if len(start.states[-1].support) == features:
-        run = Exchange(pursuit.fit, ruling, refit=variant == "refit").replace(most)
+        run.replace(most)
     else:
-        run = Replacements(start.states[-1:], failed=start.failed)
+        run.states, run.failed = start.states[-1:], start.failed
     end = len(run.states) - 1
     if asked is None:
         asked = np.arange(end + 1 + (run.failed and not start.failed))
@@ -161,7 +178,7 @@ def replacement_steps(
         grid={"steps": asked.astype(float)},
         objective=np.array([state.objective for state in states]),
         converged=certified & (not start.failed) & ((asked <= end) | (not run.failed)),
-        message=" ".join([*start.said, *run.said]),
+        message=" ".join([*start.remarks, *run.remarks]),
         loss=bound,
         facts={
             "steps": np.minimum(asked, end),
@@ -171,15 +188,153 @@ def replacement_steps(
     )
 
 
-def _history(start: Run, run: Replacements) -> dict[str, np.ndarray]:
+def _history(start: Run, run: Exchange) -> dict[str, np.ndarray]:
     """One entry for each feature of the start, and for each replacement."""
-    first, later = start.steps, run.attempts
-    taken = [step.unit for step in first] + [attempt.taken for attempt in later]
-    dropped = [-1] * len(first) + [attempt.dropped for attempt in later]
+    rows = [(0, step.unit, -1, step.objective, True) for step in start.steps]
+    for number, attempt in enumerate(run.attempts, start=1):
+        rows.append((number, attempt.taken, attempt.dropped, attempt.objective, attempt.accepted))
+    kinds = {"step": int, "taken": int, "dropped": int, "objective": float, "accepted": bool}
     return {
-        "step": np.concatenate([np.zeros(len(first), int), np.arange(1, len(later) + 1)]),
-        "taken": np.array(taken, dtype=np.int64),
-        "dropped": np.array(dropped, dtype=np.int64),
-        "objective": np.array([step.objective for step in [*first, *later]], dtype=float),
-        "accepted": np.array([True] * len(first) + [attempt.accepted for attempt in later]),
+        name: np.array([row[place] for row in rows], dtype=kind)
+        for place, (name, kind) in enumerate(kinds.items())
     }
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """One attempt to replace a feature.
+
+    Parameters
+    ----------
+    taken, dropped : int
+    objective : float
+        R after it; if it is rejected, the value of R that was compared; if the run has no fit, R
+        before it.
+    accepted : bool
+    """
+
+    taken: int
+    dropped: int
+    objective: float
+    accepted: bool
+
+
+class Exchange:
+    """Algorithm 4 of the 2009 report, starting from a fit.
+
+    Parameters
+    ----------
+    fit : Fit
+        The minimiser over the first features; it is modified.
+    rule : Rule
+        Scores the feature to take; without ``refit`` the largest derivative is taken instead.
+    refit : bool
+        Whether all coefficients are refitted between taking and dropping, as in the listing.
+
+    Attributes
+    ----------
+    states : list of State
+        Before the first replacement and after each.
+    attempts : list of Replacement
+        All accepted ones, and the rejected one if it ended the run.
+    failed : bool
+        Whether the run ended because a fit has no certificate.
+    remarks : list of str
+        Sentences for the user.
+    """
+
+    def __init__(self, fit: Fit, rule: Rule, refit: bool):
+        self.fit = fit
+        self.rule = rule if refit else Slope(rule.loss)
+        self.refit = refit
+        self.states = [State.of(fit)]
+        self.attempts: list[Replacement] = []
+        self.failed = False
+        self.remarks: list[str] = []
+
+    def replace(self, most: int) -> None:
+        """Replace until it no longer lowers R, or ``most`` times."""
+        attempt = self._through_refit if self.refit else self._at_once
+        while len(self.states) <= most:
+            if not len(self.fit.support):
+                self.remarks.append("there is no feature to replace.")
+                break
+            unit, best = self.rule.best(self.fit)
+            if best <= 0.0:
+                self._remark("nothing is left to gain")
+                break
+            if not attempt(unit):
+                break
+
+    def _through_refit(self, unit: int) -> bool:
+        """Take, refit, and drop the smallest coefficient if R without it is lower than before."""
+        before = self.fit.value
+        self.fit.add([unit])
+        if not self._certified(unit, unit):
+            return False
+        place, dropped = _smallest(self.fit)
+        after = self.fit.value + float(self.fit.removal_costs()[place])
+        if before - after <= ROUNDING * abs(before):
+            return self._reject(unit, dropped, after)
+        self.fit.remove([dropped])
+        return self._certified(unit, dropped) and self._accept(unit, dropped, before)
+
+    def _at_once(self, unit: int) -> bool:
+        """Drop the smallest coefficient, take, refit, and accept if R is lower than before."""
+        before = self.fit.value
+        dropped = _smallest(self.fit)[1]
+        self.fit.remove([dropped])
+        if not self._certified(unit, dropped):
+            return False
+        self.fit.add([unit])
+        return self._certified(unit, dropped) and self._accept(unit, dropped, before)
+
+    def _accept(self, taken: int, dropped: int, before: float) -> bool:
+        """Accept the present fit if R fell by more than rounding."""
+        if before - self.fit.value <= ROUNDING * abs(before):
+            return self._reject(taken, dropped, self.fit.value)
+        self.attempts.append(Replacement(taken, dropped, self.fit.value, True))
+        self.states.append(State.of(self.fit))
+        return True
+
+    def _reject(self, taken: int, dropped: int, after: float) -> bool:
+        self.attempts.append(Replacement(taken, dropped, after, False))
+        self._remark("no replacement lowers the risk")
+        return False
+
+    def _certified(self, taken: int, dropped: int) -> bool:
+        """Return whether the present fit has its certificate; if not, end the run with a remark."""
+        if self.fit.converged:
+            return True
+        self.failed = True
+        before = self.states[-1].objective
+        self.attempts.append(Replacement(taken, dropped, before, False))
+        why = self.fit.message or "the fit has no certificate."
+        self.remarks.append(f"the replacements end before {self.rule.name(taken)}: {why}")
+        return False
+
+    def _remark(self, event: str) -> None:
+        count = len(self.states) - 1
+        self.remarks.append(f"{event} after {count} replacement{'' if count == 1 else 's'}.")
+
+
+def _smallest(fit: Fit) -> tuple[int, int]:
+    """Place in the support, and index, of the smallest |coefficient|; ties to the lowest index."""
+    support = np.array(fit.support, dtype=np.int64)
+    sizes = np.abs(fit.params[support])
+    equal = np.flatnonzero(sizes <= sizes.min() * (1.0 + TIE))
+    place = int(equal[support[equal].argmin()])
+    return place, int(support[place])
+
+
+def _enlarged_supports(history: dict[str, np.ndarray]) -> Iterator[list[int]]:
+    """F with the feature taken, for each replacement tried; F itself if there was none."""
+    support = history["taken"][history["step"] == 0].tolist()
+    tried = np.flatnonzero(history["step"] > 0)
+    if not len(tried):
+        yield support
+    for at in tried:
+        support = [*support, int(history["taken"][at])]
+        yield support
+        if history["accepted"][at]:
+            support = [index for index in support if index != history["dropped"][at]]

@@ -1,72 +1,55 @@
-"""Forward greedy selection over an l1 ball with a loss that is not smooth."""
+"""Forward greedy selection over an l1 ball for a nonsmooth loss, which is smoothed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._limits import enforce
-from greedyexp.algorithms._risk_settings import (
-    Radius,
-    Ridge,
-    Steps,
-    needs_of_ball,
-    radius_of,
-)
-from greedyexp.algorithms._risk_settings import check as check_risk
-from greedyexp.algorithms._step_grid import step_grid
-from greedyexp.algorithms.sparsity._frank_wolfe import StepLength, holds
-from greedyexp.algorithms.sparsity._frank_wolfe_smoothed import SmoothedRuns
+from greedyexp.algorithms import _parameters as param
+from greedyexp.algorithms.sparsity import _risk
+from greedyexp.algorithms.sparsity._frank_wolfe import Answers, follow, in_ball
+from greedyexp.algorithms.sparsity._risk import StepGrid, needs_of_ball, step_grid
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
+from greedyexp.losses.loss import Loss
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.radius import radius_of
 from greedyexp.theory.sparsity_bounds import lipschitz_of_risk
-from greedyexp.theory.sparsity_smoothing import corollary2, theorem2_2008
+from greedyexp.theory.sparsity_smoothing import READINGS, certified_error, corollary2, theorem2_2008
 from greedyexp.theory.theorems import Reference, RiskBound, no_bound
 
-LipschitzLoss = Annotated[
-    Literal["absolute", "hinge"], Field(description="what is minimised, in the mean")
-]
-Epsilon = Annotated[
-    float, Field(gt=0, description="accuracy of the risk with the loss as it is, in all")
-]
-Reading = Annotated[
-    Literal["corrected", "2009", "2008"],
-    Field(description="which smoothing, and which part of epsilon is left for the steps"),
-]
+# The Lipschitz constant of the absolute and of the hinge loss.
+RHO = 1.0
 
 
 def check(shape: dict, *, loss: str, **_) -> None:
-    """Refuse what no problem of this shape can have; see ``risk_settings.check``."""
-    check_risk(shape, loss=loss, beta=1.0, risk="sample")
-
-
-def _needs(*, radius: float | None, **_) -> tuple[str, ...]:
-    return needs_of_ball(radius=radius, risk="sample")
+    """Raise ValueError if the loss is impossible for data of this shape."""
+    _risk.check(shape, loss=loss, beta=1.0, risk="sample")
 
 
 def theorems(
     path: Path, reference: Reference, *, ridge: float, epsilon: float, reading: str, **_
 ) -> list[RiskBound]:
-    """What is proved, or printed, of the reading, for a reference in the ball.
+    """The theorem of the reading, proved or printed, for a reference in the ball.
 
-    The bound of the excess after k steps is that of runs for the parameter epsilon, and infinite
-    when the path has others.
+    The bound of the excess after k steps holds for runs with the parameter epsilon. It is infinite
+    if points of the path have another epsilon.
     """
-    if not holds(path, reference):
+    loss = path.loss
+    if loss is None or not in_ball(path, reference):
         return []
-    constants = lipschitz_of_risk(path.loss), float(path.facts["radius"][0])
-    told = {"ridge": ridge, "epsilon": epsilon}
+    rho, radius = lipschitz_of_risk(loss), float(path.facts["radius"][0])
     if reading == "2008":
-        promise = theorem2_2008(*constants, **told)
+        promise = theorem2_2008(rho, radius, ridge=ridge, epsilon=epsilon)
     else:
         printed = "printed" if reading == "2009" else "corrected"
-        promise = corollary2(*constants, **told, reading=printed)
-    if (path.facts["beta"] != path.loss.beta).any():
+        promise = corollary2(rho, radius, ridge=ridge, epsilon=epsilon, reading=printed)
+    if np.any(path.facts["beta"] != loss.beta):
         promise = replace(promise, excess=no_bound)
     return [promise]
 
@@ -75,27 +58,34 @@ def theorems(
     "smoothed_forward_greedy",
     title="Smoothed forward greedy",
     paper="Shalev-Shwartz & Srebro (2008), Figure 2; Shalev-Shwartz, Srebro & Zhang (2009), Cor. 2",
-    requires=_needs,
+    requires=needs_of_ball,
     check=check,
     theorems=theorems,
 )
 def smoothed_forward_greedy(
     problem: Problem,
     *,
-    loss: LipschitzLoss = "hinge",
-    ridge: Ridge = 0.0,
-    radius: Radius = None,
-    epsilon: Epsilon = 0.1,
-    steps: Steps = 100_000,
-    step: StepLength = "paper",
-    reading: Reading = "corrected",
+    loss: Annotated[
+        Literal["absolute", "hinge"], Field(description="loss whose mean is minimised")
+    ] = "hinge",
+    ridge: param.Ridge = 0.0,
+    radius: param.Radius = None,
+    epsilon: Annotated[
+        float, Field(gt=0, description="total accuracy of the risk with the unsmoothed loss")
+    ] = 0.1,
+    steps: param.Steps = 100_000,
+    step: param.StepLength = "paper",
+    reading: Annotated[
+        Literal["corrected", "2009", "2008"],
+        Field(description="choice of the smoothing and of the part of epsilon left for the steps"),
+    ] = "corrected",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Minimise the mean absolute or hinge loss over ||w||_1 <= B1 to an accuracy epsilon.
 
     The loss L is replaced by its infimal convolution with beta v^2 / 2, which is beta-smooth and
-    at most rho^2 / (2 beta) below it (rho = 1 for both), and ``forward_greedy`` runs on the risk
-    with that until its duality gap is at most what ``reading`` says.
+    at most rho^2 / (2 beta) below it (rho = 1 for both). ``forward_greedy`` runs on the smoothed
+    risk until its duality gap is at most the value given by ``reading``.
 
     Parameters
     ----------
@@ -108,9 +98,9 @@ def smoothed_forward_greedy(
     radius : float > 0, optional
         B1; by default the l1 norm of the true coefficients.
     epsilon : float > 0
-        Accuracy in all.
+        Total accuracy.
     steps : int >= 1
-        Most steps.
+        Maximum number of steps.
     step : {"paper", "line_search"}
         As in ``forward_greedy``.
     reading : {"corrected", "2009", "2008"}
@@ -122,41 +112,41 @@ def smoothed_forward_greedy(
         2008        2 rho^2 / epsilon  epsilon / 2              5/8 epsilon
         ==========  =================  =======================  =============================
     grid : dict of arrays (m,), optional
-        ``steps``, or ``steps`` and ``epsilon``: one estimate for each pair. Every epsilon has a
-        smoothing and a run of its own.
+        ``steps``, or ``steps`` and ``epsilon``: one estimate for each pair. Each epsilon has its
+        own smoothing and run.
 
     Returns
     -------
     Path
-        Estimates after 0, 1, 2, 4, ... steps and at the end; a grid beyond repeats the end.
-        ``objective`` is R with L as it is. ``loss`` is smoothed for the parameter epsilon; its
-        ``unsmoothed`` is R, whatever the epsilon of a point. ``facts`` are the ``steps`` made;
-        the ``gap``, a bound of R(w) - R*; the ``smoothed_gap`` that is compared with what is to be
-        reached, of the ``smoothed_risk``; ``beta``; ``risk``, which is the objective; and
-        ``radius``. A point is converged unless its smoothed gap is above what it should reach. A
-        grid may ask an epsilon of each point; the parameter is asked of the end, not of estimates
-        after fewer than ``steps`` steps.
+        Estimates after 0, 1, 2, 4, ... steps and at the end; points beyond repeat the end.
+        ``objective`` is R with L not smoothed. ``loss`` is smoothed for the parameter epsilon; its
+        ``unsmoothed`` is R, whatever the epsilon of a point. ``facts`` are the ``steps`` made; the
+        ``gap``, a bound on R(w) - R*; the ``smoothed_risk`` and its gap ``smoothed_gap``, which is
+        compared with the gap to reach; ``beta``; ``risk``, which is the objective; and ``radius``.
+        A point is converged unless its smoothed gap is above the gap to reach. A grid may give
+        each point its own epsilon; the parameter applies to the end, not to estimates after fewer
+        than ``steps`` steps.
 
     Raises
     ------
     ConfigError
-        When parameters are impossible together or for this problem, or the grid is none of steps
+        If parameters are impossible together or for this problem, or the grid is not one of steps
         and accuracies > 0.
     DataError
-        When the loss does not take the data.
+        If the loss does not take the data.
 
     Notes
     -----
     *The gap is a certificate for R.* With S the smoothed risk, S <= R <= S + rho^2 / (2 beta) at
-    every point, and so are the minima over the ball, so that R(w) - R* is at most the smoothed gap
-    and rho^2 / (2 beta). Half of that is enough (``sparsity_smoothing.certified_error``): ``gap``
-    is the smoothed gap and rho^2 / (4 beta).
+    every point, and the same holds for the minima over the ball. So R(w) - R* is at most the
+    smoothed gap plus rho^2 / (2 beta). Half of the second term is enough
+    (``sparsity_smoothing.certified_error``): ``gap`` is the smoothed gap plus rho^2 / (4 beta).
 
-    *What is mended.* Corollary 2 of 2009 has beta = rho^2 / epsilon, by which smoothing alone costs
-    up to epsilon / 2 in its proof, and leaves all of epsilon to the steps: its run ends with R - R*
-    as large as 5/4 epsilon. With epsilon / 2 left to the steps its Theorem 2 counts 16 rho^2 B1^2 /
-    epsilon^2 of them instead of 8. The report of 2008, whose beta is the inverse of this one, has
-    the third reading, and counts the smoothing twice.
+    *The corrected reading.* Corollary 2 of 2009 has beta = rho^2 / epsilon. In its proof smoothing
+    alone then costs up to epsilon / 2, but all of epsilon is left to the steps, so a run ends with
+    R - R* up to 5/4 epsilon. With epsilon / 2 left to the steps, Theorem 2 needs
+    16 rho^2 B1^2 / epsilon^2 of them instead of 8. The report of 2008, whose beta is the inverse of
+    this one, has the third reading and counts the smoothing twice.
 
     References
     ----------
@@ -166,10 +156,91 @@ def smoothed_forward_greedy(
     S. Shalev-Shwartz, N. Srebro, T. Zhang, Trading accuracy for sparsity, TTIC-TR-2009-3,
     Lemma 2, Corollary 2.
     """
-    enforce(check, problem, loss=loss)
+    param.enforce(check, problem, loss=loss)
     asked = step_grid(grid, steps, epsilon)
     if not (asked.epsilon > 0.0).all():
-        raise ConfigError("epsilon must be positive: a loss that is not smooth has no exact run.")
+        raise ConfigError("epsilon must be positive: a nonsmooth loss has no exact run.")
     size = radius_of(problem, radius, "algorithm 'smoothed_forward_greedy'")
-    runs = SmoothedRuns(problem, loss, ridge, size, step, reading)
+    runs = _SmoothedRuns(problem, loss, ridge, size, step, reading)
     return runs.path(asked, epsilon)
+
+
+@dataclass(frozen=True)
+class _SmoothedRuns:
+    """Runs on one problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : {"absolute", "hinge"}
+    ridge : float >= 0
+    radius : float > 0
+    step : {"paper", "line_search"}
+    reading : {"corrected", "2009", "2008"}
+    """
+
+    problem: Problem
+    name: str
+    ridge: float
+    radius: float
+    step: str
+    reading: str
+
+    def loss(self, epsilon: float) -> Loss:
+        """The loss, smoothed for an accuracy."""
+        beta = READINGS[self.reading].sharpness * RHO**2 / epsilon
+        return bind_risk(self.name, self.problem, ridge=self.ridge, beta=beta)
+
+    def path(self, asked: StepGrid, epsilon: float) -> Path:
+        """The path with these points.
+
+        Parameters
+        ----------
+        asked : StepGrid
+            With accuracies > 0, a single one without a grid of the user.
+        epsilon : float
+            The accuracy for which the loss of the path is smoothed.
+        """
+        places = [np.flatnonzero(asked.epsilon == value) for value in np.unique(asked.epsilon)]
+        runs = [self._run(asked.only(own)) for own in places]
+        answers = [own for own, _ in runs]
+        total = sum(len(own.steps) for own in answers)
+        order = np.argsort(np.concatenate(places)) if asked.given else np.arange(total)
+        stuck = [own.stuck for own in answers if own.stuck is not None]
+
+        def joined(name: str) -> np.ndarray:
+            return np.concatenate([getattr(own, name) for own in answers])[order]
+
+        found = Answers(
+            joined("coef"),
+            joined("steps"),
+            joined("gap"),
+            joined("reached"),
+            asked=asked if asked.given else answers[0].asked,
+            stuck=max(stuck, default=None),
+        )
+        facts = {name: np.concatenate([own[name] for _, own in runs])[order] for name in runs[0][1]}
+        return Path(
+            coef=found.coef[:, :, None],
+            grid=found.asked.grid,
+            objective=facts["risk"],
+            converged=found.reached,
+            message=found.remarks,
+            loss=self.loss(epsilon),
+            facts=facts,
+        )
+
+    def _run(self, asked: StepGrid) -> tuple[Answers, dict[str, np.ndarray]]:
+        """The answers for points of the same accuracy, and their facts."""
+        epsilon = float(asked.epsilon[0])
+        loss, share = self.loss(epsilon), READINGS[self.reading].share
+        answers = follow(loss, self.problem, self.radius, self.step, asked.scaled(share))
+        return answers, {
+            "steps": answers.steps,
+            "gap": answers.gap + certified_error(RHO, loss.beta),
+            "smoothed_gap": answers.gap,
+            "smoothed_risk": answers.values(loss.value),
+            "risk": answers.values(loss.unsmoothed),
+            "beta": np.full(len(answers.gap), loss.beta),
+            "radius": np.full(len(answers.gap), self.radius),
+        }

@@ -9,13 +9,13 @@ from typing import cast
 
 import numpy as np
 
-from greedyexp.algorithms._risk_settings import radius_of
 from greedyexp.core.errors import ConfigError, DataError, did_you_mean
 from greedyexp.core.registry import parts
 from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.radius import radius_of
 from greedyexp.protocols.tradeoff._run import Estimates, Runner
 from greedyexp.solvers.l1_ball import minimise_over_ball, minimise_unsmoothed_over_ball
 from greedyexp.theory.theorems import NO_THEOREM, Reference, RiskBound

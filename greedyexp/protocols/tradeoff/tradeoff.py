@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from greedyexp.algorithms._risk_settings import LARGEST_RADIUS
 from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Algorithm, Metric, RecordKind
 from greedyexp.core.registry import protocol
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.radius import LARGEST_RADIUS
 from greedyexp.protocols.base import (
     FIT_SECONDS,
     Measured,

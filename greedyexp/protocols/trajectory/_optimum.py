@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.core.parts import Algorithm
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.lasso_active_set import duality_gap, minimise
+from greedyexp.solvers.row_paths import PathSettings, TaskMoments, follow, row_penalty
 from greedyexp.theory.constants import Optimum
 from greedyexp.theory.spectrum import Spectrum, spectrum
 
@@ -68,7 +68,9 @@ def optimum(problem: Problem, lam: float) -> Optimum:
     if zero.gap == 0:
         return zero
     # A fast guess in Gram form; the active-set method removes its rounding errors.
-    guess = lasso(problem, lam=lam, max_sweeps=_SWEEPS)
+    data = TaskMoments.of(problem)
+    settings = PathSettings(max_sweeps=_SWEEPS)
+    guess = follow(data, row_penalty(data, 1.0), np.array([lam]), settings)
     return minimise(X, y, lam, guess.coef[0, :, 0], _AIM * scale)
 
 

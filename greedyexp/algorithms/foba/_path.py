@@ -1,0 +1,333 @@
+"""Paths of greedy selections, all points from one run, and the stopping thresholds of theory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from greedyexp.algorithms import _parameters as param
+from greedyexp.algorithms.foba._rules import BoundedGain, Gain, Rule, Slope, gain_rule, slope_rule
+from greedyexp.algorithms.foba._run import Pursuit, Run, Stops
+from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.estimates.path import Path
+from greedyexp.losses.binding import bind
+from greedyexp.losses.loss import Fit, Loss
+from greedyexp.problems.problem import Problem
+from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
+
+# Relative difference of a goodness when it is computed in another way.
+MARGIN = 1e-6
+# The theorems require more than the threshold.
+BEYOND = 1e-6
+# Lower bound on the cost of a feature in the proofs, as a fraction of the recorded decrease.
+RATIO = 0.5
+# The least goodness for which the theorems hold, from rho_+(1), rho_- and ||grad Q(bbar)||_inf.
+THRESHOLDS: dict[type[Rule], Callable[[float, float, float], float]] = {
+    Slope: gradient_threshold,
+    Gain: gain_threshold,
+    BoundedGain: gain_threshold,
+}
+
+
+def check(
+    shape: dict,
+    *,
+    loss: str,
+    max_features: int | None,
+    judge: str = "coordinate",
+    unit: str = "feature",
+    **others,
+) -> None:
+    """Raise ValueError if parameters are impossible for this loss or data of this shape."""
+    param.check_loss(shape, loss=loss, max_features=max_features, **others)
+    if judge == "refit" and loss != "squared":
+        raise ValueError(f"judge refit is for the squared loss, not for {loss}.")
+    width = param.coefficients_per_row(shape, loss) if unit == "group" else 1
+    if max_features is not None and max_features < width:
+        raise ValueError(
+            f"max_features = {max_features} leaves no room for a group, which has {width}."
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The parameters that end a selection.
+
+    Parameters
+    ----------
+    name : {"delta", "epsilon"}
+        Name of the threshold.
+    threshold : float >= 0, optional
+    max_features, max_groups : int, optional
+    """
+
+    name: str
+    threshold: float | None
+    max_features: int | None
+    max_groups: int | None
+
+    def stops(self) -> Stops:
+        """The stops of a run; limits that are None never end it."""
+        return Stops(
+            self.threshold or 0.0,
+            sys.maxsize if self.max_features is None else self.max_features,
+            sys.maxsize if self.max_groups is None else self.max_groups,
+        )
+
+    def or_default(self, loss: Loss, rule: Rule) -> Limits:
+        """These limits, or half as many features as samples or coefficients if there are none."""
+        if (self.threshold, self.max_features, self.max_groups) != (None, None, None):
+            return self
+        return replace(self, max_features=max(rule.width, min(loss.n_samples, loss.size) // 2))
+
+    def loosest(self, name: str, values: np.ndarray) -> Limits:
+        """These limits, with the loosest of several values in place of one of them."""
+        if name == self.name:
+            return replace(self, threshold=float(values.min()))
+        if name == "max_features":
+            return replace(self, max_features=int(values.max()))
+        return replace(self, max_groups=int(values.max()))
+
+
+def greedy_path(
+    problem: Problem,
+    model: param.Model,
+    rule: type[Rule],
+    limits: Limits,
+    *,
+    ratio: float,
+    grid: dict[str, np.ndarray] | None,
+    **options: str,
+) -> Path:
+    """Return the path of a selection. One run serves all points: it is the same up to its end.
+
+    Parameters
+    ----------
+    rule : subclass of Rule
+    ratio : float in [0, 1]
+        Zero for a selection without backward steps.
+    grid : dict of one array, optional
+        ``max_features``, ``max_groups`` or the threshold of ``limits``: one estimate for each
+        value, which replaces that limit. Without it, one estimate for each number of features, or
+        of groups if ``max_groups`` is given or groups are taken whole.
+    **options : str
+        ``unit`` or ``judge``, for ``check``.
+
+    Raises
+    ------
+    ConfigError
+        If a limit or an option is impossible for this problem or loss, or the grid has other names.
+    DataError
+        If the loss does not take the data.
+    """
+    param.enforce(
+        check,
+        problem,
+        loss=model.loss,
+        intercept=model.intercept,
+        max_features=limits.max_features,
+        max_groups=limits.max_groups,
+        **options,
+    )
+    loss = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept)
+    ruling = rule(loss)
+    pursuit = Pursuit(loss, ruling, ratio)
+    if grid is None:
+        run = pursuit.pursue(limits.or_default(loss, ruling).stops())
+        by_groups = limits.max_groups is not None or ruling.by_row
+        name = "max_groups" if by_groups else "max_features"
+        reach = _reach(run, name, ruling)
+        asked = np.arange(reach.max())
+        chosen, answered = _answers(reach, asked)
+        # The last state, which may be smaller than an earlier one, answers the limits as given.
+        if run.failed or not len(chosen) or chosen[-1] != len(run.states) - 1:
+            asked = np.append(asked, len(asked))
+            chosen, answered = _answers(reach, asked)
+    else:
+        name, asked = _asked(grid, limits.name)
+        run = pursuit.pursue(limits.loosest(name, asked).stops())
+        if name == limits.name:
+            chosen, answered = _answers(-_goodness(run), -asked)
+        else:
+            chosen, answered = _answers(_reach(run, name, ruling), asked)
+    states = [run.states[index] for index in chosen]
+    coef = np.zeros((len(states), loss.size))
+    for row, state in zip(coef, states, strict=True):
+        row[state.support] = state.values
+    certified = np.array([state.certified for state in states])
+    return Path(
+        coef=coef.reshape(-1, *loss.shape),
+        grid={name: asked.astype(float)},
+        objective=np.array([state.objective for state in states]),
+        converged=certified & (answered | (not run.failed)),
+        message=" ".join(run.remarks),
+        loss=loss,
+        dense=np.array([state.dense for state in states]),
+        facts={
+            "additions": np.array([state.additions for state in states]),
+            "removals": np.array([state.removals for state in states]),
+        },
+        history=_history(run, ruling),
+    )
+
+
+def _asked(grid: dict[str, np.ndarray], threshold: str) -> tuple[str, np.ndarray]:
+    """Return the one name of the grid and its values; raise ConfigError if they are invalid."""
+    names = (threshold, "max_features", "max_groups")
+    if len(grid) != 1 or not set(grid) <= set(names):
+        raise ConfigError(f"the grid must hold values of one of {', '.join(names)}.")
+    (name,) = grid
+    return name, param.grid_values(grid, name, whole=name != threshold)
+
+
+def _reach(run: Run, name: str, rule: Rule) -> np.ndarray:
+    """Number of features, or rows, after the next step from each state."""
+    if name == "max_features":
+        return np.array([len(state.support) + rule.width for state in run.states])
+    return np.array([state.n_rows + state.opens for state in run.states])
+
+
+def _goodness(run: Run) -> np.ndarray:
+    """Goodness of the best step from each state, infinite if it was not computed."""
+    goodness = np.array([state.goodness for state in run.states])
+    return np.where(np.isnan(goodness), np.inf, goodness)
+
+
+def _answers(reach: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first state whose reach exceeds each value asked for, or the last state.
+
+    Returns
+    -------
+    chosen : array of int
+        States.
+    answered : array of bool
+        Whether the reach of the state exceeds the value.
+    """
+    highest = np.maximum.accumulate(reach)
+    chosen = np.searchsorted(highest, asked, side="right")
+    answered = chosen < len(reach)
+    return np.minimum(chosen, len(reach) - 1), answered
+
+
+def _history(run: Run, rule: Rule) -> dict[str, np.ndarray]:
+    """One entry for each step, with ``task`` if a row has several coefficients."""
+    units = np.array([step.unit for step in run.steps], dtype=np.int64)
+    r = rule.loss.shape[1]
+    history = {
+        "step": np.arange(1, len(units) + 1),
+        "action": np.asarray([step.action for step in run.steps]),
+    }
+    if r > 1 and not rule.by_row:
+        history |= {"feature": units // r, "task": units % r}
+    else:
+        history["feature"] = units
+    for name in ("objective", "goodness", "n_features", "n_rows"):
+        history[name] = np.asarray([getattr(step, name) for step in run.steps])
+    return history
+
+
+def gradient_theory(problem: Problem, *, unit: str, **params) -> dict[str, np.ndarray]:
+    """epsilon = ||grad Q(b)||_inf at the best fit b on the true support, or that of Theorem 2."""
+    return {"epsilon": _prescribed(problem, slope_rule(unit), **params)}
+
+
+def gain_theory(problem: Problem, *, judge: str, prune: bool, **params) -> dict[str, np.ndarray]:
+    """delta that leaves nothing to gain at the best fit on the true support, or of Theorem 1."""
+    return {"delta": _prescribed(problem, gain_rule(judge, prune), **params)}
+
+
+def _prescribed(
+    problem: Problem,
+    rule: type[Rule],
+    *,
+    backward_ratio: float = RATIO,
+    stop: str = "optimum",
+    **params,
+) -> np.ndarray:
+    model = param.Model.of(**params)
+    if stop == "theorem":
+        return np.array([threshold_of_theorem(problem, model, rule, ratio=backward_ratio)])
+    # The best goodness on the true support, and a margin for rounding: a run that reaches the true
+    # support ends there.
+    fit, _ = _fit_of_truth(problem, model)
+    return np.array([rule(fit.loss).best(fit)[1] * (1.0 + MARGIN)])
+
+
+def threshold_of_theorem(
+    problem: Problem, model: param.Model, rule: type[Rule], *, ratio: float = RATIO
+) -> float:
+    """delta of Theorem 1 or epsilon of Theorem 2, with rho_- measured where the run ends.
+
+    The bounds on the errors of an estimate need rho_- only between it and the best fit on the true
+    support (see ``theory.forward_backward``). Each state of a run therefore has its own threshold,
+    and a run is the same up to its end, whatever the threshold. This function returns the threshold
+    of the first state whose best goodness is below its threshold. A run with it ends there or
+    before. If it ends at an earlier state, the goodness of that state is below this threshold and
+    above its own, which is then the smaller one, so the bounds hold for it too.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the true coefficients.
+    model : Model
+    rule : subclass of Rule
+        One of ``THRESHOLDS``: those of ``foba_obj`` (delta) and ``foba_gdt`` (epsilon).
+    ratio : float in [1/2, 1]
+
+    Raises
+    ------
+    ConfigError
+        If features are scored by another rule, or dropped at a smaller ratio.
+    DataError
+        If the truth is unknown, the loss has no certified minimum on its support or is not strongly
+        convex on the supports of the run, or the run ends without a certificate.
+
+    References
+    ----------
+    Liu, Fujimaki & Ye (2014), Theorems 1, 2, 4 and 5.
+    """
+    threshold = THRESHOLDS.get(rule)
+    if threshold is None or ratio < RATIO:
+        raise ConfigError(
+            "the theorems hold for single features, judged alone, and backward_ratio >= 1/2.",
+            remedy="Use stop: optimum.",
+        )
+    best, true = _fit_of_truth(problem, model)
+    loss = best.loss
+    slope = float(np.abs(best.gradient).max())
+    single = float(loss.smoothness[: loss.size].max())
+    # rho_- is at most rho_+, so no state has a smaller threshold.
+    run = Pursuit(loss, rule(loss), ratio).pursue(Stops(threshold(single, single, slope)))
+    for state in run.states:
+        lower = loss.strong_convexity(np.union1d(state.support, true).astype(np.int64).tolist())
+        if lower > 0.0 and state.goodness < threshold(single, lower, slope):
+            return (1.0 + BEYOND) * threshold(single, lower, slope)
+    reason = " ".join(run.remarks) or "the loss is not strongly convex."
+    raise DataError(
+        f"the theorems do not apply: {reason}",
+        remedy="Use stop: optimum, a ridge, or more rows than features.",
+    )
+
+
+def _fit_of_truth(problem: Problem, model: param.Model) -> tuple[Fit, np.ndarray]:
+    """The fit on the true support, and this support.
+
+    Raises
+    ------
+    DataError
+        If the truth is unknown, or the fit has no certificate.
+    """
+    if problem.truth is None:
+        raise DataError(
+            "the stopping threshold of theory needs the true coefficients.",
+            remedy="Give max_features or a threshold.",
+        )
+    fit = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept).fit()
+    support = np.flatnonzero(problem.truth)
+    fit.add(support.tolist())
+    if not fit.converged:
+        raise DataError(f"the fit on the true support has no certificate: {fit.message}")
+    return fit, support

@@ -1,0 +1,235 @@
+"""Paths of least squares with a penalty on rows: grids, warm starts and the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.estimates.path import Path
+from greedyexp.kernels.gram_fit import stored
+from greedyexp.kernels.row_path import row_path
+from greedyexp.problems.checks import require_memory
+from greedyexp.problems.problem import Problem
+
+# Extra points are inserted where lam falls below this fraction of the point before: a warm start
+# from far away costs more than the points on the way.
+LONGEST_STEP = 0.5
+
+
+@dataclass(frozen=True)
+class TaskMoments:
+    """The statistics of the data on which the estimates depend.
+
+    Parameters
+    ----------
+    gram : array (1 or r, p, p)
+        X_j^T X_j / n_j, a single one when it is shared.
+    correlation : array (r, p)
+        X_j^T y_j / n_j.
+    power : array (r,)
+        ||y_j||^2 / n_j.
+    rank : array (r,)
+        Bound on the rank of each design.
+    """
+
+    gram: np.ndarray
+    correlation: np.ndarray
+    power: np.ndarray
+    rank: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem) -> TaskMoments:
+        """The moments of a problem.
+
+        Raises
+        ------
+        DataError
+            If they are not finite.
+        """
+        gram = stored(problem.gram)
+        curvature = np.diagonal(gram, axis1=1, axis2=2)
+        if not (np.isfinite(problem.correlation).all() and np.isfinite(curvature).all()):
+            raise DataError("the data hold values that are not finite, or too large to be squared.")
+        rank = np.minimum(problem.n_samples, problem.n_features)
+        return cls(gram, problem.correlation, problem.response_power, rank)
+
+    def task(self, j: int) -> TaskMoments:
+        """The moments of one task."""
+        own = slice(j, j + 1)
+        gram = self.gram if len(self.gram) == 1 else self.gram[own]
+        return TaskMoments(gram, self.correlation[own], self.power[own], self.rank[own])
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """A penalty with its solver on given moments.
+
+    Parameters
+    ----------
+    largest : float
+        The smallest lam at which the estimate is zero.
+    solve : callable (lam, accuracy, max_sweeps, max_support)
+        Returns the estimates (m, p, r) at decreasing lam, their objectives, their duality gaps and
+        the number of estimates computed. It ends after a point with more nonzero entries than
+        the array ``max_support`` allows there.
+    """
+
+    largest: float
+    solve: Callable[[np.ndarray, float, int, np.ndarray], tuple]
+
+
+def row_penalty(data: TaskMoments, ratio: float) -> Penalty:
+    """The penalty of the dirty model, lam per entry and at most ratio * lam per row.
+
+    Parameters
+    ----------
+    ratio : float in [1, r]
+        lam_b / lam_s; r gives the Lasso, 1 the l1/linf group lasso.
+    """
+    size = np.abs(data.correlation)
+    largest = float(max(size.max(), size.sum(axis=0).max() / ratio))
+    power, rank = float(data.power.sum()), int(data.rank.sum())
+
+    def solve(lams, accuracy, sweeps, limit):
+        prices = lams, ratio * lams
+        return row_path(data.gram, data.correlation, power, *prices, rank, accuracy, sweeps, limit)
+
+    return Penalty(largest, solve)
+
+
+@dataclass(frozen=True)
+class PathSettings:
+    """The points of a path and the accuracy of its estimates.
+
+    Parameters
+    ----------
+    lam : float or list of float > 0, optional
+        Explicit values; None for the automatic grid.
+    n_lams : int
+        Points of the automatic grid.
+    lam_min_ratio : float in (0, 1)
+        Its last value over its first.
+    max_support : int, optional
+        The automatic path ends after the first point with more nonzero entries.
+    tol : float
+        Duality gap at which a point counts as converged, relative to the objective at zero.
+    max_sweeps : int
+        Maximum number of update rounds per point.
+    """
+
+    lam: float | Sequence[float] | np.ndarray | None = None
+    n_lams: int = 50
+    lam_min_ratio: float = 0.01
+    max_support: int | None = None
+    tol: float = 1e-7
+    max_sweeps: int = 1000
+
+    @property
+    def limit(self) -> int | None:
+        """Nonzero entries after which the path ends; explicit values are all answered."""
+        return self.max_support if self.lam is None else None
+
+    def lams(self, largest: float) -> np.ndarray:
+        """The values of lam (m,) when ``largest`` is the smallest that gives zero.
+
+        Raises
+        ------
+        ConfigError
+            If an explicit value is not positive and finite.
+        """
+        if self.lam is None:
+            return lam_values(largest, self.n_lams, self.lam_min_ratio)
+        return checked_lam(self.lam)
+
+    def remarks(self, converged: np.ndarray, missing: int) -> str:
+        """Remarks on a path for the user: points not converged, and points not reached."""
+        found = []
+        failed = np.count_nonzero(~converged)
+        if failed:
+            found.append(
+                f"{failed} of {len(converged)} points did not reach a duality gap of {self.tol:g}."
+            )
+        if missing:
+            found.append(
+                f"The path ended {missing} points early, at more than {self.limit} nonzero entries."
+            )
+        return " ".join(found)
+
+
+def lam_values(largest: float, n_lams: int, lam_min_ratio: float) -> np.ndarray:
+    """``n_lams`` values down from the largest, equally spaced in log.
+
+    If every lam gives the zero estimate (largest = 0), the grid is the single value 1.
+    """
+    if largest == 0.0:
+        return np.ones(1)
+    return np.geomspace(largest, largest * lam_min_ratio, n_lams)
+
+
+def checked_lam(lam: float | Sequence[float] | np.ndarray) -> np.ndarray:
+    """Positive finite values as an array (m,).
+
+    Raises
+    ------
+    ConfigError
+        If a value is not positive and finite.
+    """
+    values = np.atleast_1d(np.asarray(lam, dtype=float))
+    if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
+        raise ConfigError(f"lam must be positive and finite, one value or a list; it is {lam}.")
+    return values
+
+
+def penalised_path(data: TaskMoments, penalty: Penalty, settings: PathSettings) -> Path:
+    """The path of the settings for one penalty, with remarks for the user."""
+    lams = settings.lams(penalty.largest)
+    path = follow(data, penalty, lams, settings)
+    return replace(path, message=settings.remarks(path.converged, len(lams) - len(path)))
+
+
+def follow(data: TaskMoments, penalty: Penalty, lam: np.ndarray, settings: PathSettings) -> Path:
+    """Estimates at given values of lam, in their order.
+
+    Parameters
+    ----------
+    lam : array (m,)
+        Decreasing if the settings have a ``limit``.
+
+    Returns
+    -------
+    Path
+        With grid ``lam``; points after the limit are left out.
+    """
+    order = np.argsort(-lam, kind="stable")
+    steps, asked = _with_stepping_stones(lam[order], penalty.largest)
+    limit = np.full(len(steps), data.correlation.size)
+    if settings.limit is not None:
+        limit[asked] = settings.limit
+    accuracy = 0.5 * settings.tol * float(data.power.sum())
+    require_memory(
+        8.0 * len(steps) * data.correlation.size,
+        f"a path of {len(steps)} estimates",
+        "Give fewer values of lam.",
+    )
+    coef, objective, gap, done = penalty.solve(steps, accuracy, settings.max_sweeps, limit)
+    order = order[asked < done]
+    at = asked[asked < done][np.argsort(order)]
+    return Path(coef[at], {"lam": steps[at]}, objective[at], gap[at] <= accuracy)
+
+
+def _with_stepping_stones(lam: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Decreasing lam with extra points in the wide gaps, and the places of the given values."""
+    steps: list[float] = []
+    asked = []
+    last = largest
+    for value in lam:
+        if value < LONGEST_STEP * last:
+            count = int(np.ceil(np.log(value / last) / np.log(LONGEST_STEP)))
+            steps.extend(np.geomspace(last, value, count + 1)[1:-1])
+        asked.append(len(steps))
+        steps.append(float(value))
+        last = min(last, value)
+    return np.array(steps), np.array(asked)
