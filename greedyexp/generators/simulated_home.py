@@ -149,7 +149,8 @@ def simulated_home(
     low for sleeping, zero when out. The place of "No Event" and "Others" is random in each bout. A
     sensor fires in a sample with probability 1 - exp(-interval rate), where the rate is the motion
     times exp(-d^2 / (2 1.2^2)) at a distance of d metres, plus rare false alarms. The first sample
-    of a bout has much motion at its place, since the resident arrives there.
+    of a bout has much motion at its place, since the resident arrives there. When the resident
+    leaves, the last sensor to fire is therefore one at the door.
 
     The layout is drawn for each data set. Of 40 sensors, 27 watch the places of activities in turn,
     about half a metre away in each direction; 8 repeat one of these, 4 exactly and 4 with a tenth

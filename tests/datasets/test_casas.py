@@ -97,7 +97,7 @@ def test_a_sensor_is_on_until_it_says_off(tmp_path):
         "2020-01-01 00:09:00 M3 OFF b end\n"
     )
     sensors = read(Path(written(tmp_path, text)), skip_bad_lines=False).sensors
-    # M3 never turns on and is no feature; M2 stays on to the last event.
+    # M3 never turns on and is not a feature; M2 stays on to the last event.
     assert sensors.names == ("M1", "M2")
     spans = list(zip(sensors.begin, sensors.end, strict=True))
     assert spans == [(60, 180), (300, 540)]
@@ -299,7 +299,7 @@ def test_an_empty_file_is_called_so(tmp_path, text):
             read(Path(written(tmp_path, text)), skip_bad_lines=skip)
 
 
-def test_a_file_of_something_else_is_told_of_by_its_first_line(tmp_path):
+def test_a_file_of_another_format_is_refused_at_its_first_line(tmp_path):
     path = Path(written(tmp_path, "\nname,age\nAda,36\nBob,41\n"))
     with pytest.raises(DataError, match=r"no line .*; 3 were left out, line 2 because a line"):
         read(path, skip_bad_lines=True)

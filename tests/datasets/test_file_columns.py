@@ -12,7 +12,7 @@ from greedyexp.metrics.support import selected_features, selected_of
 from greedyexp.problems.problem import as_problem
 from greedyexp.report import read_frame
 from greedyexp.runner.evaluator import Evaluator
-from greedyexp.runner.work import work_of
+from greedyexp.runner.work import Item, work_of
 
 NAMES = ["age", "dose; mg", 'the "d"', "d|e", "none"]
 
@@ -77,9 +77,9 @@ def test_ignored_columns_need_not_be_numbers(own, table):
 def test_the_index_of_pandas_is_refused_and_can_be_ignored(own, table):
     table = table.drop(columns="id")
     for text in (table.to_csv(), "Unnamed: 0" + table.to_csv()):
-        told = refused(own(text))
-        assert "d.csv:1: column 1 has no name; pandas writes its index like this." in told
-        assert "`ignore: ['Unnamed: 0']`" in told
+        message = refused(own(text))
+        assert "d.csv:1: column 1 has no name; pandas writes its index like this." in message
+        assert "`ignore: ['Unnamed: 0']`" in message
         assert problem_of(own(text, ignore=["Unnamed: 0"])).feature_names == tuple(NAMES)
 
 
@@ -95,10 +95,10 @@ def test_columns_of_one_name_are_refused_unless_ignored(own):
 
 def test_a_column_that_may_be_a_response_is_asked_about(own, table):
     table = table.drop(columns="id").rename(columns={"age": "y_lag"})
-    told = refused(own(table))
-    assert "'y' is a response, but it is not clear what 'y_lag' is" in told
-    assert "`response: [y]` or `response: [y, y_lag]`" in told
-    assert "`ignore: [y_lag]`" in told
+    message = refused(own(table))
+    assert "'y' is a response, but it is not clear what 'y_lag' is" in message
+    assert "`response: [y]` or `response: [y, y_lag]`" in message
+    assert "`ignore: [y_lag]`" in message
     assert "y_lag" in problem_of(own(table, response=["y"])).feature_names
     assert problem_of(own(table, response=["y", "y_lag"])).class_names == ("y", "y_lag")
     assert "y_lag" not in problem_of(own(table, ignore=["y_lag"])).feature_names
@@ -113,8 +113,8 @@ def test_a_column_that_may_be_a_response_is_asked_about(own, table):
 def test_other_delimiters_are_named_and_can_be_given(own, table, mark, name, written):
     table = table[["age", "y"]]
     text = table.to_csv(index=False, sep=mark)
-    told = refused(own(text))
-    assert told.endswith(
+    message = refused(own(text))
+    assert message.endswith(
         f"the columns are separated by {name}, not by commas. Give `delimiter: {written}`."
     )
     read = problem_of(own(text, delimiter=mark, standardize=False))
@@ -126,10 +126,10 @@ def test_settings_of_a_csv_are_refused_for_arrays(own, tmp_path):
     np.savez(tmp_path / "d.npz", X=np.eye(6), y=np.arange(6.0))
     for given in ({"ignore": ["a"]}, {"delimiter": ";"}, {"response": ["y"]}, {"truth": "t.csv"}):
         (tmp_path / "t.csv").write_text("b\n1\n")
-        told = refused(
+        message = refused(
             {**own("a,y\n1,2\n"), "data": {"generator": "file", "path": "d.npz", **given}}
         )
-        assert f"`{next(iter(given))}` is for .csv files" in told
+        assert f"`{next(iter(given))}` is for .csv files" in message
 
 
 def test_streams_are_those_of_before_the_reading_had_parameters(own):
@@ -141,11 +141,12 @@ def test_streams_are_those_of_before_the_reading_had_parameters(own):
         content = frame.assign(c="text") if given else frame
         experiment = own(content, standardize=False, test_fraction=0.25, **given)
         loaded = load({**experiment, "algorithms": ["lasso"], "metrics": ["test_error"]})
-        bench, params = Evaluator(work_of(loaded)), loaded.points[0].params
+        evaluator, params = Evaluator(work_of(loaded)), loaded.points[0].params
         for replicate in (0, 1):
-            problem = bench.problem("file", params, replicate)
-            outcome = bench.outcome(problem, "file", params, replicate, 0)
-            rows.append((problem.y_test[0].tolist(), outcome.rows[0]["test_error"]))
+            problem = evaluator.problem("file", params, replicate)
+            _, evaluated = evaluator.evaluate(Item(0, "file", params, replicate, (0,)))
+            error = evaluated.outcome.rows[0]["test_error"]
+            rows.append((problem.y_test[0].tolist(), error))
     # Computed before `ignore` and `delimiter` existed.
     before = [
         ([-4.0, 15.0, -3.0, -4.0, 4.0], 1.1506642623151266),

@@ -26,7 +26,7 @@ real = pytest.mark.skipif(
     places.find(DATASET) is None, reason="leukemia is neither in GREEDYEXP_DATA nor fetched"
 )
 own = places.own_folder()
-beside = pytest.mark.skipif(
+needs_csv = pytest.mark.skipif(
     own is None or not (own / "leukemia" / "leukemia.arff.gz").is_file(),
     reason="GREEDYEXP_DATA names no folder with other copies of the leukemia data",
 )
@@ -233,17 +233,17 @@ def test_the_data_have_the_published_shapes_and_classes():
 
 
 @real
-@beside
+@needs_csv
 def test_the_classes_are_those_of_the_published_list():
     with open(own / "leukemia" / "actual.csv", newline="") as opened:
         rows = list(csv.DictReader(opened))
     assert [int(row["patient"]) for row in rows] == list(range(1, 73))
-    told = {"ALL": 1, "AML": -1}
-    assert load().labels.tolist() == [told[row["cancer"]] for row in rows]
+    sign = {"ALL": 1, "AML": -1}
+    assert load().labels.tolist() == [sign[row["cancer"]] for row in rows]
 
 
 @real
-@beside
+@needs_csv
 def test_the_table_is_that_of_another_copy():
     with gzip.open(own / "leukemia" / "leukemia.arff.gz", "rt") as opened:
         lines = opened.read().splitlines()

@@ -40,7 +40,7 @@ COUNTS = {
     "a2a": ((2265, 572, 0), (30296, 7269, 0)),
     "w1a": ((2477, 72, 207), (47272, 1407, 3996)),
 }
-# Seven features, the last of which does not occur in the rows to fit to.
+# Seven features; the last one does not occur in the rows to fit to.
 FITTED = "-1 2:1 5:1\n+1 1:1 2:1 6:1\n-1\n+1 3:1\n"
 HELD = "+1 7:1\n-1 1:1 2:1 3:1\n-1 6:1\n"
 
@@ -237,7 +237,7 @@ def test_dense_algorithms_and_metrics_of_the_truth_are_refused():
         experiment.load(source(data={"generator": "libsvm_binary", "dataset": "a9a"}))
 
 
-def test_the_shape_is_told_before_the_data_are_read():
+def test_the_shape_is_known_before_the_data_are_read():
     shape = registry.find("generator", "libsvm_binary").shape
     for name, p in (("a1a", 123), ("a2a", 123), ("w1a", 300)):
         assert shape(dataset=name)["n_samples"] == COUNTS[name][0][0]

@@ -296,6 +296,8 @@ def _days(X, y, chains):
 
 
 @real
-def test_the_files_are_told_as_read():
-    told = find("generator", "uci_adl").reads(home="A")
-    assert [name.rsplit("/", 1)[-1] for name in told] == [member.name for member in DATASET.members]
+def test_the_files_are_declared_as_read():
+    files = find("generator", "uci_adl").reads(home="A")
+    assert [name.rsplit("/", 1)[-1] for name in files] == [
+        member.name for member in DATASET.members
+    ]

@@ -268,7 +268,7 @@ def test_a_home_depends_on_its_stream_alone():
     assert not np.array_equal(one.X[0], other.X[0])
 
 
-# --- what is told of them ---------------------------------------------------------------------
+# --- shapes and facts --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["synthetic_chains", "simulated_home", "uci_adl", "casas"])
@@ -291,10 +291,10 @@ def test_cross_validation_of_chains_is_refused_before_any_work():
 @pytest.mark.parametrize(
     ("name", "given"), [("synthetic_chains", {}), ("simulated_home", {"n_train": 500, "n_test": 9})]
 )
-def test_shapes_and_facts_are_told_before_drawing(name, given):
+def test_shapes_and_facts_are_known_before_drawing(name, given):
     part = find("generator", name)
     params = part.parameters(**given).model_dump()
     problem = part.function(np.random.default_rng(0), **params)
-    told = part.shape(**params)
-    assert told.items() <= problem.shape.items()
+    declared = part.shape(**params)
+    assert declared.items() <= problem.shape.items()
     assert set(part.facts) == set(problem.facts)

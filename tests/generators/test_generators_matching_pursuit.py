@@ -85,8 +85,8 @@ def test_the_number_of_features_is_given_or_follows_from_the_aspect_ratio(name, 
     params = part.parameters(**given).model_dump()
     part.check(**params)
     problem = part.function(rng(), **params)
-    told = part.shape(**params)
-    assert told == {key: problem.shape[key] for key in told}
+    declared = part.shape(**params)
+    assert declared == {key: problem.shape[key] for key in declared}
     assert problem.n_features == p
     assert problem.facts == {"n_features": p}
     assert part.traits(params) == {"truth", "noise_std"}
@@ -289,8 +289,8 @@ def test_one_stream_gives_one_problem(stub, name):
     assert one.y[0].tobytes() == same.y[0].tobytes()
     assert not np.array_equal(one.X[0], other.X[0])
     assert not np.array_equal(one.y[0], other.y[0])
-    told = part.shape(**params)
-    assert told == {key: one.shape[key] for key in told}
+    declared = part.shape(**params)
+    assert declared == {key: one.shape[key] for key in declared}
     assert set(one.facts) == set(part.facts)
     assert (one.truth is not None) == ("truth" in part.traits(params))
     assert (one.noise_std is not None) == ("noise_std" in part.traits(params))

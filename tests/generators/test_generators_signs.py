@@ -182,7 +182,7 @@ def test_classes_have_the_stated_probabilities():
     assert problem.noise_std is None
 
 
-# --- what is told -----------------------------------------------------------------------------
+# --- shapes and traits -------------------------------------------------------------------------
 
 
 def part_of(name: str, **given):
@@ -211,7 +211,7 @@ TOLD = [
 
 
 @pytest.mark.parametrize(("name", "given", "traits"), TOLD)
-def test_what_is_told_is_what_is_drawn(name, given, traits):
+def test_declared_shapes_and_traits_are_those_of_the_problem(name, given, traits):
     part, params = part_of(name, **given)
     problem = part.function(rng(), **params)
     assert part.traits(params) == traits

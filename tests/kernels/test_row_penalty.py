@@ -107,7 +107,7 @@ def test_two_tasks_by_hand():
 
 @pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0])
 def test_prices_far_below_the_gradient_keep_their_manifold(ratio):
-    # lam_s vanishes beside g: the flat parts of sum u_j(theta) must not be lost in rounding.
+    # lam_s is far smaller than g: the flat parts of sum u_j(theta) must not be lost in rounding.
     g, h, lam_s = np.array([3.0, 1.7, -0.9]), np.array([0.7, 1.3, 1.9]), 1e-9
     row, kind, theta = minimise(g, h, lam_s, ratio * lam_s)
     assert np.abs(g - h * row) == pytest.approx([lam_s, max(ratio - 1, 0) * lam_s, 0], abs=1e-15)
