@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Literal
 
@@ -17,63 +17,13 @@ from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.parts import Algorithm
 from greedyexp.core.signals import Interrupted
 from greedyexp.estimates.path import Path
-from greedyexp.problems.chains import as_chains, chain_weights
+from greedyexp.estimates.solution import Solution
+from greedyexp.problems.chains import as_chains
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols import fitting
 from greedyexp.protocols.contracts import check_iteration
 from greedyexp.protocols.fitting import run_until_converged
-
-
-@dataclass(frozen=True)
-class Solution:
-    """One fitted estimate and how it was reached.
-
-    Parameters
-    ----------
-    coef : array (p,) for one task, (p, r) for r tasks
-        The estimate.
-    support : array
-        Indices of nonzero coefficients: (k,) for one task, (k, 2) of feature and task for several.
-    objective : float
-        What the algorithm minimises, at ``coef``; nan for an algorithm that returns one estimate
-        and so does not say.
-    history : DataFrame
-        One row for each point of the path: its tuning values, ``support_size``, ``objective``,
-        ``converged``; ``chosen`` marks the point of ``coef``; and what else the algorithm tells of
-        each, such as ``gap`` and ``radius`` of ``forward_greedy``. Of an algorithm that tells what
-        it did, such as ``foba_gdt``, one row for each of its steps. Of an iterative method one row
-        for each iteration looked at: ``iteration``, ``objective``, ``support_size``.
-    converged : bool
-        Whether the estimate carries the algorithm's certificate.
-    message : str
-        What a user should know; empty when there is nothing to say.
-    dense : array (q,)
-        Coefficients of the loss that are in every model: the intercept where there is one; of
-        chains of r classes the weights to start with each (r), to end with each (r), and to go
-        from one to the next (r r, row by row).
-    classes : tuple of str
-        The labels of chains, in the order of the columns of ``coef``; empty for other data.
-    """
-
-    coef: np.ndarray
-    support: np.ndarray
-    objective: float
-    history: pd.DataFrame
-    converged: bool
-    message: str
-    dense: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    classes: tuple[str, ...] = ()
-
-    @property
-    def intercept(self) -> float:
-        """What is added to every prediction; 0 without an intercept, and for chains."""
-        return 0.0 if self.classes or not len(self.dense) else float(self.dense[0])
-
-    @property
-    def transitions(self) -> np.ndarray | None:
-        """Weights (r, r) of going from one class to the next along a chain; None without chains."""
-        return chain_weights(self.dense, len(self.classes)).transition if self.classes else None
 
 
 def solve(
@@ -95,34 +45,33 @@ def solve(
     Parameters
     ----------
     name : str
-        An algorithm: ``greedyexp list algorithms``.
+        Name of an algorithm; ``greedyexp list algorithms`` prints all.
     X : array (n, p), or list of r arrays (n_j, p)
-        Designs, or sparse arrays for an algorithm that takes them; used as given, neither centred
-        nor scaled.
+        Designs, or sparse arrays if the algorithm takes them; neither centred nor scaled.
     y : array (n,), array (n, r), or list of r arrays (n_j,)
-        Responses; with ``chains`` the labels (n,) of words, whole numbers or texts.
+        Responses; with ``chains`` the labels (n,) of words, integers or texts.
     tuning : {"end", "cv", "theory"}
-        Which point of the path is returned: its end (the point that the stopping parameters
-        name), the least cross-validated prediction error, or the point that theory prescribes.
-        An algorithm that returns one estimate and an iterative method take "end" only.
+        Returned point of the path: the end (determined by the stopping parameters), the point with
+        the least cross-validated prediction error, or the point that theory prescribes. Algorithms
+        without a path and iterative methods take only "end".
     folds : int, at least 2
         Folds of the cross-validation.
     seed : int, at least 0
-        Shuffles the folds, and starts the stream of an algorithm that draws at random.
+        Seed of the folds and of algorithms that draw at random.
     noise_std : float, at least 0, optional
-        Standard deviation of the noise, which tuning by theory needs.
+        Standard deviation of the noise; required for ``tuning="theory"``.
     chains : array (c,) of int, optional
-        For ``loss="crf"``: the rows of X are words of c chains, one after the other, of so many
-        words each. The coefficients are (p, r) then, a column for each class.
+        For ``loss="crf"``: lengths of the c chains whose words are the rows of X, one chain after
+        another. The coefficients are then (p, r), one column for each class.
     iterations : int, at least 1, optional
-        Most iterations of an iterative method; 10 000 by default.
+        Maximum number of iterations of an iterative method; 10 000 by default.
     tol : float > 0, optional
-        Where an iterative method ends, looked at after 1, 2, 4, ... iterations: at a duality gap of
-        this part of the objective at zero, or, without a penalty, where no |x_i^T (y - X b)| is
-        more than this part of ||x_i|| ||y||; 1e-10 by default. ``iterations`` and ``tol`` of
-        other algorithms are parameters like any other.
+        Tolerance of an iterative method, checked after 1, 2, 4, ... iterations: the duality gap
+        relative to the objective at zero or, without a penalty, the largest |x_i^T (y - X b)|
+        relative to ||x_i|| ||y||; 1e-10 by default. ``iterations`` and ``tol`` of other algorithms
+        are ordinary parameters.
     **params
-        The algorithm's own parameters: ``greedyexp show NAME``.
+        Parameters of the algorithm; ``greedyexp show NAME`` prints them.
 
     Returns
     -------
@@ -131,25 +80,26 @@ def solve(
     Raises
     ------
     ConfigError
-        Unknown algorithm, parameter or tuning, a value out of range, an algorithm that needs more
-        than arrays and their noise level, or one that computes a constant.
+        If an algorithm, parameter or tuning is unknown, a value is out of range, or the algorithm
+        needs more than arrays and their noise level or computes a constant.
     DataError
-        Arrays that do not fit together, that the algorithm cannot take, whose squares overflow or
-        vanish, or for which the memory does not suffice.
+        If arrays have inconsistent shapes, the algorithm cannot take them, their squares overflow
+        or vanish, or the memory does not suffice.
 
     Warns
     -----
     UserWarning
-        When no intercept is fitted to a numeric response and the data are far from centred: the
-        mean of a response exceeds its standard deviation, or that of a feature three times its
-        own. A nonzero constant column acts as an intercept. ``message`` repeats the warning.
+        If no intercept is fitted to a numeric response and the data are far from centred: the mean
+        of a response exceeds its standard deviation, or the mean of a feature three times its
+        standard deviation. A nonzero constant column counts as an intercept. ``message`` repeats
+        the warning.
     """
     from greedyexp.experiment.parameters import Parameters
 
     part = registry.find("algorithm", name)
     if part.yields == "constant":
         raise ConfigError(
-            f"algorithm '{name}' computes a constant, which is no solution.",
+            f"algorithm '{name}' computes a constant, not a solution.",
             remedy="Run an experiment with 'protocol: constants'.",
         )
     _refuse_settings(part, tuning, folds, seed, noise_std)
@@ -162,7 +112,7 @@ def solve(
     if "chains" in traits:
         problem = _chained(X, y, chains)
     elif chains is not None:
-        raise ConfigError("chains are for a model of them.", remedy="Give loss='crf'.")
+        raise ConfigError("'chains' requires a model of chains.", remedy="Give loss='crf'.")
     else:
         problem = as_problem(X, y, noise_std=noise_std)
     _refuse_missing_traits(part, values, traits, problem, tuning)
@@ -170,18 +120,18 @@ def solve(
     if off_centre:
         warnings.warn(off_centre, UserWarning, stacklevel=2)
     if iterates:
-        found = _settled(part, problem, values, iterations, tol)
-        return _saying(found, off_centre)
+        found = _iterated(part, problem, values, iterations, tol)
+        return _with_remarks(found, off_centre)
     path, chosen = _fitted(part, problem, values, tuning, folds, np.random.default_rng(seed))
     found = _solution(path, chosen, problem)
     untuned = _untuned(part, path, problem, params) if tuning == "end" else ""
-    return _saying(found, untuned, off_centre)
+    return _with_remarks(found, untuned, off_centre)
 
 
 def _fitted(
     part: Algorithm, problem: Problem, values: dict, tuning: str, folds: int, rng
 ) -> tuple[Path, int]:
-    """A path and the point of it that the tuning chooses."""
+    """Return a path and the index of the point that the tuning chooses."""
     try:
         if tuning == "cv":
             return fitting.cross_validated(part, problem, values, folds=folds, rng=rng)
@@ -197,7 +147,7 @@ def _fitted(
 
 
 def _off_centre(values: dict, problem: Problem) -> str:
-    """A warning about data far from centred without an intercept; empty for other data."""
+    """Return a warning if data are far from centred and no intercept is fitted, otherwise ''."""
     numeric = values.get("loss", "squared") in ("squared", "absolute")
     if problem.chains is not None or values.get("intercept") or not numeric:
         return ""
@@ -209,7 +159,7 @@ def _off_centre(values: dict, problem: Problem) -> str:
 
 
 def _untuned(part: Algorithm, path: Path, problem: Problem, given: dict) -> str:
-    """A remark if the caller did not say where the path ends; otherwise empty."""
+    """Return a remark if the caller did not determine the end of the path, otherwise ''."""
     stops = part.stops
     if not stops or len(path) < 2:
         return ""
@@ -225,8 +175,8 @@ def _untuned(part: Algorithm, path: Path, problem: Problem, given: dict) -> str:
     return ""
 
 
-def _saying(found: Solution, *more: str) -> Solution:
-    """The solution with texts added to its message."""
+def _with_remarks(found: Solution, *more: str) -> Solution:
+    """Return the solution with texts added to its message."""
     return replace(found, message=" ".join(text for text in (found.message, *more) if text))
 
 
@@ -264,7 +214,7 @@ def _chained(X, y, chains) -> Problem:
     if chains is None:
         raise ConfigError(
             "a model of chains needs their lengths.",
-            remedy="Give the number of words in each as chains.",
+            remedy="Give the number of words in each chain as 'chains'.",
         )
     return as_chains(X, y, chains)
 
@@ -304,7 +254,7 @@ def _refuse_missing_traits(
 
 
 def _plain(value):
-    """Arrays and scalars of NumPy as lists and numbers of Python."""
+    """Convert arrays and scalars of NumPy to lists and numbers of Python."""
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
@@ -318,7 +268,7 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
         "converged": path.converged,
         "chosen": np.arange(len(path)) == chosen,
     }
-    points |= {name: told for name, told in path.facts.items() if name not in points}
+    points |= {name: column for name, column in path.facts.items() if name not in points}
     return Solution(
         coef=coef[:, 0] if single else coef,
         support=np.flatnonzero(coef[:, 0]) if single else np.argwhere(coef),
@@ -331,22 +281,22 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
     )
 
 
-def _settled(
+def _iterated(
     part: Algorithm, problem: Problem, values: dict, iterations: int | None, tol: float | None
 ) -> Solution:
-    """Iterate until a certificate is reached, or the iterations are spent."""
+    """Iterate until the certificate or the maximum number of iterations is reached."""
     iterations = 10_000 if iterations is None else iterations
     tol = 1e-10 if tol is None else tol
     _refuse_count("iterations", iterations, 1)
     if not (_is_number(tol) and 0 < tol < np.inf):
-        raise ConfigError(f"tol must be a number of more than 0, but is {tol!r}.")
+        raise ConfigError(f"tol must be a positive number, but is {tol!r}.")
     way = check_iteration(part, part.function(problem, **values), problem.n_features)
     found = run_until_converged(way, problem, iterations=int(iterations), tol=tol)
     coef, converged = way.coef, found.distance <= tol
-    said = [way.trouble] if way.trouble else []
+    remarks = [way.trouble] if way.trouble else []
     if not converged:
         left = "duality gap" if way.lam > 0 else "correlation of a feature with the residual"
-        said.append(
+        remarks.append(
             f"After {way.iteration} iterations the {left} is {found.distance:.1e}, above tol ="
             f" {tol:g}."
         )
@@ -357,7 +307,9 @@ def _settled(
             "support_size": found.support_size,
         }
     )
-    return Solution(coef, np.flatnonzero(coef), way.objective, history, converged, " ".join(said))
+    return Solution(
+        coef, np.flatnonzero(coef), way.objective, history, converged, " ".join(remarks)
+    )
 
 
 def run(
@@ -374,41 +326,42 @@ def run(
     tag: str | None = None,
     force: bool = False,
 ) -> pd.DataFrame:
-    """Run an experiment, or what is missing of it, and return its tidy table.
+    """Run an experiment, or its missing replicates, and return the tidy table.
 
     Parameters
     ----------
     source : path, str or dict
-        A YAML experiment, the name of a shipped one, or the contents of one.
+        A YAML file, the name of a shipped experiment, or the settings.
     profile : {"smoke", "quick", "paper", "deep"}
     out : path
-        The experiment writes to ``out/<name>/<profile>/``; overrides and ``tag`` name the folder as
-        on the command line.
+        Results go to ``out/<name>/<profile>/``; overrides and ``tag`` change the name of the folder
+        as on the command line.
     jobs : int, optional
         Worker processes; all usable cores by default.
     engine : {"processes", "serial"}
     overrides, only : str or sequence of str
-        As ``--set`` and ``--only`` on the command line: one text, or one for each option.
+        Like ``--set`` and ``--only`` on the command line: one text, or one for each option.
     trials, seed : int, optional
-        Replace the experiment's own.
+        Replace those of the experiment.
     tag : str, optional
-        As ``--tag``: names the results folder ``<profile>+<tag>``.
+        Like ``--tag``: names the results folder ``<profile>+<tag>``.
     force : bool
         Compute everything again.
 
     Returns
     -------
     DataFrame
-        As in the CSV: for each replicate and algorithm one row, or as many as its protocol records.
+        The rows of the CSV: one for each replicate and algorithm, or several if the protocol
+        records several.
 
     Raises
     ------
     KeyboardInterrupt
-        When Ctrl-C ended the run. What is finished is kept, in the CSV too, and the same call
-        continues. SIGTERM and SIGHUP end a run in the same way and are then delivered again, to
-        the handler that was there before the call.
+        After Ctrl-C. Finished replicates are kept, also in the CSV, and the same call continues
+        the run. SIGTERM and SIGHUP end a run in the same way and are then delivered to the handler
+        that was installed before the call.
     ConfigError, DataError, PluginError, StorageError
-        When the experiment, its data, a plugin or the folder cannot be used.
+        If the experiment, its data, a plugin or the folder cannot be used.
     """
     from greedyexp import config as experiment
     from greedyexp import report, runner

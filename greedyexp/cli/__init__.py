@@ -1,11 +1,17 @@
-"""The command line: parse, call, print; what failed in a run is read back from its table."""
+"""The command line.
+
+- ``app``, ``lazy``, ``options``: the command, its subcommands and shared options
+- ``process``, ``failures``: signals, standard streams, error messages and exit codes
+- ``plan``, ``summaries``, ``text``: words and tables that commands print
+- ``commands``: one module per subcommand
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
-from greedyexp.cli import signals, streams
+from greedyexp.cli import process
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -14,8 +20,8 @@ def main(args: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     args : sequence of str, optional
-        Arguments without the program name. When they are not given, those of this process are
-        used, and signals and standard streams are handled for it until it ends.
+        Arguments without the program name. By default those of this process are used, and its
+        signals and standard streams are handled until it exits.
 
     Returns
     -------
@@ -25,21 +31,21 @@ def main(args: Sequence[str] | None = None) -> int:
         early.
     """
     own = args is None
-    with signals.raising(for_good=own):
+    with process.raising_signals(until_exit=own):
         try:
             if own:
-                streams.open_missing()
+                process.open_missing()
             # Imported here: a signal may arrive while it is imported.
             from greedyexp.cli.app import answer
 
             code = answer(args)
         except KeyboardInterrupt as error:
-            code = signals.answer(error)
-        if own and signals.ended(code):
-            # The sentence is written. While Python shut down, it would wait for a reader that does
-            # not read, and a further signal would print a traceback.
+            code = process.report_interruption(error)
+        if own and process.ended_by_signal(code):
+            # The message is written. A regular exit could wait for a reader that does not read, and
+            # a further signal would print a traceback.
             os._exit(code)
-    streams.drop_unread()
+    process.drop_unread()
     return code
 
 

@@ -1,4 +1,4 @@
-"""The ``greedyexp`` command: its subcommands, and how every error becomes an exit code."""
+"""The ``greedyexp`` command with its subcommands, and the exit codes of errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from greedyexp import __version__
-from greedyexp.cli import failures, streams
+from greedyexp.cli import failures, process
 from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
 
@@ -33,9 +33,9 @@ Exit codes:
   4    a claim was refuted (verify)
   5    a claim is inconclusive (verify --strict)
   70   internal error
-  130  interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (what is finished is
-       kept; the same command continues)
-  141  output was closed early, as by `| head`
+  130  interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (finished replicates
+       are kept; the same command continues)
+  141  output was closed early, for example by `| head`
 """
 
 
@@ -55,7 +55,7 @@ def greedyexp() -> None:
 def answer(args: Sequence[str] | None = None) -> int:
     """Parse the command line, run the command, and return its exit code."""
     settings = {"traceback": False}
-    streams.escape_unknown_characters()
+    process.escape_unknown_characters()
     # No command opens a window, so a missing display or backend does not matter.
     os.environ["MPLBACKEND"] = "agg"
     try:
@@ -64,8 +64,8 @@ def answer(args: Sequence[str] | None = None) -> int:
         try:
             error.show()
         except OSError as trouble:
-            return streams.lost(trouble)
+            return process.lost(trouble)
         return error.exit_code
     except Exception as error:
-        return failures.tell_last(error, with_traceback=settings["traceback"])
+        return failures.report_or_lose(error, with_traceback=settings["traceback"])
     return code or 0

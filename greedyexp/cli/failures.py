@@ -1,4 +1,4 @@
-"""How errors become one sentence on stderr and an exit code."""
+"""Error messages and exit codes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeVar
 
 import click
 
-from greedyexp.cli import streams
+from greedyexp.cli import process
 from greedyexp.core.errors import UserError
 
 Item = TypeVar("Item")
 
 DONE = 0
 SOME_FAILED = 1
-USER_ERROR = streams.USER_ERROR
+USER_ERROR = process.USER_ERROR
 CLAIM_REFUTED = 4
 # With --strict only.
 CLAIM_INCONCLUSIVE = 5
@@ -25,29 +25,25 @@ CLAIM_INCONCLUSIVE = 5
 INTERNAL_ERROR = 70
 
 
-def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=False) -> int:
-    """Print an error as one sentence.
+def report(
+    error: Exception, ctx: click.Context | None = None, *, with_traceback: bool = False
+) -> int:
+    """Print an error as one sentence and return its exit code.
 
     Parameters
     ----------
     error : Exception
-        What was raised.
     ctx : click.Context, optional
-        Where to look up whether ``--traceback`` was given.
+        Context that stores whether ``--traceback`` was given.
     with_traceback : bool
         Print the traceback first.
-
-    Returns
-    -------
-    int
-        The exit code the error stands for.
 
     Raises
     ------
     OSError
-        When the output cannot be written.
+        If the output cannot be written.
     """
-    if isinstance(error, OSError) and streams.is_output_error(error):
+    if isinstance(error, OSError) and process.is_output_error(error):
         raise error
     shown = with_traceback or bool(ctx and ctx.obj and ctx.obj.get("traceback"))
     if shown:
@@ -70,16 +66,16 @@ def tell(error: Exception, ctx: click.Context | None = None, *, with_traceback=F
     return INTERNAL_ERROR
 
 
-def tell_last(error: Exception, ctx: click.Context | None = None, **how) -> int:
-    """As ``tell``; if the output cannot be written, say so."""
+def report_or_lose(error: Exception, ctx: click.Context | None = None, **how: bool) -> int:
+    """Report an error, or the error that the output cannot be written."""
     try:
-        return tell(error, ctx, **how)
+        return report(error, ctx, **how)
     except OSError as trouble:
-        return streams.lost(trouble)
+        return process.lost(trouble)
 
 
 def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], object]) -> int:
-    """Do something with every item; an error is printed, and the next item follows.
+    """Apply an action to every item and report errors.
 
     Returns
     -------
@@ -91,12 +87,12 @@ def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], obj
         try:
             action(item)
         except Exception as error:
-            code = max(code, tell(error, ctx))
+            code = max(code, report(error, ctx))
     return code
 
 
 def _in_a_folder() -> bool:
-    """Whether the current folder exists."""
+    """Return True if the current folder exists."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -105,7 +101,7 @@ def _in_a_folder() -> bool:
 
 
 def _unencodable(error: UnicodeEncodeError) -> str:
-    """What to say of an argument or a file name that is not text in this locale; else nothing."""
+    """Return a message if an argument or a file name is not text in this locale, otherwise ''."""
     bad = error.object[error.start : error.end]
     # Python reads such bytes of arguments and file names as surrogates.
     undecoded = all("\udc80" <= character <= "\udcff" for character in bad)
@@ -119,5 +115,5 @@ def _unencodable(error: UnicodeEncodeError) -> str:
 
 
 def _one_line(message: object) -> str:
-    """The message without line breaks, which those of other libraries may hold."""
+    """Return a message without line breaks, which messages of libraries may have."""
     return " ".join(str(message).split())

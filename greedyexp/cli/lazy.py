@@ -1,37 +1,38 @@
-"""A click group that imports a command's module when that command is named."""
+"""A click group that imports the module of a command when the command is used."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
-from greedyexp.cli import failures, signals
+from greedyexp.cli import failures, process
 from greedyexp.core.errors import did_you_mean
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in modules imported on first use.
+    """A group of commands whose modules are imported on first use.
 
     Parameters
     ----------
     modules : dict of str to str
-        Module of each command, in the order of the help text. A module's command is its
-        attribute ``command``.
+        Module of each command, in the order of the help text. The command is the attribute
+        ``command`` of the module, or the one that is named after a colon.
     """
 
-    def __init__(self, *args, modules: dict[str, str] | None = None, **kwargs):
+    def __init__(self, *args: Any, modules: dict[str, str] | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.modules = modules or {}
 
-    def make_context(self, *args, **kwargs) -> click.Context:
-        with _exit_code_of_its_own():
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _exit_codes():
             return super().make_context(*args, **kwargs)
 
-    def invoke(self, ctx: click.Context):
-        with _exit_code_of_its_own(ctx):
+    def invoke(self, ctx: click.Context) -> Any:
+        with _exit_codes(ctx):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -40,9 +41,11 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.modules:
             return None
-        return importlib.import_module(self.modules[name]).command
+        module, _, attribute = self.modules[name].partition(":")
+        found: click.Command = getattr(importlib.import_module(module), attribute or "command")
+        return found
 
-    def resolve_command(self, ctx: click.Context, args: list[str]):
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name = args[0]
         if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command '{name}'. {did_you_mean(name, self.modules)}")
@@ -50,14 +53,14 @@ class LazyGroup(click.Group):
 
 
 @contextmanager
-def _exit_code_of_its_own(ctx: click.Context | None = None) -> Iterator[None]:
-    """Give an exit code to the errors that click takes for Ctrl-C or ends with 1."""
+def _exit_codes(ctx: click.Context | None = None) -> Iterator[None]:
+    """Handle errors that click itself treats as Ctrl-C or exits with 1."""
     try:
         yield
     except KeyboardInterrupt as error:
-        code = signals.answer(error)
+        code = process.report_interruption(error)
     except (OSError, EOFError) as error:
-        code = failures.tell_last(error, ctx)
+        code = failures.report_or_lose(error, ctx)
     else:
         return
     raise click.exceptions.Exit(code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -12,25 +13,27 @@ from greedyexp.core.errors import did_you_mean
 PROFILES = ("smoke", "quick", "paper", "deep")
 ENGINES = ("processes", "serial")
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 
 class Choice(click.Choice):
-    """One of several words; a wrong one is answered with the nearest."""
+    """One of several words; the error for another word suggests the closest one."""
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices:
             self.fail(f"there is no '{value}'. {did_you_mean(value, self.choices)}", param, ctx)
         return super().convert(value, param, ctx)
 
 
-def shared(function: Callable) -> Callable:
-    """``--traceback``, which every command takes."""
+def shared(function: Function) -> Function:
+    """Add ``--traceback``, which every command takes."""
     return click.option(
         "--traceback",
         is_flag=True,
         is_eager=True,
         expose_value=False,
         callback=_remember_traceback,
-        help="Show where an error was raised.",
+        help="Print the traceback of an error.",
     )(function)
 
 
@@ -39,16 +42,16 @@ def _remember_traceback(ctx: click.Context, parameter: click.Parameter, value: b
         ctx.ensure_object(dict)["traceback"] = True
 
 
-def verbosity(function: Callable) -> Callable:
-    """``-q`` and ``-v``, passed on as ``quiet`` and ``verbose``."""
+def verbosity(function: Function) -> Function:
+    """Add ``-q`` and ``-v``, passed on as ``quiet`` and ``verbose``."""
     function = click.option("-v", "--verbose", is_flag=True, help="Print the plan first.")(function)
     return click.option(
         "-q", "--quiet", is_flag=True, help="Print nothing but errors and failures."
     )(function)
 
 
-def experiment(function: Callable) -> Callable:
-    """What chooses and changes an experiment; named as the arguments of ``experiment.load``."""
+def experiment(function: Function) -> Function:
+    """Add options that change an experiment, named like the arguments of ``config.load``."""
     chosen = [
         click.option(
             "--profile",
@@ -62,8 +65,7 @@ def experiment(function: Callable) -> Callable:
             "overrides",
             metavar="KEY=VALUE",
             multiple=True,
-            help="Change an entry of the YAML: dotted key, value in YAML; a list sweeps."
-            " Repeatable.",
+            help="Change a setting: dotted key, value in YAML; a list is a sweep. Repeatable.",
         ),
         click.option(
             "--only",
@@ -76,7 +78,7 @@ def experiment(function: Callable) -> Callable:
         click.option(
             "--tag",
             metavar="NAME",
-            help="Name the results folder <profile>+NAME instead of by the values of --set.",
+            help="Name the results folder <profile>+NAME instead of using the values of --set.",
         ),
     ]
     for option in reversed(chosen):
@@ -84,20 +86,20 @@ def experiment(function: Callable) -> Callable:
     return function
 
 
-def plugins(function: Callable) -> Callable:
-    """``--plugin FILE``: a user's own parts."""
+def plugins(function: Function) -> Function:
+    """Add ``--plugin FILE``."""
     return click.option(
         "--plugin",
         "plugin_files",
         type=click.Path(path_type=Path),
         metavar="FILE",
         multiple=True,
-        help="Include the parts of a Python file of yours. Repeatable.",
+        help="Include the parts of a Python file. Repeatable.",
     )(function)
 
 
-def execution(function: Callable) -> Callable:
-    """Where and how ``run`` computes."""
+def execution(function: Function) -> Function:
+    """Add options of ``run`` for the computation."""
     chosen = [
         click.option(
             "-j", "--jobs", type=click.IntRange(min=1), help="Worker processes (default: cores)."
@@ -116,18 +118,18 @@ def execution(function: Callable) -> Callable:
             show_default=True,
             help="Where replicates are computed.",
         ),
-        click.option("-f", "--force", is_flag=True, help="Compute everything anew."),
+        click.option("-f", "--force", is_flag=True, help="Compute everything again."),
         click.option(
             "-k",
             "--keep-going",
             is_flag=True,
-            help="With several configs, go on to the next when one fails.",
+            help="With several configs, continue with the next if one fails.",
         ),
         click.option("--retry-failed", is_flag=True, help="Compute failed replicates again."),
         click.option(
             "--pdb",
             is_flag=True,
-            help="Stop in the debugger where an algorithm or a generator fails (engine serial).",
+            help="Stop in the debugger if an algorithm or a generator fails (serial engine).",
         ),
     ]
     for option in reversed(chosen):

@@ -1,7 +1,8 @@
-"""What an experiment is about to do, in words."""
+"""The plan of an experiment, in words."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def size_words(experiment: Experiment) -> str:
-    """``12 data points x 20 trials x 3 algorithms = 720 runs``, each a row of the table or more."""
+    """Return words such as ``12 data points x 20 trials x 3 algorithms = 720 runs``."""
     runs = len(experiment.points) * experiment.trials * len(experiment.algorithms)
     most = "at most " if experiment.adaptive else ""
     return (
@@ -23,7 +24,7 @@ def size_words(experiment: Experiment) -> str:
 
 
 def data_words(experiment: Experiment) -> list[str]:
-    """A line for each block of data: its label, generator and sweep."""
+    """Return a line for each block of data: its label, generator and sweep."""
     blocks: dict[tuple, list[dict]] = {}
     for point in experiment.points:
         blocks.setdefault((point.label, point.generator), []).append(point.params)
@@ -37,12 +38,12 @@ def data_words(experiment: Experiment) -> list[str]:
 
 
 def described(experiment: Experiment) -> list[str]:
-    """What generators say of their data, such as which columns of a file are features.
+    """Return descriptions of the data by generators, such as the columns that are features.
 
     Raises
     ------
     PluginError
-        When the ``describe`` function of a generator raises.
+        If the ``describe`` function of a generator raises.
     """
     from greedyexp.config.data import guarded
     from greedyexp.config.document import Place
@@ -58,14 +59,14 @@ def described(experiment: Experiment) -> list[str]:
     return [f"  {line}" for line in dict.fromkeys(lines)]
 
 
-def unused_profile(ctx: click.Context, source: str) -> list[str]:
-    """A line when ``--profile`` names a profile that the file does not define; none otherwise.
+def unused_profile(ctx: click.Context, source: str | Path) -> list[str]:
+    """Return a note if ``--profile`` names a profile that the file does not define.
 
     Parameters
     ----------
     ctx : click.Context
-        Of a command with ``--profile``. Its default, quick, may be left undefined.
-    source : str
+        Context of a command with ``--profile``. Its default, quick, need not be defined.
+    source : str or Path
         A file that has been loaded without an error.
     """
     from greedyexp.config.document import read_file
@@ -79,7 +80,7 @@ def unused_profile(ctx: click.Context, source: str) -> list[str]:
 
 
 def words(experiment: Experiment) -> str:
-    """The plan, one line each: size, data, algorithms, what is measured, drawn and claimed."""
+    """Return the plan: size, data, algorithms, metrics, figures, tables and claims."""
     from greedyexp.experiment.messages import show
 
     tuned = [

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-# A column of words narrower than this is hard to read.
+# Narrower columns of words are hard to read.
 _NARROWEST = 24
 
 
@@ -19,18 +19,18 @@ def table(
     right: Sequence[int] = (),
     width: int | None = None,
 ) -> str:
-    """Rows as aligned columns, two spaces apart.
+    """Return rows as aligned columns, two spaces apart.
 
     Parameters
     ----------
     rows : sequence of sequence of str
     indent : str
-        Before every line.
+        Prefix of every line.
     right : sequence of int
         Columns that are right-aligned.
     width : int, optional
-        The last column is wrapped to lines of this length; where little room is left for it, it
-        goes below the others. A word is never broken.
+        The last column is wrapped to lines of this length. If there is little space for it, it is
+        printed below the others. Words are never broken.
     """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     start = len(indent) + sum(widths[:-1]) + 2 * (len(widths) - 1)
@@ -53,9 +53,9 @@ def table(
 
 
 def terminal_width() -> int | None:
-    """Length of a line of the terminal, or as COLUMNS says; otherwise None.
+    """Return the width of the terminal, or COLUMNS; None if the output is not a terminal.
 
-    Output that goes to a file or a pipe keeps one line for each entry, for `grep` and the like.
+    Files and pipes get one line for each entry, for tools such as `grep`.
     """
     if os.environ.get("COLUMNS") or (sys.stdout is not None and sys.stdout.isatty()):
         return shutil.get_terminal_size().columns
@@ -68,13 +68,13 @@ def fitted(prose: str, width: int | None) -> str:
     for paragraph in prose.split("\n\n"):
         lines = paragraph.split("\n")
         if width is not None and max(map(len, lines)) > width:
-            # A heading is underlined and stays on a line of its own.
+            # An underlined heading keeps its own line.
             top = 2 if len(lines) > 2 and set(lines[1]) == {"-"} else 0
             margins = [line[: len(line) - len(line.lstrip())] for line in lines]
             plain = len(set(margins)) == 1 and not any(
                 line.startswith(("- ", "* ", ">>>", "|")) for line in lines[top:]
             )
-            # What is indented by steps, as lists and code are, keeps its lines.
+            # Lists and code, which are indented in steps, keep their lines.
             parts = [" ".join(lines[top:])] if plain else lines[top:]
             wrapped = [
                 _wrapped(one.strip(), width, margins[top + i]) for i, one in enumerate(parts)
@@ -85,7 +85,7 @@ def fitted(prose: str, width: int | None) -> str:
 
 
 def _wrapped(words: str, width: int, margin: str) -> list[str]:
-    """Words as lines that begin with a margin; at least one line."""
+    """Wrap words to lines that start with a margin; return at least one line."""
     return textwrap.wrap(
         words,
         max(width, len(margin) + _NARROWEST),
@@ -97,7 +97,7 @@ def _wrapped(words: str, width: int, margin: str) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words short enough for a table: ``0.4 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    """Return a duration such as ``0.4 s``, ``3 min 05 s`` or ``2 h 10 min``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -109,7 +109,7 @@ def duration(seconds: float) -> str:
 
 
 def size(n_bytes: int) -> str:
-    """Bytes in decimal units: ``12 B``, ``3.4 kB``, ``5.0 MB``."""
+    """Return a size such as ``12 B``, ``3.4 kB`` or ``5.0 MB``."""
     if n_bytes < 1000:
         return f"{n_bytes} B"
     for unit, scale in (("kB", 1e3), ("MB", 1e6)):
@@ -119,5 +119,5 @@ def size(n_bytes: int) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun: ``1 trial``, ``4 trials``."""
+    """Return a number with its noun: ``1 trial``, ``4 trials``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -2,4 +2,5 @@
 
 path       estimates along a grid of tuning parameters
 iteration  an iterative method that is driven step by step
+solution   the result of greedyexp.solve
 """

@@ -163,7 +163,7 @@ CRF = {"loss": "crf", "ridge": 0.1}
         ({"y": np.ones((40, 2))}, DataError, "one label for each word"),
         ({"X": [np.ones((40, 2))] * 2}, DataError, "one design for all classes"),
         ({"X": [sparse.eye_array(40, 2)] * 2}, DataError, "one design for all classes"),
-        ({"loss": "squared"}, ConfigError, "chains are for a model of them. Give loss='crf'"),
+        ({"loss": "squared"}, ConfigError, "'chains' requires a model of chains. Give loss='crf'"),
         ({"intercept": True}, ConfigError, "intercept"),
         ({"tuning": "cv"}, DataError, "cannot take chains of words apart"),
         ({"max_features": 16}, (ConfigError, DataError), "16 is more than the 15 features"),

@@ -109,7 +109,7 @@ def test_a_forced_download_says_that_the_users_folder_goes_first(
     assert cli.main(["data", "fetch", "digits_mfeat", "--force"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{tmp_path / 'cache' / 'mfeat'}\n"
-    assert err == f"GREEDYEXP_DATA goes before it: {own} is what is read.\n"
+    assert err == f"GREEDYEXP_DATA takes precedence: {own} is read instead.\n"
 
 
 def test_ctrl_c_during_a_download_ends_with_its_own_code(served, tmp_path, monkeypatch, capsys):

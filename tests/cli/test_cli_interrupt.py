@@ -104,7 +104,7 @@ def test_a_signal_ends_a_run_and_the_same_command_continues(
     _, errors = process.communicate(timeout=60)
     assert process.returncode == code, errors
     lines = errors.splitlines()
-    assert lines[-1] == "Interrupted: what is finished is kept; the same command continues."
+    assert lines[-1] == "Interrupted: finished replicates are kept; the same command continues."
     assert sum(line.startswith("Interrupt") for line in lines) == 1 + (signals[0] == "SIGINT")
     assert "Traceback" not in errors
     goes_on(call, tmp_path)
@@ -251,7 +251,7 @@ def test_a_signal_while_figures_are_drawn_starts_no_other_config(call, tmp_path,
     result = call("run", "first.yaml", "second.yaml", "--engine", "serial", "-k", cwd=tmp_path)
     assert result.returncode == 143
     assert result.stderr.splitlines()[-2:] == [
-        "Interrupted: what is finished is kept; the same command continues.",
+        "Interrupted: finished replicates are kept; the same command continues.",
         "Not run: second.",
     ]
     assert (tmp_path / "results/first/quick/first.csv").is_file()

@@ -55,7 +55,7 @@ def test_impossible_names_are_refused(call, tmp_path):
     refused(call("new", "config", "../study", cwd=tmp_path), "'../study'")
     refused(call("new", "algorithm", "lambda", cwd=tmp_path), "'lambda'")
     refused(call("new", "algorithm", "2fast", cwd=tmp_path), "'2fast'")
-    refused(call("new", "generator", "gaussian", cwd=tmp_path), "'gaussian' exists")
+    refused(call("new", "generator", "gaussian", cwd=tmp_path), "'gaussian' already exists")
     assert list(tmp_path.iterdir()) == []
 
 

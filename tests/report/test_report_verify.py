@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from greedyexp.cli.verdicts import summary
+from greedyexp.cli.summaries import summary
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.report import verify
 from greedyexp.report.source import read_source

@@ -20,7 +20,7 @@ KINDS = (
 @options.plugins
 @options.shared
 def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
-    """List the parts, data sets or configs of one KIND; all of them without it."""
+    """List the parts, data sets or configs of one KIND, or of all kinds."""
     from greedyexp.core.plugins import load_plugins
 
     load_plugins(plugin_files)
@@ -35,7 +35,7 @@ def command(kind: str | None, plugin_files: tuple[Path, ...]) -> None:
 
 
 def _rows(kind: str) -> list[tuple[str, ...]]:
-    """Name, title and summary of each part; of a config the first line, of a data set the page."""
+    """Return name, title and summary of each part, data set or config."""
     if kind == "configs":
         return [
             (name, shipped.description(path).partition("\n")[0])
@@ -47,7 +47,7 @@ def _rows(kind: str) -> list[tuple[str, ...]]:
         return [(name, record.title, record.page) for name, record in catalogue.known().items()]
     from greedyexp.core.registry import parts
 
-    # A title that was not given is the name itself, which says nothing new.
+    # A part without a title has its name as the title.
     return [
         (name, part.title if part.title != name else "", part.summary)
         for name, part in parts(kind.removesuffix("s")).items()

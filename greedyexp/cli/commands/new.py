@@ -1,4 +1,4 @@
-"""``greedyexp new``: a commented starting point that runs."""
+"""``greedyexp new``: write a commented template that runs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ USE = {
 }
 
 
-@click.command("new", short_help="A starting point that runs.")
+@click.command("new", short_help="Write a template that runs.")
 @click.argument("kind", type=options.Choice(tuple(NEXT)))
 @click.argument("name")
-@click.option("-f", "--force", is_flag=True, help="Overwrite a file of that name.")
+@click.option("-f", "--force", is_flag=True, help="Overwrite an existing file.")
 @options.shared
 def command(kind: str, name: str, force: bool) -> None:
-    """Write a commented starting point for a config, an algorithm, a generator, a metric or a
-    figure.
+    """Write a commented template of a config, an algorithm, a generator, a metric or a figure.
 
     The file is NAME.yaml or NAME.py in the current folder.
     """
@@ -47,12 +46,12 @@ def command(kind: str, name: str, force: bool) -> None:
     click.echo(f"Wrote {target}.")
     if kind in USE:
         entry = USE[kind].format(name=name)
-        click.echo(f"In a YAML experiment beside it: `plugins: [{target}]` and {entry}.")
+        click.echo(f"In a YAML experiment in the same folder: `plugins: [{target}]` and {entry}.")
     click.echo(f"Next: {NEXT[kind].format(name=name, file=target)}")
 
 
 def check_name(kind: str, name: str) -> None:
-    """Refuse names that a config, or a Python function and a registered part, cannot have."""
+    """Raise ``ConfigError`` if a config, or a function and a part, cannot have this name."""
     from greedyexp.core.errors import ConfigError
 
     if kind == "config":
@@ -64,16 +63,16 @@ def check_name(kind: str, name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise ConfigError(
             f"'{name}' cannot name a Python function.",
-            remedy="Use lower-case letters, digits and '_', a letter first.",
+            remedy="Use lower-case letters, digits and '_', starting with a letter.",
         )
     from greedyexp.core.registry import parts
 
     if name in parts(kind):
-        raise ConfigError(f"the {kind} '{name}' exists already.", remedy="Choose another name.")
+        raise ConfigError(f"the {kind} '{name}' already exists.", remedy="Choose another name.")
 
 
 def write(target: Path, content: str, *, force: bool) -> None:
-    """Create a file; one that exists is overwritten only with ``force``."""
+    """Create a file; an existing one is overwritten only with ``force``."""
     from greedyexp.core.errors import ConfigError
 
     try:
@@ -81,7 +80,7 @@ def write(target: Path, content: str, *, force: bool) -> None:
             stream.write(content)
     except FileExistsError:
         raise ConfigError(
-            "the file exists already.",
+            "the file already exists.",
             place=str(target),
             remedy="Choose another name, or overwrite it with --force.",
         ) from None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import failures, options, outcomes
+from greedyexp.cli import failures, options, summaries
 
 
 @click.command("plot", short_help="Redraw figures and tables from CSV files.")
@@ -28,10 +28,10 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool) -> No
     def draw(folder: Path) -> None:
         place = folder.resolve()
         drawn.extend(report.draw(folder, out and out / place.parent.name / place.name))
-        for line in outcomes.unchecked(folder):
+        for line in summaries.unchecked(folder):
             click.echo(line, err=True)
 
-    # All are drawn before anything is printed: output that is closed early costs no file.
+    # All are drawn before anything is printed, since the output may be closed early.
     code = failures.each(ctx, report.run_folders(path), draw)
     for file in () if quiet else drawn:
         click.echo(file)

@@ -1,4 +1,4 @@
-"""``greedyexp run``: run experiments, draw their figures, say what failed."""
+"""``greedyexp run``: run experiments, draw their figures and report failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, options, outcomes, plan, signals, text, verdicts
+from greedyexp.cli import failures, options, plan, process, summaries, text
 from greedyexp.core import shipped
 from greedyexp.core.errors import ConfigError, UserError
 from greedyexp.core.signals import Interrupted
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from greedyexp.config import Experiment
     from greedyexp.runner import Report
 
-_INTERRUPTED = "Interrupted: what is finished is kept; the same command continues."
+_INTERRUPTED = "Interrupted: finished replicates are kept; the same command continues."
 
 
 @click.command("run", short_help="Run experiments: CSV and figures.")
@@ -29,8 +29,8 @@ _INTERRUPTED = "Interrupted: what is finished is kept; the same command continue
     "-n",
     "--dry-run",
     is_flag=True,
-    help="Print the plan, compute the first replicate of each algorithm on each block of data at"
-    " its full size (a time limit holds), write nothing.",
+    help="Print the plan and compute the first replicate of each algorithm on each block of data,"
+    " at full size and with any time limit; write nothing.",
 )
 @options.verbosity
 @options.shared
@@ -52,9 +52,8 @@ def command(
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
-    Results go to OUT/<name>/<profile>/, with --set to OUT/<name>/<profile>+<key>=<value>/. What is
-    there already is not computed again: the same command continues where an interrupted one
-    stopped.
+    Results go to OUT/<name>/<profile>/, with --set to OUT/<name>/<profile>+<key>=<value>/.
+    Finished replicates are not computed again: the same command continues an interrupted run.
     """
     debugging = {"tracebacks": ctx.obj["traceback"], "pdb": pdb}
     experiments, code = load_all(ctx, configs, keep_going=keep_going, choices=choices)
@@ -75,13 +74,13 @@ def command(
                     **debugging,
                 )
         except Exception as error:
-            one = failures.tell(error, ctx)
+            one = failures.report(error, ctx)
         except KeyboardInterrupt as error:
-            one = signals.answer(error, "Interrupted." if dry_run else _INTERRUPTED)
+            one = process.report_interruption(error, "Interrupted." if dry_run else _INTERRUPTED)
         code = max(code, one)
-        if signals.ended(one) or (one and not keep_going):
+        if process.ended_by_signal(one) or (one and not keep_going):
             left = [later.name for later in experiments[index + 1 :]]
-            # A terminal that has gone must not change the exit code.
+            # A closed terminal must not change the exit code.
             with suppress(OSError):
                 if left:
                     click.echo(f"Not run: {', '.join(left)}.", err=True)
@@ -92,12 +91,12 @@ def command(
 def load_all(
     ctx: click.Context, configs: tuple[str, ...], *, keep_going: bool, choices: dict
 ) -> tuple[list[Experiment], int]:
-    """Load every config before any work starts; with ``keep_going`` bad ones are only reported.
+    """Load every config before any work starts; with ``keep_going``, errors are only reported.
 
     Returns
     -------
     list of Experiment
-        Those that can be run.
+        Experiments that can be run.
     int
         Exit code so far.
     """
@@ -111,14 +110,14 @@ def load_all(
             experiment = load(found, **choices)
             if experiment.name in loaded:
                 raise ConfigError(
-                    f"another config is named '{experiment.name}' too.",
+                    f"another config is also named '{experiment.name}'.",
                     place=source,
-                    remedy="Give each its own name: they would share a results folder.",
+                    remedy="Give each its own name; otherwise they would share a results folder.",
                 )
         except UserError as error:
             if not keep_going:
                 raise
-            code = failures.tell(error, ctx)
+            code = failures.report(error, ctx)
             continue
         loaded[experiment.name] = experiment
         for line in () if ctx.params.get("quiet") else plan.unused_profile(ctx, found):
@@ -127,7 +126,7 @@ def load_all(
 
 
 def rehearse(experiment: Experiment, *, tracebacks: bool, pdb: bool) -> int:
-    """Print the plan and what the first replicate of each algorithm gave."""
+    """Print the plan and the result of the first replicate of each algorithm."""
     from greedyexp import runner
 
     click.echo(plan.words(experiment))
@@ -150,7 +149,7 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
 
     say = (lambda *_: None) if quiet else click.echo
     if verbose:
-        # Output that cannot be written must not cost the run; it raises again at the end.
+        # Output that cannot be written must not end the run; it raises again at the end.
         with suppress(OSError):
             say(plan.words(experiment))
     else:
@@ -159,21 +158,21 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
                 say(line)
     done = runner.run(experiment, folder, progress=not quiet, **how)
     if done.interrupted:
-        # In a pipeline Ctrl-C ends the reader too.
+        # In a pipeline, Ctrl-C also ends the reader.
         with suppress(OSError):
             _summarise(experiment, done, say, retry=False)
         raise Interrupted(done.signum)
     # Everything is written to disk before anything is printed: the output may be closed early.
-    # A figure that cannot be drawn must not cost the verdicts.
+    # A figure that cannot be drawn must not cost the summaries.
     drawn, trouble = _attempted(report.draw, folder)
     verified, unjudged = _attempted(report.verify, folder) if experiment.claims else (None, None)
     _summarise(experiment, done, say, retry=not (quiet or how.get("retry_failed")))
-    for line in (done.csv, *(drawn or ()), *(verdicts.lines(verified) if verified else ())):
+    for line in (done.csv, *(drawn or ()), *(summaries.lines(verified) if verified else ())):
         say(line)
     if unjudged is not None:
         raise unjudged
     if trouble is not None:
-        # Where nothing but failures is there, these and not the figure are what went wrong.
+        # If every replicate failed, these failures are the problem and not the figure.
         if not (isinstance(trouble, UserError) and done.failed == done.done):
             raise trouble
         click.echo(f"Not drawn: {trouble}", err=True)
@@ -181,7 +180,7 @@ def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool,
 
 
 def _attempted(action: Callable[[Path], object], folder: Path) -> tuple:
-    """What an action gives, and the error it raises."""
+    """Return the result of an action, and the error that it raises."""
     try:
         return action(folder), None
     except Exception as error:
@@ -191,18 +190,18 @@ def _attempted(action: Callable[[Path], object], folder: Path) -> tuple:
 def _summarise(
     experiment: Experiment, done: Report, say: Callable[[object], None], *, retry: bool
 ) -> None:
-    """Print how many replicates there are, which claims were left out, and what failed."""
+    """Print the numbers of replicates, the claims that were left out, and the failures."""
     say(
         f"{experiment.name} ({experiment.profile}): {done.done} of {done.total} done,"
         f" {done.failed} failed; {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
     if done.replaced:
-        kept = "The replicates of the earlier settings stay in the journal."
+        kept = "The replicates of the earlier settings remain in the journal."
         say(f"  replaced results with other settings ({'; '.join(done.replaced)}). {kept}")
     for claim, why in experiment.dropped.items():
         say(f"  claim {claim} left out: {why}")
     labels = {spec.label for spec in experiment.algorithms}
-    for line in outcomes.problems(done.csv, labels):
+    for line in summaries.problems(done.csv, labels):
         click.echo(f"  {line}", err=True)
     if done.failed and retry:
         click.echo("  --retry-failed computes the failed replicates again.", err=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from greedyexp.cli import options
@@ -10,7 +12,7 @@ from greedyexp.cli import options
 @click.command("schema", short_help="JSON Schema of a config.")
 @options.plugins
 @options.shared
-def command(plugin_files) -> None:
+def command(plugin_files: tuple[Path, ...]) -> None:
     """Print the JSON Schema of a YAML experiment, for completion in editors."""
     import json
 

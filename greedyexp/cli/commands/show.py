@@ -1,13 +1,39 @@
-"""``greedyexp show``: everything a user needs to know of one part or config."""
+"""``greedyexp show``: origin, documentation and parameters of a part or config."""
 
 from __future__ import annotations
 
+import inspect
+import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from greedyexp.cli import options, text
 from greedyexp.core import shipped
+
+if TYPE_CHECKING:
+    from greedyexp.core.parts import Part
+    from greedyexp.datasets.catalogue import Dataset
+
+Schema = dict[str, Any]
+
+# The table of parameters replaces the first section; the others concern callers in Python.
+LEFT_OUT = ("Parameters", "Returns", "Raises")
+
+_HEADING = re.compile(r"^(?P<title>\S.*)\n-{3,}$", re.MULTILINE)
+
+_TYPES = {
+    "integer": "int",
+    "number": "float",
+    "string": "str",
+    "boolean": "bool",
+    "array": "list",
+    "object": "mapping",
+    "null": "none",
+}
 
 
 @click.command("show", short_help="Parameters and origin of a part.")
@@ -15,7 +41,7 @@ from greedyexp.core import shipped
 @options.plugins
 @options.shared
 def command(name: str, plugin_files: tuple[Path, ...]) -> None:
-    """Show what NAME is, where it comes from and which parameters it takes.
+    """Show the origin, documentation and parameters of NAME.
 
     NAME is a generator, algorithm, protocol, metric, figure, table, data set or shipped config.
     """
@@ -26,13 +52,14 @@ def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     from greedyexp.datasets import catalogue
 
     load_plugins(plugin_files)
-    known = {kind: registry.parts(kind) for kind in KINDS}
+    known: dict[str, dict[str, Any]] = {kind: registry.parts(kind) for kind in KINDS}
     configs, datasets = shipped.configs(), catalogue.known()
     found = [parts[name] for parts in known.values() if name in parts]
     if not found and name not in (*configs, *datasets):
-        everything = [one for parts in (*known.values(), configs, datasets) for one in parts]
+        everything = [name for parts in known.values() for name in parts]
         raise ConfigError(
-            f"there is no part or config named '{name}'.", remedy=did_you_mean(name, everything)
+            f"there is no part or config named '{name}'.",
+            remedy=did_you_mean(name, [*everything, *configs, *datasets]),
         )
     sections = [part_words(part) for part in found]
     if name in datasets:
@@ -42,20 +69,16 @@ def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     click.echo("\n\n".join(sections))
 
 
-def part_words(part) -> str:
-    """A part as text: kind, title, docstring, facts and the table of its parameters."""
-    import inspect
-
-    from greedyexp.cli import docstrings, parameters
-
+def part_words(part: Part) -> str:
+    """Return a part as text: kind, title, docstring, properties and table of parameters."""
     facts = [*part.properties(), ("file", inspect.getsourcefile(part.function) or "")]
     shown = [(name, words) for name, words in facts if words]
     width = text.terminal_width()
     blocks = [f"{part.kind} {part.name}: {part.title}", text.table(shown, width=width)]
     docstring = inspect.getdoc(part.function)
     if docstring:
-        blocks.insert(1, text.fitted(docstrings.for_users(docstring), width))
-    rows = parameters.rows(part)
+        blocks.insert(1, text.fitted(without_sections(docstring), width))
+    rows = parameter_rows(part)
     if rows:
         heading = ("parameter", "type", "default", "range", "description")
         blocks.append(text.table([heading, *rows], width=width))
@@ -64,8 +87,8 @@ def part_words(part) -> str:
     return "\n\n".join(blocks)
 
 
-def dataset_words(dataset) -> str:
-    """A data set as text: where it comes from, under which terms, how to get it."""
+def dataset_words(dataset: Dataset) -> str:
+    """Return a data set as text: origin, licence, and the command that downloads it."""
     facts = [
         ("page", dataset.page),
         ("licence", dataset.licence),
@@ -80,7 +103,91 @@ def dataset_words(dataset) -> str:
 
 
 def config_words(name: str, path: Path) -> str:
-    """A shipped config as text: where it is, what it does, how to run it."""
+    """Return a shipped config as text: file, description, and the command that runs it."""
     said = shipped.description(path) or "no description"
     blocks = [f"config {name}: {path}", text.fitted(said, text.terminal_width())]
     return "\n\n".join([*blocks, f"Run it with: greedyexp run {name}"])
+
+
+def without_sections(docstring: str) -> str:
+    """Return a dedented numpydoc docstring without the sections of ``LEFT_OUT``."""
+    headings = list(_HEADING.finditer(docstring))
+    ends = [*(heading.start() for heading in headings), len(docstring)]
+    kept = [docstring[: ends[0]]]
+    for heading, end in zip(headings, ends[1:], strict=True):
+        if heading["title"] not in LEFT_OUT:
+            kept.append(docstring[heading.start() : end])
+    return "\n\n".join(text for text in (part.strip() for part in kept) if text)
+
+
+def parameter_rows(part: Part) -> list[tuple[str, str, str, str, str]]:
+    """Return name, type, default, range and description of every parameter."""
+    schema = part.parameters.model_json_schema()
+    definitions = schema.get("$defs", {})
+    required = schema.get("required", [])
+    return [
+        (
+            name,
+            type_words(entry, definitions),
+            "required" if name in required else _plain(entry.get("default")),
+            range_words(entry, definitions),
+            entry.get("description", ""),
+        )
+        for name, entry in schema.get("properties", {}).items()
+    ]
+
+
+def type_words(entry: Schema, definitions: Schema) -> str:
+    """Return the type of a JSON Schema entry: ``float``, ``sign | gaussian``, ``list of int``."""
+    entry = _resolved(entry, definitions)
+    if "anyOf" in entry:
+        # Alternatives that differ only in their range are one type.
+        return " | ".join(dict.fromkeys(type_words(one, definitions) for one in entry["anyOf"]))
+    if "enum" in entry:
+        return " | ".join(_plain(value) for value in entry["enum"])
+    if "const" in entry:
+        return _plain(entry["const"])
+    words = _TYPES.get(entry.get("type", ""), "any")
+    if words == "list" and "items" in entry:
+        return f"list of {type_words(entry['items'], definitions)}"
+    return words
+
+
+def range_words(entry: Schema, definitions: Schema) -> str:
+    """Return the bounds of a JSON Schema entry: ``[0, 1)``, ``> 0``, ``length >= 1``, or ''."""
+    entry = _resolved(entry, definitions)
+    if "anyOf" in entry:
+        return _first(range_words(one, definitions) for one in entry["anyOf"])
+    low, above = entry.get("minimum"), entry.get("exclusiveMinimum")
+    high, below = entry.get("maximum"), entry.get("exclusiveMaximum")
+    left = f"({above:g}" if above is not None else f"[{low:g}" if low is not None else ""
+    right = f"{below:g})" if below is not None else f"{high:g}]" if high is not None else ""
+    if left and right:
+        return f"{left}, {right}"
+    if left:
+        return f"> {above:g}" if above is not None else f">= {low:g}"
+    if right:
+        return f"< {below:g}" if below is not None else f"<= {high:g}"
+    if "minItems" in entry:
+        return f"length >= {entry['minItems']}"
+    return _items_range(entry, definitions)
+
+
+def _items_range(entry: Schema, definitions: Schema) -> str:
+    words = range_words(entry["items"], definitions) if "items" in entry else ""
+    return f"each {words}" if words else ""
+
+
+def _resolved(entry: Schema, definitions: Schema) -> Schema:
+    reference = entry.get("$ref", "")
+    return definitions.get(reference.removeprefix("#/$defs/"), entry) if reference else entry
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _first(words: Iterable[str]) -> str:
+    return next((word for word in words if word), "")

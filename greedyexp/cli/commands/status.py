@@ -1,12 +1,16 @@
-"""``greedyexp status``: how far runs have come."""
+"""``greedyexp status``: progress of runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from greedyexp.cli import failures, options, text
+
+if TYPE_CHECKING:
+    from greedyexp.runner import FolderStatus
 
 HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failures")
 
@@ -25,26 +29,27 @@ def command(ctx: click.Context, path: Path) -> None:
         raise StorageError(
             "there is no run here.", place=str(path), remedy="`greedyexp run` makes one."
         )
-    rows, unfinished, code = [HEADING], [], failures.DONE
+    rows: list[tuple[str, ...]] = [HEADING]
+    unfinished, code = [], failures.DONE
     for folder in folders:
         try:
             state = runner.status(folder)
             rows.append(row(state))
             unfinished += [f"{state.name}/{state.profile}"] if state.unfinished else []
         except UserError as error:
-            # One damaged folder must not hide the others.
-            code = failures.tell(error, ctx)
+            # The others must be shown even if one folder is damaged.
+            code = failures.report(error, ctx)
     click.echo(text.table(rows, right=range(1, 7)))
     for name in unfinished:
         click.echo(
-            f"{name}: a run is going on or did not finish; table, figures and verdicts are those of"
-            " the previous run, if any."
+            f"{name}: a run is in progress or did not finish; table, figures and verdicts are those"
+            " of the previous run, if any."
         )
     ctx.exit(code)
 
 
-def row(state) -> tuple[str, ...]:
-    """One run as cells of the table."""
+def row(state: FolderStatus) -> tuple[str, ...]:
+    """Return the cells of one run."""
     failed = sum(state.failed.values())
     left = "" if state.missing and state.seconds_left is None else text.duration(state.seconds_left)
     return (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, options, outcomes, verdicts
+from greedyexp.cli import failures, options, summaries
 
 if TYPE_CHECKING:
     from greedyexp.report import Verified
@@ -16,24 +16,26 @@ if TYPE_CHECKING:
 
 @click.command("verify", short_help="Judge every claim: supported, refuted or inconclusive.")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
-@click.option("--strict", is_flag=True, help="Exit with 5 when a claim is inconclusive.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only what is not supported.")
+@click.option("--strict", is_flag=True, help="Exit with 5 if a claim is inconclusive.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only claims that are not supported.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print the contents of every claims.json, write none."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the contents of every claims.json; write nothing.",
 )
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: bool) -> None:
     """Judge the claims of the runs at or below PATH (default: results).
 
-    Each run folder gets a claims.json, if it can be written to. Exits with 4 when a claim is
-    refuted.
+    A claims.json is written to each run folder if possible. Exits with 4 if a claim is refuted.
     """
     from greedyexp import report
 
     verified: list[Verified] = []
 
-    # All are judged before anything is printed: a reader that closes the pipe costs no file.
+    # All claims are judged before anything is printed, since the output may be closed early.
     code = failures.each(
         ctx,
         report.run_folders(path),
@@ -43,7 +45,7 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
         click.echo(json.dumps([one.contents for one in verified], indent=2, allow_nan=False))
     for one in () if as_json else verified:
         _show(one, quiet=quiet)
-        for line in outcomes.unchecked(one.folder):
+        for line in summaries.unchecked(one.folder):
             click.echo(line, err=True)
         if one.unwritten:
             click.echo(
@@ -55,14 +57,14 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
 def _show(verified: Verified, *, quiet: bool) -> None:
     from greedyexp.claims.decisions import Verdict
 
-    told = [
+    shown = [
         judged for judged in verified.judged if not quiet or judged.verdict is not Verdict.SUPPORTED
     ]
-    if told or not quiet:
-        click.echo(verdicts.summary(verified))
-    for judged in told:
-        click.echo(f"\n{verdicts.report(judged)}")
-    if told:
+    if shown or not quiet:
+        click.echo(summaries.summary(verified))
+    for judged in shown:
+        click.echo(f"\n{summaries.report(judged)}")
+    if shown:
         click.echo()
 
 

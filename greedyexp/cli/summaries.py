@@ -1,8 +1,12 @@
-"""Verdicts on the terminal: a line for a claim, and its table."""
+"""Summaries on the terminal: failures of a run, and the verdicts on its claims."""
 
 from __future__ import annotations
 
+import csv
+import gzip
 import textwrap
+from collections.abc import Container
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,13 +22,55 @@ _COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow"}
 _WIDTH = 96
 
 
+def unchecked(folder: Path) -> list[str]:
+    """Return a note if a run folder has no manifest; otherwise no line."""
+    from greedyexp.runner.state import MANIFEST, find
+
+    if find(folder, MANIFEST).is_file():
+        return []
+    return [
+        f"Note: {folder} has no {MANIFEST}, so it cannot be checked whether its files come from"
+        " one run."
+    ]
+
+
+def problems(table: Path, labels: Container[str]) -> list[str]:
+    """Return a line for each status except ``ok``: number of rows and first message.
+
+    Parameters
+    ----------
+    table : Path
+        A run's CSV, compressed or not.
+    labels : container of str
+        Algorithms to count; with ``--only`` the table has others as well.
+
+    Returns
+    -------
+    list of str
+        ``timeout: 3 rows, first: ...``, statuses in order of appearance.
+    """
+    numbers: dict[str, int] = {}
+    first: dict[str, str] = {}
+    opened = gzip.open if table.suffix == ".gz" else open
+    with opened(table, "rt", encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            status = row["status"]
+            if status != "ok" and row["algorithm"] in labels:
+                numbers[status] = numbers.get(status, 0) + 1
+                first.setdefault(status, f"{row['algorithm']}: {row['message']}".rstrip(": "))
+    return [
+        f"{status}: {count(number, 'row')}, first: {first[status]}"
+        for status, number in numbers.items()
+    ]
+
+
 def coloured(verdict: str) -> str:
-    """The verdict in its colour; click leaves the colour out where it is not a terminal."""
+    """Return a verdict in its colour, which click omits if the output is not a terminal."""
     return click.style(verdict, fg=_COLOURS[verdict], bold=True)
 
 
 def lines(verified: Verified) -> list[str]:
-    """One line for each claim: its id and verdict."""
+    """Return a line for each claim: its id and verdict."""
     width = max((len(judged.claim.id) for judged in verified.judged), default=0)
     return [
         f"{judged.claim.id.ljust(width)}  {coloured(judged.verdict.value)}"
@@ -33,7 +79,7 @@ def lines(verified: Verified) -> list[str]:
 
 
 def summary(verified: Verified) -> str:
-    """``phase_transition (paper): 3 claims, 2 supported, 1 refuted``."""
+    """Return a line such as ``phase_transition (paper): 3 claims, 2 supported, 1 refuted``."""
     part = f", only {verified.part}" if verified.part else ""
     title = f"{verified.name} ({verified.profile}{part})"
     if not verified.judged:
@@ -44,7 +90,7 @@ def summary(verified: Verified) -> str:
 
 
 def report(judged: JudgedClaim) -> str:
-    """A claim: verdict, what it hangs on, what would decide it, and the words of the paper."""
+    """Return verdict, decisive test and quotation of a claim, as text."""
     from greedyexp.claims import report as words
 
     claim = judged.claim
@@ -60,6 +106,7 @@ def report(judged: JudgedClaim) -> str:
         if test.p is None:
             rows.append(("reason", f"{test.reason}."))
         else:
+            assert test.confidence is not None
             level = words.confidence_words(test.confidence)
             rows.append(("estimate", _against_boundary(test)))
             rows.append(("interval", f"{words.interval_words(test)} at {level}"))
@@ -73,7 +120,7 @@ def report(judged: JudgedClaim) -> str:
 
 
 def _against_boundary(test: JudgedTest) -> str:
-    """``-0.93 against 0``."""
+    """Return words such as ``-0.93 against 0``."""
     from greedyexp.claims.report import number_words
 
     estimate = number_words(test.estimate)

@@ -1,0 +1,60 @@
+"""The result of ``greedyexp.solve``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from greedyexp.problems.chains import chain_weights
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fitted estimate and the path that leads to it.
+
+    Parameters
+    ----------
+    coef : array (p,) for one task, (p, r) for r tasks
+        The estimate.
+    support : array
+        Indices of nonzero coefficients: (k,) for one task, (k, 2) of feature and task for several.
+    objective : float
+        Minimised function at ``coef``; nan for an algorithm that returns only coefficients.
+    history : DataFrame
+        One row for each point of the path: its tuning values, ``support_size``, ``objective``,
+        ``converged``, ``chosen`` (True for the point of ``coef``) and further columns of the
+        algorithm, such as ``gap`` of ``forward_greedy``. Algorithms that report steps, such as
+        ``foba_gdt``, have one row for each step; iterative methods have ``iteration``,
+        ``objective`` and ``support_size`` for each recorded iteration.
+    converged : bool
+        True if the estimate meets the certificate of the algorithm.
+    message : str
+        Remarks for the user; may be empty.
+    dense : array (q,)
+        Coefficients of the loss that every model has: the intercept, if any; for chains of r
+        classes the weights of first labels (r), of last labels (r) and of transitions (r r, row by
+        row).
+    classes : tuple of str
+        Labels of chains, in the order of the columns of ``coef``; empty for other data.
+    """
+
+    coef: np.ndarray
+    support: np.ndarray
+    objective: float
+    history: pd.DataFrame
+    converged: bool
+    message: str
+    dense: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    classes: tuple[str, ...] = ()
+
+    @property
+    def intercept(self) -> float:
+        """The intercept; 0 without one, and for chains."""
+        return 0.0 if self.classes or not len(self.dense) else float(self.dense[0])
+
+    @property
+    def transitions(self) -> np.ndarray | None:
+        """Weights (r, r) of transitions between the classes of a chain; None without chains."""
+        return chain_weights(self.dense, len(self.classes)).transition if self.classes else None
