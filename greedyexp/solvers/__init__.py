@@ -4,6 +4,7 @@ l1_ball           a risk over an l1 ball
 l1_ball_starts    points close to its minimiser
 l1_ball_face      Newton steps on a face of the ball
 l1_path           a smooth loss with an l1 penalty, along a path
+row_paths         least squares with a penalty on rows, along a path
 lasso_active_set  the exact Lasso
 gauge             steps of the ultimate method
 """

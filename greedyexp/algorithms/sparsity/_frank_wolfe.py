@@ -139,7 +139,7 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
 
 
 def in_ball(path: Path, reference: Reference) -> bool:
-    """Return whether a reference is in the ball of a path, so that the theorems apply to it."""
+    """Return whether the theorems apply to a reference: it must be in the ball of the path."""
     return reference.l1_norm <= float(path.facts["radius"][0]) * (1.0 + NORM_ROUNDING)
 
 
