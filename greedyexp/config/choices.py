@@ -341,8 +341,8 @@ def check_averages(display: DisplayEntry, choice: Choice) -> None:
     known = {*algorithms.columns, "replicate", *(one.name for one in choice.measured)}
     named = [name for name in part.apart(**params) if name not in known]
     # Facts are known when the data are drawn, as are sizes that another parameter gives.
-    told = set(named) <= set(points.columns)
-    if told and chosen(points, params)[named].notna().all(axis=None):
+    drawn = set(named) <= set(points.columns)
+    if drawn and chosen(points, params)[named].notna().all(axis=None):
         frames = [points, algorithms]
     else:
         frames = [algorithms]

@@ -81,7 +81,7 @@ class Runs:
         """The noise level of the folder, after checking that all that is there has this one."""
         source = read_source(self.results)
         (noise,) = source.frame["noise"].unique()
-        assert source.config["data"]["noise"] == noise
+        assert source.design.settings["data"]["noise"] == noise
         claims = self.results / "claims.json"
         if claims.exists():
             assert json.loads(claims.read_text())["digests"] == source.state.digests
