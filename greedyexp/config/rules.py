@@ -13,7 +13,7 @@ from typing import Any
 
 from greedyexp.config.data import Block, Data, Shape, Undeclared, describe, guarded
 from greedyexp.config.document import Node
-from greedyexp.core.parts import Algorithm, Part, Protocol
+from greedyexp.core.parts import Algorithm, Generator, Part, Protocol
 from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.model import AlgorithmSpec
@@ -273,15 +273,17 @@ def _remedy(part: Algorithm, spec: AlgorithmSpec, trait: str, data: Data) -> str
     return f"Use {choices}." if choices else ""
 
 
+def _lacks(generator: Generator, trait: str, params: dict[str, Any]) -> bool:
+    return trait not in generator.traits(params)
+
+
 def _data_with(trait: str, data: Data) -> str:
     """Return a choice of the generator with which the first data that lack a trait provide it."""
     for block in data.blocks:
         generator = block.generator
         for point, traits in zip(block.points, block.traits, strict=True):
             if trait not in traits:
-                return choice_instead(
-                    generator, point, lambda params, one=generator: trait not in one.traits(params)
-                )
+                return choice_instead(generator, point, partial(_lacks, generator, trait))
     return ""
 
 
