@@ -189,7 +189,7 @@ def test_code_edited_during_a_run_makes_no_row_of_that_run(lab):
     source = lab.plugin.read_text()
     edit = f"open({str(lab.plugin)!r}, 'a').write('EDITED = 1\\n')"
     lab.plugin.write_text(source.replace("os._exit(3)", f"{edit}; os._exit(3)"))
-    with pytest.raises(PluginError, match="edited while the run was going on"):
+    with pytest.raises(PluginError, match="edited during the run"):
         lab.run(algorithms=[lab.trouble("exit")])
 
 
