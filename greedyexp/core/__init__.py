@@ -1,1 +1,9 @@
-"""Named parts, plugins and errors: what every other package builds on."""
+"""Parts, plugins and errors, which every other package uses.
+
+parts     the kinds of parts: generators, algorithms, protocols, metrics, figures, tables
+registry  their registration by decorators and their retrieval by name
+plugins   import of plugin files and entry points
+shipped   the configs that come with greedyexp
+errors    errors that users can fix
+signals   signals that ask a process to stop
+"""

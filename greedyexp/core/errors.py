@@ -14,16 +14,16 @@ MOST_NAMES = 16
 
 
 class UserError(Exception):
-    """Bad input, reported in one line and never as a traceback.
+    """An error of the user, reported in one line and never as a traceback.
 
     Parameters
     ----------
     message : str
-        What is wrong, as a sentence.
+        Description of the error, one sentence.
     place : str, optional
-        Where: ``file:line``, a file, or a dotted key.
+        ``file:line``, a file, or a dotted key.
     remedy : str, optional
-        What to do about it.
+        A sentence that says how to fix it.
     """
 
     exit_code = 2
@@ -41,15 +41,15 @@ class UserError(Exception):
 
 
 class ConfigError(UserError):
-    """The experiment as written cannot be run."""
+    """The experiment is invalid."""
 
 
 class DataError(UserError):
-    """The data cannot be used: wrong shape, not finite, empty, degenerate."""
+    """The data are invalid: wrong shape, not finite, empty or degenerate."""
 
 
 class PluginError(UserError):
-    """A plugin cannot be imported or registers something impossible."""
+    """A plugin cannot be imported or registers an invalid part."""
 
 
 class StorageError(UserError):

@@ -1,8 +1,8 @@
-"""Plugins: a user's own Python files and installed packages, which register parts on import.
+"""Plugins: Python files of users and installed packages, which register parts on import.
 
 A plugin file is identified by its contents and those of the files in its folder that it imports,
-not by its path. The contents are compiled as they were read, without Python's bytecode cache, which
-misses edits within one second.
+not by its path. It is compiled without Python's bytecode cache, which misses edits within one
+second.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ IMPORT_LIMIT = 60.0
 
 @dataclass(frozen=True)
 class _Plugin:
-    """A plugin that has been imported: its file, None for an entry point, and its parts."""
+    """An imported plugin: its file (None for an entry point) and its parts."""
 
     file: Path | None
     parts: tuple[Part, ...]
 
 
-# By the identity of a file, or by an entry point.
+# Keys are identities of files, or entry points.
 _loaded: dict[object, _Plugin] = {}
 # Files that plugins imported from their own folders, with their contents at that time.
 _beside: dict[Path, bytes] = {}
 
 
 def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LIMIT) -> None:
-    """Make the parts of these Python files and of every installed entry point current.
+    """Import these Python files and all installed entry points, and publish their parts.
 
-    Entry points are those of the group ``greedyexp.plugins``. Files with equal contents, whose
-    imports beside them are equal too, are one plugin, which is imported once. A part of a file that
-    is not named here gives way to one of the same kind and name, and is current again when its file
-    is named again.
+    Entry points belong to the group ``greedyexp.plugins``. Files with equal contents and equal
+    imports from their folders are one plugin, which is imported once. A part of a file that is not
+    listed here may be replaced by one of the same kind and name; it is restored when its file is
+    listed again.
 
     Parameters
     ----------
     paths : iterable of path
     limit : float, optional
         Seconds that the import of one file may take; None for no limit. Enforced only in the main
-        thread and where the system has ``setitimer``.
+        thread and on systems with ``setitimer``.
 
     Raises
     ------
     PluginError
-        When a file is missing, raises on import or takes too long, or two plugins, or a plugin and
-        the package, have a part of the same kind and name. No part is changed then.
+        If a file is missing, raises on import or takes too long, or if two plugins, or a plugin and
+        greedyexp, have a part of the same kind and name. No part is changed then.
     """
     named: dict[object, _Plugin] = {}
     for entry in entry_points(group="greedyexp.plugins"):
@@ -97,7 +97,7 @@ def _of_entry_point(entry: EntryPoint, limit: float | None) -> _Plugin:
 
 
 def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
-    """The identity of a plugin file, and the plugin, imported when it is not known yet."""
+    """Return the identity of a plugin file and the plugin, imported if it is new."""
     if not path.is_file():
         raise PluginError("there is no such plugin file.", place=place(path))
     if path.suffix != ".py":
@@ -105,7 +105,7 @@ def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
     files = _read(path)
     identity = _identity(path, files)
     known = _loaded.get(identity)
-    # The version of a part is read from the file that it was imported from: that must be unchanged.
+    # The version of a part is read from its file, which must be the one that was imported.
     if known is None or known.file is None or not _still(known.file, identity):
         _loaded[identity] = known = _Plugin(path, _imported(path, files, identity, limit))
     return identity, known
@@ -116,7 +116,7 @@ def _still(path: Path, identity: str) -> bool:
 
 
 def _read(path: Path) -> dict[Path, bytes]:
-    """Contents of a plugin file and, transitively, of the files in its folder that it imports."""
+    """Return the contents of a plugin file and of all files in its folder that it imports."""
     found: dict[Path, bytes] = {}
     waiting = [path]
     while waiting:
@@ -151,7 +151,7 @@ def _imports(importer: Path, content: bytes) -> Iterator[Path]:
 
 
 def files_of(folder: Path, parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
-    """Files of a folder that ``from parts import names`` reads, packages included."""
+    """Yield the files of a folder that ``from parts import names`` reads, including packages."""
     for part in parts[:-1]:
         folder = folder / part
         yield from _existing(folder / "__init__.py")
@@ -171,7 +171,7 @@ def _existing(path: Path) -> Iterator[Path]:
 def _imported(
     path: Path, files: dict[Path, bytes], identity: str, limit: float | None
 ) -> tuple[Part, ...]:
-    """The parts that a plugin file registers."""
+    """Import a plugin file and return the parts that it registers."""
     name = f"greedyexp_plugin_{identity[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -194,9 +194,10 @@ def _imported(
 
 @contextmanager
 def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
-    """Let a plugin import the files beside it as a script can, and not others that were imported.
+    """Let a plugin import files in its folder, as a script can.
 
-    Those are files that had other contents, and files of the same name beside another plugin.
+    Modules from an older version of these files, or of the same name from the folder of another
+    plugin, are removed first.
     """
     parts = [Path(os.path.relpath(file, path.parent)).parts for file in files if file != path]
     for top in {names[0].removesuffix(".py") for names in parts}:
@@ -216,7 +217,7 @@ def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
 
 
 def _refuse_parameters(part: Part) -> None:
-    """Refuse annotations that no value in a YAML file can have."""
+    """Refuse annotations that cannot be represented in YAML."""
     from pydantic import create_model
     from pydantic.errors import PydanticUserError
 
@@ -230,7 +231,7 @@ def _refuse_parameters(part: Part) -> None:
     for name, field in fields.items():
         own: dict[str, Any] = {name: (field.annotation, field)}
         try:
-            # A default that JSON cannot hold is a warning, and refused where it is read.
+            # Defaults that JSON cannot represent warn here and are an error when they are read.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 create_model(
@@ -238,8 +239,8 @@ def _refuse_parameters(part: Part) -> None:
                 ).model_json_schema()
         except PydanticUserError:
             raise PluginError(
-                f"no value in a YAML file can be the parameter '{name}' of {part.kind}"
-                f" '{part.name}', whose type is {_named(field.annotation)}.",
+                f"the type of parameter '{name}' of {part.kind} '{part.name}' cannot be"
+                f" represented in YAML: {_named(field.annotation)}.",
                 place=part.place,
                 remedy="Use a number, string, list or mapping, such as list[float].",
             ) from None
@@ -252,12 +253,12 @@ def _named(annotation: object) -> str:
 
 
 class _Stopped(BaseException):
-    """Ends an import. A plugin's ``except Exception`` does not catch it."""
+    """Ends an import; ``except Exception`` of a plugin does not catch it."""
 
 
 @contextmanager
 def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]:
-    """Turn whatever ends an import into a ``PluginError`` with the file and the line."""
+    """Replace every error of an import by a ``PluginError`` with the file and the line."""
     try:
         with exit_refused(_exit_on_import), _alarm(limit):
             yield
@@ -289,7 +290,7 @@ def _exit_on_import(status: int) -> BaseException:
 
 @contextmanager
 def exit_refused(error_of: Callable[[int], BaseException]) -> Iterator[None]:
-    """Let ``os._exit`` raise the error of its status, unless it is called by a child process."""
+    """Let ``os._exit`` raise an error instead, except in child processes."""
     real, owner = os._exit, os.getpid()
     guarded = True
 
@@ -308,7 +309,7 @@ def exit_refused(error_of: Callable[[int], BaseException]) -> Iterator[None]:
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """Stop what takes longer. An alarm set before still goes off at its time, or right after."""
+    """Stop code that takes longer. A previous alarm still rings at its time, or right after."""
     main = threading.current_thread() is threading.main_thread()
     if seconds is None or not main or not hasattr(signal, "setitimer"):
         yield

@@ -1,4 +1,4 @@
-"""The experiments that come with greedyexp, found by name."""
+"""The configs that come with greedyexp."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from greedyexp.core.errors import ConfigError, did_you_mean
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# More files than this in a folder are not looked through for the one that was meant.
+# Folders with more files are not searched for a similar name.
 MOST_FILES = 50
 
 
 def configs() -> dict[str, Path]:
-    """Every shipped config by name: those inside the package, else those beside it (a checkout)."""
+    """Return all shipped configs by name, from the package or else from a checkout."""
     for folder in (PACKAGE / "configs", PACKAGE.parent / "configs"):
         found = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
         if found:
@@ -21,12 +21,12 @@ def configs() -> dict[str, Path]:
 
 
 def locate(source: str) -> Path:
-    """The file a user means: a path, or the bare name of a shipped config.
+    """Return the file for a path or the name of a shipped config.
 
     Raises
     ------
     ConfigError
-        When there is no such file and no shipped config of that name.
+        If there is no such file and no shipped config of that name.
     """
     path = Path(source)
     if path.is_file():
@@ -45,7 +45,7 @@ def locate(source: str) -> Path:
 
 
 def _beside(path: Path) -> list[str]:
-    """Names of the YAML files in the folder of an absent one; none of them when it is crowded."""
+    """Return the names of YAML files in the folder of a missing one, unless there are many."""
     try:
         names = [item.name for item in path.parent.iterdir() if item.suffix in (".yaml", ".yml")]
     except OSError:
@@ -54,7 +54,7 @@ def _beside(path: Path) -> list[str]:
 
 
 def description(path: Path) -> str:
-    """The description of a config, or an empty string when it has none or cannot be read."""
+    """Return the description of a config; empty if it has none or cannot be read."""
     import yaml
 
     try:

@@ -285,7 +285,7 @@ def test_an_alarm_that_was_set_before_still_rings(tmp_path):
         ("@metric('f', better=None)\ndef f(coef): ...", "the positional arguments problem, coef."),
         (
             "@algorithm('f')\ndef f(problem, *, w: np.ndarray = None): ...",
-            "no value in a YAML file can be the parameter 'w' of algorithm 'f', whose type is"
+            "the type of parameter 'w' of algorithm 'f' cannot be represented in YAML:"
             " numpy.ndarray.",
         ),
         (
