@@ -81,7 +81,7 @@ def test_fewer_trials_replace_a_table_with_a_word(call, tmp_path):
     assert "replaced" not in call(*command, "--trials", "4", cwd=tmp_path).stdout
     fewer = call(*command, "--trials", "2", cwd=tmp_path).stdout
     assert "replaced results with other settings (trials: 4 -> 2)." in fewer
-    assert "stay in the journal" in fewer
+    assert "remain in the journal" in fewer
     assert "4 of 4 done, 0 failed; 0 computed" in fewer
 
 
