@@ -16,8 +16,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.foba.foba_gdt import foba_gdt
-from greedyexp.algorithms.foba.foba_obj import foba_obj
+from greedyexp.algorithms.foba.gain import foba_obj
+from greedyexp.algorithms.foba.gradient import foba_gdt
 from greedyexp.core.errors import UserError
 from greedyexp.generators.libsvm_binary import libsvm_binary
 from greedyexp.generators.two_class_gaussian import two_class_gaussian

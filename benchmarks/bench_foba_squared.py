@@ -13,7 +13,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.foba.foba_obj import foba_obj
+from greedyexp.algorithms.foba.gain import foba_obj
 from greedyexp.algorithms.pursuit.omp import omp
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.problem import Problem, as_problem

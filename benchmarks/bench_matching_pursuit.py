@@ -15,12 +15,12 @@ from threadpoolctl import threadpool_limits
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
     proximal_gs_coordinate_descent,
+    rmp,
 )
 from greedyexp.algorithms.matching_pursuit.gradient_descent import (
     gradient_descent,
     proximal_gradient,
 )
-from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.problems.problem import as_problem
 
 SHAPES = [(50, 1000), (500, 100), (50, 500), (50, 4000)]

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
-from greedyexp.algorithms.matching_pursuit.ultimate_inner import (
+from greedyexp.algorithms.matching_pursuit.ultimate import (
+    ultimate,
     ultimate_alternating,
     ultimate_ar_bcd,
 )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.foba.foba_gdt import foba_gdt
-from greedyexp.algorithms.foba.foba_obj import foba_obj
-from greedyexp.algorithms.foba.forward_gdt import forward_gdt
-from greedyexp.algorithms.foba.forward_obj import forward_obj
+from greedyexp.algorithms.foba.gain import foba_obj, forward_obj
+from greedyexp.algorithms.foba.gradient import foba_gdt, forward_gdt
 from greedyexp.problems.problem import Problem
 
 RULES = {"obj": (foba_obj, forward_obj, "delta"), "gdt": (foba_gdt, forward_gdt, "epsilon")}

@@ -7,7 +7,8 @@ agree if both are defined (Lemma 3), so a single curve extends from p < n to p >
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -25,18 +26,22 @@ from greedyexp.theory.l1_curvature import (
     relaxation_fits,
 )
 
+Function = TypeVar("Function", bound=Callable[..., Constant])
+
+
+def _constant(
+    name: str, title: str, place: str, check: Callable[..., None] = check_single_task
+) -> Callable[[Function], Function]:
+    """Return the decorator that registers a constant, with its place in the paper."""
+    paper = f"Moucer, Taylor & Bach (2024), {place}"
+    return algorithm(name, title=title, paper=paper, yields="constant", check=check)
+
 
 def _design(problem: Problem) -> np.ndarray:
     return single_task(problem).design
 
 
-@algorithm(
-    "mu2",
-    title="mu2",
-    paper="Moucer, Taylor & Bach (2024), Proposition 4",
-    yields="constant",
-    check=check_single_task,
-)
+@_constant("mu2", "mu2", "Proposition 4")
 def mu2(problem: Problem) -> Constant:
     """Smallest nonzero eigenvalue of P^T P / n: curvature of least squares in the l2 norm.
 
@@ -45,13 +50,7 @@ def mu2(problem: Problem) -> Constant:
     return lojasiewicz_l2(_design(problem))
 
 
-@algorithm(
-    "mu2_over_p",
-    title="mu2 / p",
-    paper="Moucer, Taylor & Bach (2024), Lemma 23",
-    yields="constant",
-    check=check_single_task,
-)
+@_constant("mu2_over_p", "mu2 / p", "Lemma 23")
 def mu2_over_p(problem: Problem) -> Constant:
     """mu2 / p, a lower bound on the curvature in the l1 norm."""
     return lojasiewicz_l2(_design(problem)) / problem.n_features
@@ -66,13 +65,7 @@ def _check_relaxation(shape: dict, **_) -> None:
         )
 
 
-@algorithm(
-    "mu1_sdp",
-    title="mu1, relaxation",
-    paper="Moucer, Taylor & Bach (2024), Proposition 8",
-    yields="constant",
-    check=_check_relaxation,
-)
+@_constant("mu1_sdp", "mu1, relaxation", "Proposition 8", check=_check_relaxation)
 def mu1_sdp(
     problem: Problem,
     *,
@@ -107,13 +100,7 @@ def _check_enumeration(shape: dict, **_) -> None:
         )
 
 
-@algorithm(
-    "mu1_exact",
-    title="mu1",
-    paper="Moucer, Taylor & Bach (2024), Proposition 7",
-    yields="constant",
-    check=_check_enumeration,
-)
+@_constant("mu1_exact", "mu1", "Proposition 7", check=_check_enumeration)
 def mu1_exact(problem: Problem) -> Constant:
     """Curvature of least squares in the l1 norm, by enumeration, for few features or few samples.
 
@@ -133,50 +120,26 @@ def _check_independent(shape: dict, **_) -> None:
         )
 
 
-@algorithm(
-    "mu1_upper",
-    title="mu1, upper bound",
-    paper="Moucer, Taylor & Bach (2024), Lemma 23",
-    yields="constant",
-    check=_check_independent,
-)
+@_constant("mu1_upper", "mu1, upper bound", "Lemma 23", check=_check_independent)
 def mu1_upper(problem: Problem) -> Constant:
     """1^T P^T P 1 / (n p^2), an upper bound on mu1 with independent columns."""
     enforce(_check_independent, problem)
     return curvature_l1_upper(_design(problem))
 
 
-@algorithm(
-    "smoothness_l2",
-    title="L2",
-    paper="Moucer, Taylor & Bach (2024), section 2.1",
-    yields="constant",
-    check=check_single_task,
-)
+@_constant("smoothness_l2", "L2", "section 2.1")
 def smoothness_l2(problem: Problem) -> Constant:
     """L2, the largest eigenvalue of P^T P / n: smoothness of least squares in the l2 norm."""
     return constants.smoothness_l2(_design(problem))
 
 
-@algorithm(
-    "smoothness_l1",
-    title="L1",
-    paper="Moucer, Taylor & Bach (2024), equation (9)",
-    yields="constant",
-    check=check_single_task,
-)
+@_constant("smoothness_l1", "L1", "equation (9)")
 def smoothness_l1(problem: Problem) -> Constant:
     """L1, the largest squared norm of a column over n: smoothness in the l1 norm."""
     return constants.smoothness_l1(_design(problem))
 
 
-@algorithm(
-    "smoothness_l1_over_n",
-    title="L1 / n",
-    paper="Moucer, Taylor & Bach (2024), Lemma 23",
-    yields="constant",
-    check=check_single_task,
-)
+@_constant("smoothness_l1_over_n", "L1 / n", "Lemma 23")
 def smoothness_l1_over_n(problem: Problem) -> Constant:
     """L1 / n, an upper bound on mu1_sdp for designs of rank n.
 

@@ -1,9 +1,8 @@
 """Data generators: functions of parameters and a random stream that return a Problem.
 
-- ``gaussian``, ``gaussian_cov``, ``gaussian_signal_ratio``, ``multitask_overlap``,
-  ``two_class_gaussian``: Gaussian designs (``_regression``: their common parts).
-- ``rademacher``, ``correlated``, ``duplicated``, ``spread_label``: features that are signs
-  (``_signs``: their common parts).
+- ``gaussian``, ``multitask_overlap``, ``two_class_gaussian``: Gaussian designs (``_regression``:
+  their common parts).
+- ``signs``, ``spread_label``: features that are signs.
 - ``synthetic_chains``, ``simulated_home``, ``uci_adl``, ``casas``: labelled chains
   (``_labelled_chains``: from recorded intervals to chains and problems).
 - ``digits_mfeat``, ``leukemia``, ``libsvm_binary``: public data sets.

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators import _signs as signs
+from greedyexp.generators import signs
 from greedyexp.generators._regression import single_design
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.problems.problem import Problem

@@ -7,10 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from greedyexp.algorithms.foba.foba_gdt import foba_gdt
-from greedyexp.algorithms.foba.foba_obj import foba_obj
-from greedyexp.algorithms.foba.forward_gdt import forward_gdt
-from greedyexp.algorithms.foba.forward_obj import forward_obj
+from greedyexp.algorithms.foba.gain import foba_obj, forward_obj
+from greedyexp.algorithms.foba.gradient import foba_gdt, forward_gdt
 from greedyexp.algorithms.pursuit.omp import omp
 from greedyexp.losses.binding import bind
 from greedyexp.problems.problem import as_problem

@@ -7,10 +7,8 @@ from foba_problems import RULES, agrees, classes, confounded, told, words
 import greedyexp
 from greedyexp.algorithms.foba._rules import RowSlope, Slope
 from greedyexp.algorithms.foba._run import Pursuit, Stops
-from greedyexp.algorithms.foba.foba_gdt import foba_gdt
-from greedyexp.algorithms.foba.foba_obj import foba_obj
-from greedyexp.algorithms.foba.forward_gdt import forward_gdt
-from greedyexp.algorithms.foba.forward_obj import forward_obj
+from greedyexp.algorithms.foba.gain import foba_obj, forward_obj
+from greedyexp.algorithms.foba.gradient import foba_gdt, forward_gdt
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError

@@ -4,8 +4,7 @@ from foba_problems import classes, confounded, told, words
 from scipy import sparse
 
 from greedyexp import solve
-from greedyexp.algorithms.foba.foba_obj import foba_obj
-from greedyexp.algorithms.foba.forward_obj import forward_obj
+from greedyexp.algorithms.foba.gain import foba_obj, forward_obj
 from greedyexp.core import registry
 from greedyexp.generators.two_class_gaussian import two_class_gaussian
 from greedyexp.losses.logistic import LogisticFit

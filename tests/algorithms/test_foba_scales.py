@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from foba_problems import RULES, told
 
-from greedyexp.algorithms.foba.foba_obj import foba_obj
+from greedyexp.algorithms.foba.gain import foba_obj
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.problems.chains import as_chains
 from greedyexp.problems.problem import as_problem

@@ -9,7 +9,7 @@ from row_oracles import awkward_problem, random_problem
 from scipy import sparse
 from sklearn.linear_model import Lasso, MultiTaskLasso
 
-from greedyexp.algorithms.lasso.group_lasso_l2 import group_lasso_l2, theory_grid
+from greedyexp.algorithms.lasso.group_lasso import group_lasso_l2, theory_grid_l2
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.problem import Problem, as_problem
@@ -260,7 +260,7 @@ def test_data_that_are_not_finite_are_refused():
 
 def test_theory_is_twice_the_noise_in_a_row():
     problem = random_problem(6, [50, 80], 30, 2, noise=0.3)
-    (lam,) = theory_grid(problem)["lam"]
+    (lam,) = theory_grid_l2(problem)["lam"]
     norm = max(np.sqrt((X**2).mean(axis=0)).max() for X in problem.X)
     expected = 2 * 0.3 * norm * (np.sqrt(2) + np.sqrt(2 * np.log(30))) / np.sqrt(50)
     assert lam == pytest.approx(expected)

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from greedyexp.algorithms.pursuit._refit import squared_loss
-from greedyexp.algorithms.pursuit.group_omp import group_omp
-from greedyexp.algorithms.pursuit.omp import omp
+from greedyexp.algorithms.pursuit.omp import group_omp, omp
 from greedyexp.core import registry
 from greedyexp.problems.problem import as_problem
 

@@ -16,12 +16,12 @@ from sklearn.linear_model import Lasso
 
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     proximal_gs_coordinate_descent,
+    rmp,
 )
 from greedyexp.algorithms.matching_pursuit.gradient_descent import (
     gradient_descent,
     proximal_gradient,
 )
-from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.core.errors import ConfigError
 from greedyexp.problems.problem import Problem, as_problem
 

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     proximal_gs_coordinate_descent,
+    rmp,
 )
-from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.kernels.coordinate_descent import propose
 
 

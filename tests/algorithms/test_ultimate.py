@@ -16,8 +16,8 @@ from sklearn.linear_model import Lasso
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
+    rmp,
 )
-from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import find

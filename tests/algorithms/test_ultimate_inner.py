@@ -6,9 +6,9 @@ from gauge_oracle import gaussian_data, objective, primal_step, smoothness
 from scipy.linalg import null_space
 from scipy.optimize import minimize, minimize_scalar
 
-from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
-from greedyexp.algorithms.matching_pursuit.ultimate_inner import (
+from greedyexp.algorithms.matching_pursuit.ultimate import (
     Budget,
+    ultimate,
     ultimate_alternating,
     ultimate_ar_bcd,
 )

@@ -10,12 +10,12 @@ from kept_registry import kept_registry
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
     proximal_gs_coordinate_descent,
+    rmp,
 )
 from greedyexp.algorithms.matching_pursuit.gradient_descent import (
     gradient_descent,
     proximal_gradient,
 )
-from greedyexp.algorithms.matching_pursuit.rmp import rmp
 from greedyexp.algorithms.matching_pursuit.ultimate import ultimate
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, PluginError

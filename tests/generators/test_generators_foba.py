@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.generators.gaussian_signal_ratio import gaussian_signal_ratio
+from greedyexp.generators.gaussian import gaussian_signal_ratio
 from greedyexp.generators.two_class_gaussian import two_class_gaussian
 
 

@@ -13,8 +13,7 @@ from greedyexp.core.errors import DataError
 from greedyexp.datasets import leukemia as dataset
 from greedyexp.datasets import places
 from greedyexp.generators import leukemia as _leukemia
-from greedyexp.generators.gaussian import gaussian
-from greedyexp.generators.gaussian_cov import gaussian_cov
+from greedyexp.generators.gaussian import gaussian, gaussian_cov
 from greedyexp.generators.leukemia import leukemia, random_features
 
 real = pytest.mark.skipif(

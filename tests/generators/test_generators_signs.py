@@ -10,10 +10,7 @@ import pytest
 from scipy import stats
 
 from greedyexp.core import registry
-from greedyexp.generators._signs import draw_truth
-from greedyexp.generators.correlated import correlated
-from greedyexp.generators.duplicated import duplicated
-from greedyexp.generators.rademacher import rademacher
+from greedyexp.generators.signs import correlated, draw_truth, duplicated, rademacher
 from greedyexp.generators.spread_label import spread_label
 from greedyexp.losses.risk import bind_risk
 

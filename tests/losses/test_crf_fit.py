@@ -4,7 +4,7 @@ from crf_problems import enumerated, small_loss, some_params
 from foba_problems import words
 from scipy.optimize import minimize
 
-from greedyexp.algorithms.foba.foba_gdt import foba_gdt
+from greedyexp.algorithms.foba.gradient import foba_gdt
 from greedyexp.losses import crf_fit
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.crf_fit import CrfFit

@@ -11,7 +11,7 @@ import greedyexp
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
-from greedyexp.generators.rademacher import rademacher
+from greedyexp.generators.signs import rademacher
 from greedyexp.problems.problem import Problem
 from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.work import Work

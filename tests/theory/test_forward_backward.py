@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from greedyexp.algorithms._parameters import Model
 from greedyexp.algorithms.foba._path import threshold_of_theorem
 from greedyexp.algorithms.foba._rules import Gain, RefitGain, RowSlope, Slope
-from greedyexp.algorithms.foba.foba_gdt import foba_gdt
-from greedyexp.algorithms.foba.foba_obj import foba_obj
+from greedyexp.algorithms.foba.gain import foba_obj
+from greedyexp.algorithms.foba.gradient import foba_gdt
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,11 +13,14 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.foba._rules import BoundedGain, Gain, Rule, Slope, gain_rule, slope_rule
 from greedyexp.algorithms.foba._run import Pursuit, Run, Stops
 from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.losses.binding import bind
 from greedyexp.losses.loss import Fit, Loss
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
+
+Function = TypeVar("Function", bound=Callable[..., Path])
 
 # Relative difference of a goodness when it is computed in another way.
 MARGIN = 1e-6
@@ -30,6 +34,18 @@ THRESHOLDS: dict[type[Rule], Callable[[float, float, float], float]] = {
     Gain: gain_threshold,
     BoundedGain: gain_threshold,
 }
+
+
+def selection(name: str, **declared: Any) -> Callable[[Function], Function]:
+    """Return the decorator that registers a selection; ``declared`` is what it does not share."""
+    return algorithm(
+        name,
+        requires=param.needs,
+        check=check,
+        theory_requires=("truth",),
+        takes_sparse=True,
+        **declared,
+    )
 
 
 def check(

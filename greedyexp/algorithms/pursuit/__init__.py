@@ -1,6 +1,5 @@
 """Orthogonal matching pursuit.
 
-omp        over single features, task by task
-group_omp  over rows, all tasks together
-_refit     certificate of least-squares fits made in Gram form
+omp     over single features, task by task, and over rows, all tasks together
+_refit  certificate of least-squares fits made in Gram form
 """

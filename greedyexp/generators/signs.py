@@ -1,0 +1,372 @@
+"""Features that are signs: independent, correlated or duplicated, with exact moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+from scipy.linalg import toeplitz
+from scipy.special import expit
+
+from greedyexp.core.registry import generator
+from greedyexp.generators._regression import single_design
+from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
+from greedyexp.problems.problem import Problem
+
+# The matrix E[x x^T] of this many features takes 134 MB.
+MOST_DENSE = 4096
+# Largest number of features, and of values of a design.
+MOST_FEATURES = 10_000_000
+MOST_VALUES = 2_000_000_000
+# Sums of squares of larger numbers overflow.
+LARGEST = 1e75
+# A coefficient smaller than this fraction of the largest would be lost in rounding.
+_LEAST_SHARE = 1e-15
+
+Samples = Annotated[
+    int, Field(ge=0, description="number of observations, n; 0 for the distribution only")
+]
+Features = Annotated[int, Field(ge=1, description="number of features")]
+Sparsity = Annotated[int, Field(ge=1, description="number of nonzero coefficients")]
+L1Norm = Annotated[float, Field(gt=0, le=LARGEST, description="l1 norm of the true coefficients")]
+Decay = Annotated[
+    float,
+    Field(gt=0, le=1, description="ratio of the size of each true coefficient to the previous one"),
+]
+NoiseStd = Annotated[
+    float,
+    Field(ge=0, le=LARGEST, description="standard deviation of the noise on a linear response"),
+]
+Response = Annotated[
+    Literal["linear", "classes"],
+    Field(description="<truth, x> plus noise, or 1 and -1 with these log-odds"),
+]
+
+
+def check(*, n_samples, p, sparsity, decay, noise_std, response, **_) -> None:
+    """Raise ValueError if the values of parameters are impossible together."""
+    check_samples(n_samples)
+    check_size(n_samples, p)
+    if sparsity > p:
+        raise ValueError(f"sparsity = {sparsity} is more than p = {p}.")
+    if decay ** (sparsity - 1) < _LEAST_SHARE:
+        raise ValueError(
+            f"decay = {decay:g} leaves the smallest of {sparsity} coefficients"
+            f" {decay ** (sparsity - 1):.1e} times the largest, which must be at least"
+            f" {_LEAST_SHARE:g}."
+        )
+    if response == "classes" and noise_std > 0:
+        raise ValueError("classes are drawn by their probability: leave noise_std out.")
+    if response == "classes" and n_samples == 0:
+        raise ValueError(
+            "the moments of classes are not known: give n_samples of at least 2, or"
+            " response: linear."
+        )
+
+
+def check_samples(n_samples: int) -> None:
+    """Raise ValueError for a single row."""
+    if n_samples == 1:
+        raise ValueError("n_samples = 1: give at least 2, or 0 for the distribution only.")
+
+
+def check_size(n_samples: int, n_features: int) -> None:
+    """Raise ValueError if there are too many features, or values of a design, to be drawn."""
+    if n_features > MOST_FEATURES:
+        raise ValueError(f"more than {MOST_FEATURES} features in all: lower p.")
+    if n_samples * n_features > MOST_VALUES:
+        raise ValueError(
+            f"more than {MOST_VALUES:g} values of {n_features} features: lower n_samples or p."
+        )
+
+
+def check_dense(n_samples: int, n_features: int) -> None:
+    """Raise ValueError for a distribution without samples if its moments are not known."""
+    if n_samples == 0 and n_features > MOST_DENSE:
+        raise ValueError(
+            f"moments are computed for at most {MOST_DENSE} features, not {n_features}:"
+            " give n_samples of at least 2, or fewer features."
+        )
+
+
+def traits(n_samples: int, response: str, *, moments: bool = True) -> tuple[str, ...]:
+    """Traits of a problem; ``moments`` states whether those of a linear response are known."""
+    if response == "classes":
+        return ("truth", "labels")
+    known = ("moments",) if moments else ()
+    return ("truth", "noise_std", *known, *(() if n_samples else ("population",)))
+
+
+def draw_signs(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Draw independent values, -1 or 1 with equal probability."""
+    return 2.0 * rng.integers(0, 2, size=shape) - 1.0
+
+
+def draw_flips(rng: np.random.Generator, probability: float, *shape: int) -> np.ndarray:
+    """Draw independent values, -1 with the given probability and 1 otherwise."""
+    return np.where(rng.random(shape) < probability, -1.0, 1.0)
+
+
+def draw_truth(
+    rng: np.random.Generator, p: int, sparsity: int, truth_l1_norm: float, decay: float
+) -> np.ndarray:
+    """Draw coefficients (p, 1) with the given l1 norm on a uniformly drawn support.
+
+    Signs are uniform, and sizes in the order of the draw fall by the factor ``decay``.
+    """
+    support = rng.choice(p, size=sparsity, replace=False)
+    sizes = decay ** np.arange(sparsity)
+    truth = np.zeros((p, 1))
+    truth[support, 0] = truth_l1_norm * sizes / sizes.sum() * draw_signs(rng, sparsity)
+    return truth
+
+
+def spread_moments(alpha: float, u: float, truth: np.ndarray, noise_std: float) -> SpreadMoments:
+    """Moments of a linear response to features with E[x x^T] = alpha I + u^2 11^T."""
+    w = truth[:, 0]
+    cross = alpha * w + u * u * w.sum()
+    power = float(w @ cross) + noise_std**2
+    return SpreadMoments(np.full(len(w), alpha), np.full(len(w), u), cross, power)
+
+
+def dense_moments(matrix: np.ndarray, truth: np.ndarray, noise_std: float) -> DenseMoments:
+    """Moments of a linear response to features with the given E[x x^T]."""
+    support = np.flatnonzero(truth[:, 0])
+    cross = matrix[:, support] @ truth[support, 0]
+    power = float(truth[:, 0] @ cross) + noise_std**2
+    return DenseMoments(matrix, cross, power)
+
+
+def sign_problem(
+    rng: np.random.Generator,
+    X: np.ndarray,
+    truth: np.ndarray,
+    moments: Callable[[], Moments] | None,
+    *,
+    noise_std: float,
+    response: str,
+    facts: dict | None = None,
+) -> Problem:
+    """Draw the responses to a truth (d, 1); without rows nothing is drawn.
+
+    Parameters
+    ----------
+    X : array (n, d)
+    moments : callable or None
+        Returns the moments of a linear response; None if they are not known.
+    """
+    y = X @ truth[:, 0]
+    linear = response == "linear"
+    if linear:
+        y += noise_std * rng.standard_normal(len(X))
+    else:
+        y = np.where(rng.random(len(X)) < expit(y), 1.0, -1.0)
+    return Problem(
+        (X,),
+        (y,),
+        truth,
+        noise_std if linear else None,
+        int(np.count_nonzero(truth)),
+        facts=facts or {},
+        moments=moments() if linear and moments else None,
+    )
+
+
+@generator(
+    "rademacher",
+    title="Independent signs",
+    paper="Shalev-Shwartz, Srebro & Zhang 2009",
+    provides=lambda *, n_samples, response, **_: traits(n_samples, response),
+    check=check,
+    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
+)
+def rademacher(
+    rng: np.random.Generator,
+    *,
+    n_samples: Samples = 200,
+    p: Features = 100,
+    sparsity: Sparsity = 10,
+    truth_l1_norm: L1Norm = 1.0,
+    decay: Decay = 1.0,
+    noise_std: NoiseStd = 0.0,
+    response: Response = "linear",
+) -> Problem:
+    """Rows uniform on {-1, 1}^p, with a sparse truth of the given l1 norm.
+
+    Since E[x x^T] = I, the risk of least squares under the distribution is
+    R(w) = R(truth) + ||w - truth||^2 / 2, with R(truth) = noise_std^2 / 2. A linear response is
+    <truth, x> plus Gaussian noise; of two classes, 1 has probability 1 / (1 + exp(-<truth, x>)).
+
+    The sizes of the true coefficients decrease by the factor ``decay`` from each to the next, in
+    random order; support and signs are random too. With ``n_samples: 0`` there are no rows, only
+    the second moments of a linear response.
+    """
+    truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
+    return sign_problem(
+        rng,
+        draw_signs(rng, n_samples, p),
+        truth,
+        lambda: spread_moments(1.0, 0.0, truth, noise_std),
+        noise_std=noise_std,
+        response=response,
+    )
+
+
+Kind = Literal["equicorrelated", "toeplitz"]
+
+
+def _check_correlated(*, n_samples, p, kind, correlation, **others) -> None:
+    check(n_samples=n_samples, p=p, **others)
+    if kind == "equicorrelated" and correlation < 0:
+        raise ValueError(
+            f"correlation = {correlation:g}: equicorrelated signs cannot have a negative"
+            " correlation."
+        )
+    if kind == "toeplitz":
+        check_dense(n_samples, p)
+
+
+def _known(p: int, kind: str) -> bool:
+    return kind == "equicorrelated" or p <= MOST_DENSE
+
+
+@generator(
+    "correlated",
+    title="Correlated signs",
+    paper="Shalev-Shwartz, Srebro & Zhang 2009",
+    provides=lambda *, n_samples, p, kind, response, **_: traits(
+        n_samples, response, moments=_known(p, kind)
+    ),
+    check=_check_correlated,
+    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
+)
+def correlated(
+    rng: np.random.Generator,
+    *,
+    n_samples: Samples = 200,
+    p: Features = 100,
+    kind: Annotated[
+        Kind, Field(description="second moments: all rho, or rho^|i-j| along a chain")
+    ] = "toeplitz",
+    correlation: Annotated[
+        float, Field(gt=-1, lt=1, description="rho, the second moment of two neighbours")
+    ] = 0.5,
+    sparsity: Sparsity = 10,
+    truth_l1_norm: L1Norm = 1.0,
+    decay: Decay = 1.0,
+    noise_std: NoiseStd = 0.0,
+    response: Response = "linear",
+) -> Problem:
+    """Signs with E[x_i x_j] = rho, or rho^|i-j|; truth and response as ``rademacher``.
+
+    Equicorrelated: each row has a sign, and given that sign its features are independent and equal
+    to it with probability (1 + sqrt(rho)) / 2. Toeplitz: a row is a Markov chain that starts with
+    either sign and keeps it from one feature to the next with probability (1 + rho) / 2.
+    """
+    truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
+    return sign_problem(
+        rng,
+        _draw_correlated(rng, n_samples, p, kind, correlation),
+        truth,
+        (lambda: _moments(kind, correlation, truth, noise_std)) if _known(p, kind) else None,
+        noise_std=noise_std,
+        response=response,
+    )
+
+
+def _draw_correlated(
+    rng: np.random.Generator, n_samples: int, p: int, kind: str, correlation: float
+) -> np.ndarray:
+    first = draw_signs(rng, n_samples, 1)
+    if kind == "equicorrelated":
+        return first * draw_flips(rng, (1.0 - np.sqrt(correlation)) / 2.0, n_samples, p)
+    steps = draw_flips(rng, (1.0 - correlation) / 2.0, n_samples, p - 1)
+    return np.cumprod(np.hstack([first, steps]), axis=1)
+
+
+def _moments(kind: str, correlation: float, truth: np.ndarray, noise_std: float) -> Moments:
+    if kind == "equicorrelated":
+        return spread_moments(1.0 - correlation, np.sqrt(correlation), truth, noise_std)
+    return dense_moments(toeplitz(correlation ** np.arange(len(truth))), truth, noise_std)
+
+
+def _check_duplicated(*, n_samples, p, copies, **others) -> None:
+    check(n_samples=n_samples, p=p, **others)
+    check_size(n_samples, p * copies)
+    check_dense(n_samples, p * copies)
+
+
+def _provides_duplicated(*, n_samples, p, copies, response, **_) -> tuple[str, ...]:
+    return traits(n_samples, response, moments=p * copies <= MOST_DENSE)
+
+
+@generator(
+    "duplicated",
+    title="Duplicated signs",
+    paper="Shalev-Shwartz, Srebro & Zhang 2009, Section 3",
+    provides=_provides_duplicated,
+    check=_check_duplicated,
+    shape=lambda *, n_samples, p, copies, **_: single_design(n_samples, p * copies),
+    facts=("n_features",),
+)
+def duplicated(
+    rng: np.random.Generator,
+    *,
+    n_samples: Samples = 200,
+    p: Annotated[int, Field(ge=1, description="number of originals")] = 50,
+    copies: Annotated[
+        int, Field(ge=1, description="features for each original, including itself")
+    ] = 2,
+    flip: Annotated[
+        float, Field(ge=0, le=0.5, description="probability that a copy has the other sign")
+    ] = 0.0,
+    sparsity: Sparsity = 10,
+    truth_l1_norm: L1Norm = 1.0,
+    decay: Decay = 1.0,
+    noise_std: NoiseStd = 0.0,
+    response: Response = "linear",
+) -> Problem:
+    """Signs uniform on {-1, 1}^p, each followed by its copies; the rest as in ``rademacher``.
+
+    Originals, the first feature of each group of ``copies``, have the true coefficients; all other
+    coefficients are zero. In each row every copy has the opposite sign of its original with
+    probability ``flip``, independently. The second moment of an original and a copy is 1 - 2 flip,
+    and that of two copies (1 - 2 flip)^2. Exact copies (``flip: 0``) do not change the best
+    predictors, but the risk is no longer strongly convex, and the geometric rate of Theorem 4 is
+    lost for supports that contain a feature twice.
+    """
+    truth = np.zeros((p * copies, 1))
+    truth[::copies] = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
+    known = len(truth) <= MOST_DENSE
+
+    def moments() -> Moments:
+        return dense_moments(_moments_of_copies(p, copies, flip), truth, noise_std)
+
+    return sign_problem(
+        rng,
+        _draw_copies(rng, n_samples, p, copies, flip),
+        truth,
+        moments if known else None,
+        noise_std=noise_std,
+        response=response,
+        facts={"n_features": len(truth)},
+    )
+
+
+def _draw_copies(
+    rng: np.random.Generator, n_samples: int, p: int, copies: int, flip: float
+) -> np.ndarray:
+    groups = np.repeat(draw_signs(rng, n_samples, p)[:, :, None], copies, axis=2)
+    groups[:, :, 1:] *= draw_flips(rng, flip, n_samples, p, copies - 1)
+    return groups.reshape(n_samples, p * copies)
+
+
+def _moments_of_copies(p: int, copies: int, flip: float) -> np.ndarray:
+    """E[x x^T]: a block for each original."""
+    likeness = np.full(copies, 1.0 - 2.0 * flip)
+    likeness[0] = 1.0
+    block = np.outer(likeness, likeness)
+    np.fill_diagonal(block, 1.0)
+    return np.kron(np.eye(p), block)
