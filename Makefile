@@ -25,10 +25,11 @@ test: $(READY)  ## the tests, in parallel; a file stays in one process, so that 
 test-deep: $(READY)  ## the slower checks
 	$(BIN)/python -m pytest -n 2 -m deep
 
-lint: $(READY)  ## style, formatting and the direction of imports
+lint: $(READY)  ## style, formatting, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 freeze: $(READY)  ## record the output of the tool in FROZEN, to compare it with a later record
 	$(BIN)/python scripts/freeze.py record $(FROZEN)
