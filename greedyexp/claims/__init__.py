@@ -2,10 +2,10 @@
 
 setting      the names that the claims of an experiment may use
 language     expressions, quantities, linear forms and tests, with their type checks
-parser       from the text of a claim to its tests
-table        the rows that a claim concerns
+parser       translation of the text of a claim to tests
+table        rows, groups and replicates that claims use
 estimates    estimates of quantities in one cell of the table, with intervals
 decisions    contrasts of estimates, p-values and verdicts of single tests
-evaluation   all claims of an experiment, corrected for their number
+evaluation   all claims of an experiment, corrected for multiple testing
 report       verdicts in words and as the contents of ``claims.json``
 """

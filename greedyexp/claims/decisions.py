@@ -36,12 +36,12 @@ DIGITS = 8
 
 @dataclass(frozen=True)
 class Contrast:
-    """A sum of coefficients times estimates, and a constant.
+    """A linear combination of estimates plus a constant.
 
     Parameters
     ----------
     estimates : tuple of Estimate
-        Each once, all of one kind.
+        Distinct estimates of one kind.
     coefficients : array, shape (k,)
     constant : float
     """
@@ -68,7 +68,7 @@ class Contrast:
             return float(np.sum(self.coefficients * values)) + self.constant
 
     def minus(self, other: Contrast) -> Contrast:
-        """Return the difference from another contrast."""
+        """Return this contrast minus another one."""
         return Contrast(
             self.estimates + other.estimates,
             np.concatenate([self.coefficients, -other.coefficients]),
@@ -95,14 +95,14 @@ class Contrast:
 
     @property
     def _worst(self) -> tuple[np.ndarray, np.ndarray]:
-        """The worst case of each estimate, for the lower and for the upper end."""
+        """The extreme values of each estimate, for the lower and for the upper end."""
         low, high = np.array([estimate.limits for estimate in self.estimates]).T
         positive = self.coefficients > 0
         return np.where(positive, low, high), np.where(positive, high, low)
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Interval of the true value that would remain after infinitely many replicates."""
+        """Interval of the true value in the limit of infinitely many replicates."""
         if not self._peaks:
             return self.value, self.value
         down, up = (float(self.coefficients @ worst) for worst in self._worst)
@@ -110,14 +110,15 @@ class Contrast:
 
     @property
     def trials(self) -> int:
-        """Trials per point of the sweep and algorithm."""
+        """Average number of trials per algorithm and point of the sweep, rounded up."""
         rows = sum(estimate.rows for estimate in self.estimates)
         return math.ceil(rows / sum(estimate.sample.points for estimate in self.estimates))
 
     def exact_p(self, boundary: float) -> float:
         """Return McNemar's exact p-value for a difference of proportions on the same data.
 
-        It is 0 for other contrasts. For small counts the approximate interval can be too short.
+        It is 0 for other contrasts. It is needed because the approximate interval can be too short
+        for small counts.
         """
         plain = sorted(self.coefficients) == [-1.0, 1.0] and self.constant == boundary
         if not plain or self.estimates[0].kind is not Proportion:
@@ -127,10 +128,11 @@ class Contrast:
         return mcnemar(*success_table(one, two)) if paired else 0.0
 
     def constant_p(self) -> float:
-        """Return the probability that all values are equal if the true value is elsewhere.
+        """Return the probability of equal values if the true value is a different one.
 
-        It is 0 if values differ. A mean may depend on values that occur as rarely as ``RARE``. A
-        peak lies on either side of its mean equally often.
+        It is 0 if values differ. For means, values other than the observed one are assumed to occur
+        with probability ``RARE``. A peak is assumed to lie on either side of its mean equally
+        often.
         """
         if not all(estimate.constant for estimate in self.estimates):
             return 0.0
@@ -237,9 +239,10 @@ def rounded(value: float, size: float | None = None) -> float:
 
 @dataclass(kw_only=True)
 class JudgedTest:
-    """One relation in one group, without a verdict until ``decide``.
+    """One relation in one group. ``decide`` sets the verdict.
 
-    A test without an answer is an instance of this class, the others are of ``AnsweredTest``.
+    A test that the table cannot answer is an instance of this class. All others are instances of
+    ``AnsweredTest``.
 
     Parameters
     ----------
@@ -250,11 +253,11 @@ class JudgedTest:
     relation : str
         ``<``, ``<=``, ``>``, ``>=`` or ``==``.
     p : float or None
-        None if there is no answer, for the given reason.
+        None if there is no answer; ``reason`` explains why.
     failed, unconverged : int
-        Number of rows or replicates with these outcomes.
+        Numbers of rows or replicates with these outcomes.
     needed_trials, obstacle : int or None, str
-        Trials per point that would decide an inconclusive test, or why there is no such number.
+        Trials per point that would decide an inconclusive test, or the reason why no number would.
     """
 
     group: dict[str, Any]
@@ -276,14 +279,15 @@ class JudgedTest:
     obstacle: str = ""
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        """Set the verdict at the level that the correction for several tests leaves."""
+        """Set the verdict from the p-value and level after the correction for multiple tests."""
         self.obstacle = self.reason
 
     def round(self) -> None:
-        """Round the numbers after the verdict, so that they are the same on every processor.
+        """Round the numbers to digits that are the same on every processor.
 
-        The estimate and its interval are rounded to 8 digits of the largest of them: more digits
-        of a difference near zero would be rounding errors. The confidence stays: it is exact.
+        The verdict is decided before rounding. The estimate and its interval are rounded to 8
+        digits of the largest of them: further digits of a difference near zero would be rounding
+        errors. The confidence is exact and is not rounded.
         """
         sizes = [abs(value) for value in (self.estimate, self.low, self.high) if value is not None]
         size = max((value for value in sizes if math.isfinite(value)), default=0.0)
@@ -296,7 +300,7 @@ class JudgedTest:
 
 @dataclass(kw_only=True)
 class AnsweredTest(JudgedTest, ABC):
-    """A test with a p-value, which is set on creation."""
+    """A test with a p-value, computed on creation."""
 
     estimate: float
     trials: int
@@ -311,7 +315,7 @@ class AnsweredTest(JudgedTest, ABC):
 
     @abstractmethod
     def _p_value(self) -> float:
-        """Return the p-value of the test on its own."""
+        """Return the p-value before the correction for multiple tests."""
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         self.p_adjusted, self.confidence = p_adjusted, confidence
@@ -319,14 +323,14 @@ class AnsweredTest(JudgedTest, ABC):
 
     @abstractmethod
     def _decide(self, significant: bool) -> None:
-        """Set interval and verdict, or the trials that would decide."""
+        """Set the interval, and the verdict or the number of trials needed for one."""
 
 
 @dataclass(kw_only=True)
 class Compared(AnsweredTest):
     """A contrast against a boundary.
 
-    It is supported or refuted if the interval excludes the opposite answer.
+    It is supported or refuted if the interval excludes the opposite.
     """
 
     boundary: float
@@ -354,7 +358,7 @@ class Compared(AnsweredTest):
             self.needed_trials, self.obstacle = self._needed()
 
     def _answer(self) -> Verdict:
-        """Return the verdict of the interval."""
+        """Return the verdict that follows from the interval alone."""
         below, above = self._boundaries
         outside = self.high < below or self.low > above
         if self.relation == "==":
@@ -391,7 +395,7 @@ class Compared(AnsweredTest):
         width = abs(nearest - (self.low if below else self.high))
         if distance == 0:
             return math.inf
-        # The p-value decides if an exact test or equal values demand more than the interval.
+        # The p-value decides if an exact test or equal values need more trials than the interval.
         asked = -float(ndtri((1 - self.confidence) / 2))
         reached = -float(ndtri(max(self.p, 1e-9) / 2))
         by_p = asked / reached if reached > 0 else math.inf
@@ -400,14 +404,14 @@ class Compared(AnsweredTest):
 
 @dataclass(kw_only=True)
 class Bounded(AnsweredTest):
-    """A relation that should hold in every replicate. The estimate is the share of violations."""
+    """A relation that should hold in every replicate; the estimate is the rate of violations."""
 
     violations: int
     replicates: int
     points: int
 
     def _p_value(self) -> float:
-        """Return 0 after a violation, else the probability of none if violations are not rare."""
+        """Return 0 after a violation, else the probability of none if their rate were ``RARE``."""
         return 0.0 if self.violations else (1 - RARE) ** self.replicates
 
     def _decide(self, significant: bool) -> None:

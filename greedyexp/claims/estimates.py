@@ -88,7 +88,7 @@ class Estimate:
 
     @property
     def limits(self) -> Interval:
-        """Interval of the true value that would remain after infinitely many such replicates."""
+        """Interval of the true value in the limit of infinitely many such replicates."""
         if self.peaks is None:
             return self.value, self.value
         return float(self.peaks.below.mean()), float(self.peaks.above.mean())
@@ -117,7 +117,7 @@ def correlation_of(one: Estimate, two: Estimate) -> float:
 
 
 def success_table(one: Estimate, two: Estimate) -> tuple[int, int, int, int]:
-    """Return the number of data sets on which both, only one, or no proportion has a success."""
+    """Return the numbers of data sets with both, only the first, only the second, no success."""
     first, second = _common_outcomes(one, two)
     both = int(first @ second)
     only_first, only_second = int(first.sum()) - both, int(second.sum()) - both
@@ -172,7 +172,7 @@ def peaks_of(x: Sequence[float] | np.ndarray, values: np.ndarray) -> Peaks:
 
 
 def _peak_interval(peaks: Peaks, confidence: float) -> Interval:
-    """Return an interval for the mean position, where each peak is known up to its neighbours."""
+    """Return an interval for the mean position of peaks known up to the neighbouring points."""
     low, high = -np.inf, np.inf
     # A peak at an end of the sweep is unbounded on this side.
     if np.isfinite(peaks.below).all():
@@ -183,7 +183,7 @@ def _peak_interval(peaks: Peaks, confidence: float) -> Interval:
 
 
 class Estimator:
-    """Estimates from a table, each computed once.
+    """Compute estimates from a table and cache them.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class Estimator:
             raise MissingData(f"column '{name}' is not a number in every row") from None
 
     def _successes(self, metric: str, rows: np.ndarray) -> np.ndarray:
-        """Return 0 and 1, with 0 for a replicate that failed or has no row here."""
+        """Return the outcomes 0 or 1; 0 for a replicate that failed or has no row here."""
         values = self.column(metric, rows)
         if self.table.setting.keys:
             without_key = self.table.kinds.without_key[rows]
@@ -306,13 +306,13 @@ class Estimator:
         return values
 
     def _values(self, mean: Mean, rows: np.ndarray) -> np.ndarray:
-        """Return the metric of replicates, all of which must have one."""
+        """Return the metric of the replicates; each of them must have a value."""
         values = self.column(mean.metric, rows)
         failed = self._failed(rows)
         lost = failed | ~np.isfinite(values)
         if not lost.any():
             return values
-        rest = "and the mean of the others is not the mean"
+        rest = "and the mean of the other replicates would be biased"
         count = f"{lost.sum()} of {len(rows)} replicates"
         if mean.metric in self.table.setting.open_ended and np.isnan(values[~failed]).any():
             also = f" ({failed.sum()} of them failed)" if failed.any() else ""
@@ -382,7 +382,7 @@ class Estimator:
         return float(values[0])
 
     def _heights(self, quantity: Peak, rows: np.ndarray) -> np.ndarray:
-        """Return the metric in each row; infinite for a run that did not reach it."""
+        """Return the metric in each row, with infinity for a run that did not reach it."""
         values, failed = self.column(quantity.metric, rows), self._failed(rows)
         if quantity.metric in self.table.setting.open_ended:
             values = np.where(np.isnan(values), np.inf, values)
@@ -396,7 +396,7 @@ class Estimator:
     def _ratio(self, quantity: Ratio, cell: Group) -> Estimate:
         means = quantity.top, quantity.bottom
         tops, bottoms = (self._rows(mean.algorithm, cell) for mean in means)
-        # All values must be there, although only common replicates form the ratio.
+        # All replicates need a value, although only common replicates enter the ratio.
         top, bottom = self._values(quantity.top, tops), self._values(quantity.bottom, bottoms)
         pairs, here, there = np.intersect1d(
             self.table.pairs[tops], self.table.pairs[bottoms], return_indices=True

@@ -53,7 +53,7 @@ class JudgedClaim:
     ----------
     claim : Claim
     tests : list of JudgedTest
-        One for each test and group, decided.
+        One for each test and group, with its verdict.
     """
 
     claim: Claim
@@ -61,7 +61,7 @@ class JudgedClaim:
 
     @property
     def verdict(self) -> Verdict:
-        """Refuted if any test is, supported if all are."""
+        """Refuted if any test is refuted, supported if all are supported."""
         verdicts = {test.verdict for test in self.tests}
         if Verdict.REFUTED in verdicts:
             return Verdict.REFUTED
@@ -71,7 +71,7 @@ class JudgedClaim:
 def evaluate_claims(
     claims: Sequence[Claim], frame: pd.DataFrame, setting: Setting
 ) -> list[JudgedClaim]:
-    """Judge claims by a tidy table.
+    """Judge claims with the data of a tidy table.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ def evaluate_claims(
     frame : DataFrame
         The tidy table.
     setting : Setting
-        Its sweeps and algorithms.
+        The sweeps and algorithms of the run.
 
     Returns
     -------
     list of JudgedClaim
-        In the order of the claims. The tests of all claims of one figure share an error
-        probability of 5% by Holm's method; a test without an answer counts as one of them.
+        In the order of the claims. Holm's method bounds the error probability of all tests of one
+        figure together by 5%; tests without an answer are counted.
     """
     whole = Table(frame, setting)
     estimators: dict[str, Estimator] = {}
@@ -102,7 +102,7 @@ def evaluate_claims(
 
 
 def _decide(tests: list[JudgedTest]) -> None:
-    """Apply Holm's method to one family."""
+    """Decide the tests of one family by Holm's method."""
     decisions = holm([1.0 if test.p is None else test.p for test in tests], ALPHA)
     for test, adjusted, level in zip(
         tests, decisions.adjusted.tolist(), decisions.levels.tolist(), strict=True
@@ -154,12 +154,12 @@ def _comparisons(test: Comparison, margin: float, estimator: Estimator) -> list[
 
 
 def _groups(form: Form, along: tuple[str, ...], table: Table) -> list[Group]:
-    """Return the groups of a test; one without values if no algorithm of the test has any.
+    """Return the groups of a test, or one empty group if its algorithms have none.
 
     Raises
     ------
     MissingData
-        If there are groups, but only of other measurements.
+        If no group has the measurements of the test.
     """
     used = columns_along(form, along, table.setting)
     groups = table.groups(form.algorithms, used) or [()]
@@ -179,7 +179,7 @@ def _steps(test: Monotone, estimator: Estimator) -> list[JudgedTest]:
             cells = table.cells(group, along, labels)
             places = [_number_in(table.shown(cell), test.column) for cell in cells]
             if len(set(places)) < 2:
-                raise MissingData(f"there is one value of {test.column} only")
+                raise MissingData(f"there is only one value of {test.column}")
         except MissingData as lack:
             tested.append(_unanswered(test, table.shown(group), lack))
             continue
@@ -224,12 +224,12 @@ def _compared(
 def _always(
     test: Always, algorithms: list[str], shown: dict[str, Any], estimator: Estimator
 ) -> JudgedTest:
-    """Test a relation in all rows of one algorithm, or in all common rows of several.
+    """Test a relation in all rows of one algorithm, or in the common rows of several algorithms.
 
-    The unit is the data set, which violates the relation if any of its rows does. A violation by a
-    run that did not converge has no certificate: either the relation or the run may be wrong. If
-    replicates have rows of several kinds, only the kinds that have all columns count. A run that
-    ended before it reached an accuracy has an unknown number of iterations.
+    Data sets are counted; a data set violates the relation if any of its rows does. A violation by
+    a run that did not converge proves nothing: either the relation or the run may be wrong. If
+    replicates have rows of several kinds, only kinds that have all columns are used. If a run ended
+    before it reached an accuracy, its number of iterations is unknown.
     """
     table = estimator.table
     try:
@@ -252,7 +252,7 @@ def _always(
 
     pairs = table.pairs[rows[0]]
     seen, violations = np.unique(pairs[known]), np.unique(pairs[violated & ~doubtful])
-    # One violation refutes whatever the other rows are; support needs all of them.
+    # A single violation refutes the relation; support needs all rows.
     if not len(violations):
         unknown = rows[0][relevant & ~known]
         reason = _lack_of_support(test, algorithms, table, rows[0][doubtful], unknown)
@@ -280,7 +280,7 @@ def _always(
 def _lack_of_support(
     test: Always, algorithms: list[str], table: Table, doubtful: np.ndarray, unknown: np.ndarray
 ) -> str:
-    """Return why some rows cannot support a relation: doubtful violations or unknown numbers."""
+    """Return why rows with doubtful violations or unknown numbers cannot support a relation."""
     if len(doubtful):
         place = _first_place(table, algorithms[0], doubtful)
         return f"runs that did not converge violate it{place}, and have no certificate"
@@ -294,9 +294,9 @@ def _lack_of_support(
 
 
 def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]) -> np.ndarray:
-    """Return the rows, shape (k, n), that the algorithms have in common, one column for each.
+    """Return the rows, shape (k, n), that k algorithms have in common.
 
-    They belong to one data set and replicate and agree in keys and in columns swept by both.
+    The rows in a column belong to one data set and agree in keys and in commonly swept columns.
     """
     parts = []
     for place, (label, rows) in enumerate(zip(algorithms, everyone, strict=True)):
@@ -316,7 +316,7 @@ def _values_in(
     Raises
     ------
     MissingData
-        If the table does not have them, or a column without an algorithm differs between them.
+        If the table lacks a column, or one without an algorithm differs between the algorithms.
     """
     columns: dict[str | Measurement, np.ndarray] = {}
     for name in sorted(test.columns):
@@ -330,25 +330,25 @@ def _values_in(
 
 
 def _not_applicable(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
-    """Return the rows in which a column is empty because their kind does not have it."""
+    """Return a mask of the rows with an empty cell because their kind lacks the column."""
     empty: np.ndarray = table.frame[name].isna().to_numpy()[rows]
     return empty & ~table.kinds.have(name)[rows] if name in table.setting.open_ended else empty
 
 
 def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
-    """Return the place of the first of some rows, whatever their order."""
+    """Return the place of one of some rows, independently of their order."""
     return min(table.at_words(table.cell(label, row)) for row in rows)
 
 
 def _replicates(table: Table, rows: np.ndarray, statuses: tuple[str, ...]) -> int:
-    """Count the replicates with one of some statuses, separately for variants of an algorithm."""
+    """Count the replicates with one of the statuses, separately for each variant."""
     ended = rows[np.isin(table.frame["status"].to_numpy()[rows], statuses)]
     labels = table.frame["algorithm"].to_numpy()[ended]
     return len(pd.MultiIndex.from_arrays([table.pairs[ended], labels]).unique())
 
 
 def _holds(left: np.ndarray, relation: str, right: np.ndarray) -> np.ndarray:
-    """Return whether the relation holds in each row, equality up to rounding."""
+    """Return a mask of the rows in which the relation holds; equality is up to rounding."""
     with np.errstate(invalid="ignore"):
         slack = ROUNDING * np.maximum(np.abs(left), np.abs(right))
         slack = np.where(np.isfinite(slack), slack, 0.0)

@@ -192,7 +192,7 @@ Quantity: TypeAlias = "Threshold | Proportion | Mean | Ratio | Peak"
 
 @dataclass(frozen=True)
 class Form:
-    """A sum of quantities times coefficients, and a constant.
+    """A linear combination of quantities plus a constant.
 
     Parameters
     ----------
@@ -256,7 +256,10 @@ class Form:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A form without constant against a boundary: ``<``, ``<=``, ``>``, ``>=`` or ``==``."""
+    """A relation ``<``, ``<=``, ``>``, ``>=`` or ``==`` between a form and a boundary.
+
+    The form has no constant.
+    """
 
     text: str
     form: Form
@@ -278,8 +281,8 @@ class Monotone:
 class Always:
     """A relation between two expressions that holds in every row.
 
-    Either no column has an algorithm, and the relation concerns each row of any algorithm; or
-    measured columns have algorithms, and it concerns the rows that these have in common.
+    If no column names an algorithm, the relation applies to every row of every algorithm.
+    Otherwise it applies to the rows that the named algorithms have in common.
     """
 
     text: str
@@ -305,7 +308,7 @@ class Always:
 
     @property
     def algorithms(self) -> list[str]:
-        """Labels of the algorithms that appear, sorted; empty if it concerns any algorithm."""
+        """Labels of the named algorithms, sorted; empty if the relation names none."""
         return sorted({one.algorithm for one in self.measurements})
 
 
@@ -319,15 +322,15 @@ class Claim:
     Parameters
     ----------
     id, quote, place, note : str
-        Its name, the words of the paper, their place there, and why they are read this way.
+        Identifier, quotation from the paper, its location there, and a comment on the test.
     figure : str
-        The family of claims that are corrected together.
+        The family of claims that are corrected together for multiple testing.
     tests : tuple of Test
         All must hold.
     where : dict
-        Column -> value or list of values: the rows to use.
+        Column -> value or list of values, which select the rows.
     margin : float or None
-        Half width of equality.
+        Half width of the interval of values that count as equal.
     """
 
     id: str
@@ -357,7 +360,7 @@ def named_in(test: Test) -> tuple[list[str], frozenset[str]]:
 
 
 def check_kinds(form: Form) -> None:
-    """Raise ConfigError without a place if the quantities of a form cannot be added."""
+    """Raise ConfigError if the quantities of a form cannot be added; the caller adds the place."""
     quantities, trends = form.quantities, form.trends
     kinds = sorted({type(quantity).__name__.lower() for quantity in quantities})
     if len(kinds) > 1:
@@ -378,18 +381,18 @@ def check_kinds(form: Form) -> None:
 
 
 def columns_along(form: Form, along: tuple[str, ...], setting: Setting) -> tuple[str, ...]:
-    """Return the columns that a test runs along, which have no single value in a group.
+    """Return the columns that vary within a group of a test.
 
     Parameters
     ----------
     form : Form
     along : tuple of str
-        Columns that the test itself runs along, as for ``increasing``.
+        Columns that the test itself varies, such as the one of ``increasing``.
 
     Returns
     -------
     tuple of str
-        Those of thresholds, peaks, trends and of ``along``, with all columns zipped with them.
+        Columns of thresholds, peaks, trends and ``along``, and all columns zipped with them.
     """
     columns = list(along)
     for trend in form.trends:
@@ -406,7 +409,9 @@ def columns_along(form: Form, along: tuple[str, ...], setting: Setting) -> tuple
 def check_columns(
     form: Form, more: frozenset[str], along: tuple[str, ...], setting: Setting
 ) -> None:
-    """Raise ConfigError without a place if a number depends on a column with several values.
+    """Raise ConfigError if a number depends on a column with several values.
+
+    The caller adds the place.
 
     Parameters
     ----------
@@ -430,7 +435,10 @@ def check_columns(
 
 
 def check_always(test: Always, setting: Setting) -> None:
-    """Raise ConfigError without a place if a column has no common value for all algorithms."""
+    """Raise ConfigError if the algorithms of a test have no common value of a column.
+
+    The caller adds the place.
+    """
     if not test.algorithms:
         return
     for name in sorted(test.columns):

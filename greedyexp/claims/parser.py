@@ -1,7 +1,7 @@
-"""The parser of claims: from the text of a test to its meaning.
+"""The parser of claims: translates the text of a test to the classes of ``language``.
 
-The text is parsed as a Python expression and translated through a list of allowed constructs. None
-of it is executed. Errors are a single sentence without a place, which the caller adds.
+The text is parsed as a Python expression and is never executed. Only a list of constructs is
+allowed. Errors are a single sentence without a place, which the caller adds.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def compile_claim(entry: Mapping[str, Any], setting: Setting, family: str) -> Cl
     setting : Setting
         The names that tests may use.
     family : str
-        The figure of claims that name none.
+        The figure of a claim that does not name one.
 
     Raises
     ------
     BadClaim
-        With the keys of the error.
+        If the entry is invalid. Its ``keys`` locate the error.
     """
     texts = entry["test"]
     listed = isinstance(texts, list)
@@ -112,7 +112,7 @@ def compile_claim(entry: Mapping[str, Any], setting: Setting, family: str) -> Cl
 
 
 def parse(text: str, setting: Setting) -> Test:
-    """Return the meaning of a test.
+    """Parse the text of a test.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def parse(text: str, setting: Setting) -> Test:
     Raises
     ------
     ConfigError
-        Without a place.
+        If the text is not a valid test. The caller adds the place.
     """
     text = " ".join(text.split())
     try:
@@ -274,8 +274,8 @@ class _Parser:
             one, two, relation = two, one, MIRRORED[relation]
         if not one.terms:
             raise _error(
-                f"'{_shortened(self.text)}' compares no threshold, proportion or mean.",
-                "For a relation between columns in every row write always(...).",
+                f"'{_shortened(self.text)}' does not compare a threshold, proportion or mean.",
+                "For a relation between columns in every row, write always(...).",
             )
         whole = one.plus(two, "-")
         if not whole.terms:
@@ -407,7 +407,7 @@ class _Parser:
                 case ast.Call(func=ast.Name(id="mean")):
                     means.append(self.mean(argument))
                 case _:
-                    raise _error("ratio needs two means.", "Else write a / b < c as a < c * b.")
+                    raise _error("ratio needs two means.", "Write a / b < c as a < c * b.")
         return Ratio(*means)
 
     def trend(self, node: ast.Call, name: str) -> Trend:
@@ -433,7 +433,7 @@ class _Parser:
         swept = [c for c in sorted(columns_of(expression)) if self.setting.mates(c, labels)]
         if not swept:
             raise _error(
-                f"'{_source(node)}' names no swept column, which {name} needs.",
+                f"{name} needs a swept column, but '{_source(node)}' has none.",
                 f"Swept: {', '.join(self.setting.swept)}." if self.setting.swept else "",
             )
         return expression, tuple(swept)

@@ -20,9 +20,9 @@ def record(
     judged: Sequence[JudgedClaim],
     digests: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the contents of ``claims.json``, a function of table and configuration alone.
+    """Return the contents of ``claims.json``, which depend only on table and configuration.
 
-    Computed numbers have 8 digits (``JudgedTest.round``), also in the sentences.
+    Computed numbers have 8 digits (``JudgedTest.round``).
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def _test_record(test: JudgedTest) -> dict[str, Any]:
 
 
 def _json_value(value: Any) -> Any:
-    """Return a swept value, as text if it is infinite: JSON has no infinity."""
+    """Return a swept value; infinity becomes text because JSON has none."""
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def sentence(test: JudgedTest) -> str:
-    """Return one test in words: estimate, interval, verdict, and what would decide it."""
+    """Describe one test: estimate, interval, verdict, and trials needed if inconclusive."""
     where = group_words(test.group)
     head = f"{where}: " if where else ""
     if not isinstance(test, AnsweredTest):
@@ -155,7 +155,7 @@ def number_words(value: float | None) -> str:
 
 
 def decider(test: JudgedTest) -> str:
-    """Return a sentence on how an inconclusive test could be decided."""
+    """Return a sentence on the trials that would decide an inconclusive test."""
     if test.verdict is not Verdict.INCONCLUSIVE or test.p is None:
         return ""
     if test.needed_trials is None:
@@ -178,7 +178,7 @@ def _p_value(test: JudgedTest) -> float:
 
 
 def _doubt(test: JudgedTest) -> tuple[bool, float, float]:
-    """Order tests without an answer first, then by the number of trials they need."""
+    """Return a sort key by answer, number of trials needed and p-value."""
     needed = math.inf if test.needed_trials is None else test.needed_trials
     return (test.p is not None, needed, _p_value(test))
 

@@ -21,7 +21,7 @@ class Algorithm:
     Parameters
     ----------
     axes : tuple of tuple of str
-        Its swept parameters, those of one zip together.
+        Its swept parameters. Parameters zipped together share a tuple.
     success : str or None
         The default metric of ``threshold`` and ``proportion``.
     """
@@ -37,8 +37,8 @@ class Setting:
     Parameters
     ----------
     axes : tuple of tuple of str
-        Swept data columns, those of one zip together. For data in several blocks: the columns
-        swept by any block, and ``data``, the label of the block.
+        Swept data columns. Columns zipped together share a tuple. For data in several blocks, the
+        columns swept by any block, and ``data``, the label of the block.
     algorithms : dict of str to Algorithm
         Label of an entry -> its algorithm.
     binary : tuple of str
@@ -48,13 +48,13 @@ class Setting:
     columns : tuple of str
         Columns that describe the data or the algorithm.
     keys : tuple of str
-        Columns of the protocol that distinguish the rows of one replicate; none if each replicate
+        Columns of the protocol that distinguish the rows of one replicate; empty if each replicate
         has one row.
     open_ended : tuple of str
-        Measurements with an empty cell if a run ended before it reached the value.
+        Measurements whose cell is empty if the run ended before it reached the value.
     sequential : bool
-        True if the number of replicates at a point depended on results. Intervals must then be
-        valid at any stopping time.
+        True if the number of replicates at a point depended on earlier results. Intervals must
+        then be valid at any stopping time.
     entries : mapping of str to str
         Label of an algorithm in the table -> label of its entry.
     """
@@ -70,7 +70,7 @@ class Setting:
     entries: Mapping[str, str] = field(default_factory=dict)
 
     def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the column and those zipped with it, or nothing if it is not swept or a key."""
+        """Return the column and those zipped with it; () if it is neither swept nor a key."""
         keys = [(key,) for key in self.keys]
         swept = [*self.axes, *keys, *(axis for a in algorithms for axis in self.algorithms[a].axes)]
         return tuple(dict.fromkeys(name for axis in swept if column in axis for name in axis))
@@ -104,7 +104,7 @@ def setting_of(design: Design, protocol: Iterable[Measured], columns: Iterable[s
     design : Design
         The settings of the run.
     protocol : iterable of Measured
-        The columns that its protocol gives.
+        Columns of its protocol.
     columns : iterable of str
         All columns of its table.
     """

@@ -1,4 +1,4 @@
-"""The rows that a claim concerns: groups of one configuration, and paired replicates."""
+"""The table of a run as claims use it: groups of rows with one setting, and paired replicates."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from greedyexp.results.records import matches
 # Values of some columns, each as its code in ``Table``.
 Group: TypeAlias = tuple[tuple[str, int], ...]
 
-# The kind of a row without any key, which belongs to a replicate as a whole.
+# The kind of a row without keys, which belongs to the whole replicate.
 NO_KEY = -1
 
 
 class MissingData(Exception):
-    """The table lacks rows or numbers that a test needs; the text is the reason."""
+    """The table lacks rows or numbers that a test needs. The message is the reason."""
 
 
 @dataclass(frozen=True)
 class Kinds:
     """The kind of each row: which of its keys are empty, and the values of its text keys.
 
-    A protocol writes rows of several kinds, such as accuracies and iterations. If a cell is empty,
-    the measurement is missing if other rows of the same kind have it. Otherwise rows of this kind
-    do not have the measurement.
+    A protocol writes rows of several kinds, such as accuracies and iterations. The measurement of
+    an empty cell is missing if other rows of the same kind have it. Otherwise, rows of this kind
+    never have the measurement.
 
     Parameters
     ----------
@@ -45,16 +45,16 @@ class Kinds:
 
     @property
     def without_key(self) -> np.ndarray:
-        """True for rows, shape (n,), that belong to a replicate as a whole."""
+        """Mask of the rows, shape (n,), that belong to a whole replicate."""
         without: np.ndarray = self.codes == NO_KEY
         return without
 
     def have(self, metric: str) -> np.ndarray:
-        """Return which rows, shape (n,), are of a kind that has the measurement."""
+        """Return a mask of the rows, shape (n,), whose kind has the measurement."""
         return np.isin(self.codes, list(self.having.get(metric, ())))
 
     def part(self, rows: np.ndarray, blank: int) -> Kinds:
-        """Return the kinds of some rows, followed by ``blank`` rows without a key."""
+        """Return the kinds of some rows, followed by those of ``blank`` rows without a key."""
         return replace(self, codes=np.append(self.codes[rows], np.full(blank, NO_KEY)))
 
 
@@ -89,7 +89,7 @@ class Table:
     frame : DataFrame
         The tidy table.
     setting : Setting
-        Its sweeps.
+        The sweeps of the run.
     kinds : Kinds, optional
         Kinds of the rows, if the table is part of a larger one.
     """
@@ -132,8 +132,8 @@ class Table:
     def narrowed(self, where: Mapping[str, Any]) -> Table:
         """Return the table of the rows with given values.
 
-        A replicate without a row at the chosen keys keeps one row with empty cells. That it did not
-        reach these keys is part of the result.
+        A replicate without a row at the chosen keys keeps one row with empty cells: not reaching
+        these keys is a result too.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Table:
         return self._part(keep, at_keys)
 
     def _part(self, keep: np.ndarray, at_keys: np.ndarray) -> Table:
-        """Return the rows to keep; of those with keys only the ones at the chosen keys."""
+        """Return the rows to keep. Rows with keys are kept only at the chosen keys."""
         keyless = self.kinds.without_key
         nowhere = (keep & ~keyless).any() and not (keep & at_keys).any()
         rows = np.flatnonzero(keep & (at_keys | keyless) & (not nowhere))
@@ -185,9 +185,9 @@ class Table:
     def groups(self, algorithms: list[str], used: Iterable[str]) -> list[Group]:
         """Return every combination of swept values and keys, without the columns in ``used``.
 
-        Swept data columns and keys are combined as they occur in the table for any algorithm,
-        parameters swept by these algorithms as they occur for all algorithms that sweep them. If
-        every replicate failed, there are no keys.
+        Swept data columns and keys have the combinations of values that occur for any algorithm.
+        Parameters swept by these algorithms have the combinations that occur for all algorithms
+        that sweep them. If every replicate failed, there are no keys.
         """
         shared = [name for name in self.setting.shared if name in self._codes and name not in used]
         cells = self._distinct(shared, np.arange(len(self.frame)))
@@ -203,7 +203,7 @@ class Table:
         return cells
 
     def cells(self, group: Group, columns: Iterable[str], algorithms: list[str]) -> list[Group]:
-        """Split the group by the values of columns, for data columns those of any algorithm."""
+        """Split a group by the values of columns; data columns have the values of any algorithm."""
         columns = [name for name in columns if name in self._codes]
         data = [name for name in columns if name in self.setting.shared]
         within = tuple((name, code) for name, code in group if name in self.setting.shared)
@@ -220,9 +220,9 @@ class Table:
         return _joined(cells, self._distinct(own, self.all_rows(algorithm))) if own else cells
 
     def has_metrics(self, group: Group, metrics: Iterable[str]) -> bool:
-        """Return True if rows of the group are of a kind that has all these measurements.
+        """Return True if the group has rows whose kind has all these measurements.
 
-        A group without keys consists of absent replicates, which lack what the others have.
+        A group without keys consists of replicates that have no rows with keys.
         """
         keyless = self.kinds.without_key
         keys = tuple(pair for pair in group if pair[0] in self.setting.keys)
@@ -252,7 +252,7 @@ class Table:
     def rows(self, algorithm: str, cell: Group) -> np.ndarray:
         """Return the indices of an algorithm's rows in a cell.
 
-        Columns swept only by other algorithms do not restrict them.
+        Columns swept only by other algorithms do not restrict the rows.
 
         Raises
         ------
@@ -274,12 +274,12 @@ class Table:
         return tuple((name, int(self._codes[name][row])) for name in names if name in self._codes)
 
     def single_value(self, cell: Group, name: str, algorithms: list[str]) -> float:
-        """Return the single value that a column of numbers has in a cell.
+        """Return the value of a numeric column that is constant in a cell.
 
         Raises
         ------
         MissingData
-            If it has none or several, or one that is not a number.
+            If the column has no value, several values, or a value that is not a number.
         """
         rows = np.unique(np.concatenate([self.rows(label, cell) for label in algorithms]))
         if name not in self.frame.columns:
@@ -293,7 +293,7 @@ class Table:
         return float(values[0])
 
     def shown(self, cell: Group) -> dict[str, Any]:
-        """Return a cell as column -> value, without keys that do not apply."""
+        """Return the values of a cell by column, without keys that do not apply."""
         shown = {}
         for name, code in cell:
             value = self._values[name][code]
@@ -312,7 +312,7 @@ class Table:
 
 
 def _entries_of_rows(labels: pd.Series, setting: Setting) -> np.ndarray:
-    """Return the label of the entry that each row comes from, or else its own label."""
+    """Return the label of each row's entry, or its own label if it has no entry."""
     known = {label: setting.entries.get(label, label) for label in labels.unique()}
     return labels.map(known).to_numpy(dtype=str)
 

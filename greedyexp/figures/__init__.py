@@ -1,6 +1,6 @@
-"""Figures: functions from the tidy table to a matplotlib figure, each with its own reduction.
+"""Figures: functions that reduce the tidy table and return a matplotlib figure.
 
-- ``phase_transition``: success probabilities and where they cross a level
+- ``phase_transition``: success probabilities and their crossings of a level
 - ``trajectory``: iterations, rates and coefficients
 - ``tradeoff``: risk, steps and features, with the bounds of theorems
 - ``comparison``, ``class_errors``, ``constants``: means with intervals

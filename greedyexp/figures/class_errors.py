@@ -1,4 +1,4 @@
-"""The error of each class at a few sizes, such as of each activity with so many sensors."""
+"""The error of each class at a few sizes, for example of each activity by number of sensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from greedyexp.results.summaries import (
 )
 from greedyexp.results.text import where_text
 
-# The share of the held-out rows that are of a class.
+# Column with the share of the held-out rows that belong to a class.
 SHARE = "class_share"
 
 
@@ -46,8 +46,8 @@ def class_errors(
 ) -> Figure:
     """One panel for each algorithm: the error of every class, one mark for each size.
 
-    Errors are those on the held-out rows of a class; a class without such rows has no mark.
-    Classes have the order of the data, each with its share of these rows. Bars are 95% t
+    Errors are on the held-out rows of a class; a class without such rows has no mark. Classes are
+    in the order of the data, and each label gives the share of these rows. Bars are 95% t
     intervals; with one replicate there are none.
     """
     frame = rows_where(frame, where)

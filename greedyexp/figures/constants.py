@@ -44,8 +44,8 @@ def constants(
     """The mean of each constant over replicates against ``x``, one line for each.
 
     All panels share the vertical axis; the panels of a row share the horizontal one. Bars are 95% t
-    intervals of the mean, slightly shifted so that they do not overlap. A bar that extends to 0
-    goes on below the logarithmic axis and ends in an arrow. Replicates that failed are not in the
+    intervals of the mean, slightly shifted to avoid overlaps. A bar that extends to 0 is cut off at
+    the logarithmic axis and ends in an arrow. Replicates that failed are not in the
     means and are counted below, as are means of 0, which the axis cannot show.
     """
     frame, keys = group_columns(frame, context, row, panel, *line, x)

@@ -166,7 +166,7 @@ def row_errors(problem: Problem, path: Path, *, held_out: bool, tie: int = 0) ->
     Parameters
     ----------
     tie : {-1, 0, 1}
-        The sign that a margin of 0 stands for.
+        Sign assigned to a margin of 0.
 
     Raises
     ------
@@ -193,13 +193,13 @@ def labels_of(problem: Problem, *, held_out: bool) -> np.ndarray:
     """
     if problem.n_tasks != 1:
         raise DataError(
-            f"an error of two classes needs one response but the data have {problem.n_tasks}."
+            f"an error of two classes needs one response, but the data have {problem.n_tasks}."
         )
     labels = (problem.y_test if held_out else problem.y)[0]
     others = labels[np.abs(labels) != 1]
     if others.size:
         raise DataError(
-            f"an error of two classes needs labels -1 and 1 but a row has {others[0]:g}.",
+            f"an error of two classes needs labels -1 and 1, but a row has {others[0]:g}.",
             remedy="Recode the response.",
         )
     return labels

@@ -49,7 +49,7 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
     Parameters
     ----------
     folder : Path
-        With ``config.yaml`` and the tidy table; the journal is not needed.
+        Contains ``config.yaml`` and the tidy table; the journal is not needed.
     out : Path, optional
         Write below this folder instead, for example because the run folder is read-only.
 
@@ -64,10 +64,11 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
         If the table or the configuration is missing or unreadable, or a file cannot be written.
     ConfigError
         If a figure or a table does not exist, has a wrong parameter, or names a column that the
-        CSV does not have; it names the entry of ``config.yaml``. An error without a file names
-        the folder. Of several errors the first is raised, after everything else is drawn.
+        CSV does not have; the error names the entry of ``config.yaml``. An error without a file
+        names the folder. If there are several errors, the first is raised after everything else is
+        drawn.
     PluginError
-        If a figure or a table of a plugin fails or returns something else; it names the line.
+        If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
         return retry_if_replaced(lambda: _drawn(folder, out))

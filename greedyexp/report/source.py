@@ -75,7 +75,7 @@ def run_folders(path: Path) -> list[Path]:
     found = [folder for folder in folders(path) if table_of(folder)]
     if not found:
         raise StorageError(
-            "there is no finished run here.", place=str(path), remedy="`greedyexp run` makes one."
+            "there is no finished run here.", place=str(path), remedy="Run `greedyexp run`."
         )
     return found
 
@@ -155,14 +155,14 @@ def _refuse_damaged(frame: pd.DataFrame, table: Path) -> None:
             wrong = "column 'replicate' of the table is not a number in every row."
         elif name == "status" and not frame[name].isin(_STATUSES).all():
             unknown = frame.loc[~frame[name].isin(_STATUSES), name].iloc[0]
-            wrong = f"the table has a status '{unknown}', which no replicate can have."
+            wrong = f"the table has an unknown status '{unknown}'."
         else:
             continue
         raise StorageError(wrong, place=str(table), remedy=RERUN_REMEDY)
 
 
 def _part_of_run(manifest: Mapping[str, Any], frame: pd.DataFrame) -> str:
-    """Return ``3 of 12 replicates`` if the manifest counts more than the table, else nothing."""
+    """Return ``3 of 12 replicates`` if the table has fewer than the manifest, else ``''``."""
     finished = 0
     # A run can be read without its manifest.
     with contextlib.suppress(ValueError, TypeError, KeyError):

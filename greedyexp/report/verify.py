@@ -40,9 +40,9 @@ class Verified:
     contents : dict
         Contents of ``claims.json``.
     part : str
-        How much of the run is in the table, such as ``3 of 12 replicates``; empty if all of it.
+        Part of the run in the table, such as ``3 of 12 replicates``; empty if it is complete.
     unwritten : str
-        Why ``claims.json`` could not be written; empty otherwise.
+        Reason if ``claims.json`` could not be written; empty otherwise.
     """
 
     folder: Path
@@ -60,7 +60,7 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     Parameters
     ----------
     folder : Path
-        With ``config.yaml`` and the table; the journal is not needed.
+        Contains ``config.yaml`` and the table; the journal is not needed.
     write : bool
         Write ``claims.json``. Claims in a read-only folder are judged too.
 

@@ -3,7 +3,7 @@
 Figures and tables average over replicates. Any other column that varies (data, algorithms and their
 swept parameters, keys of the protocol) must separate points, lines, panels or rows, unless
 ``where`` chooses one of its values. A column that is not named becomes ``panel`` or ``row`` if that
-is null, or the second of ``line``. If no place is left, the figure is refused. Results of the run
+is null, or the second of ``line``. If no place is left, an error is raised. Results of the run
 cannot separate anything.
 """
 
@@ -21,7 +21,7 @@ from greedyexp.core.parts import Display
 from greedyexp.protocols.base import Measured
 from greedyexp.results.records import identity, matches, replicates, with_sizes
 
-# Columns on how a replicate ended.
+# Columns about the end of a replicate.
 ENDINGS = ("status", "message")
 
 # Limits for columns that a figure does not name: panels, and lines of one colour.
@@ -72,7 +72,7 @@ def refuse_separation_by_results(
 
 
 def separating_columns(part: Display, params: Mapping[str, Any]) -> list[str]:
-    """Return the columns that separate the points of a part; none if it does not say."""
+    """Return the columns that separate the points of a part; empty without ``apart``."""
     return list(part.apart(**params)) if part.apart else []
 
 
@@ -87,7 +87,7 @@ def with_panels(
     Parameters
     ----------
     part : Display
-        A figure or a table. One registered without ``apart`` is not checked.
+        A figure or a table. Parts registered without ``apart`` are not checked.
     params : mapping
         All its parameters.
     frames : sequence of DataFrame
@@ -166,8 +166,8 @@ def _averaged(
 def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
     """Return the first column that varies among rows that agree in the named columns.
 
-    Facts of the data may differ between the replicates of one setting. They stand after the
-    parameters and agree where replicate and parameters agree.
+    Facts of the data may differ between the replicates of one setting. Their columns follow those
+    of the parameters, and rows that agree in replicate and parameters agree in them.
     """
     sized = with_sizes(frame) if {"p", "aspect_ratio"} & set(named) else frame
     by = [name for name in dict.fromkeys([*named, "replicate"]) if name in sized.columns]

@@ -1,4 +1,4 @@
-"""Facts about a run that its figures and tables need and the tidy table lacks."""
+"""Facts about a run that figures and tables need in addition to its tidy table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from greedyexp.experiment.design import Design, Variant
 
 @dataclass(frozen=True)
 class Context:
-    """What the tidy table does not say of the run that it comes from.
+    """Facts about a run that are not in its tidy table.
 
     Every figure and table gets it as its second argument, after the table.
 
@@ -34,14 +34,14 @@ class Context:
     titles : dict of str to str
         Maps each of these labels to the text for legends and headings.
     adaptive : bool
-        True if ``trials`` is a rule, so that the results decided how many replicates each point
-        has. Confidence intervals must then be valid at any stopping time.
+        True if ``trials`` is a rule and the number of replicates of each point depended on results.
+        Confidence intervals must then be valid at any stopping time.
     words : dict of str to list of str
         Maps each swept column whose values are words to these words, in the order of the file.
     variants : dict of str to Variant
         Maps each label of an algorithm with swept parameters to its entry and these parameters.
     part : str
-        How much of the run is in the table, such as ``3 of 12 replicates``; empty if all of it.
+        Part of the run in the table, such as ``3 of 12 replicates``; empty if it is complete.
     """
 
     name: str
@@ -83,7 +83,7 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
     labels : iterable of str
         The algorithms of its table.
     part : str
-        How much of the run is in the table.
+        Part of the run in the table; empty if it is complete.
     """
     known = parts("algorithm")
     names = {entry.label: entry.name for entry in design.entries}

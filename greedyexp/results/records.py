@@ -1,4 +1,4 @@
-"""Rows of the tidy table: what identifies a replicate, kinds of records, sizes, chosen rows.
+"""Rows of the tidy table: identity of replicates, kinds of records, sizes, chosen rows.
 
 The columns before ``status`` identify the row: data, replicate, algorithm and swept parameters.
 The columns from ``status`` on are results.
@@ -105,7 +105,7 @@ def records(
 
 
 def _remedy_for_kind(frame: pd.DataFrame, kind: str) -> str | None:
-    """Return how to record this kind, with the protocol that wrote the table if that can."""
+    """Return how to record this kind, preferably with the protocol that wrote the table."""
     present = set(frame["record"].dropna())
     able = [(part, one) for part, one in _declared() if one.name == kind]
     writers = [one for part, one in able if present <= {other.name for other in part.records}]
@@ -183,7 +183,7 @@ def _filled(frame: pd.DataFrame, name: str, values: pd.Series[float]) -> pd.Data
     if name in frame.columns:
         frame = frame.assign(**{name: frame[name].fillna(values)})
     elif values.notna().any():
-        # First, because the columns before the status identify replicates.
+        # The new column is first because the columns before the status identify replicates.
         frame = pd.concat([values.rename(name), frame], axis=1)
     return frame
 
@@ -202,7 +202,7 @@ def group_columns(
     *columns : str or None
         Duplicates and None are dropped.
     merge : bool
-        Also count the parameters that have one value in each group. With
+        Also treat parameters with a single value in each group as named. With
         ``zip: [{loss: [squared, logistic], ridge: [0.0, 0.01]}]``, a panel for each loss has one
         ridge, so all panels show the same algorithm.
 
@@ -286,8 +286,8 @@ def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 def matches(column: pd.Series[Any], wanted: Sequence[Any]) -> pd.Series[bool]:
     """Return a mask of the cells equal to one of the values.
 
-    Numbers match up to rounding, None matches an empty cell. A number given as text matches too:
-    features without names are numbered, and their numbers are texts in the protocol.
+    Numbers match up to rounding, None matches an empty cell. A number given as text matches too,
+    because protocols store the numbers of features without names as text.
     """
     keep: pd.Series[bool] = pd.Series(False, index=column.index)
     for value in wanted:

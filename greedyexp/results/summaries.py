@@ -25,7 +25,7 @@ from greedyexp.results.records import (
 from greedyexp.results.text import count_text, number_text, origin_text
 from greedyexp.stats.means import t_interval
 
-# Up to this many replicates, a band covers all of them: quartiles of so few would say little.
+# Up to this many replicates, a band covers all of them: quartiles would not be informative.
 FEW = 5
 
 
@@ -35,8 +35,8 @@ def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     Parameters
     ----------
     rows : DataFrame
-        One row for each replicate and combination. Infinite values count as values: a median or
-        the end of a band is infinite if its replicate is.
+        One row for each replicate and combination. Values may be infinite: a median or the end of
+        a band is then infinite if its replicate is.
     keys : sequence of str
     value : str
         Column without empty cells.
@@ -73,8 +73,8 @@ def spread_reached(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.Da
     Returns
     -------
     DataFrame
-        As ``spread``, with the number of replicates that ``reached`` the accuracy. Where a
-        replicate did not, its count is infinite.
+        As ``spread``, with the number of replicates that ``reached`` the accuracy. The count of a
+        replicate that did not reach it is infinite.
     """
     rows = rows.assign(taken=rows[count].astype(float).fillna(np.inf))
     reached = np.isfinite(rows["taken"]).groupby([rows[name] for name in keys], sort=True).sum()
@@ -245,7 +245,7 @@ def is_single(context: Context) -> bool:
 
 
 def means_text(counts: pd.Series[int], context: Context) -> str:
-    """Describe the numbers of a table: means with intervals, or those of one replicate."""
+    """Describe the numbers of a table, which are means with intervals or of one replicate."""
     if is_single(context):
         return "one replicate, no intervals"
     return f"means over {count_text(counts)} replicates with 95% t intervals"
@@ -311,7 +311,7 @@ def records_at(
     -------
     rows : DataFrame
     order : dict
-        The place of each class or feature in the data.
+        The position of each class or feature in the data.
 
     Raises
     ------

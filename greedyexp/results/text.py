@@ -1,4 +1,4 @@
-"""The words of figures, tables and notes: columns, values, counts, failures, chosen rows."""
+"""Texts of figures, tables and notes: columns, values, counts, failures, chosen rows."""
 
 from __future__ import annotations
 

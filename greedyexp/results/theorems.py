@@ -1,4 +1,4 @@
-"""Rows about theorems: their bounds, accuracies that were reached, and how fast counts grow.
+"""Rows about theorems: bounds, accuracies that were reached, and the growth of counts.
 
 Shared by the figures and tables of the protocol ``tradeoff``.
 """
@@ -50,14 +50,14 @@ def is_random(theorem: str) -> bool:
 
 
 def random_text(shown: Iterable[str], meaning: str) -> str:
-    """Explain the bounds of theorems that are not about every run; empty if there is none.
+    """Explain the bounds of theorems that do not hold for every run; empty if there is none.
 
     Parameters
     ----------
     shown : iterable of str
         Theorems.
     meaning : str
-        How to read their bounds.
+        Meaning of their bounds.
     """
     named = dict.fromkeys(theorem_title(name) for name in shown if is_random(name))
     return f"{', '.join(named)}: {meaning}." if named else ""
@@ -182,7 +182,7 @@ def bound_medians(
 
 
 def refuse_mixed_references(rows: pd.DataFrame, keys: list[str]) -> None:
-    """Raise ``ConfigError`` if a line has several references, which are reached at other steps.
+    """Raise ``ConfigError`` if a line has several references.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: Count, remedy: s
     Parameters
     ----------
     frame : DataFrame
-        Of protocol ``tradeoff``.
+        Table of protocol ``tradeoff``.
     keys : sequence of str
         Columns that separate lines and panels. If ``theorem`` is one of them, rows without a bound
         are left out.
@@ -237,7 +237,7 @@ def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: Count, remedy: s
     if "theorem" not in keys:
         rows = pd.concat([bounded, rows.drop(bounded.index)])
     elif bounded.empty:
-        raise ConfigError("no theorem promises anything of these rows.", remedy=remedy)
+        raise ConfigError("no theorem has a bound for these rows.", remedy=remedy)
     else:
         rows = bounded
     refuse_mixed_references(rows, list(keys))
@@ -265,12 +265,12 @@ class Growth:
 def growth(
     rows: pd.DataFrame, frame: pd.DataFrame, law: Law, fit_below: float | None = None
 ) -> Growth:
-    """Average the least-squares slope of each replicate: how the count grows with 1 / epsilon.
+    """Average over replicates the least-squares slope of the count along log10(1 / epsilon).
 
     Parameters
     ----------
     rows : DataFrame
-        Of one line, from ``accuracies``.
+        The rows of one line, from ``accuracies``.
     law : {"power", "log"}
         The exponent p of (1 / epsilon)^p, or the steps for each factor of ten in accuracy.
     fit_below : float, optional
@@ -296,7 +296,7 @@ def growth(
 
 
 def growth_text(fit_below: float | None) -> str:
-    """Explain the numbers of growth."""
+    """Describe how growth is computed."""
     over = "all accuracies"
     if fit_below is not None:
         over = f"accuracies of at most {number_text(fit_below)}"

@@ -78,7 +78,7 @@ def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float
     float in [0, 1]
         1 minus the largest confidence whose interval excludes the value, rounded up by at most
         0.1%, so that the interval at 1 - p excludes the value. It is 1 if even the shortest
-        interval holds the value, and 1e-9 if the widest excludes it.
+        interval contains the value, and 1e-9 if the widest excludes it.
     """
 
     def excluded(z: float) -> bool:
@@ -144,8 +144,8 @@ def uncentred_correlation(deviations) -> np.ndarray:
     Parameters
     ----------
     deviations : array_like, shape (k, n)
-        Row i holds the deviation of estimate i due to each replicate, with expectation 0, and 0
-        for replicates it does not use. For crossings these are w (y - p), see ``influence``.
+        Row i contains the deviation of estimate i due to each replicate, with expectation 0; it is
+        0 for unused replicates. For crossings the deviations are w (y - p), see ``influence``.
 
     Returns
     -------
@@ -164,8 +164,9 @@ def uncentred_correlation(deviations) -> np.ndarray:
 def line_weights(x) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of the values at ``x`` in the least-squares line through them.
 
-    All values have equal weight, whatever their standard error. The fit is unbiased for any errors,
-    and if the curve is only nearly straight, no single precise point decides the line.
+    All values have equal weight, regardless of their standard errors. The fit is unbiased for any
+    errors, and a single precise point does not determine the line of a curve that is only nearly
+    straight.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where a rising success probability crosses a level, with an interval from the likelihood."""
+"""Crossing of a level by a rising success probability, with an interval from the likelihood."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Crossing:
     slope : float in [0, inf]
         b, in logits per unit of x: infinite for separated data, 0 for a flat fit.
     level : float in (0, 1)
-        The probability whose crossing was sought.
+        The probability at the crossing.
     near : pair of float
         Smallest and largest x that the curve was fitted to.
     """
@@ -60,17 +60,17 @@ class Crossing:
 def crossing(
     x, successes, trials, *, level: float = 0.5, confidence: float = 0.95, whole: bool = False
 ) -> Crossing:
-    """Fit where a success probability that rises with x crosses a level.
+    """Estimate the x at which a rising success probability crosses a level.
 
     The model is P = expit(logit(level) + b (x - tau)) with b >= 0. It is fitted near the crossing:
     to the points whose share of successes, made increasing by isotonic regression, is neither far
     below nor far above the level (0.2 to 0.8 for 0.5), and to the two points on either side of the
-    crossing. In a fit to all points, the tails of a curve that is not logistic would decide the
+    crossing. In a fit to all points, the tails of a curve that is not logistic would determine the
     estimate. For skew curves that rise over two steps or more, as in support recovery, with 100
     trials at each of 21 points, 95% intervals from a fit to all points cover the crossing in 8 to
     46 of 100 simulated runs; those from the fit near the crossing cover it in 92 to 97. For a skew
-    curve that rises within one step the assumed shape decides in both cases, and the coverage is
-    59 of 100. If the trials were placed near the crossing, a fit to all points is better.
+    curve that rises within one step, both estimates depend on the assumed shape, and the coverage
+    is 59 of 100. If the trials were placed near the crossing, a fit to all points is better.
 
     The interval extends from the estimate to the first tau that is rejected by two tests with one
     degree of freedom, the likelihood-ratio test and the score test, with b estimated under each
@@ -151,8 +151,8 @@ def influence(fit: Crossing, x, trials) -> np.ndarray:
     Returns
     -------
     array, shape (k,)
-        w at each x, in units of x; 0 at points not fitted, and everywhere if the slope is 0 or
-        infinite, which allows no expansion.
+        w at each x, in units of x; 0 at points not fitted. All zeros if the slope is 0 or infinite,
+        because there is no expansion then.
     """
     x = np.asarray(x, dtype=float)
     if not fit.regular:
@@ -186,8 +186,8 @@ def _pooled(x, successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _monotone_limits(x, successes, trials, level, confidence) -> tuple[float, float]:
     """Return the last point below and the first above the crossing by exact tests.
 
-    There is one binomial test per point; together they use a tenth of the error of the interval.
-    They bound the interval if a few points near the crossing do not determine the slope.
+    There is one binomial test per point. Together, the tests use a tenth of the error probability
+    of the interval. They bound it if the few points near the crossing do not determine the slope.
     """
     error = _MONOTONE * (1 - confidence) / (2 * len(x))
     trials = trials.astype(int)
@@ -324,7 +324,7 @@ def _flat(profile: _Profile, z: float) -> tuple[float, float, float, float]:
 
 
 def _mixed_at_one_point(profile: _Profile) -> tuple[float, float, float, float]:
-    """Fit data separated except at one point: a step there with a free probability at it."""
+    """Fit data separated except at one point by a step there, with a free probability at it."""
     here = profile.last_loss
     at = profile.x == here
     share = float(profile.successes[at][0] / profile.trials[at][0])

@@ -41,8 +41,8 @@ def t_interval(values, confidence: float = 0.95) -> tuple[float, float, float]:
 def fieller(a, b, confidence: float = 0.95) -> tuple[float, float, float]:
     """Return Fieller's interval for the ratio mean(a) / mean(b) of paired samples.
 
-    It holds every r for which the paired t-test does not reject mean(a) = r mean(b). If the mean
-    of b does not differ from 0 at this level, these r fill the real line except for at most one
+    It contains every r for which the paired t-test does not reject mean(a) = r mean(b). If the mean
+    of b does not differ from 0 at this level, these r are all real numbers except for at most one
     bounded interval. The function then returns (-inf, inf).
 
     Parameters
@@ -74,7 +74,7 @@ def fieller(a, b, confidence: float = 0.95) -> tuple[float, float, float]:
     if n < 2 or mean_b == 0:
         return (float(mean_a / mean_b) if mean_b != 0 else np.nan), -np.inf, np.inf
     (v_aa, v_ab), (_, v_bb) = np.cov(a, b) * quantile**2 / n
-    # The interval holds r if square * r^2 - 2 * cross * r + constant <= 0.
+    # The interval contains r if square * r^2 - 2 * cross * r + constant <= 0.
     square, cross, constant = mean_b**2 - v_bb, mean_a * mean_b - v_ab, mean_a**2 - v_aa
     ratio = float(mean_a / mean_b)
     if square <= 0:

@@ -16,9 +16,9 @@ class Holm:
     adjusted : array, shape (m,)
         Adjusted p-values in [0, 1]; a test is rejected if its adjusted p-value is at most alpha.
     levels : array, shape (m,)
-        The confidence level at which each test was decided. Its interval at that level excludes
-        the hypothesis exactly if the test is rejected. The intervals show the decisions; they do
-        not have joint coverage.
+        The confidence level at which each test was decided. The interval of a test at this level
+        excludes the hypothesis if and only if the test is rejected. The intervals do not have joint
+        coverage.
     """
 
     adjusted: np.ndarray
@@ -26,7 +26,7 @@ class Holm:
 
 
 def holm(p_values, alpha: float = 0.05) -> Holm:
-    """Apply Holm's step-down method, which rejects any true hypothesis with chance at most alpha.
+    """Apply Holm's step-down method, which bounds the family-wise error rate by alpha.
 
     The i-th smallest of m p-values is compared with alpha / (m - i + 1) until one is larger. That
     test and all later ones are not rejected and share the level of this last comparison.

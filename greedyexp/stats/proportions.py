@@ -81,7 +81,7 @@ def clopper_pearson_upper(violations, trials, *, confidence: float = 0.95) -> np
     violations, trials : array_like of counts, broadcast together
         0 <= violations <= trials. Without trials the limit is 1.
     confidence : float in (0, 1)
-        Least probability that the limit lies above the true probability.
+        Lower bound on the probability that the limit exceeds the true probability.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def confidence_sequence(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return an interval for a Bernoulli probability that stays valid after every trial.
 
-    The interval holds every p with m / (p^s (1 - p)^f) < 1 / (1 - confidence), where s and f count
-    successes and failures and m = B(1 + s, 1 + f) is the likelihood of the sequence under a
+    The interval contains every p with m / (p^s (1 - p)^f) < 1 / (1 - confidence), where s and f
+    count successes and failures and m = B(1 + s, 1 + f) is the likelihood of the sequence under a
     uniform prior on p. If p is the true probability, this ratio is a nonnegative martingale that
     starts at 1, under any stopping rule. By Ville's inequality it ever reaches
     1 / (1 - confidence), and any of the intervals misses p, with probability at most
@@ -118,7 +118,7 @@ def confidence_sequence(
     successes, trials : array_like of counts, broadcast together
         0 <= successes <= trials. Without trials the interval is [0, 1].
     confidence : float in (0, 1)
-        Least probability that all intervals of the sequence hold p.
+        Lower bound on the probability that all intervals of the sequence contain p.
 
     Returns
     -------

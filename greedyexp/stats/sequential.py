@@ -1,4 +1,4 @@
-"""Intervals for trials whose number or place depended on earlier results."""
+"""Intervals for trials whose number or position depended on earlier results."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def nominal_confidence(confidence: float, *, sequential: bool) -> float:
 def located_crossing(
     x, successes, trials, *, sequential: bool, level: float = 0.5, confidence: float = 0.95
 ) -> Crossing:
-    """Fit a crossing with the method that suits how the trials were placed.
+    """Fit a crossing with a method that is valid for the placement of the trials.
 
     Parameters
     ----------
     x, successes, trials : array_like, shape (k,)
     sequential : bool
-        True if results placed the trials. They are then near the crossing, so all of them are
-        fitted, and the interval uses ``anytime_confidence``.
+        True if the placement of the trials depended on results. The trials are then near the
+        crossing, all of them are fitted, and the interval uses ``anytime_confidence``.
     level, confidence : float in (0, 1)
     """
     nominal = nominal_confidence(confidence, sequential=sequential)

@@ -1,4 +1,4 @@
-"""Tables: functions from the tidy table to rows and columns as a paper prints them.
+"""Tables: functions that reduce the tidy table to the rows and columns of a printed table.
 
 - ``comparison``: means of metrics and seconds of fits
 - ``features``: selected features

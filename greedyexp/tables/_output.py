@@ -55,14 +55,14 @@ class Cell:
     Parameters
     ----------
     value, low, high : float
-        Estimate and interval, in the unit of the table; infinite ends if nothing is known, nan if
-        there is no interval.
+        Estimate and interval, in the unit of the table. Ends are infinite if the interval is
+        unbounded, and nan if there is none.
     published : float
         The printed number; nan if there is none.
     digits : int
         Decimals shown.
     significant : bool
-        Whether ``digits`` are significant digits instead, for ratios of all sizes in one column.
+        Whether ``digits`` are significant digits, for columns with numbers of different sizes.
     """
 
     value: float
@@ -107,12 +107,12 @@ def make_table(
     notes : sequence of str
         Sentences after the caption; empty ones are dropped.
     default_title : str
-        Followed by the choice of rows, the caption if ``title`` is empty.
+        Caption if ``title`` is empty; the choice of rows is appended.
     title : str
         Caption given by the user; may be empty.
     where : mapping of column to value or list of values
     group : str, optional
-        A column whose repeated values are left out and whose groups are set apart.
+        A column whose repeated values are left out and whose groups are separated by rules.
     """
     table = pd.DataFrame(rows)
     choice = where_text(where)
@@ -127,9 +127,9 @@ def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
     Parameters
     ----------
     cells : DataFrame
-        The result of a registered table: every cell a ``Cell`` or plain. The sentences in
-        ``attrs["notes"]`` follow the title; ``attrs["group"]`` is a column whose repeated values
-        are left out and whose groups are set apart.
+        The result of a registered table; each cell is a ``Cell`` or a plain value. The sentences in
+        ``attrs["notes"]`` follow the title. ``attrs["group"]`` is a column whose repeated values
+        are left out and whose groups are separated by rules.
     title : str
     stem : Path
         Without suffix.

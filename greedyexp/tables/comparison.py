@@ -113,9 +113,9 @@ def timing(
 ) -> pd.DataFrame:
     """One row for each value of ``row``: mean seconds of each algorithm, then their ratios.
 
-    Seconds are those of the fit alone, with a 95% t interval. A ratio is that of mean seconds to
+    Seconds are those of the fit alone, with a 95% t interval. Ratios are mean seconds divided by
     the mean seconds of ``base``, with Fieller's interval over the data sets for which both have
-    seconds. In brackets stand the printed seconds and their ratio.
+    seconds. The published seconds and their ratio are in brackets.
     """
     frame = rows_where(replicates(frame) if "record" in frame.columns else frame, where)
     means = compare(
@@ -181,6 +181,6 @@ def _ratio(
 
 
 def _cell(value: float, low: float, high: float, published: float) -> Cell:
-    """Return a cell with three significant digits: one table has values of all sizes."""
+    """Return a cell with three significant digits, because sizes differ within a table."""
     size = math.floor(math.log10(value)) if np.isfinite(value) and value > 0 else 0
     return Cell(value, low, high, published, max(0, 2 - size))

@@ -1,4 +1,4 @@
-"""Which features are selected, and how often."""
+"""Selected features and how often they are selected."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def used_features(
     where: Where = {},  # noqa: B006
     title: Title = "",
 ) -> pd.DataFrame:
-    """With one replicate the features in use by name, one row for each algorithm and size.
+    """Names of the features in use, or the share of replicates that use each feature.
 
-    With several replicates one row for each feature that any of them uses, the most used first,
-    and in one column for each algorithm and size the share of replicates that use it.
+    With one replicate, there is one row for each algorithm and size, with the names. With several
+    replicates, there is one row for each feature in use, the most used first, and one column for
+    each algorithm and size, with the share of replicates that use the feature.
     """
     frame = rows_where(frame, where)
     used = _shares(frame, sizes)
@@ -119,12 +120,12 @@ def selected_features(
 ) -> pd.DataFrame:
     """One row for each feature that is ever selected, the most selected first.
 
-    In one column for each algorithm the share of fits in which the feature has a nonzero
-    coefficient, in any task. Each data point, and with protocol ``selection`` each size, has rows
-    of its own. Fits that failed are left out, and counted below the table.
+    There is one column for each algorithm, with the share of fits in which the feature has a
+    nonzero coefficient in any task. Each data point, and with protocol ``selection`` each size, has
+    its own rows. Fits that failed are left out and counted below the table.
     """
     frame = rows_where(frame, where)
-    # Protocol `selection` has other rows, which are not about estimates.
+    # Protocol `selection` also has rows that do not describe estimates.
     frame = frame[failed_rows(frame) | frame["selected_features"].notna()]
     failed = failed_rows(frame)
     labels = context.in_order("algorithm", sorted(frame["algorithm"].unique()))

@@ -1,4 +1,4 @@
-"""How the steps grow as accuracies get finer, measured and promised by theorems."""
+"""Growth of the number of steps with the accuracy, measured and promised by theorems."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def slopes(
 
     Growth is the power p of (1 / epsilon)^p, or with ``law: {T4: log}`` the steps for each factor
     of ten in accuracy: the mean over replicates of least-squares slopes with its 95% t interval.
-    The next column is that of the promised steps. Then follow the median and the largest ratio of
-    steps to promised steps, over pairs of replicate and accuracy, and the share of pairs that the
-    budget did not reach: their ratio is infinite if the promised steps are within the budget,
-    and left out otherwise. A largest ratio above 1 refutes a theorem that is about every run. If
-    there are several laws, a column names them.
+    The next column is the growth of the promised steps. The next two columns are the median and the
+    largest ratio of steps to promised steps, over pairs of replicate and accuracy. The last column
+    is the share of pairs that were not reached within the budget: their ratio is infinite if the
+    promised steps are within the budget, and left out otherwise. A largest ratio above 1 refutes a
+    theorem that holds for every run. If there are several laws, a column names them.
     """
     frame = rows_where(frame, where)
     frame, keys = group_columns(
@@ -130,7 +130,7 @@ def _growth_table(
     DataFrame
         The keys and the ``law``; ``growth`` and ``promised`` growth; the median ``ratio`` of steps
         to promised steps over pairs of replicate and accuracy, and the ``largest``; the share of
-        pairs ``unreached`` and the number of ``replicates``. A pair that the budget did not reach
+        pairs ``unreached`` and the number of ``replicates``. A pair not reached within the budget
         has an infinite ratio if the promised steps are within the budget, and none otherwise.
     """
     budget = frame["step"].max() if "step" in frame.columns else 0.0

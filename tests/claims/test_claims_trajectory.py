@@ -282,7 +282,7 @@ def test_intervals_of_peaks_hold_where_curves_have_their_mean_peak():
     ("text", "said"),
     [
         ("peak(gd, iterations) > 1", "peak must be written peak(ALGORITHM, METRIC, expression)"),
-        ("peak(gd, iterations, n_samples) > 1", "names no swept column, which peak needs"),
+        ("peak(gd, iterations, n_samples) > 1", "peak needs a swept column"),
         ("peak(gdd, iterations, p) > 1", "no algorithm 'gdd'"),
         ("peak(gd, iteration, p) > 1", "no metric 'iteration'"),
         ("peak(gd, gap, p) > mean(gd, gap)", "a mean cannot be compared with a peak"),

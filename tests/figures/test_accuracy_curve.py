@@ -134,13 +134,13 @@ def test_where_nothing_is_promised_there_is_no_panel_but_a_line_elsewhere():
     handles = {one.get_label(): one for one in figure.legends[0].legend_handles}
     assert [*handles] == ["Fully corrective", "Replacement", "Forward greedy", *words]
     assert len({str(handles[one]._unscaled_dash_pattern) for one in words}) == 3
-    with pytest.raises(ConfigError, match="no theorem promises anything") as refused:
+    with pytest.raises(ConfigError, match="no theorem has a bound") as refused:
         accuracy_curve(table(accuracy_rows("fixed", ("none",))), CONTEXT)
-    assert refused.value.remedy == "Say `panel: reference` or `panel: null`."
+    assert refused.value.remedy == "Write `panel: reference` or `panel: null`."
     unpromised = table(accuracy_rows("fixed", ("none",)))
-    with pytest.raises(ConfigError, match="no theorem promises anything") as refused:
+    with pytest.raises(ConfigError, match="no theorem has a bound") as refused:
         accuracy_curve(unpromised, CONTEXT, row="theorem", panel="reference")
-    assert refused.value.remedy == "Say `row: reference` or `row: null`."
+    assert refused.value.remedy == "Write `row: reference` or `row: null`."
     for panel in ("reference", None):
         accuracy_curve(unpromised, CONTEXT, panel=panel)
 

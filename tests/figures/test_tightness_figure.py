@@ -119,7 +119,7 @@ def test_one_error_has_marks_and_its_shade():
             marks[name] = line.get_marker()
         assert len(set(marks.values())) == 4
         assert "None" not in marks.values()
-        assert handles["least that any predictor can have"].get_marker() == marks["exact"]
+        assert handles["minimum over all predictors"].get_marker() == marks["exact"]
         (shade,) = [patch for patch in axis.patches if same_color(patch.get_facecolor(), "0.88")]
         assert shade.get_y() + shade.get_height() == exact(3.0, error, 0.1)
     whole = tightness(frame, CONTEXT).axes[0]
@@ -127,12 +127,12 @@ def test_one_error_has_marks_and_its_shade():
 
 
 def test_the_printed_bound_is_drawn_only_where_it_differs():
-    assert "needed by any, as printed" in legend(tightness(rows(), CONTEXT))
+    assert "lower bound, as printed" in legend(tightness(rows(), CONTEXT))
     squared = tightness(rows(errors=("squared",)), CONTEXT)
-    assert "needed by any, as printed" not in legend(squared)
-    assert "needed by any, as proved" in legend(squared)
+    assert "lower bound, as printed" not in legend(squared)
+    assert "lower bound, as proved" in legend(squared)
     none = tightness(rows().assign(lower_bound=np.nan, lower_bound_printed=np.nan), CONTEXT)
-    assert not {"needed by any, as printed", "needed by any, as proved"} & {*legend(none)}
+    assert not {"lower bound, as printed", "lower bound, as proved"} & {*legend(none)}
 
 
 def test_errors_not_reached_are_marked_above():

@@ -166,8 +166,8 @@ def test_the_intercept_is_part_of_the_margin(labelled):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"y": (np.tile([0.0, 1.0], 30),)}, "labels -1 and 1 but a row has 0"),
-        ({"X": None, "y": None}, "one response but the data have 2"),
+        ({"y": (np.tile([0.0, 1.0], 30),)}, "labels -1 and 1, but a row has 0"),
+        ({"X": None, "y": None}, "one response, but the data have 2"),
     ],
 )
 def test_other_labels_than_two_classes_are_an_error(labelled, change, words):

@@ -95,7 +95,7 @@ def test_what_is_no_claim_is_refused(judge, tmp_path, claims, words):
     ("damage", "words"),
     [
         (lambda frame: frame.assign(support=["abc", *frame["support"][1:]]), "'support' of the"),
-        (lambda frame: frame.assign(status=["OK", *frame["status"][1:]]), "a status 'OK', which"),
+        (lambda frame: frame.assign(status=["OK", *frame["status"][1:]]), "unknown status 'OK'"),
         (
             lambda frame: frame.assign(replicate=["x", *frame["replicate"][1:]]),
             "'replicate' of the",

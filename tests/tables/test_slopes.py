@@ -112,7 +112,7 @@ def test_what_nothing_is_promised_of_is_left_out():
     found = slopes(frame, CONTEXT, where={"reference": "l1_ball", "theorem": ["T2", "T3"]})
     assert "Replacement" not in found["algorithm"].tolist()
     assert found.attrs["title"] == "Growth of steps, reference = l1 ball"
-    with pytest.raises(ConfigError, match="no theorem promises anything"):
+    with pytest.raises(ConfigError, match="no theorem has a bound"):
         slopes(table(accuracy_rows("fixed", ("none",))), CONTEXT)
 
 

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from greedyexp.core.errors import ConfigError
 
-# To show a bound, an axis goes at most this factor above the measurements.
+# An axis is extended to show a bound by at most this factor above the measurements.
 MAX_ABOVE = 1e3
 # If a label is longer than this, labels are written as powers of ten.
 _MAX_CHARACTERS = 5
@@ -67,7 +67,7 @@ class LogAxis:
         return values.astype(float).replace(0.0, self.zero)
 
     def is_apart(self, values: pd.Series) -> pd.Series:
-        """Return a mask of the values that stand apart from the others."""
+        """Return a mask of the values that are drawn apart from the others."""
         return values.eq(0)
 
     def apply(self, axis: Axes) -> None:

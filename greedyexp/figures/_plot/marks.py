@@ -1,4 +1,4 @@
-"""Intervals, theoretical bounds, vertical lines, and marks for what was not reached."""
+"""Intervals, theoretical bounds, vertical lines, and marks for accuracies not reached."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REFERENCE_LINE: Style = {
 }
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 _BOUND_WIDTH = 1.0
-# Where a bound is known at one place alone, a line would show nothing.
+# A bound known only at a single place would be invisible as a line.
 _BOUND_MARKERS = cycle(DASHES, ("_", "x", "+", "1", "2"))
 
 
@@ -67,7 +67,7 @@ def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any) -> None:
 
 
 def draw_mark(axis: Axes, rows: pd.DataFrame, mark: float | str | None) -> None:
-    """Draw the vertical line of a panel; none where the column is empty.
+    """Draw the vertical line of a panel; if the column is empty there, draw nothing.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _single(rows: pd.DataFrame, column: str) -> np.ndarray:
 
 
 def unreached_style(partly: bool, colour: Any) -> Style:
-    """Return the style of a triangle: half filled if some replicates got there, else open."""
+    """Return the style of a triangle: half filled if some replicates reached it, else open."""
     style: Style = {"linestyle": "none", "marker": "^", "markersize": 4, "markeredgewidth": 0.8}
     style |= {"markeredgecolor": colour, "markerfacecolor": colour, "color": colour}
     if partly:

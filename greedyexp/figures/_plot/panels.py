@@ -54,9 +54,9 @@ def separate(
 
 
 def separate_algorithms(*, panel: str | None, row: str | None, **_: Any) -> list[str]:
-    """Return the columns that separate the panels and lines of a figure with a line per algorithm.
+    """Return the columns that separate panels and lines if there is one line per algorithm.
 
-    Along its horizontal axis are results, which separate nothing.
+    The horizontal axis of these figures shows a result, which does not separate points.
     """
     return separate(panel=panel, row=row, line=["algorithm"])
 
@@ -92,13 +92,13 @@ class Panels:
     Parameters
     ----------
     grid : list of rows, each a list of dict or None
-        The values that each panel shows, from ``wrapped``; None leaves the place empty.
+        The values shown in each panel, from ``wrapped``; None leaves a place empty.
     width, height : float
         Size of one panel in inches.
     min_width : float, optional
         Smallest width of a panel in a long row; ``width`` if None.
     sharex : bool or "row"
-        Whether panels share their horizontal axis: all, those of each row, or none.
+        Whether all panels, those of each row, or none share their horizontal axis.
     sharey : bool
         Whether all panels share their vertical axis.
     """

@@ -1,4 +1,4 @@
-"""Predicted transitions, and the success that noise allows: where they apply, how they look."""
+"""Predicted transitions, and the success probability limited by noise: conditions and styles."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns
 from greedyexp.theory.transitions import TWO_TASKS, Threshold, visible
 
-# Above the grid, which some of them coincide with, and below the data.
+# Above the grid, which coincides with some predictions, and below the data.
 STYLE: plot.Style = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}
 # Line style and legend of a predicted transition, by whether it is proved.
 _KINDS: dict[bool, tuple[Any, str]] = {
     True: ("-", "predicted transition"),
     False: ((0, (2, 2)), "conjectured"),
 }
-# Predictions for n / (s log(p)), where theta has log(p - (2 - kappa) s).
+# Algorithms whose predictions are for n / (s log(p)); theta has log(p - (2 - kappa) s) instead.
 _PER_LOG_P = ("lasso",)
 
 # Columns that the success allowed by noise depends on.
@@ -87,8 +87,8 @@ def _converted(
 ) -> dict[str, Threshold]:
     """Convert predictions to theta for the size of these rows.
 
-    At finite sizes, the law of the Lasso, n = 2 s log(p), is not constant in theta. If the rows
-    have several sizes, or none is known, its limit 2 is kept.
+    At finite sizes, the prediction for the Lasso, n = 2 s log(p), is not a constant theta. If the
+    rows have several sizes or none, its limit 2 is kept.
     """
     sizes = rows[["p", "s"]].drop_duplicates() if {"p", "s"} <= set(rows.columns) else []
     if len(sizes) != 1:
@@ -118,7 +118,7 @@ def conversion_note(drawn: Iterable[Threshold]) -> str:
 
 
 def dash(prediction: Threshold) -> Any:
-    """Return the line style of a prediction, which shows if it is proved."""
+    """Return the line style of a prediction, which shows whether it is proved."""
     return _KINDS[prediction.proved][0]
 
 

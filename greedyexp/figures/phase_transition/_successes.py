@@ -1,4 +1,4 @@
-"""Successes and trials of a tidy table, where a failed replicate is no success."""
+"""Successes and trials of a tidy table; a failed replicate counts as a trial without success."""
 
 from __future__ import annotations
 

@@ -52,14 +52,15 @@ def phase_transition(
 ) -> Figure:
     """Success probability against ``x``, one line per algorithm and second key.
 
-    Bands are 95% Wilson intervals, or intervals valid at any stopping time if results decided how
-    many trials a point got. A replicate that failed (error, timeout, not finite) counts as
-    no success; the note below the panels gives the rate. Colours and markers show the algorithm,
-    dashes the second key. Vertical lines are the predicted transitions of
+    Bands are 95% Wilson intervals, or intervals valid at any stopping time if the number of trials
+    depended on results. A replicate that failed (error, timeout, not finite) is a trial without
+    success; the note below the panels gives the rate of failures. Colours and markers show the
+    algorithm, dashes the second key. Vertical lines are the predicted transitions of
     ``greedyexp.theory.transitions``. They are drawn if ``x`` is theta, ``panel`` is kappa and the
-    coefficients have values for which the prediction is stated. That of the Lasso, n = 2 s log(p),
-    depends on p and s in theta: one line for each size. With ``ceiling``, curves give the
-    probability that every nonzero value exceeds the noise (``greedyexp.theory.transitions``).
+    coefficients have values for which the prediction is stated. The prediction for the Lasso,
+    n = 2 s log(p), depends on p and s in theta: there is one line for each size. With ``ceiling``,
+    curves give the probability that every nonzero value exceeds the noise
+    (``greedyexp.theory.transitions``).
     """
     keys = [c for c in (row, panel, *line, x) if c]
     require_columns(frame, keys)
@@ -130,8 +131,8 @@ def _make_logarithmic(axis: Axes) -> None:
 def _draw_second_axis(axis: Axes, frame: pd.DataFrame, x: str, name: str, line: list[str]) -> int:
     """Write the values of ``name`` at the ticks of x along the top, and return the lines it takes.
 
-    One line of numbers is enough if all lines of the panel have the same numbers. Otherwise there
-    is one for each value of the key that separates them, and none if no single key does.
+    One line of numbers suffices if all lines of the panel have the same numbers. Otherwise there
+    is a line for each value of the key that separates them; if no single key does, none is drawn.
     """
     keys = [None, *reversed(line)]
     separates = (k for k in keys if frame.groupby([k, x] if k else x)[name].nunique().max() == 1)

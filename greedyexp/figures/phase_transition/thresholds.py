@@ -1,4 +1,4 @@
-"""Where success crosses a level: against a property of the data, and for infinite problems."""
+"""Crossings of a level of success, against a property of the data and for infinite problems."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def transition_threshold(
     level: Level = 0.5,
     theory: Theory = True,
 ) -> Figure:
-    """Where the success probability crosses ``level``, against ``x``, one line per algorithm.
+    """Value of ``of`` at which success reaches ``level``, against ``x``, one line per algorithm.
 
     Each threshold is the crossing of a logistic curve fitted to successes against ``of``. Vertical
     bars are its 95% intervals, slightly shifted so that they do not overlap. A replicate that
@@ -143,7 +143,9 @@ def threshold_limit(
     level: Level = 0.5,
     theory: Annotated[bool, Field(description="mark the predicted two-task transitions")] = True,
 ) -> Figure:
-    """Where success crosses ``level``, against a transform of ``x`` that vanishes as ``x`` grows.
+    """Value of ``of`` at which success reaches ``level``, against a transform of ``x``.
+
+    The transform tends to 0 as ``x`` grows.
 
     Bars are 95% intervals of a logistic fit, slightly shifted so that they do not overlap. The
     straight lines are least squares fits with equal weights. A diamond at 0 is the intercept with
@@ -205,8 +207,8 @@ def thresholds(
     """Estimate the value of ``of`` at which success crosses ``level``, with its interval.
 
     Groups and points of a group may have different numbers of replicates. A replicate that failed
-    is a trial without success. If results decided how many trials a point got, intervals are
-    widened to hold at any stopping time (``stats.sequential``).
+    is a trial without success. If the number of trials depended on results, intervals are widened
+    to be valid at any stopping time (``stats.sequential``).
 
     Parameters
     ----------
@@ -447,7 +449,7 @@ def _notes(frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: int
 
 
 def _fits_text(fits: list[_Fit], context: Context, axis_name: str) -> str:
-    """Say what the extrapolation assumes and how well the lines fit."""
+    """Describe the assumption of the extrapolation and the fit of the lines."""
     left_out = sum(len(fit.points) - fit.limit.points for fit in fits)
     without = f" ({left_out} without a bounded interval left out)" if left_out else ""
     fitted = [fit for fit in fits if fit.limit.points > 2]

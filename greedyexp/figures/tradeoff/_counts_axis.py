@@ -20,7 +20,7 @@ _ZERO = 0.07
 
 
 class CountsAxis:
-    """A logarithmic axis; above it a strip for accuracies that were not reached, and text.
+    """A logarithmic axis with text and a strip for accuracies that were not reached above it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class CountsAxis:
         least = max(min(seen.min(initial=most), bounds.min(initial=most)), 1.0) / 1.15
         has_zero = bool((seen == 0.0).any() or (bounds == 0.0).any())
         self._first = least
-        # The place of 0, apart below the least number, and the lower edge.
+        # The place of 0, at a distance below the least number, and the lower edge.
         self._zero = least / (self.most / least) ** _ZERO if has_zero else None
         self.least = (self._zero or least) / (1.15 if has_zero else 1.0)
         marks = len(self._algorithms) * _MARKS + _GAP if self._algorithms else 0.0

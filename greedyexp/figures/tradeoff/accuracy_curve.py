@@ -51,12 +51,12 @@ def accuracy_curve(
 
     Lines are medians over replicates with bands, one for each algorithm. Dashed lines of the same
     colour are medians of a theorem's bound: a solid line above its dashed one refutes the theorem.
-    Theorem 1 is about half of the runs. Lines are about one reference. An accuracy that some
-    replicate did not reach has a triangle in the strip at the top, open if none did and half
-    filled if some did. An accuracy that takes no step is at 0, apart at the bottom. At the top of
-    each panel stands the measured growth: the mean over replicates of the slope of the
-    least-squares line through the accuracies that it reached, with its 95% t interval. Replicates
-    that failed are left out and counted below.
+    The bound of Theorem 1 holds with probability 1/2. All lines refer to one reference. An accuracy
+    that some replicate did not reach has a triangle in the strip at the top, open if none did and
+    half filled if some did. An accuracy that needs no step is drawn at 0, below the other numbers.
+    The text at the top of each panel gives the measured growth: the slope of the least-squares line
+    through the accuracies that a replicate reached, averaged over replicates, with its 95% t
+    interval. Replicates that failed are left out and counted below.
     """
     frame = rows_where(frame, where)
     frame, keys = group_columns(frame, context, row, panel, "algorithm", merge=True)
@@ -110,15 +110,15 @@ def accuracy_curve(
 
 
 def _remedy(panel: str | None, row: str | None) -> str:
-    """Return the advice for panels of theorems if there are no bounds."""
+    """Return the remedy if panels separate theorems but there are no bounds."""
     named = [name for name, column in (("panel", panel), ("row", row)) if column == "theorem"]
-    return " ".join(f"Say `{name}: reference` or `{name}: null`." for name in named)
+    return " ".join(f"Write `{name}: reference` or `{name}: null`." for name in named)
 
 
 def _measured(rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Compute median and band of the count at each accuracy.
 
-    A replicate counts once, even if several theorems are about it.
+    A replicate is counted once, even if several theorems apply to it.
     """
     names = [*keys, "epsilon"]
     once = rows.drop_duplicates([*dict.fromkeys([*identity(frame), *names])])
@@ -179,7 +179,7 @@ def _budget_text(frame: pd.DataFrame) -> str:
 
 def _bound_handles(dashes: Mapping[str, Any], marked: set[str]) -> list[Line2D]:
     if len(set(dashes.values())) == 1 < len(dashes):
-        return [plot.bound_handle("what the theorem promises", plot.DASHES[1], marked=bool(marked))]
+        return [plot.bound_handle("bound of the theorem", plot.DASHES[1], marked=bool(marked))]
     return [
         plot.bound_handle(theorem_title(name), dash, marked=name in marked)
         for name, dash in dashes.items()

@@ -1,4 +1,4 @@
-"""Features to reach each mean error where every predictor needs many, with known bounds."""
+"""Features needed for each mean error, with bounds that hold for every predictor."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from greedyexp.results.theorems import choice_text
 
 # Columns that are known without running an algorithm: dashes and legend.
 _KNOWN: dict[str, tuple[Any, str]] = {
-    "l1_upper": (plot.DASHES[3], "enough for selection, Theorem 3"),
-    "exact": (plot.DASHES[0], "least that any predictor can have"),
-    "lower_bound": (plot.DASHES[1], "needed by any, as proved"),
-    "lower_bound_printed": (plot.DASHES[2], "needed by any, as printed"),
+    "l1_upper": (plot.DASHES[3], "sufficient for selection, Theorem 3"),
+    "exact": (plot.DASHES[0], "minimum over all predictors"),
+    "lower_bound": (plot.DASHES[1], "lower bound, as proved"),
+    "lower_bound_printed": (plot.DASHES[2], "lower bound, as printed"),
 }
 _LINE: plot.Style = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
 _SHADE: plot.Style = {"color": "0.88", "linewidth": 0}
@@ -47,12 +47,11 @@ def tightness(
     """Features until the mean error is at most epsilon, against epsilon, both logarithmic.
 
     Coloured lines are medians over replicates with bands, one for each algorithm. Dark lines do not
-    depend on a run: the features of the best possible predictor, below which the panel is shaded
-    because nothing can be there; those needed by Theorems 6 and 7, as their proofs give them and as
-    they are printed where that differs; and those that suffice for fully corrective selection by
-    Theorem 3. An accuracy that some replicate did not reach within the budget has a triangle in the
-    strip at the top, open if none did and half filled if some did. Replicates that failed are left
-    out and counted below.
+    depend on a run: the features of the best possible predictor, below which the shaded part of the
+    panel is impossible; the lower bounds of Theorems 6 and 7, as proved and, where it differs, as
+    printed; and the number sufficient for fully corrective selection by Theorem 3. An accuracy that
+    some replicate did not reach within the budget has a triangle in the strip at the top, open if
+    none did and half filled if some did. Replicates that failed are left out and counted below.
     """
     frame = rows_where(frame, where)
     frame, keys = group_columns(frame, context, row, panel, "algorithm")
@@ -101,7 +100,7 @@ def tightness(
 def _draw_known(
     axis: Axes, points: pd.DataFrame, lines: list[str], vertical: CountsAxis
 ) -> set[str]:
-    """Draw the lines that do not depend on a run; return those that needed markers."""
+    """Draw the lines that do not depend on a run, and return the names of those with markers."""
     marked = set()
     for name in lines:
         heights = vertical.heights(points[name])

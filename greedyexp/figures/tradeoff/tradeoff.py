@@ -80,8 +80,8 @@ _SHADE = "0.93"
 
 
 def _columns(*, measured: Sequence[str], **params: Any) -> list[str]:
-    # Features and risk of a step are in rows about no theorem and no reference, which are kept
-    # whatever is chosen among the others.
+    # Features and risk of a step are in rows without theorem and reference, which ``where`` always
+    # keeps.
     columns = ["record", "theorem", "reference", "step", "excess", "excess_bound"]
     columns += [name for name in measured if name != "risk"]
     return plot.reads(*columns, apart=plot.separate_algorithms)(**params)
@@ -102,16 +102,16 @@ def tradeoff(
     floor: Floor = 1e-12,
     where: WhereTheorem = {},  # noqa: B006
 ) -> Figure:
-    """How far the risk is above that of a reference predictor, against what the predictor costs.
+    """Risk above that of a reference predictor, against the number of features or steps.
 
-    Along ``features``, a line shows the least value among the recorded predictors with at most so
-    many nonzero coefficients; along ``step``, the value after so many steps. Lines are medians over
-    replicates with bands, a marker alone where the number of features does not vary. Dashed curves
-    are medians of the theorems' bounds of the excess after so many steps, which give at most as
-    many features; Theorem 1 is about the mean over runs. A line in the strip at the bottom is at
-    zero or below, for example because the predictor is better than the reference. The vertical line
-    is at the median number of features of the reference. Replicates that failed are left out and
-    counted below.
+    Along ``features``, a line shows the least value among the recorded predictors with at most that
+    many nonzero coefficients; along ``step``, the value after that many steps. Lines are medians
+    over replicates with bands; a line with a single number of features is a marker. Dashed curves
+    are medians of the theorems' bounds on the excess after that many steps, which give at most as
+    many features; the bound of Theorem 1 is for the mean over runs. A line in the strip at the
+    bottom is at zero or below, for example because the predictor is better than the reference. The
+    vertical line is at the median number of features of the reference. Replicates that failed are
+    left out and counted below.
     """
     known = identity(frame)
     # Other records do not have the results chosen by ``where``.
@@ -173,14 +173,14 @@ def tradeoff(
 def recorded_steps(
     chosen: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], *, mixed: bool = False
 ) -> pd.DataFrame:
-    """Return one row for each theorem, reference and recorded step, with the facts of the step.
+    """Return one row for each theorem, reference and recorded step, with the columns of the step.
 
     Parameters
     ----------
     chosen : DataFrame
-        The rows to show, of protocol ``tradeoff``.
+        The rows to show from a table of protocol ``tradeoff``.
     frame : DataFrame
-        The same and all rows of record ``step``, which are about no theorem and no reference.
+        The same rows and all rows of record ``step``, which have no theorem and no reference.
     keys : sequence of str
         Columns that separate lines and panels.
     mixed : bool
@@ -228,7 +228,7 @@ def curves(
     ConfigError
         If no row has a value.
     """
-    # A replicate counts once, even if several theorems and references are about it.
+    # A replicate is counted once, even if it has several theorems and references.
     own = [*dict.fromkeys([*identity(frame), *keys])]
     once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])
     if once.empty:
@@ -272,10 +272,10 @@ def _bounds(
     x: str,
     shown: Sequence[str] | None,
 ) -> pd.DataFrame:
-    """Compute the median bound after each number of steps, of the theorems shown (None: all).
+    """Compute the median bound after each number of steps for some theorems, all if None.
 
-    A bound after k steps is one for k features only if the predictors of the algorithm never have
-    more features than steps. Of theorems with the same bound, the first is kept.
+    A bound after k steps is a bound for k features only if the predictors of the algorithm never
+    have more features than steps. If theorems have the same bound, the first one is kept.
     """
     if x == "features":
         more = rows["features"] > rows["step"]

@@ -60,8 +60,8 @@ def convergence(
     Lines are medians over replicates with bands, as far as all replicates go. Dashed curves are
     proved bounds; dash-dotted ones are bounds on the final support, from the iteration at which all
     iterates have it; dotted ones are asymptotic predictions, which are not bounds. All are medians
-    too. A bound that a replicate does not have yet counts as infinite, and the axis is not
-    stretched far for bounds. ``twice`` adds the curve of an algorithm's bound with twice its
+    too. A bound is infinite where a replicate does not have it yet, and the axis is not extended
+    far for bounds. ``twice`` adds the curve of an algorithm's bound with twice its
     exponent, guarantee^2 / gap_0, which some plots show. It is not a bound for coordinate descent:
     with two orthonormal columns of equal weight, the first step from zero violates it. A line ends
     before its gap first reaches ``floor``. Replicates that failed are left out and counted below.
@@ -117,7 +117,7 @@ def trajectories(
     Parameters
     ----------
     frame : DataFrame
-        Of protocol ``trajectory``.
+        Table of protocol ``trajectory``.
     keys : sequence of str
         Columns that separate lines and panels.
     until : int, optional
@@ -165,7 +165,7 @@ def _draw_gap(
     axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, key: tuple, floor: float
 ) -> None:
     style = styles.of(*key)
-    # After the first gap at the floor, only rounding is seen.
+    # After the first gap at the floor, only rounding errors are visible.
     points = points[~points["median"].le(floor).cummax()]
     heights = points[["low", "median", "high"]].clip(lower=floor)
     at = points["iteration"]

@@ -1,4 +1,4 @@
-"""Coefficients over iterations: which coordinates a method moves, and when."""
+"""Coefficients over iterations, one line per coordinate."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def epsilon_curve(
     One line for each accuracy: the median over replicates, with a band. A replicate whose run
     ended before it reached the accuracy counts as longer than all others, and has a triangle in
     the strip above the axis: open if no replicate reached the accuracy, half filled if some
-    did. On a logarithmic axis 0 stands apart at the left and no line leads to it. Replicates that
-    failed are left out and counted below.
+    did. On a logarithmic axis, 0 has a separate place at the left and no line leads to it.
+    Replicates that failed are left out and counted below.
     """
     frame, keys = group_columns(frame, context, row, panel, x)
     rows = records(frame, "epsilon", keys, finite=["epsilon"], numeric=["iterations"])
@@ -93,7 +93,7 @@ def epsilon_curve(
 def _draw_line(
     axis: Axes, points: pd.DataFrame, apart: pd.Series, budget: float, colour: str
 ) -> None:
-    """Draw the line of one accuracy; points that stand apart are not joined to it."""
+    """Draw the line of one accuracy; points drawn apart are not joined to it."""
     low, high = points["low"].clip(upper=budget), points["high"].clip(upper=budget)
     median = points["median"].where(np.isfinite(points["median"]))
     at, joined = points["place"], ~apart
@@ -122,12 +122,12 @@ class _IterationsAxis:
     table : DataFrame
         From ``spread_reached``.
     budget : int or None
-        Iterations that were made; the largest finite number if None.
+        Number of iterations made; the largest finite number in the table if None.
 
     Raises
     ------
     ConfigError
-        If more iterations were made.
+        If the table has a larger number of iterations.
     """
 
     def __init__(self, table: pd.DataFrame, budget: int | None):

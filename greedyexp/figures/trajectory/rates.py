@@ -1,4 +1,4 @@
-"""The part of the gap that an iteration removes, measured and predicted, against a column."""
+"""The fraction of the gap removed by an iteration, measured and predicted, against a column."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def rates(
     scale: plot.Scale = "log",
     mark: plot.Mark = 1.0,
 ) -> Figure:
-    """The part of the gap that one iteration takes away, 1 - rate, against ``x``.
+    """The fraction of the gap removed by one iteration, 1 - rate, against ``x``.
 
-    Rates near 1 differ in their distance from 1, which the logarithmic axis shows: a tenth of the
-    height takes ten times the iterations. Lines are medians over replicates with bands. Dotted
+    The logarithmic axis distinguishes rates near 1 by their distance from 1: a tenth of this
+    fraction means ten times the iterations. Lines are medians over replicates with bands. Dotted
     curves are predictions for large random designs, which are not bounds, and are drawn where they
     are below 1. Replicates that failed are left out and counted below, as are those without a rate.
     """
@@ -64,7 +64,7 @@ def rates(
         along.apply(axis)
         plot.draw_mark(axis, plot.inside(rows, values), mark)
         panels.title(axis, values, context)
-    panels.label(axis_label(x), "part of the gap taken away per iteration, 1 − rate")
+    panels.label(axis_label(x), "fraction of the gap removed per iteration, 1 − rate")
     handles = styles.handles(context)
     if rows["predicted"].notna().any():
         label = "asymptotic prediction, not a bound"
@@ -84,7 +84,7 @@ def rates(
 
 
 def _rows(frame: pd.DataFrame, keys: list[str], x: str) -> pd.DataFrame:
-    """Return measured and predicted 1 - rate, nan where it is not positive or not known."""
+    """Return measured and predicted 1 - rate; nan if not positive or not known."""
     rows = records(frame, "rate", keys, finite=[x], numeric=["rate", "predicted_rate"])
     if not (rows["rate"] < 1).any():
         raise ConfigError(
