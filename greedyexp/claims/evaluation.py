@@ -37,7 +37,7 @@ from greedyexp.claims.language import (
 from greedyexp.claims.setting import Setting
 from greedyexp.claims.table import Group, MissingData, Table
 from greedyexp.protocols.base import Status
-from greedyexp.results.records import FAILED
+from greedyexp.results.records import FAILED, as_list
 from greedyexp.stats.multiplicity import holm
 
 ALPHA = 0.05
@@ -126,7 +126,7 @@ def _tested(test: Test, claim: Claim, estimator: Estimator) -> list[JudgedTest]:
                 return [_always(test, test.algorithms, {}, estimator)]
             case Always():
                 wanted = claim.where.get("algorithm", list(table.setting.algorithms))
-                labels = sorted(wanted) if isinstance(wanted, list) else [wanted]
+                labels = sorted(as_list(wanted))
                 return [_always(test, [one], {"algorithm": one}, estimator) for one in labels]
     except MissingData as lack:
         return [_unanswered(test, {}, lack)]

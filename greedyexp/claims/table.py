@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from greedyexp.claims.setting import Setting
-from greedyexp.results.records import matches
+from greedyexp.results.records import as_list, matches
 
 # Values of some columns, each as its code in ``Table``.
 Group: TypeAlias = tuple[tuple[str, int], ...]
@@ -146,7 +146,7 @@ class Table:
         at_keys = np.ones(len(self.frame), dtype=bool)
         own = self.setting.swept_by(self.setting.algorithms)
         for name, wanted in where.items():
-            wanted = wanted if isinstance(wanted, list) else [wanted]
+            wanted = as_list(wanted)
             if name == "algorithm":
                 keep &= np.isin(self._entries, [str(value) for value in wanted])
                 continue

@@ -27,15 +27,11 @@ from greedyexp.results.text import where_text
 SHARE = "class_share"
 
 
-def _separate(**_: Any) -> list[str]:
-    return plot.separate(line=["algorithm"])
-
-
 @figure(
     "class_errors",
     title="Errors of classes",
-    columns=plot.reads("class_error", "class", "size", apart=_separate),
-    apart=_separate,
+    columns=plot.reads("class_error", "class", "size", apart=plot.separate_algorithms),
+    apart=plot.separate_algorithms,
 )
 def class_errors(
     frame: pd.DataFrame,

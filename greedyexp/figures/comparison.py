@@ -22,7 +22,6 @@ from greedyexp.results.summaries import (
     comparison_notes,
     metric_columns,
     metric_styles,
-    separate_rows,
 )
 from greedyexp.results.text import axis_label, number_text, where_text
 
@@ -41,7 +40,7 @@ _MAX_TICKS = 10
     "comparison",
     title="Comparison",
     columns=metric_columns,
-    apart=separate_rows,
+    apart=plot.separate_algorithms,
     by_algorithm="published",
 )
 def comparison(

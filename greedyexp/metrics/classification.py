@@ -11,6 +11,8 @@ an error, or as the class of most training rows.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from greedyexp.core.errors import DataError
@@ -23,6 +25,10 @@ SEVERAL_CLASSES = (*LABELLED_TEST, "multi_task")
 TWO_CLASSES = ("labels", "one_response")
 TWO_CLASSES_TEST = ("test_rows", *TWO_CLASSES)
 
+_variance = partial(metric, better=None, requires=SEVERAL_CLASSES)
+_training = partial(metric, better=None, requires=TWO_CLASSES, of="path")
+_held_out = partial(metric, better="lower", requires=TWO_CLASSES_TEST, of="path")
+
 
 @metric("one_vs_rest_error", better="lower", title="one-against-rest error", requires=LABELLED_TEST)
 def one_vs_rest_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
@@ -30,12 +36,7 @@ def one_vs_rest_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     return _task_errors(problem, coef).mean(axis=-1)
 
 
-@metric(
-    "one_vs_rest_variance",
-    better=None,
-    title="variance of the one-against-rest error",
-    requires=SEVERAL_CLASSES,
-)
+@_variance("one_vs_rest_variance", title="variance of the one-against-rest error")
 def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Variance over the r tasks of their one-against-rest errors, with divisor r - 1."""
     return _task_errors(problem, coef).var(axis=-1, ddof=1)
@@ -48,12 +49,7 @@ def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     return wrong.mean(axis=-1)
 
 
-@metric(
-    "argmax_variance",
-    better=None,
-    title="variance of the classification error",
-    requires=SEVERAL_CLASSES,
-)
+@_variance("argmax_variance", title="variance of the classification error")
 def argmax_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Variance over the r classes of the error on the rows of each, with divisor r - 1."""
     wrong, labels = wrong_rows(problem, coef)
@@ -106,37 +102,19 @@ def _rescaled(problem: Problem, task: int, values: np.ndarray) -> np.ndarray:
     return (values - low) / (high - low)
 
 
-@metric(
-    "training_sign_error",
-    better=None,
-    title="training error, ties half",
-    requires=TWO_CLASSES,
-    of="path",
-)
+@_training("training_sign_error", title="training error, ties half")
 def training_sign_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean of |sign(margin) - y| / 2 over the training rows."""
     return row_errors(problem, path, held_out=False).mean(axis=1)
 
 
-@metric(
-    "test_sign_error",
-    better="lower",
-    title="test error, ties half",
-    requires=TWO_CLASSES_TEST,
-    of="path",
-)
+@_held_out("test_sign_error", title="test error, ties half")
 def held_out_sign_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean of |sign(margin) - y| / 2 over the test rows."""
     return row_errors(problem, path, held_out=True).mean(axis=1)
 
 
-@metric(
-    "training_majority_error",
-    better=None,
-    title="training error, ties to the majority",
-    requires=TWO_CLASSES,
-    of="path",
-)
+@_training("training_majority_error", title="training error, ties to the majority")
 def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of wrong training rows; margin 0 means the class of most training rows.
 
@@ -145,13 +123,7 @@ def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
     return row_errors(problem, path, held_out=False, tie=_majority(problem)).mean(axis=1)
 
 
-@metric(
-    "test_majority_error",
-    better="lower",
-    title="test error, ties to the majority",
-    requires=TWO_CLASSES_TEST,
-    of="path",
-)
+@_held_out("test_majority_error", title="test error, ties to the majority")
 def held_out_majority_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of wrong test rows; margin 0 means the class of most training rows.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from greedyexp.core.errors import DataError
@@ -11,36 +13,23 @@ from greedyexp.losses.loss import ChainLoss
 from greedyexp.problems.chains import classes_of
 from greedyexp.problems.problem import Problem
 
-HELD_OUT = ("chains", "test_rows")
+_training = partial(metric, better=None, requires=("chains",), of="path")
+_held_out = partial(metric, better="lower", requires=("chains", "test_rows"), of="path")
 
 
-@metric(
-    "training_word_error",
-    better=None,
-    title="training error of words",
-    requires=("chains",),
-    of="path",
-)
+@_training("training_word_error", title="training error of words")
 def training_word_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of the training words whose most probable label is wrong."""
     return wrong_words(problem, path, held_out=False).mean(axis=1)
 
 
-@metric(
-    "test_word_error", better="lower", title="test error of words", requires=HELD_OUT, of="path"
-)
+@_held_out("test_word_error", title="test error of words")
 def held_out_word_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of the test words whose own most probable label is wrong."""
     return wrong_words(problem, path, held_out=True).mean(axis=1)
 
 
-@metric(
-    "test_viterbi_error",
-    better="lower",
-    title="test error of the best sequence",
-    requires=HELD_OUT,
-    of="path",
-)
+@_held_out("test_viterbi_error", title="test error of the best sequence")
 def held_out_viterbi_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of the test words labelled wrongly by the most probable sequence of labels."""
     return wrong_words(problem, path, held_out=True, how="viterbi").mean(axis=1)

@@ -10,7 +10,7 @@ cannot separate anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -19,7 +19,7 @@ import yaml
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.parts import Display
 from greedyexp.protocols.base import Measured
-from greedyexp.results.records import identity, matches, replicates, with_sizes
+from greedyexp.results.records import as_list, identity, matches, replicates, with_sizes
 
 # Columns about the end of a replicate.
 ENDINGS = ("status", "message")
@@ -27,6 +27,52 @@ ENDINGS = ("status", "message")
 # Limits for columns that a figure does not name: panels, and lines of one colour.
 MAX_PANELS = 12
 MAX_LINES = 4
+
+
+def separate(
+    *,
+    x: str | None = None,
+    of: str | None = None,
+    panel: str | None = None,
+    row: str | None = None,
+    line: Sequence[str] = (),
+    **_: Any,
+) -> list[str]:
+    """Return the columns that separate points, lines and panels, given a figure's parameters."""
+    return [name for name in (x, of, panel, row, *line) if name is not None]
+
+
+def separate_algorithms(*, panel: str | None = None, row: str | None = None, **_: Any) -> list[str]:
+    """Return the columns that separate panels and lines if there is one line per algorithm.
+
+    The horizontal axis of these figures shows a result, which does not separate points.
+    """
+    return separate(panel=panel, row=row, line=["algorithm"])
+
+
+def reads(*measured: str, apart: Callable[..., list[str]] = separate) -> Callable[..., list[str]]:
+    """Return a function from the parameters of a figure or table to the columns that it reads.
+
+    Parameters
+    ----------
+    *measured : str
+        Columns that it reads for all parameters.
+    apart : callable
+        Returns the columns that separate points, lines and panels.
+    """
+
+    def columns(
+        *,
+        mark: object = None,
+        success: Mapping[str, str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        **params: Any,
+    ) -> list[str]:
+        marked = [mark] if isinstance(mark, str) else []
+        named = [*apart(**params), *marked, *(success or {}).values(), *measured, *(where or {})]
+        return list(dict.fromkeys(named))
+
+    return columns
 
 
 def separated_by_results(
@@ -139,12 +185,8 @@ def chosen(frame: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows chosen by ``where``, ignoring columns that the frame does not have."""
     for name, wanted in (params.get("where") or {}).items():
         if name in frame.columns:
-            frame = frame[matches(frame[name], _as_list(wanted))]
+            frame = frame[matches(frame[name], as_list(wanted))]
     return frame
-
-
-def _as_list(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]
 
 
 def _averaged(
@@ -188,7 +230,7 @@ def _averaged_keys(
     # Columns in ``where`` are read too, but do not separate points.
     read = set(part.columns(**{**params, **({"where": {}} if "where" in params else {})}))
     separating = read.union(separating_columns(part, params))
-    where = {name: _as_list(wanted) for name, wanted in (params.get("where") or {}).items()}
+    where = {name: as_list(wanted) for name, wanted in (params.get("where") or {}).items()}
     # Seconds are the same in all rows of a replicate.
     for one in (one for one in keys if one.name in read and one.kind in ("number", "success")):
         among = where | {name: list(values) for name, values in one.only.items()}

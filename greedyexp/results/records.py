@@ -241,6 +241,11 @@ def _merged_labels(frame: pd.DataFrame, context: Context, keys: Sequence[str]) -
     return found
 
 
+def as_list(wanted: Any) -> list[Any]:
+    """Return a list as it is, and another value as the only element of a list."""
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
 def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows with given values.
 
@@ -263,7 +268,7 @@ def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     known = identity(frame)
     failed = failed_rows(frame)
     for name, wanted in where.items():
-        wanted = wanted if isinstance(wanted, list) else [wanted]
+        wanted = as_list(wanted)
         if not wanted:
             raise ConfigError(
                 f"no row is chosen: the list for '{name}' is empty.", remedy="Remove it."

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.protocols.base import FIT_SECONDS
+from greedyexp.results.columns import reads, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import (
     NOT_CERTIFIED,
@@ -132,14 +133,9 @@ Published = Annotated[
 Sizes = Annotated[list[int], Field(description="sizes to show; all sizes of the protocol if empty")]
 
 
-def separate_rows(*, row: str, **_: Any) -> list[str]:
-    """Return the columns that separate means."""
-    return [row, "algorithm"]
-
-
-def metric_columns(*, row: str, metrics: Metrics, where: Sequence[str] = (), **_: Any) -> list[str]:
+def metric_columns(*, metrics: Metrics, **params: Any) -> list[str]:
     """Return the columns that a comparison reads."""
-    return [row, "algorithm", *metrics, *where]
+    return reads(*metrics, apart=separate_algorithms)(**params)
 
 
 def metric_styles(metrics: Metrics) -> dict[str, MetricStyle]:

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.protocols.tradeoff._bounds import all_theorems_registered
-from greedyexp.results.records import Where, identity, records
+from greedyexp.results.records import Where, as_list, identity, records
 from greedyexp.results.summaries import spread
 from greedyexp.results.text import number_text, where_text
 from greedyexp.stats.contrasts import line_weights
@@ -106,8 +106,7 @@ def _unknown(parameter: str, name: str) -> str:
 
 
 def _theorems_of(where: Mapping[str, Any]) -> list[str]:
-    wanted = where.get("theorem")
-    wanted = wanted if isinstance(wanted, list) else [wanted]
+    wanted = as_list(where.get("theorem"))
     return [str(one) for one in wanted if one not in (None, NO_THEOREM)]
 
 

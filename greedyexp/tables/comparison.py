@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from pydantic import Field
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import table
 from greedyexp.protocols.base import FIT_SECONDS
+from greedyexp.results.columns import reads, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import (
     Where,
@@ -32,7 +32,6 @@ from greedyexp.results.summaries import (
     is_single,
     metric_columns,
     metric_styles,
-    separate_rows,
 )
 from greedyexp.results.text import number_text, short_name
 from greedyexp.stats.means import fieller
@@ -46,15 +45,11 @@ Seconds = Annotated[
 ]
 
 
-def _seconds_columns(*, row: str, where: Sequence[str] = (), **_: Any) -> list[str]:
-    return metric_columns(row=row, metrics=[_SECONDS], where=where)
-
-
 @table(
     "comparison",
     title="Comparison",
     columns=metric_columns,
-    apart=separate_rows,
+    apart=separate_algorithms,
     by_algorithm="published",
 )
 def comparison(
@@ -97,8 +92,8 @@ def comparison(
 @table(
     "timing",
     title="Seconds",
-    columns=_seconds_columns,
-    apart=separate_rows,
+    columns=reads(_SECONDS, apart=separate_algorithms),
+    apart=separate_algorithms,
     by_algorithm="published",
 )
 def timing(

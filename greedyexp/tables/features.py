@@ -11,6 +11,7 @@ from pydantic import Field
 
 from greedyexp.core.registry import table
 from greedyexp.metrics.support import selected_of
+from greedyexp.results.columns import reads, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, failed_rows, rows_where
 from greedyexp.results.summaries import Sizes, is_single, name_text, records_at, selection_notes
@@ -20,19 +21,12 @@ from greedyexp.tables._output import Cell, Title, make_table
 Most = Annotated[int, Field(ge=1, description="largest number of features listed")]
 
 
-def _separate(**_: Any) -> list[str]:
-    return ["algorithm"]
-
-
-def _used_columns(*, where: Sequence[str] = (), **_: Any) -> list[str]:
-    return ["algorithm", "used", "feature", "size", *where]
-
-
-def _selected_columns(*, where: Sequence[str] = (), **_: Any) -> list[str]:
-    return ["selected_features", *where]
-
-
-@table("used_features", title="Features in use", columns=_used_columns, apart=_separate)
+@table(
+    "used_features",
+    title="Features in use",
+    columns=reads("used", "feature", "size", apart=separate_algorithms),
+    apart=separate_algorithms,
+)
 def used_features(
     frame: pd.DataFrame,
     context: Context,
@@ -109,7 +103,7 @@ def _shares_by_feature(
 
 
 # Without `apart`: every data point and every size has rows of its own.
-@table("selected_features", title="Selected features", columns=_selected_columns)
+@table("selected_features", title="Selected features", columns=reads("selected_features"))
 def selected_features(
     frame: pd.DataFrame,
     context: Context,

@@ -42,9 +42,6 @@ from greedyexp.figures._plot.panels import (
     Scale,
     X,
     inside,
-    reads,
-    separate,
-    separate_algorithms,
     wrapped,
 )
 from greedyexp.figures._plot.style import (
@@ -58,3 +55,4 @@ from greedyexp.figures._plot.style import (
     legend_entry,
     shades,
 )
+from greedyexp.results.columns import reads, separate, separate_algorithms

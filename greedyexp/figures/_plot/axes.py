@@ -25,9 +25,6 @@ class LinearAxis:
     def places(self, values: pd.Series) -> pd.Series:
         return values
 
-    def is_apart(self, values: pd.Series) -> pd.Series:
-        return pd.Series(False, index=values.index)
-
     def apply(self, axis: Axes) -> None:
         """Do nothing: matplotlib's axes are linear."""
 
@@ -65,10 +62,6 @@ class LogAxis:
     def places(self, values: pd.Series) -> pd.Series:
         """Return the places of values on the axis."""
         return values.astype(float).replace(0.0, self.zero)
-
-    def is_apart(self, values: pd.Series) -> pd.Series:
-        """Return a mask of the values that are drawn apart from the others."""
-        return values.eq(0)
 
     def apply(self, axis: Axes) -> None:
         """Set scale, limits and ticks, and mark the break between 0 and the rest."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -38,52 +38,6 @@ _NOTE_DENSITY = 20
 _CLAUSE_END = re.compile(r"(?<=[.:;,]) ")
 # Largest width of a row of panels in inches: a wider figure would be shrunk, and its text with it.
 _MAX_WIDTH = 13.0
-
-
-def separate(
-    *,
-    x: str | None = None,
-    of: str | None = None,
-    panel: str | None = None,
-    row: str | None = None,
-    line: Sequence[str] = (),
-    **_: Any,
-) -> list[str]:
-    """Return the columns that separate points, lines and panels, from a figure's parameters."""
-    return [name for name in (x, of, panel, row, *line) if name is not None]
-
-
-def separate_algorithms(*, panel: str | None, row: str | None, **_: Any) -> list[str]:
-    """Return the columns that separate panels and lines if there is one line per algorithm.
-
-    The horizontal axis of these figures shows a result, which does not separate points.
-    """
-    return separate(panel=panel, row=row, line=["algorithm"])
-
-
-def reads(*measured: str, apart: Callable[..., list[str]] = separate) -> Callable[..., list[str]]:
-    """Return a function from a figure's parameters to the columns that it reads.
-
-    Parameters
-    ----------
-    *measured : str
-        Columns that it reads for all parameters.
-    apart : callable
-        Returns the columns that separate points, lines and panels.
-    """
-
-    def columns(
-        *,
-        mark: object = None,
-        success: Mapping[str, str] | None = None,
-        where: Mapping[str, Any] | None = None,
-        **params: Any,
-    ) -> list[str]:
-        marked = [mark] if isinstance(mark, str) else []
-        named = [*apart(**params), *marked, *(success or {}).values(), *measured, *(where or {})]
-        return list(dict.fromkeys(named))
-
-    return columns
 
 
 class Panels:

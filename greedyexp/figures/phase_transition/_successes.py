@@ -91,6 +91,7 @@ def trials_of(
     keys : sequence of str
         Columns that separate points.
     """
+    require_columns(frame, keys)
     if "record" not in frame.columns:
         return frame
     columns = {success_column(success, label, context) for label in frame["algorithm"].unique()}

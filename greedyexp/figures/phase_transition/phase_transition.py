@@ -24,7 +24,7 @@ from greedyexp.figures.phase_transition._successes import (
     trials_of,
 )
 from greedyexp.results.context import Context
-from greedyexp.results.records import require_columns, require_numeric
+from greedyexp.results.records import require_numeric
 from greedyexp.results.text import axis_label, short_name
 from greedyexp.stats.sequential import proportion_interval
 
@@ -63,7 +63,6 @@ def phase_transition(
     (``greedyexp.theory.transitions``).
     """
     keys = [c for c in (row, panel, *line, x) if c]
-    require_columns(frame, keys)
     frame = trials_of(frame, success, context, keys)
     require_numeric(frame, x)
     table = count_successes(frame, success, context, keys)

@@ -80,7 +80,6 @@ def transition_threshold(
     for each size.
     """
     keys = [c for c in (row, panel, *line, x) if c]
-    require_columns(frame, [*keys, of])
     frame = trials_of(frame, success, context, [*keys, of])
     require_finite(frame, x)
     table = thresholds(frame, context, of=of, success=success, by=keys, level=level)
@@ -154,7 +153,6 @@ def threshold_limit(
     for the data. Thresholds whose interval has an infinite end are drawn but not fitted.
     """
     keys = [c for c in (row, panel, *line, x) if c]
-    require_columns(frame, [*keys, of])
     frame = trials_of(frame, success, context, [*keys, of])
     require_finite(frame, x)
     least = 1 if transform == "1/log(x)" else 0

@@ -68,7 +68,8 @@ def epsilon_curve(
         shown = plot.inside(table, values)
         for epsilon in sorted(colours, reverse=True):
             points = shown[shown["epsilon"] == epsilon].sort_values("place")
-            _draw_line(axis, points, along.is_apart(points[x]), vertical.budget, colours[epsilon])
+            apart = points[x].eq(0) & (scale == "log")
+            _draw_line(axis, points, apart, vertical.budget, colours[epsilon])
         vertical.apply(axis)
         vertical.draw_unreached(axis, shown, colours)
         along.apply(axis)
