@@ -64,7 +64,7 @@ MaxFeatures = Annotated[
     int | None,
     Field(
         ge=1,
-        description="maximum number of features; default min(n, d) / 2 without any other limit",
+        description="maximum number of features; default min(n, d) / 2 if there is no other limit",
     ),
 ]
 MaxGroups = Annotated[
@@ -85,14 +85,17 @@ BackwardRatio = Annotated[
     ),
 ]
 Prune = Annotated[
-    bool, Field(description="skip features that, by a bound, cannot have the largest gain")
+    bool,
+    Field(description="skip features that, according to a bound, do not have the largest gain"),
 ]
 StopRule = Annotated[
     Literal["optimum", "theorem"],
-    Field(description="where tuning by theory ends: at the best fit on the truth, or by theorem"),
+    Field(
+        description="threshold of tuning by theory: from the best fit on the truth, or a theorem"
+    ),
 ]
 Unit = Annotated[
-    Literal["feature", "group"], Field(description="what a step takes: a coefficient or a row")
+    Literal["feature", "group"], Field(description="a step adds one coefficient or one row")
 ]
 
 # Algorithms that trade accuracy for sparsity.
@@ -110,7 +113,7 @@ OptionalBeta = Annotated[
 ]
 Risk = Annotated[
     Literal["sample", "population"],
-    Field(description="mean over the rows, or exact expectation by moments (squared loss)"),
+    Field(description="mean over the rows, or exact expectation from moments (squared loss)"),
 ]
 Radius = Annotated[
     float | None,
@@ -140,7 +143,7 @@ Selection = Annotated[
 
 
 def enforce(check: Callable[..., None], problem: Problem, **parameters) -> None:
-    """Apply the check with which an algorithm is registered to a problem.
+    """Apply the registered check of an algorithm to a problem.
 
     Raises
     ------
@@ -230,7 +233,7 @@ def grid_values(grid: dict[str, np.ndarray], name: str, *, whole: bool = False) 
     Raises
     ------
     ConfigError
-        If they are not.
+        If there are none, or one of them is invalid.
     """
     try:
         values = as_numbers(grid[name])

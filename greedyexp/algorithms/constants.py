@@ -61,7 +61,8 @@ def _check_relaxation(shape: dict, **_) -> None:
     p = shape["n_features"]
     if not relaxation_fits(min(shape["n_samples"], p), p):
         raise ValueError(
-            f"the relaxation for {shape['n_samples']} samples and {p} features is beyond memory."
+            f"the relaxation for {shape['n_samples']} samples and {p} features needs too much"
+            " memory."
         )
 
 
@@ -143,7 +144,7 @@ def smoothness_l1(problem: Problem) -> Constant:
 def smoothness_l1_over_n(problem: Problem) -> Constant:
     """L1 / n, an upper bound on mu1_sdp for designs of rank n.
 
-    Lemma 23 prints it for the exact constant, where it fails: three unit columns at 120 degrees
+    Lemma 23 states it for the exact constant, for which it fails: three unit columns at 120 degrees
     have mu1L = 3/8 and L1 / n = 1/4.
     """
     return constants.smoothness_l1(_design(problem)) / int(problem.n_samples[0])

@@ -53,7 +53,7 @@ def load(dataset: Dataset = DATASET) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     dataset : Dataset
-        A data set with this layout: equally many rows of each digit, in the order 0 to 9.
+        A data set with this layout: the same number of rows of each digit, in the order 0 to 9.
 
     Returns
     -------

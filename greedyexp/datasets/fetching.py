@@ -1,4 +1,4 @@
-"""Download data sets to the cache, completely and checked, or not at all."""
+"""Download data sets to the cache; only complete and verified data are stored."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _renew(dataset: Dataset, target: Path, progress: bool) -> None:
             fresh.rename(target)
     except OSError as error:
         raise StorageError(
-            f"this cannot be written: {error.strerror or error}.",
+            f"the data set cannot be written: {error.strerror or error}.",
             place=str(target),
             remedy="Check free space and permissions, or keep the data set in your own folder and"
             f" name that folder in {places.VARIABLE}.",
@@ -136,7 +136,7 @@ def _retrieve(url: str, target: Path, progress: bool) -> None:
     except requests.ConnectionError:
         raise DataError("there is no connection to the server.") from None
     except requests.Timeout:
-        raise DataError(f"the server was silent for {TIMEOUT} seconds.") from None
+        raise DataError(f"the server did not answer for {TIMEOUT} seconds.") from None
     except requests.RequestException as error:
         raise DataError(f"the download was interrupted ({type(error).__name__}).") from None
 

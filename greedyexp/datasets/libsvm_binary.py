@@ -1,8 +1,8 @@
 """Sparse binary features of two classes: LIBSVM's a1a, a2a (Adult) and w1a (web pages).
 
-Each set has a file of rows to fit to and one of rows to test on. A line is a row: its label and
+Each set has a file of training rows and one of test rows. A line is a row: its label and
 ``index:1`` for each of its features, counted from 1. The last features of a set do not occur among
-the rows to fit to, and many pages have no features; both are kept.
+the training rows, and many pages have no features; both are kept.
 
 The hashes are those of canonical text, which has no space at the end of a line. LIBSVM's own text
 has one, and its lines end in line feeds for a1a and also in carriage returns for the others.
@@ -49,7 +49,7 @@ DATASET = Dataset(
 
 @dataclass(frozen=True)
 class Split:
-    """A published set: rows to fit to and rows to test on.
+    """A published set: training rows and test rows.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Split:
 
 
 def of(name: str, dataset: Dataset = DATASET) -> Dataset:
-    """Return the record of one set: its file of rows to fit to and its file of rows to test on."""
+    """Return the record of one set: its file of training rows and its file of test rows."""
     members = {member.name: member for member in dataset.members}
     return replace(dataset, members=(members[name], members[f"{name}.t"]))
 
@@ -106,11 +106,11 @@ def _rows(text: bytes, member: Member) -> tuple[csr_array, ndarray]:
         numbers = np.array(text.replace(b":", b" ").split(), dtype="S").astype(float)
     except ValueError as error:
         raise DataError(f"not rows of numbers ({error}).", place=member.name) from None
-    # A label, then index and value of each feature.
+    # Each row has a label, then index and value of each feature.
     begins = np.concatenate([[0], np.cumsum(1 + 2 * features)])
     if len(features) != member.shape[0] or len(numbers) != begins[-1]:
         raise DataError(
-            f"{member.shape[0]} rows of a label and index:value each are expected.",
+            f"expected {member.shape[0]} rows, each with a label and pairs index:value.",
             place=member.name,
         )
     labels = numbers[begins[:-1]]
@@ -119,7 +119,9 @@ def _rows(text: bytes, member: Member) -> tuple[csr_array, ndarray]:
     if not (np.isin(labels, (-1, 1)).all() and (columns >= 0).all()):
         raise DataError("labels are 1 or -1 and features count from 1.", place=member.name)
     if (columns >= member.shape[1]).any():
-        raise DataError(f"a feature is beyond the last, {member.shape[1]}.", place=member.name)
+        raise DataError(
+            f"the index of a feature is more than {member.shape[1]}.", place=member.name
+        )
     rows = np.concatenate([[0], np.cumsum(features)]).astype(np.int32)
     X = csr_array((pairs[:, 1].copy(), columns, rows), shape=member.shape)
     X.sum_duplicates()

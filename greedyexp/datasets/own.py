@@ -10,17 +10,17 @@ from pathlib import Path
 from greedyexp.core.errors import DataError
 
 # The folder of the current experiment file; None if the experiment is not a file.
-_BESIDE: ContextVar[Path | None] = ContextVar("folder of the experiment file", default=None)
+_FOLDER: ContextVar[Path | None] = ContextVar("folder of the experiment file", default=None)
 
 
 @contextmanager
 def relative_to(folder: Path | None) -> Iterator[None]:
     """Search this folder first for data files within the context."""
-    token = _BESIDE.set(folder)
+    token = _FOLDER.set(folder)
     try:
         yield
     finally:
-        _BESIDE.reset(token)
+        _FOLDER.reset(token)
 
 
 def locate(name: str) -> Path:
@@ -38,7 +38,7 @@ def locate(name: str) -> Path:
         If there is no such file; the message names the folders.
     """
     path = Path(name).expanduser()
-    folders = search_folders(_BESIDE.get())
+    folders = search_folders(_FOLDER.get())
     for folder in folders:
         if (folder / path).exists():
             return folder / path
@@ -46,6 +46,6 @@ def locate(name: str) -> Path:
     raise DataError(f"there is no such data file{searched}.", place=name)
 
 
-def search_folders(beside: Path | None) -> list[Path]:
+def search_folders(folder: Path | None) -> list[Path]:
     """Folders to search for a relative path of an experiment, without repetition."""
-    return list(dict.fromkeys([*([beside] if beside else []), Path.cwd()]))
+    return list(dict.fromkeys([*([folder] if folder else []), Path.cwd()]))

@@ -26,7 +26,7 @@ Representation = Annotated[
 ]
 TrainShare = Annotated[
     float,
-    Field(gt=0, lt=1, description="share of the days to fit to, drawn in each replicate"),
+    Field(gt=0, lt=1, description="fraction of training days, drawn in each replicate"),
 ]
 
 
@@ -61,7 +61,7 @@ def require_two_days(record: LabelledChains, place: str | None = None) -> None:
     """Raise DataError if a record has a single chain and cannot be split."""
     if len(record.lengths) < 2:
         raise DataError(
-            "the record spans one day; at least two are needed, to fit to and to test on.",
+            "the record spans one day; at least two are needed, for training and for testing.",
             place=place,
             remedy="Use a longer record.",
         )
@@ -70,7 +70,7 @@ def require_two_days(record: LabelledChains, place: str | None = None) -> None:
 def split_days(
     rng: np.random.Generator, record: LabelledChains, train_share: float, **facts
 ) -> Problem:
-    """Return a problem with a random share of the chains to fit to and all others to test on.
+    """Return a problem with a random fraction of the chains for training, the others for testing.
 
     Both parts have at least one chain.
 
@@ -82,23 +82,23 @@ def split_days(
     Raises
     ------
     DataError
-        If there is a single chain.
+        If there is only one chain.
     """
     require_two_days(record)
     count = len(record.lengths)
     n_train = min(max(round(train_share * count), 1), count - 1)
     train = np.zeros(count, dtype=bool)
     train[rng.choice(count, size=n_train, replace=False)] = True
-    return pose(record.part(train), record.part(~train), **facts)
+    return chain_problem(record.part(train), record.part(~train), **facts)
 
 
-def pose(fitted: LabelledChains, held: LabelledChains, **facts) -> Problem:
+def chain_problem(fitted: LabelledChains, held: LabelledChains, **facts) -> Problem:
     """Return a problem with one task for each class: 1 on its words and 0 on all others.
 
     Parameters
     ----------
     fitted, held : LabelledChains
-        Chains to fit to and to test on, with the same features and classes.
+        Training and test chains, with the same features and classes.
     **facts
         Further scalars of the problem.
     """
@@ -153,7 +153,7 @@ def sampled(
     """Return a sample for each interval of time between the first and the last activity.
 
     Samples start at multiples of the interval from midnight. A chain is a day; samples belong to
-    the day in which they start. The label of a sample is the activity with the most time in it;
+    the day on which they start. The label of a sample is the activity with the most time in it;
     ties go to the first in alphabetical order. Where activities overlap, the time counts for the
     one that began last, or is listed last if they began together. Samples without any activity are
     labelled "No activity", a separate class. Days with neither an activity nor the start of a
@@ -173,18 +173,18 @@ def sampled(
     Raises
     ------
     DataError
-        If there are too many samples for the memory.
+        If the samples need too much memory.
     """
     first = np.floor(activities.begin.min() / interval)
     count = int(np.ceil(activities.end.max() / interval) - first)
     _refuse_many(count, len(sensors.names), interval)
     edges = (first + np.arange(count + 1)) * interval
-    labels = held_most(activities, edges)
+    labels = dominant_kinds(activities, edges)
     day = np.floor(edges[:-1] / DAY)
     alive = np.concatenate([day[labels >= 0], np.floor(sensors.begin / DAY)])
     kept = np.isin(day, alive)
 
-    known = {"raw": on_in, "last_fired": fired_last}[representation]
+    known = {"raw": overlapping_cells, "last_fired": last_started}[representation]
     cells, columns = known(sensors, edges)
     X = np.zeros((count, len(sensors.names)))
     X[cells, columns] = 1.0
@@ -205,7 +205,7 @@ def _refuse_many(count: int, n_sensors: int, interval: float) -> None:
         )
 
 
-def held_most(spans: Spans, edges: np.ndarray) -> np.ndarray:
+def dominant_kinds(spans: Spans, edges: np.ndarray) -> np.ndarray:
     """The kind with the most time in each cell between two edges; -1 if no kind has any."""
     cuts = np.unique(np.concatenate([edges, spans.begin, spans.end]))
     holder = np.full(len(cuts) - 1, -1)
@@ -223,7 +223,7 @@ def held_most(spans: Spans, edges: np.ndarray) -> np.ndarray:
     return np.where(held.any(axis=1), held.argmax(axis=1), -1)
 
 
-def on_in(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def overlapping_cells(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Cells and kinds, both (k,), where a span of the kind meets the cell.
 
     A span of length zero meets the cell that contains it.
@@ -236,7 +236,7 @@ def on_in(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(begin, length) + offset, np.repeat(spans.kind, length)
 
 
-def fired_last(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def last_started(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Cells and kinds, both (k,): the kind whose span began last before the end of the cell."""
     order = np.argsort(spans.begin, kind="stable")
     last = np.searchsorted(spans.begin[order], edges[1:], side="left") - 1

@@ -60,7 +60,7 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
     Raises
     ------
     DataError
-        With the file and, if possible, the column.
+        If the data are invalid; the message names the file and, if possible, the column.
     """
     if not path.is_file():
         raise DataError("there is no such data file.", place=str(path))
@@ -89,7 +89,7 @@ def feature_name(problem: Problem, feature: int) -> str:
 
 
 def _refuse_csv_settings(columns: Columns, truth: Path | None) -> None:
-    """Raise DataError for settings of a .csv, which would be ignored."""
+    """Raise DataError if settings for .csv files are given, since they would be ignored."""
     given = {
         "response": columns.response,
         "ignore": columns.ignore,

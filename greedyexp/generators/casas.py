@@ -40,7 +40,7 @@ STATES = {
 
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?")
 
-# Longest quotation of a line in a message.
+# Largest number of characters of a line that a message quotes.
 _MOST_SHOWN = 40
 
 # Longest name of a sensor or an activity; names become columns, labels and cells.
@@ -124,8 +124,8 @@ def casas(
     separate class, "No activity".
 
     A chain is a calendar day, from the first activity to the last of the recording; days with
-    neither an activity nor an event are left out. Each replicate draws the days to fit to; the
-    others are for testing.
+    neither an activity nor an event are left out. Each replicate draws the training days; the
+    others are test days.
     """
     record, counts = _read(path, interval, representation, skip_bad_lines)
     return split_days(rng, record, train_share, **counts)
@@ -151,7 +151,7 @@ class Recording:
     measurements: int
 
 
-class _Bad(Exception):
+class _InvalidLine(Exception):
     """An invalid line; the message says why."""
 
 
@@ -165,10 +165,10 @@ class _Reader:
     measurements: int = 0
 
     def take(self, number: int, line: str) -> None:
-        """Add the contents of a line, or raise ``_Bad`` and change nothing."""
+        """Add the contents of a line, or raise ``_InvalidLine`` and change nothing."""
         words = line.split()
         if len(words) < 4:
-            raise _Bad(
+            raise _InvalidLine(
                 f"a line must have a date, a time, a sensor and a value; this one has {len(words)}"
                 f" word{'s' * (len(words) > 1)}"
             )
@@ -184,23 +184,23 @@ class _Reader:
         *name, mark = words
         activity = _name(" ".join(name))
         if not activity or mark not in ("begin", "end"):
-            raise _Bad(
+            raise _InvalidLine(
                 "after the value, an activity and 'begin' or 'end' are expected, not"
                 f" {_shown(' '.join(words))}"
             )
         if mark == "begin":
             if activity in self.going_on:
-                raise _Bad(
+                raise _InvalidLine(
                     f"activity {_shown(activity)} begins again: it began on line"
                     f" {self.going_on[activity][1]} and has not ended"
                 )
             self.going_on[activity] = (when, number)
             return
         if activity not in self.going_on:
-            raise _Bad(f"activity {_shown(activity)} ends but has not begun")
+            raise _InvalidLine(f"activity {_shown(activity)} ends but has not begun")
         begin, line = self.going_on[activity]
         if when < begin:
-            raise _Bad(f"activity {_shown(activity)} ends before it began on line {line}")
+            raise _InvalidLine(f"activity {_shown(activity)} ends before it began on line {line}")
         del self.going_on[activity]
         self.done.append((begin, when, activity))
 
@@ -214,14 +214,14 @@ def _time(date: str, time: str) -> datetime:
         whole, fraction = found.groups()
         return datetime.fromisoformat(whole).replace(microsecond=int(f"{fraction or 0:0<6}"[:6]))
     except ValueError:
-        raise _Bad(
+        raise _InvalidLine(
             f"{_shown(written)} is not a date and a time such as 2009-10-16 00:01:04.5"
         ) from None
 
 
 def _name(text: str) -> str:
     if len(text) > _LONGEST_NAME:
-        raise _Bad(
+        raise _InvalidLine(
             f"the name {_shown(text)} has {len(text)} characters; at most {_LONGEST_NAME} are read"
         )
     return text
@@ -239,7 +239,7 @@ def _state(value: str) -> bool | None:
     try:
         float(value)
     except ValueError:
-        raise _Bad(
+        raise _InvalidLine(
             f"{_shown(value)} is not a value of a sensor; valid are numbers, {', '.join(STATES)}"
         ) from None
     return None
@@ -256,7 +256,7 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
     ------
     DataError
         If there is no such file; at the first invalid line, or one whose activity never ends,
-        unless these are to be skipped; if no line is left, no sensor turns on, or fewer than two
+        unless such lines are skipped; if no line is left, no sensor turns on, or fewer than two
         activities are marked.
     """
     try:
@@ -271,7 +271,7 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
         try:
             if line.strip():
                 reader.take(number, line)
-        except _Bad as error:
+        except _InvalidLine as error:
             bad.append((number, str(error)))
             if not skip_bad_lines:
                 break

@@ -35,18 +35,18 @@ def digits_mfeat(
     rng: np.random.Generator,
     *,
     samples_per_digit: Annotated[
-        int, Field(ge=2, le=199, description="rows of each digit to fit to, of 200")
+        int, Field(ge=2, le=199, description="training rows of each digit, out of 200")
     ] = 20,
 ) -> Problem:
     """Ten tasks, one for each digit: 1 on the rows of that digit, 0 on the others, centred.
 
     The data are UCI's Multiple Features: 2000 digits, 649 features, shared by all tasks
     (`greedyexp data fetch digits_mfeat`). Each replicate draws its own split: the given number of
-    rows of each digit is fitted to, all others are for testing.
+    training rows of each digit; all others are test rows.
 
-    On the rows to fit to, features have mean 0 and mean square 1, and responses have mean 0. The
+    On the training rows, features have mean 0 and mean square 1, and responses have mean 0. The
     test rows are shifted and scaled by the same numbers, which do not depend on them. A feature
-    that is constant on the rows to fit to is zero everywhere; ``constant_features`` counts these.
+    that is constant on the training rows is zero everywhere; ``constant_features`` counts these.
 
     The paper takes "n/10 samples from each digit" and prints n = 10, 20, 40. With one sample of
     each digit no method can select the printed supports; they agree with n samples *per digit*.
@@ -71,7 +71,7 @@ def digits_mfeat(
 
 
 def _split(rng, labels: np.ndarray, per_digit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the rows to fit to, equally many of each digit; all others are for testing."""
+    """Draw the training rows, the same number of each digit; all others are test rows."""
     orders = [rng.permutation(np.flatnonzero(labels == digit)) for digit in range(N_DIGITS)]
     train = np.sort(np.concatenate([order[:per_digit] for order in orders]))
     test = np.sort(np.concatenate([order[per_digit:] for order in orders]))

@@ -16,7 +16,7 @@ from greedyexp.generators._tables import Columns, feature_name, read_problem
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.problem import Problem
 
-# A list of more than twice this many names is shortened to this many and the last.
+# Lists of more than twice this many names are shortened to the first names and the last.
 _LISTED = 10
 
 
@@ -35,7 +35,7 @@ def _read(*, path, response, truth, standardize, ignore, delimiter, **_) -> Prob
 
 
 def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
-    """Rows of each task that are not held out."""
+    """Return the number of training rows of each task."""
     return [int(n) - round(test_fraction * n) for n in problem.n_samples]
 
 
@@ -87,7 +87,7 @@ def _describe(*, path, standardize, ignore, **reading):
 
 
 def _listed(names) -> str:
-    """The names, without those in the middle if there are many."""
+    """Join the names, without those in the middle if there are many."""
     shown = list(names)
     if len(shown) > 2 * _LISTED:
         shown = [*shown[:_LISTED], "...", shown[-1]]
@@ -120,7 +120,7 @@ def file(
     ] = None,
     standardize: Annotated[
         bool,
-        Field(description="centre and scale features, centre responses, by the rows fitted to"),
+        Field(description="centre and scale features, centre responses, both by the training rows"),
     ] = True,
     test_fraction: Annotated[
         float, Field(ge=0, lt=1, description="share of rows to hold out, drawn in each replicate")
@@ -143,7 +143,7 @@ def file(
     print the roles of the columns, and the metric ``selected_features`` lists the features with a
     nonzero coefficient.
 
-    Standardised features have mean 0 and mean square 1 on the rows to fit to. The coefficients are
+    Standardised features have mean 0 and mean square 1 on the training rows. The coefficients are
     then those of the standardised features; a truth given with the file is converted to them.
     """
     whole = _read(
@@ -183,7 +183,7 @@ def file(
 
 
 def _split(rng, problem: Problem, fraction: float):
-    """Draw the rows to fit to and to hold out; tasks with a shared design share the split."""
+    """Draw the training and test rows; tasks with a shared design share the split."""
     train, test = [], []
     for n in problem.n_samples[: 1 if problem.shared_design else None]:
         order = rng.permutation(n)
@@ -204,7 +204,7 @@ def _moments(problem: Problem):
         if not scale.all():
             name = feature_name(problem, int(np.argmin(scale)))
             raise DataError(
-                f"{name} is constant on the rows to fit to.",
+                f"{name} is constant on the training rows.",
                 remedy="Remove features with few distinct values or hold out fewer rows.",
             )
         centres.append(centre)

@@ -1,4 +1,4 @@
-"""Classes of incomes and of web pages by sparse binary features."""
+"""Incomes and web pages, each in two classes, with sparse binary features."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def libsvm_binary(
     *,
     dataset: Annotated[Name, Field(description="incomes (a1a, a2a) or web pages (w1a)")] = "a1a",
 ) -> Problem:
-    """LIBSVM's rows to fit to and to test on; labels 1 and -1, features 0 and 1.
+    """LIBSVM's training and test rows; labels 1 and -1, features 0 and 1.
 
-    The data are LIBSVM's (`greedyexp data fetch libsvm_binary`): a1a has 1605 rows to fit to and
-    30956 to test on, a2a 2265 and 30296, both of 123 features; w1a has 2477 and 47272 of 300.
+    The data are LIBSVM's (`greedyexp data fetch libsvm_binary`): a1a has 1605 training and
+    30956 test rows, a2a 2265 and 30296, both with 123 features; w1a has 2477 and 47272, with 300.
     Designs are sparse and neither centred nor scaled. Nothing is drawn: every replicate is the
     same, so one trial is enough.
 
-    About 3% of the pages of w1a are of class 1. The paper prints 2205 rows of a2a to fit to.
+    About 3% of the pages of w1a are of class 1. The paper prints 2205 training rows for a2a.
     """
     data = load(dataset)
     facts = {

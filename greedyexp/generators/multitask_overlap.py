@@ -25,7 +25,7 @@ def rescaling(p: int, n_tasks: int, s: int, kappa: float) -> float:
     """s log(p - (2 - kappa) s), the sample size at theta = 1 (JS12 section 4.1).
 
     With more than two tasks (2 - kappa) s becomes the size of the union of supports,
-    (n_tasks - (n_tasks - 1) kappa) s. Not positive when too few features are off the union.
+    (n_tasks - (n_tasks - 1) kappa) s. Not positive if too few features are outside the union.
     """
     outside = p - (n_tasks - (n_tasks - 1) * kappa) * s
     return s * math.log(outside) if outside > 0 else -math.inf
@@ -94,7 +94,7 @@ def multitask_overlap(
     coefficients, round(kappa s) of them in rows shared by all tasks; the other rows belong to
     one task each. n = ceil(theta s log(p - (2 - kappa) s)).
 
-    The paper is ambiguous in two points, and each is a parameter: ``values`` (the text says
+    The paper is ambiguous on two points; each is a parameter: ``values`` (the text says
     Gaussian, but with noise 0.1 the smallest values cannot be detected, so the printed curves need
     ``sign``) and ``noise_std`` (0.1 in the captions; the text's "variance 0.1" is 0.316).
     """

@@ -58,7 +58,7 @@ def check(*, n_samples, p, sparsity, decay, noise_std, response, **_) -> None:
             f" {_LEAST_SHARE:g}."
         )
     if response == "classes" and noise_std > 0:
-        raise ValueError("classes are drawn by their probability: leave noise_std out.")
+        raise ValueError("classes are drawn by their probabilities: omit noise_std.")
     if response == "classes" and n_samples == 0:
         raise ValueError(
             "the moments of classes are not known: give n_samples of at least 2, or"
@@ -259,7 +259,7 @@ def correlated(
     noise_std: NoiseStd = 0.0,
     response: Response = "linear",
 ) -> Problem:
-    """Signs with E[x_i x_j] = rho, or rho^|i-j|; truth and response as ``rademacher``.
+    """Signs with E[x_i x_j] = rho, or rho^|i-j|; truth and response as in ``rademacher``.
 
     Equicorrelated: each row has a sign, and given that sign its features are independent and equal
     to it with probability (1 + sqrt(rho)) / 2. Toeplitz: a row is a Markov chain that starts with
@@ -330,8 +330,8 @@ def duplicated(
 ) -> Problem:
     """Signs uniform on {-1, 1}^p, each followed by its copies; the rest as in ``rademacher``.
 
-    Originals, the first feature of each group of ``copies``, have the true coefficients; all other
-    coefficients are zero. In each row every copy has the opposite sign of its original with
+    The originals, each the first of a group of ``copies`` features, have the true coefficients; all
+    other coefficients are zero. In each row every copy has the opposite sign of its original with
     probability ``flip``, independently. The second moment of an original and a copy is 1 - 2 flip,
     and that of two copies (1 - 2 flip)^2. Exact copies (``flip: 0``) do not change the best
     predictors, but the risk is no longer strongly convex, and the geometric rate of Theorem 4 is

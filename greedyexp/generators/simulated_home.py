@@ -1,4 +1,4 @@
-"""A simulated smart home of the size of the paper's private recordings."""
+"""A simulated smart home, as large as the paper's private recordings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from greedyexp.generators._labelled_chains import (
     TRAITS,
     LabelledChains,
     Representation,
-    pose,
+    chain_problem,
 )
 from greedyexp.problems.problem import Problem
 
@@ -126,8 +126,8 @@ def simulated_home(
     rng: np.random.Generator,
     *,
     n_sensors: Annotated[int, Field(ge=2, description="motion sensors, p")] = 40,
-    n_train: Annotated[int, Field(ge=1, description="samples to fit to")] = 270_000,
-    n_test: Annotated[int, Field(ge=1, description="samples held out")] = 270_000,
+    n_train: Annotated[int, Field(ge=1, description="training samples")] = 270_000,
+    n_test: Annotated[int, Field(ge=1, description="test samples")] = 270_000,
     interval: Annotated[
         float, Field(ge=1, le=600, description="length of a sample in seconds")
     ] = 10.0,
@@ -136,14 +136,14 @@ def simulated_home(
     """Activities of the only resident of a home, from motion sensors, at the paper's size.
 
     The 14 activities and their shares of time are those of Table 1; everything else is invented.
-    One column of the table is for the samples to fit to and one for those held out (4.5 thousand
-    samples of showering are held out; the printed 45.0 does not agree with the total).
+    One column of the table is for training samples and one for test samples (4.5 thousand test
+    samples of showering; the printed 45.0 does not agree with the total).
 
     The resident is a semi-Markov process. The length of a bout is 1 plus a Poisson number of
     samples, whose mean has a gamma distribution of shape 4. Mean lengths are between 2 minutes
-    (preparing a beverage) and 150 minutes (sleeping). Some successions of activities are likelier
-    than others (eating after cooking). The probabilities lead to the shares of time of the table.
-    Both parts start with a random activity, by these shares.
+    (preparing a beverage) and 150 minutes (sleeping). Some successions of activities are more
+    likely than others (eating after cooking). The probabilities lead to the shares of time of the
+    table. Both parts start with a random activity, by these shares.
 
     Each activity has a place in a home of 10 by 8 metres and a rate of motion: high for cooking,
     low for sleeping, zero when out. The place of "No Event" and "Others" is random in each bout. A
@@ -168,7 +168,7 @@ def simulated_home(
         _part(rng, home, shares(part), n, interval, representation)
         for part, n in (("train", n_train), ("test", n_test))
     ]
-    return pose(*parts)
+    return chain_problem(*parts)
 
 
 def _part(

@@ -19,7 +19,7 @@ MOST_FEATURES = 1_000_000
 
 
 def _wanted(truth_l1_norm: float, accuracy: float, accuracy_of: str) -> float:
-    """B1^2 / l^alpha, infinite rather than overflowing."""
+    """Return B1^2 / l or B1^2 / l^2, infinite if it overflows."""
     ratio = truth_l1_norm / accuracy
     return ratio * ratio if accuracy_of == "absolute" else ratio * truth_l1_norm
 
@@ -73,11 +73,11 @@ def spread_label(
 ) -> Problem:
     """A label y uniform on {-1, 1} and d features that agree with it slightly more often than not.
 
-    Given y the features are independent, each y with probability (1 + a) / 2, a = 1 / B1. There are
-    d = ceil(B1^2 / l) of them for the squared error (<w, x> - y)^2 and ceil(B1^2 / l^2) for
-    |<w, x> - y|. The truth is the dense predictor with all coefficients 1 / (d a). Its l1 norm is
-    B1, and its mean error, exact in ``dense_error``, is less than l. Predictors with few features
-    have a large error; for B1 > 2 the theorems bound it from below.
+    Given y the features are independent; each equals y with probability (1 + a) / 2, a = 1 / B1.
+    There are d = ceil(B1^2 / l) of them for the squared error (<w, x> - y)^2 and ceil(B1^2 / l^2)
+    for |<w, x> - y|. The truth is the dense predictor with all coefficients 1 / (d a). Its l1 norm
+    is B1, and its mean error, exact in ``dense_error``, is less than l. Predictors with few
+    features have a large error; for B1 > 2 the theorems bound it from below.
 
     E[x x^T] = (1 - a^2) I + a^2 11^T, E[y x] = a 1 and E[y^2] = 1. The best predictor with k
     features has equal coefficients and mean squared error (1 - a^2) / (1 - a^2 + a^2 k). With

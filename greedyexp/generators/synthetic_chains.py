@@ -1,4 +1,4 @@
-"""Sentences of labelled words, drawn as in the toolbox named by the paper."""
+"""Sentences of labelled words, drawn as in the toolbox that the paper names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
-from greedyexp.generators._labelled_chains import TRAITS, LabelledChains, pose
+from greedyexp.generators._labelled_chains import TRAITS, LabelledChains, chain_problem
 from greedyexp.problems.problem import Problem
 
 # Feature f takes the values 0 to LARGEST[f]; 0 means that it is absent.
@@ -51,8 +51,8 @@ def synthetic_chains(
 
     Label 0 only separates sentences: it is not a word, and its features are left out. This removes
     about 13% of the sequence: n_words = 800 gives about 106 sentences of 6.6 words, 694 words in
-    all. The first half of the sentences (rounded up) is fitted to; the second half is for testing.
-    The demonstration of the toolbox draws 1000 words, the paper 800.
+    all. The first half of the sentences (rounded up) is for training; the second half is for
+    testing. The demonstration of the toolbox draws 1000 words, the paper 800.
 
     A chain model of these data has 14 x 4 = 56 weights of observations, and 4 + 4 + 16 of starts,
     ends and transitions.
@@ -65,13 +65,13 @@ def synthetic_chains(
     lengths = np.unique(sentence, return_counts=True)[1]
     if len(lengths) < 2:
         raise DataError(
-            f"the {n_words} words drawn make one sentence; at least two are needed, to fit to and"
-            " to test on.",
+            f"the {n_words} words drawn make one sentence; at least two are needed, for"
+            " training and for testing.",
             remedy="Raise n_words.",
         )
     record = LabelledChains(_one_hot(values[word]), sequence[word] - 1, lengths, *_names())
     train = np.arange(len(lengths)) < (len(lengths) + 1) // 2
-    return pose(record.part(train), record.part(~train), n_sentences=len(lengths))
+    return chain_problem(record.part(train), record.part(~train), n_sentences=len(lengths))
 
 
 def _values(rng: np.random.Generator, n_words: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from greedyexp.problems.problem import Problem
 def _check(*, n_samples, n_test, p, sparsity, **_) -> None:
     for name, rows in (("n_samples", n_samples), ("n_test", n_test)):
         if rows % 2:
-            raise ValueError(f"{name} = {rows} is odd; both classes have equally many rows.")
+            raise ValueError(f"{name} = {rows} is odd; both classes have the same number of rows.")
     if sparsity > p:
         raise ValueError(f"sparsity = {sparsity} is more than p = {p}.")
 
@@ -36,8 +36,8 @@ def _provides(*, n_test, **_) -> tuple[str, ...]:
 def two_class_gaussian(
     rng: np.random.Generator,
     *,
-    n_samples: Annotated[int, Field(ge=2, description="rows to fit to, half of each class")] = 100,
-    n_test: Annotated[int, Field(ge=0, description="rows to test on, half of each class")] = 0,
+    n_samples: Annotated[int, Field(ge=2, description="training rows, half of each class")] = 100,
+    n_test: Annotated[int, Field(ge=0, description="test rows, half of each class")] = 0,
     p: Annotated[int, Field(ge=1, description="number of features")] = 500,
     sparsity: Annotated[int, Field(ge=1, description="number of nonzero coefficients")] = 10,
     norm: Annotated[float, Field(gt=0, description="l2 norm of the coefficients, ||b*||")] = 5.0,
@@ -46,12 +46,14 @@ def two_class_gaussian(
     ] = 0.0,
     truth: Annotated[
         Literal["means", "log_odds"],
-        Field(description="what b* is: the mean of class 1, or half the coefficients of log-odds"),
+        Field(
+            description="meaning of b*: the mean of class 1, or half the coefficients of log-odds"
+        ),
     ] = "means",
 ) -> Problem:
     """Rows N(b*, Sigma) labelled 1 and N(-b*, Sigma) labelled -1, the same number of each.
 
-    b* has values U[0, 1] on a uniformly drawn support, scaled to the given length, and
+    b* has values U[0, 1] on a uniformly drawn support, scaled to the given norm, and
     Sigma_ij = correlation^|i-j|. The paper takes n = 100, d = 500, sparsities from 5 to 14 and no
     correlation.
 

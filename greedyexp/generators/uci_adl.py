@@ -45,7 +45,7 @@ def _shape(*, home, **_) -> dict:
 def uci_adl(
     rng: np.random.Generator,
     *,
-    home: Annotated[Literal["A", "B"], Field(description="which of the two homes")] = "A",
+    home: Annotated[Literal["A", "B"], Field(description="one of the two homes")] = "A",
     representation: Representation = "last_fired",
     train_share: TrainShare = 0.5,
 ) -> Problem:
@@ -54,7 +54,7 @@ def uci_adl(
     The data are UCI's (`greedyexp data fetch uci_adl_binary`; not for commercial use). Home A: 14
     days, 9 activities, 19875 minutes. Home B: 21 days and parts of the days before and after, 10
     activities, 30470 minutes. A chain is a calendar day, from the first activity to the last of
-    the record. Each replicate draws the days to fit to; the others are for testing.
+    the record. Each replicate draws the training days; the others are test days.
 
     A feature is a sensor, named by location and place. Raw, it is 1 in a minute if the sensor was
     on in any part of it; last fired, it is 1 for the sensor that turned on last, even on the day

@@ -282,7 +282,7 @@ def test_further_impossible_requests_are_refused():
         greedyexp.solve("foba_obj", X, np.sign(y), loss="logistic", judge="refit")
     with pytest.raises(ConfigError, match="takes one response, but the data have 2"):
         foba_gdt(as_problem(X, np.column_stack([y, y])))
-    with pytest.raises(ConfigError, match="leaves no room for a group, which has 3"):
+    with pytest.raises(ConfigError, match="is too small for a group of 3"):
         foba_gdt(words(0), loss="crf", unit="group", max_features=2)
     with pytest.raises(ConfigError, match="no intercept"):
         foba_gdt(words(0), loss="crf", intercept=True)

@@ -203,9 +203,9 @@ def test_points_without_a_grid_are_powers_of_two_and_the_end():
 def test_an_accuracy_that_is_not_reached_is_said():
     path = fit(posed("squared", 1), steps=20, epsilon=1e-9)
     assert path.converged.tolist() == [True] * 6 + [False]
-    assert path.message == "After 20 steps the gap is 0.256, not as small as asked."
+    assert path.message == "After 20 steps the gap is 0.256, not as small as requested."
     path = fit(posed("squared", 1), grid={"steps": [1, 2], "epsilon": [1e-9, 10.0]})
-    assert path.message == "1 of 2 points did not reach the gap asked for."
+    assert path.message == "1 of 2 points did not reach the requested gap."
 
 
 def test_a_run_that_uses_up_its_steps_is_not_converged():

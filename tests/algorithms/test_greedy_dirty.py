@@ -319,7 +319,7 @@ def test_weights_outside_the_interval_are_refused():
     [
         ({"epsilon": -0.1}, "number >= 0"),
         ({"epsilon": []}, "at least one"),
-        ({"grid": {"w": [1.5], "epsilon": [0.1, 0.2]}}, "equally many"),
+        ({"grid": {"w": [1.5], "epsilon": [0.1, 0.2]}}, "same number"),
         ({"grid": {"w": [1.5], "epsilon": [np.nan]}}, "number >= 0"),
         ({"c": (1.0, 0.1)}, "increasing pair"),
     ],

@@ -139,7 +139,7 @@ def test_every_accuracy_of_a_grid_has_the_run_of_its_own(loss):
             assert alone.facts[name][0] == values[place]
     assert joint.converged.tolist() == [False, True, False, True]
     assert joint.loss.beta == 1 / 0.3
-    assert joint.message == "2 of 4 points did not reach the gap asked for."
+    assert joint.message == "2 of 4 points did not reach the requested gap."
 
 
 @pytest.mark.parametrize("reading", READINGS)

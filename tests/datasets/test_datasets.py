@@ -346,14 +346,14 @@ def test_a_silent_server_is_not_waited_for_without_end(home, files, monkeypatch)
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/a.zip"
-        with pytest.raises(DataError, match="the server was silent for"):
+        with pytest.raises(DataError, match="the server did not answer for"):
             fetching.fetch(data_sets.record(files, urls=(url,)))
 
 
 def test_a_cache_that_cannot_be_written_to_is_named(home, server, files):
     (home / "cache").write_text("a file where the folder should be")
     record = data_sets.record(files, urls=(server.offer("/a", data_sets.as_zip(files)),))
-    with pytest.raises(StorageError, match=r"data/mfeat: this cannot be written: .*GREEDYEXP_DATA"):
+    with pytest.raises(StorageError, match=r"data/mfeat: the data set cannot be .*GREEDYEXP_DATA"):
         fetching.fetch(record)
 
 
@@ -383,7 +383,7 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(home, server, files):
         check=False,
     )
     assert "StorageError" in done.stderr.splitlines()[-1]
-    assert "this cannot be written: File too large" in done.stderr
+    assert "the data set cannot be written: File too large" in done.stderr
     assert cached(home) == {}
 
 

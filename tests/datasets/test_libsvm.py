@@ -34,13 +34,13 @@ PUBLISHED = {
     "w1a": "0ae2b1c40f6a99061d1c6f4a1f3b50eea58a2f3b8bf851a337c25c2a65a49d32",
     "w1a.t": "c5e489a499286d69c8c2035cb04bc48e2ea1f73e56153c72cc50b29732a9316a",
 }
-# Rows, rows of class 1 and rows without a feature, first to fit to and then to test on.
+# Rows, rows of class 1 and rows without a feature, first for training and then for testing.
 COUNTS = {
     "a1a": ((1605, 395, 0), (30956, 7446, 0)),
     "a2a": ((2265, 572, 0), (30296, 7269, 0)),
     "w1a": ((2477, 72, 207), (47272, 1407, 3996)),
 }
-# Seven features; the last one does not occur in the rows to fit to.
+# Seven features; the last one does not occur in the training rows.
 FITTED = "-1 2:1 5:1\n+1 1:1 2:1 6:1\n-1\n+1 3:1\n"
 HELD = "+1 7:1\n-1 1:1 2:1 3:1\n-1 6:1\n"
 
@@ -108,12 +108,12 @@ def test_rows_are_read_as_scikit_learn_reads_them(home, packed, end):
 @pytest.mark.parametrize(
     ("fitted", "words"),
     [
-        (FITTED.replace("6:1", "8:1"), "a feature is beyond the last, 7"),
+        (FITTED.replace("6:1", "8:1"), "the index of a feature is more than 7"),
         (FITTED.replace("5:1", "0:1"), "features count from 1"),
         (FITTED.replace("+1 3", "+2 3"), "labels are 1 or -1"),
         (FITTED.replace("3:1", "3:x"), "not rows of numbers"),
-        (FITTED.replace("3:1", "3 1"), "4 rows of a label and index:value"),
-        (FITTED + "-1\n", "4 rows of a label and index:value"),
+        (FITTED.replace("3:1", "3 1"), "expected 4 rows, each with a label"),
+        (FITTED + "-1\n", "expected 4 rows, each with a label"),
     ],
 )
 def test_other_layouts_are_refused_in_a_sentence(home, fitted, words):

@@ -1,4 +1,4 @@
-"""Records of days: times to samples of chains, and chains to fit to and to test on."""
+"""Records of days: times to samples of chains, and training and test chains."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def random_spans(seed, count, kinds, horizon=400):
 def test_samples_are_those_of_a_walk_through_the_seconds(seed):
     spans = random_spans(seed, 14, 3)
     edges = np.arange(0.0, 401.0, 10.0)
-    labels = timeline.held_most(spans, edges)
+    labels = timeline.dominant_kinds(spans, edges)
     on = np.zeros((40, 3), dtype=bool)
-    on[timeline.on_in(spans, edges)] = True
+    on[timeline.overlapping_cells(spans, edges)] = True
     last = np.full(40, -1)
-    cells, kinds = timeline.fired_last(spans, edges)
+    cells, kinds = timeline.last_started(spans, edges)
     last[cells] = kinds
     for cell in range(40):
         seconds = range(10 * cell, 10 * cell + 10)

@@ -158,7 +158,7 @@ def test_last_fired_says_which_sensor_turned_on_last(made_up):
 
 def test_a_record_of_one_day_is_refused_in_a_sentence(made_up):
     with pytest.raises(
-        DataError, match="spans one day; at least two are needed, to fit to and to test on"
+        DataError, match="spans one day; at least two are needed, for training and for testing"
     ):
         made_up(np.random.default_rng(0), home="A", representation="raw", train_share=0.5)
 

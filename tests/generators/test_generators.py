@@ -226,7 +226,7 @@ def test_a_column_that_is_constant_where_it_is_fitted_is_named(tmp_path):
         except DataError as error:
             refused.append(str(error))
     assert 0 < len(refused) < 8
-    assert all("column 'rare' is constant on the rows to fit to" in e for e in refused)
+    assert all("column 'rare' is constant on the training rows" in e for e in refused)
 
 
 @pytest.mark.parametrize(

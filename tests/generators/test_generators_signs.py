@@ -238,7 +238,7 @@ def test_without_rows_only_the_truth_is_drawn(make):
         ("rademacher", {"p": 3, "sparsity": 4}, "sparsity = 4 is more than p = 3"),
         ("rademacher", {"n_samples": 1}, "n_samples = 1: give at least 2, or 0"),
         ("rademacher", {"decay": 1e-3}, "smallest of 10 coefficients 1.0e-27 times the largest"),
-        ("rademacher", {"response": "classes", "noise_std": 0.1}, "leave noise_std out"),
+        ("rademacher", {"response": "classes", "noise_std": 0.1}, "omit noise_std"),
         (
             "rademacher",
             {"response": "classes", "n_samples": 0},

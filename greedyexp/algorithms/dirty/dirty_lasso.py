@@ -152,12 +152,12 @@ def dirty_lasso(
 def _groups(
     data: TaskMoments, settings: PathSettings, ratio, grid: dict[str, np.ndarray] | None
 ) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """For each ratio its values of lam and their places in the result."""
+    """Return for each ratio its values of lam and their positions in the result."""
     groups = []
     if grid is not None:
         pairs_lam, pairs_ratio = checked_lam(grid["lam"]), param.as_numbers(grid["ratio"])
         if len(pairs_lam) != len(pairs_ratio):
-            raise ConfigError("the grid needs equally many values of lam and ratio.")
+            raise ConfigError("the grid needs the same number of values of lam and ratio.")
         for value in dict.fromkeys(pairs_ratio.tolist()):
             place = np.flatnonzero(pairs_ratio == value)
             groups.append((value, pairs_lam[place], place))

@@ -74,11 +74,11 @@ def greedy_dirty(
     nu: Annotated[float, Field(gt=0, lt=1, description="backward factor")] = 0.5,
     stack: Annotated[
         Literal["single", "per_class"],
-        Field(description="recorded reward that a backward step is compared with"),
+        Field(description="recorded reward that the cost of a backward step is compared with"),
     ] = "single",
     c: Annotated[
         tuple[Threshold, Threshold],
-        Field(description="epsilon / (s log(p) / n) from and to, when the sparsity is known"),
+        Field(description="range of epsilon / (s log(p) / n), used if the sparsity is known"),
     ] = (1e-4, 10.0),
     epsilon: Annotated[
         Threshold | Annotated[list[Threshold], Field(min_length=1)] | None,
@@ -86,10 +86,14 @@ def greedy_dirty(
     ] = None,
     relative_floor: Annotated[
         float,
-        Field(gt=0, lt=1, description="smallest epsilon over the first reward, sparsity unknown"),
+        Field(
+            gt=0,
+            lt=1,
+            description="smallest epsilon over the first reward, if the sparsity is unknown",
+        ),
     ] = 1e-4,
     max_support: Annotated[
-        int | None, Field(ge=1, description="end before a step to more nonzero entries")
+        int | None, Field(ge=1, description="end before a step that leads to more nonzero entries")
     ] = None,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
@@ -148,11 +152,11 @@ def greedy_dirty(
 
     *An entry of a selected row* costs nothing to remove. When a row with an entry in Omega_s is
     added, the backward steps right after it remove that entry and pop the reward of the row; the
-    earlier reward of the entry then stands for the row. So no entry is selected twice at the next
-    forward step.
+    earlier reward of the entry then serves as that of the row. Therefore no entry is selected twice
+    at the next forward step.
 
-    *Ties* (equal to a relative 1e-10): a row before an entry in both directions, then the lower
-    feature, then the lower task.
+    *Ties* (equal to a relative precision of 1e-10): a row before an entry in both directions, then
+    the lower feature, then the lower task.
 
     *Dependent columns.* An entry whose column lies in the span of its task's support (squared sine
     below 1e-10, or as many entries as rows) has no gain. If it belongs to a row, the row is scored
@@ -211,7 +215,9 @@ def _runs(problem: Problem, w, c, epsilon, relative_floor: float, grid) -> list[
     else:
         pairs_w, pairs_epsilon = (np.asarray(grid[name], dtype=float) for name in ("w", "epsilon"))
     if len(pairs_w) == 0 or len(pairs_w) != len(pairs_epsilon):
-        raise ConfigError("the grid needs equally many values of w and epsilon, at least one.")
+        raise ConfigError(
+            "the grid needs the same number of values of w and epsilon, at least one."
+        )
     if not (np.isfinite(pairs_epsilon) & (pairs_epsilon >= 0)).all():
         raise ConfigError("a stopping threshold epsilon must be a number >= 0.")
     runs = []

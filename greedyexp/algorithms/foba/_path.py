@@ -22,9 +22,9 @@ from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
 
 Function = TypeVar("Function", bound=Callable[..., Path])
 
-# Relative difference of a goodness when it is computed in another way.
+# Relative difference between two ways to compute a goodness.
 MARGIN = 1e-6
-# The theorems require more than the threshold.
+# The theorems require a value strictly above the threshold.
 BEYOND = 1e-6
 # Lower bound on the cost of a feature in the proofs, as a fraction of the recorded decrease.
 RATIO = 0.5
@@ -64,7 +64,7 @@ def check(
     width = param.coefficients_per_row(shape, loss) if unit == "group" else 1
     if max_features is not None and max_features < width:
         raise ValueError(
-            f"max_features = {max_features} leaves no room for a group, which has {width}."
+            f"max_features = {max_features} is too small for a group of {width} coefficients."
         )
 
 
@@ -118,7 +118,9 @@ def greedy_path(
     grid: dict[str, np.ndarray] | None,
     **options: str,
 ) -> Path:
-    """Return the path of a selection. One run serves all points: it is the same up to its end.
+    """Return the path of a selection.
+
+    All points come from one run, since limits only end a run and do not change its steps.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def _goodness(run: Run) -> np.ndarray:
 
 
 def _answers(reach: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first state whose reach exceeds each value asked for, or the last state.
+    """Return the first state whose reach exceeds each requested value, or the last state.
 
     Returns
     -------
@@ -251,7 +253,7 @@ def gradient_theory(problem: Problem, *, unit: str, **params) -> dict[str, np.nd
 
 
 def gain_theory(problem: Problem, *, judge: str, prune: bool, **params) -> dict[str, np.ndarray]:
-    """delta that leaves nothing to gain at the best fit on the true support, or of Theorem 1."""
+    """delta that leaves no gain at the best fit on the true support, or that of Theorem 1."""
     return {"delta": _prescribed(problem, gain_rule(judge, prune), **params)}
 
 
@@ -278,11 +280,11 @@ def threshold_of_theorem(
     """delta of Theorem 1 or epsilon of Theorem 2, with rho_- measured where the run ends.
 
     The bounds on the errors of an estimate need rho_- only between it and the best fit on the true
-    support (see ``theory.forward_backward``). Each state of a run therefore has its own threshold,
-    and a run is the same up to its end, whatever the threshold. This function returns the threshold
-    of the first state whose best goodness is below its threshold. A run with it ends there or
-    before. If it ends at an earlier state, the goodness of that state is below this threshold and
-    above its own, which is then the smaller one, so the bounds hold for it too.
+    support (see ``theory.forward_backward``). Each state of a run therefore has its own threshold.
+    A threshold only ends a run and does not change its steps. This function returns the threshold
+    of the first state whose best goodness is below its threshold. A run with this threshold ends at
+    that state or at an earlier one. The goodness of an earlier state is below this threshold and at
+    least its own threshold, which is then the smaller one, so the bounds hold for that state too.
 
     Parameters
     ----------
@@ -308,7 +310,7 @@ def threshold_of_theorem(
     threshold = THRESHOLDS.get(rule)
     if threshold is None or ratio < RATIO:
         raise ConfigError(
-            "the theorems hold for single features, judged alone, and backward_ratio >= 1/2.",
+            "the theorems require single features, judge: coordinate and backward_ratio >= 1/2.",
             remedy="Use stop: optimum.",
         )
     best, true = _fit_of_truth(problem, model)
@@ -338,7 +340,7 @@ def _fit_of_truth(problem: Problem, model: param.Model) -> tuple[Fit, np.ndarray
     """
     if problem.truth is None:
         raise DataError(
-            "the stopping threshold of theory needs the true coefficients.",
+            "the theoretical stopping threshold needs the true coefficients.",
             remedy="Give max_features or a threshold.",
         )
     fit = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept).fit()

@@ -1,4 +1,4 @@
-"""Rules of forward-backward selection: scores of what to take, and costs of what to drop."""
+"""Rules of forward-backward selection: scores of features to add, and costs of those to drop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from greedyexp.losses.loss import TIE, Fit, Loss
 
-# Derivatives below this fraction of their largest possible value may be left by a fit.
+# A fit may leave derivatives below this fraction of their largest possible value.
 FLAT = 1e-9
 # Differences of the loss below this fraction of it are rounding.
 ROUNDING = 1e-14
@@ -48,7 +48,7 @@ class Rule(ABC):
 
     @abstractmethod
     def goodness(self, fit: Fit) -> np.ndarray:
-        """Return a number >= 0 for each unit, zero for those taken."""
+        """Return a number >= 0 for each unit, zero for those in the support."""
 
     def best(self, fit: Fit) -> tuple[int, float]:
         """Return the unit to take next and its goodness.
@@ -67,13 +67,14 @@ class Rule(ABC):
         return _highest(self.goodness(fit))
 
     def _slopes(self, fit: Fit) -> np.ndarray:
-        """Size of the derivatives of each unit, zero for those taken."""
+        """Size of the derivatives of each unit, zero for those in the support."""
         return np.abs(fit.gradient)
 
     def _noise(self, fit: Fit) -> np.ndarray:
-        """Derivatives up to which nothing is left to gain from a unit.
+        """Return the size of derivatives up to which a unit has nothing to gain.
 
-        A fit may leave such derivatives, or the gain they promise, grad_j^2 / (2 L_j), is rounding.
+        A fit may leave derivatives of this size, or the gain that they promise,
+        grad_j^2 / (2 L_j), is below rounding error.
         """
         left = FLAT * np.minimum(self.loss.scale, self._most)
         return np.maximum(left, np.sqrt(ROUNDING) * self.loss.steepest(fit.value))
@@ -84,7 +85,7 @@ class Rule(ABC):
         return self.loss.steepest(self.loss.fit().value)
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
-        """Increase of the loss when each of the units taken, in this order, is dropped."""
+        """Increase of the loss when each of the units ``taken``, in this order, is dropped."""
         return fit.removal_costs()
 
     def members(self, unit: int) -> list[int]:
@@ -109,7 +110,7 @@ class Slope(Rule):
 
 
 class RowSlope(Rule):
-    """l2 norm of the derivatives of a row, which is taken and dropped as a whole."""
+    """l2 norm of the derivatives of a row, which is added and dropped as a whole."""
 
     by_row = True
     units = "groups"
@@ -155,14 +156,14 @@ class Gain(Rule):
 
 
 class BoundedGain(Gain):
-    """``Gain``, without computing gains that, by a bound, cannot be the largest."""
+    """``Gain``, computed only for units that may have the largest one according to a bound."""
 
     def _first(self, fit: Fit) -> tuple[int, float]:
         return fit.best_gain()
 
 
 class _RefitScores(Protocol):
-    """The scores after a refit, which fits of the squared loss have."""
+    """Scores after a refit, which only fits of the squared loss have."""
 
     def refit_gains(self) -> np.ndarray: ...
 

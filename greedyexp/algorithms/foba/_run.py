@@ -65,7 +65,7 @@ class State:
 
     @classmethod
     def of(cls, fit: Fit, **details) -> State:
-        """The present minimiser of a fit, with the other fields as keywords."""
+        """Return the state of a fit, with the other fields given by keyword."""
         support = np.array(fit.support, dtype=np.int64)
         values, dense = fit.params[support], fit.params[fit.loss.size :].copy()
         return cls(support, values, dense, fit.value, fit.converged, **details)
@@ -73,7 +73,7 @@ class State:
 
 @dataclass(frozen=True)
 class Step:
-    """A step that takes or drops a unit, and the fit after it.
+    """A step that adds or drops a unit, and the fit after it.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Step:
     unit : int
     objective : float
     goodness : float
-        Goodness of a unit that was taken; cost of one that was dropped.
+        Goodness of a unit that was added; cost of one that was dropped.
     n_features, n_rows : int
     """
 
@@ -103,9 +103,9 @@ class Run:
         Before each forward step, and at the end.
     steps : list of Step
     failed : bool
-        Whether it ended because a fit has no certificate; the last state is the one before.
+        Whether the run ended because a fit has no certificate; the last state precedes that fit.
     remarks : list of str
-        Sentences for the user.
+        Messages for the user.
     """
 
     states: list[State] = field(default_factory=list)
@@ -115,19 +115,19 @@ class Run:
 
 
 class Pursuit:
-    """Algorithm 1 of Liu, Fujimaki & Ye (2014), one run of it.
+    """One run of Algorithm 1 of Liu, Fujimaki & Ye (2014).
 
     Parameters
     ----------
     loss : Loss
     rule : Rule
-        Scores the units to take and to drop.
+        Scores the units to add and to drop.
     ratio : float in [0, 1]
-        A unit is dropped while that costs less than this fraction of the decrease recorded for the
-        present size; with 0 none is.
+        A unit is dropped if its cost is less than this fraction of the decrease recorded for the
+        present size; with 0 no unit is dropped.
     kept : collection of int, optional
-        Sizes of the support whose states are kept, besides the last; all without it. All states of
-        k steps hold k^2 / 2 coefficients.
+        Sizes of the support whose states are kept, in addition to the last state; by default all.
+        All states of k steps hold k^2 / 2 coefficients.
     """
 
     def __init__(self, loss: Loss, rule: Rule, ratio: float, kept: Collection[int] | None = None):
@@ -142,15 +142,15 @@ class Pursuit:
         self._additions = self._removals = 0
 
     def pursue(self, stops: Stops) -> Run:
-        """Take and drop until a stop, until nothing is left to gain, or a fit has no certificate.
+        """Add and drop units until a limit, the end of all gains or a fit without a certificate.
 
         Raises
         ------
         DataError
-            If a backward step returns to a size at no less loss than before the last forward step
-            from there. Only rounding can do this, since a unit is dropped at less cost than that
-            step gained. If all such returns lower the loss, the run ends, although a support may
-            recur.
+            If a backward step returns to a size without lowering the loss, compared with the loss
+            before the last forward step from that size. Only rounding can cause this, since the
+            cost of the dropped unit is less than the gain of that step. If all such returns lower
+            the loss, the run ends, although a support may recur.
         """
         if not self._certified("there is no fit without features"):
             self._record(np.nan, False)
@@ -165,7 +165,7 @@ class Pursuit:
         return self.run
 
     def _choose(self, stops: Stops) -> int | None:
-        """Record the state and return the unit to take next, None at the end."""
+        """Record the state and return the unit to add next, None at the end."""
         rule, size = self.rule, len(self.fit.support)
         if size + rule.width > min(stops.max_features, self.loss.size):
             self._record(np.nan, False)
@@ -181,7 +181,7 @@ class Pursuit:
         return None if self.run.states[-1].n_rows + opens > stops.max_groups else unit
 
     def _take(self, unit: int) -> bool:
-        """Take a unit and refit; return whether the run goes on."""
+        """Add a unit and refit; return whether the run continues."""
         before = self.fit.value
         self.fit.add(self.rule.members(unit))
         if not self._certified(f"the path ends before {self.rule.name(unit)}"):
@@ -198,11 +198,11 @@ class Pursuit:
         return True
 
     def _drop_cheap(self) -> bool:
-        """Drop units at less than the threshold cost, and refit; return whether the run goes on.
+        """Drop units below the threshold cost and refit; return whether the run continues.
 
-        The unit just taken is never dropped first. Without it, and with the others left as they
-        are, the loss is at least its minimum before the step, so its cost is no less than the
-        decrease that it is compared with. Only rounding could say otherwise.
+        The unit just added is never the first to be dropped. Without it, and with the others
+        unchanged, the loss is at least its minimum before the step, so the cost is at least the
+        decrease that it is compared with. Only rounding could make it smaller.
         """
         just_taken = True
         while self._taken:
@@ -217,7 +217,7 @@ class Pursuit:
             unit = min(self._taken[place] for place in equal)
             cost = float(costs[self._taken.index(unit)])
             self.fit.remove(self.rule.members(unit))
-            if not self._certified(f"the path ends before {self.rule.name(unit)} goes"):
+            if not self._certified(f"the path ends before {self.rule.name(unit)} is dropped"):
                 return False
             self._taken.remove(unit)
             self._decreases.pop()
@@ -242,8 +242,8 @@ class Pursuit:
     def _refuse_return(self, unit: int) -> None:
         raise DataError(
             f"dropping {self.rule.name(unit)} brought the selection back to {len(self._taken)}"
-            f" {self.rule.units} at no less loss: differences of the loss are lost to rounding.",
-            remedy="Scale the columns alike, or end earlier by max_features or a threshold.",
+            f" {self.rule.units} without lowering the loss: the changes are rounding errors.",
+            remedy="Scale the columns to similar norms, or set max_features or a threshold.",
         )
 
     def _rows(self) -> Collection[int]:

@@ -71,7 +71,7 @@ def foba_obj(
         The answers for max_features = 0, 1, ... up to the end of the run, or for max_groups if that
         is given; the last is the answer for the limits as given. ``objective`` is Q. ``facts`` are
         the ``additions`` and ``removals`` so far. ``history`` has one entry for each step: the
-        feature, Q after it, and the goodness of a feature that was taken or the cost of one that
+        feature, Q after it, and the goodness of a feature that was added or the cost of one that
         was dropped.
 
     Raises
@@ -160,7 +160,7 @@ def forward_obj(
         The answers for max_features = 0, 1, ... up to the end of the run, or for max_groups if that
         is given; the last is the answer for the limits as given. ``objective`` is Q. ``facts`` are
         the ``additions`` and ``removals`` so far. ``history`` has one entry for each step: the
-        feature, Q after it, and the goodness of a feature that was taken or the cost of one that
+        feature, Q after it, and the goodness of a feature that was added or the cost of one that
         was dropped.
 
     Raises

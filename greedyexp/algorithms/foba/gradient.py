@@ -51,8 +51,8 @@ def foba_gdt(
     ridge : float >= 0
         ridge / 2 ||b||^2 is added; for ``crf`` it includes the transitions. The intercept has none.
     intercept : bool
-        Never selected or dropped, and fitted each time. ``crf`` has none: its transitions play this
-        role.
+        The intercept is refitted in every step, and never selected or dropped. ``crf`` has none:
+        its transitions play this role.
     epsilon : float >= 0, optional
         Absolute, for the loss as a mean over samples.
     max_features : int >= 1, optional
@@ -62,7 +62,7 @@ def foba_gdt(
         End before a step that uses more rows of the matrix of coefficients than this. A feature of
         a chain (a sensor) has a coefficient for each class, and is in use if one of them is.
     unit : {"feature", "group"}
-        With ``group`` a step takes the row with the largest l2 norm of its derivatives, and the
+        With ``group`` a step adds the row with the largest l2 norm of its derivatives, and the
         cost of dropping a row is that of setting it to zero; sizes and epsilon then refer to rows.
     backward_ratio : float in (0, 1]
         1/2 in the paper.
@@ -79,7 +79,7 @@ def foba_gdt(
         is given or unit is ``group``; the last is the answer for the limits as given.
         ``objective`` is Q. ``facts`` are the ``additions`` and ``removals`` so far. ``history`` has
         one entry for each step: the feature, Q after it, and the goodness of a feature that was
-        taken or the cost of one that was dropped.
+        added or the cost of one that was dropped.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def foba_gdt(
 
     Notes
     -----
-    *Ties* (equal to a relative 1e-10): the lowest feature.
+    *Ties* (equal to a relative precision of 1e-10): the lowest feature.
 
     *The limit of precision.* A feature has nothing to gain if its derivative is at most 1e-9 of the
     smaller of two numbers: the largest derivative at the fit without features, and sqrt(2 L_j Q),
     the largest possible derivative of this feature there, with L_j the largest curvature along j.
-    Nor has it if the gain that its derivative promises, g_j^2 / (2 L_j), is at most 1e-14 of Q.
+    The same is true if the gain that its derivative promises, g_j^2 / (2 L_j), is at most 1e-14 Q.
     Once the derivative of the best feature is at most 1e-6 of the largest one at that fit, such
     features are passed over, so a small column is not lost next to large ones. If no other feature
     is left, or a step lowers Q by at most 1e-14 of it, the run ends at the state before and reports
@@ -106,7 +106,8 @@ def foba_gdt(
 
     *Termination.* When a backward step returns to a size, Q is below its value before the last
     forward step from there, since the dropped feature costs less than that step gained. So every
-    run ends, although a support may recur. A return at no less Q, by rounding, is an error.
+    run ends, although a support may recur. If rounding causes a return without a decrease of Q, an
+    error is raised.
 
     *The listing* numbers states by k and changes k before using it. The text, followed here,
     compares with the decrease recorded when the present size was last reached from below.
@@ -163,7 +164,7 @@ def forward_gdt(
     epsilon : float >= 0, optional
         Absolute, for the loss as a mean over samples.
     unit : {"feature", "group"}
-        With ``group`` a step takes the row with the largest l2 norm of its derivatives; sizes and
+        With ``group`` a step adds the row with the largest l2 norm of its derivatives; sizes and
         epsilon then refer to rows.
     grid : dict with one array, optional
         ``max_features``, ``max_groups`` or ``epsilon``: return one estimate for each value, which
@@ -176,7 +177,7 @@ def forward_gdt(
         is given or unit is ``group``; the last is the answer for the limits as given.
         ``objective`` is Q. ``facts`` are the ``additions`` and ``removals`` so far. ``history`` has
         one entry for each step: the feature, Q after it, and the goodness of a feature that was
-        taken or the cost of one that was dropped.
+        added or the cost of one that was dropped.
 
     Raises
     ------

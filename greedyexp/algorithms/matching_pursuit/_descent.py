@@ -1,4 +1,4 @@
-"""Shared by the iterative methods on least squares: the checked arrays, and compiled steps."""
+"""Parts shared by the iterative methods on least squares: checked arrays and compiled steps."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Task:
 def single_task(problem: Problem) -> Task:
     """The arrays of a problem with one task, checked.
 
-    A column of zeros is allowed. Its coefficient does not enter the loss: it stays as it is without
-    a penalty, and shrinks to zero with one.
+    A column of zeros is allowed. Its coefficient does not enter the loss: without a penalty it does
+    not change, with a penalty it shrinks to zero.
 
     Raises
     ------

@@ -65,8 +65,8 @@ def gs_coordinate_descent(problem: Problem) -> Iteration:
 
     Notes
     -----
-    Among derivatives equal to a relative 1e-10 the lowest feature wins. The coefficient of a
-    column of zeros never moves.
+    Among derivatives equal to a relative precision of 1e-10 the lowest feature wins. The
+    coefficient of a column of zeros never moves.
 
     References
     ----------
@@ -129,7 +129,7 @@ def proximal_gs_coordinate_descent(
     Notes
     -----
     Equation 15 omits - lam |a_l|; without it the least model is not the largest decrease. Among
-    decreases equal to a relative 1e-10 the lowest feature wins.
+    decreases equal to a relative precision of 1e-10 the lowest feature wins.
 
     References
     ----------
@@ -186,8 +186,8 @@ def rmp(problem: Problem, *, lam: param.Lam) -> Iteration:
     -----
     The minimiser b is not unique if several derivatives are equally large, or if the removal of
     several coefficients is worth the same; then the lowest feature moves. Values of
-    |grad_i F(a)| - lam equal to a relative 1e-10 are ties. Algorithm 1 as printed lacks the minus
-    sign of the new atom in one branch.
+    |grad_i F(a)| - lam equal to a relative precision of 1e-10 are ties. Algorithm 1 as printed
+    lacks the minus sign of the new atom in one branch.
 
     References
     ----------

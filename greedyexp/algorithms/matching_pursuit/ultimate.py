@@ -24,7 +24,7 @@ from greedyexp.problems.problem import Problem
 from greedyexp.solvers.gauge import GaugeStep, gauge_coordinates
 from greedyexp.theory import convergence_rates
 
-# Relative duality gap of a step above which the iterates are reported as not reliable.
+# Relative duality gap of a step above which the iterates are reported as unreliable.
 TOLERATED = 1e-12
 
 
@@ -68,7 +68,7 @@ class UltimateIteration(SteppedIteration):
     guarantee=convergence_rates.ultimate,
 )
 def ultimate(problem: Problem, *, lam: param.Lam = 0.0) -> Iteration:
-    """Ultimate method: each step minimises the upper bound that the gauge of the atoms gives.
+    """Ultimate method: each step minimises an upper bound in the gauge of the atoms.
 
     With f(x) = ||x - y||^2 / (2 n) and gauge(x) the least ||a||_1 with P a = x, a step goes to the
     minimiser of <f'(x_k), x - x_k> + (L1 / 2) gauge(x - x_k)^2 + lam gauge(x), where L1 is the
@@ -92,8 +92,8 @@ def ultimate(problem: Problem, *, lam: param.Lam = 0.0) -> Iteration:
     -------
     Iteration
         For lam > 0 with the attribute ``certificate``, the largest duality gap of a step relative
-        to the objective before it; above 1e-12 there is ``trouble``. For lam = 0 that of
-        ``gs_coordinate_descent``, whose steps need none.
+        to the objective before it; above 1e-12 there is ``trouble``. For lam = 0 the iteration of
+        ``gs_coordinate_descent``, whose steps need no certificate.
 
     Raises
     ------
@@ -139,13 +139,13 @@ def ultimate_alternating(
         gamma = |u| / ||u||_1,  u = eta + Q z - a,
         eta   = S(a - Q z - gamma g / L1, lam gamma / L1),  S soft thresholding entry by entry.
 
-    A weight of zero would freeze a coordinate for good. To avoid this, |u_i| is replaced by
+    A weight of zero would freeze a coordinate permanently. To avoid this, |u_i| is replaced by
     (u_i^2 + e^2)^(1/2), where e in round j = 0, 1, ... is at most ||u||_1 / (p (1 + j)). Each round
     still descends, and the error due to e is at most 1 / (1 + j) of the decrease of the step. The
     step is the best eta found, so the objective never rises. Along the kernel of P, where u stays
     zero, a round moves an entry of eta by at most (|g_i| + lam) gamma_i / L1. With a small lam the
-    loop therefore finds the next point long before its representation of least norm, and the
-    objective falls behind that of ``ultimate``, however many rounds are affordable. The three
+    loop therefore finds the next point long before its representation of least norm, and even with
+    many rounds the objective is above that of ``ultimate``. The three
     minimisations are made in the order of the list in the appendix, and Q z is computed from n
     equations without Q.
 

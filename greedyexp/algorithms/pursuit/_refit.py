@@ -56,7 +56,7 @@ def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
     if 4 * len(rows) < X.shape[1]:
         X, coef = X[:, rows], coef[rows]
     slope = np.abs(X.T @ (y - X @ coef))
-    # A zero column or response has a zero slope, so any positive scale serves.
+    # A zero column or response has a zero slope, so any positive scale works.
     norms = np.sqrt(np.einsum("ni,ni->i", X, X))
     scale = np.outer(np.where(norms > 0, norms, 1.0), np.linalg.norm(y, axis=0))
     slope /= np.where(scale > 0, scale, 1.0)

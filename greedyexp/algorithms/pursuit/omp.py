@@ -55,7 +55,7 @@ def omp(
     *,
     n_atoms: Annotated[
         int | None,
-        Field(ge=1, description="maximum atoms per task; default min(n, p) / 2"),
+        Field(ge=1, description="maximum number of atoms per task; default min(n, p) / 2"),
     ] = None,
     normalize: Annotated[
         bool, Field(description="divide correlations by the norms of the columns")
@@ -66,8 +66,8 @@ def omp(
     """Orthogonal matching pursuit: add the best correlated column, refit, repeat.
 
     Each task has its own pursuit; the tasks share only the number of atoms, the tuning parameter.
-    Tasks with the same design share its Gram matrix, so many targets cost little more than their
-    own steps.
+    Tasks with the same design share its Gram matrix, so further tasks cost little more than
+    their own steps.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def omp(
 
     Notes
     -----
-    Among scores equal to a relative 1e-10 the lowest feature wins. A column in the span of the
-    support (squared sine below 1e-10) is left out and reported.
+    Among scores equal to a relative precision of 1e-10 the lowest feature wins. A column in the
+    span of the support (squared sine below 1e-10) is left out and reported.
 
     References
     ----------
@@ -244,9 +244,9 @@ def group_omp(
     the coefficients of that row move; with ``judge: refit`` ||x_ij|| becomes the distance of x_ij
     from the span of the support, and the score is the decrease after a refit. The published
     simultaneous OMP, for a common design with unit columns, sums absolute correlations instead of
-    squares. Among scores equal to a relative 1e-10 the lowest row wins. In a task where the column
-    lies in the span of the support (squared sine below 1e-10) the entry stays zero while the other
-    tasks take theirs; such entries are reported.
+    squares. Among scores equal to a relative precision of 1e-10 the lowest row wins. In a task
+    where the column lies in the span of the support (squared sine below 1e-10) the entry stays zero
+    while the other tasks take theirs; such entries are reported.
 
     References
     ----------

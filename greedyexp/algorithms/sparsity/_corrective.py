@@ -81,7 +81,7 @@ def covered(rule: str, loss: Loss) -> bool:
     ``gradient`` satisfy this. ``residual`` takes the largest grad_j^2 / q_j. Without a ridge it
     satisfies this for all columns, with a ridge if all columns have the same q_j; the report
     assumes normalised columns. A ridge and unequal columns are not covered: a small column may be
-    taken for its angle although the ridge lets it lower R by next to nothing.
+    taken for its angle although the ridge prevents it from lowering R noticeably.
     """
     if rule != "residual" or loss.ridge == 0.0:
         return True

@@ -41,12 +41,13 @@ class Answers:
     gap : array (m,)
         Duality gap.
     reached : bool array (m,)
-        Whether the gap is at most the accuracy asked for, or none is. For the accuracy 0, whether
-        the run reached the limit of precision.
+        Whether the gap is at most the requested accuracy; True if none is requested. For the
+        accuracy 0, whether the run reached the limit of precision.
     asked : StepGrid
         The points.
     stuck : int, optional
-        Number of steps after which a step would change no digit; None if that did not happen.
+        Number of steps after which a further step changes no digit; None if there is no such
+        number.
     """
 
     coef: np.ndarray
@@ -74,21 +75,21 @@ class Answers:
             return ""
         steps, gap = self.steps[short[0]], self.gap[short[0]]
         if len(checked) > 1:
-            remark = f"{len(short)} of {len(checked)} points did not reach the gap asked for."
+            remark = f"{len(short)} of {len(checked)} points did not reach the requested gap."
         elif self.asked.epsilon[-1] == 0.0:
             remark = (
                 f"After all {steps} steps the gap is {gap:.3g}. Give epsilon > 0 to end at an"
                 " accuracy."
             )
         else:
-            remark = f"After {steps} steps the gap is {gap:.3g}, not as small as asked."
+            remark = f"After {steps} steps the gap is {gap:.3g}, not as small as requested."
         if self.stuck is not None:
-            remark += f" After {self.stuck} steps another one would change no digit."
+            remark += f" After {self.stuck} steps a further step would change no digit."
         return remark
 
 
 def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGrid) -> Answers:
-    """Run forward greedy selection from zero and answer each number of steps and accuracy.
+    """Run forward greedy selection from zero and return the estimate at each point of a grid.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
         reached[here] = ~asked.asks[here] | (walk.gap <= target) | exact
     kept = asked.until(walk.steps)
     if not asked.given:
-        # The end answers the last point, however many points lie beyond the end.
+        # The last estimate answers the last point, even if several points lie beyond the end.
         last = np.append(np.arange(len(kept) - 1), len(asked) - 1)
         coef, steps, gap, reached = (values[last] for values in (coef, steps, gap, reached))
     return Answers(coef, steps, gap, reached, kept, walk.steps if walk.ended else None)
@@ -153,8 +154,8 @@ class _RowLoss(Protocol):
 class Walk:
     """A run over an l1 ball that continues to a number of steps or a gap.
 
-    Where it pauses has no influence on the steps that follow. A quadratic risk is computed by its
-    gradient, another by its predictions.
+    Pauses do not affect the steps. For a quadratic risk the gradient is updated in each step, for
+    any other risk the predictions.
 
     Parameters
     ----------
@@ -183,9 +184,9 @@ class Walk:
             self._state = frank_wolfe_margins.begin(atoms, *equal_columns(atoms), *rows, *settings)
 
     def advance(self, until: int, target: float) -> None:
-        """Make steps up to number ``until``, none at a gap of at most a positive ``target``."""
+        """Make steps up to number ``until``, or until the gap is at most a positive ``target``."""
         self._kernel.advance(self._state, until, target)
-        # From a gradient computed afresh from the coefficients.
+        # The gradient is computed afresh from the coefficients.
         self.gap = max(self._kernel.fresh_gap(self._state), 0.0)
 
     def reached(self, targets: np.ndarray) -> np.ndarray:
@@ -214,7 +215,7 @@ def _quadratic(loss: Loss, problem: Problem) -> tuple | None:
     if isinstance(loss, PopulationSquaredLoss):
         return _moments(loss.moments, loss.ridge)
     if isinstance(loss, SquaredLoss) and loss.size <= MOST_KEPT:
-        # Copy: kernels would compile again for arrays that are read-only.
+        # Copy, since kernels would be compiled again for read-only arrays.
         rows, cross = np.array(problem.gram[0]), np.array(problem.correlation[0])
         return _matrix(rows, cross, loss.ridge, equal_columns(problem.X[0].T))
     return None
@@ -231,9 +232,9 @@ def _moments(moments: Moments, ridge: float) -> tuple:
 def _matrix(rows: np.ndarray, cross: np.ndarray, ridge: float, equal: EqualColumns) -> tuple:
     """The form of a matrix E[x x^T], where copies get the numbers of their originals.
 
-    Derivatives of different columns are compared exactly. A relative tolerance would do harm: near
-    the minimum the derivatives of all features in use agree to any tolerance, and a step towards
-    one that is not the largest need not lower the risk.
+    Derivatives of different columns are compared exactly. A relative tolerance would be harmful:
+    near the minimum the derivatives of all features in use agree to any tolerance, and a step
+    towards one that is not the largest need not lower the risk.
     """
     equalise(rows, equal)
     cross[equal.copies] = equal.signs * cross[equal.originals]

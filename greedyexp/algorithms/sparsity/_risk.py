@@ -19,7 +19,7 @@ from greedyexp.solvers.l1_ball import (
     minimise_unsmoothed_over_ball,
 )
 
-# Losses that are minimised either smoothed or as they are.
+# Losses that are minimised either smoothed or unsmoothed.
 KINKED = ("absolute", "hinge")
 # The smoothness of a kinked loss whose smoothed values are not used.
 ANY_BETA = 1.0
@@ -29,7 +29,7 @@ MOST_STEPS = 2**53
 
 @dataclass(frozen=True)
 class RiskModel:
-    """A loss by its name, its parameters, and the population or sample of its mean."""
+    """The name and parameters of a loss, and whether its mean is over sample or population."""
 
     loss: str
     beta: float | None
@@ -99,7 +99,7 @@ class BoundRisk:
         return cls(smooth.bind(problem), kinked)
 
     def value(self, params: np.ndarray) -> float:
-        """R."""
+        """Return R."""
         return self.loss.unsmoothed(params) if self.kinked else self.loss.value(params)
 
     def minimise_over_ball(self, radius: float) -> BallMinimum:
@@ -115,7 +115,7 @@ class BoundRisk:
 
 @dataclass(frozen=True)
 class StepGrid:
-    """The number of steps, and the accuracy, asked for at each point of a path.
+    """The requested number of steps and accuracy at each point of a path.
 
     Parameters
     ----------
@@ -126,9 +126,10 @@ class StepGrid:
     names : tuple of str
         The parameters in the grid of the path.
     given : bool
-        Whether the points are those of a grid of the user.
+        Whether the user gave the points as a grid.
     budget : int
-        The parameter ``steps``, to which the parameter ``epsilon`` applies.
+        The parameter ``steps``; estimates after fewer steps need not reach the parameter
+        ``epsilon``.
     """
 
     steps: np.ndarray
@@ -157,7 +158,7 @@ class StepGrid:
     def until(self, end: int) -> StepGrid:
         """The points of a run that made ``end`` steps: those before the end, and the end.
 
-        Points of a grid of the user are unchanged.
+        Points given by the user are unchanged.
         """
         if self.given:
             return self
@@ -165,7 +166,7 @@ class StepGrid:
         return replace(self, steps=steps, epsilon=np.full(len(steps), self.epsilon[0]))
 
     def only(self, places: np.ndarray) -> StepGrid:
-        """Some of the points."""
+        """Return the points at some places."""
         return replace(self, steps=self.steps[places], epsilon=self.epsilon[places])
 
     def scaled(self, share: float) -> StepGrid:

@@ -105,10 +105,10 @@ def fully_corrective(
 
     Notes
     -----
-    *Ties* (equal to a relative 1e-10): the lowest feature. *The limit of precision*, columns in the
-    span of the support and *fits without a certificate* (separable classes and no ridge) are as in
-    ``foba_gdt``: the path ends at the last state with a certificate, and answers for more features
-    are that state, not converged.
+    *Ties* (equal to a relative precision of 1e-10): the lowest feature. *The limit of precision*,
+    columns in the span of the support and *fits without a certificate* (separable classes and no
+    ridge) are as in ``foba_gdt``: the path ends at the last state with a certificate, and answers
+    for more features are that state, not converged.
 
     *Cost*: with the squared loss a step is one product with the design, with moments a few passes
     over the d features. Without a grid a path of k features holds k d numbers.
@@ -162,7 +162,7 @@ def _strong_convexity(
     if ended or lam <= loss.ridge:
         return lam, np.inf
     if risk == "population":
-        # As for independent signs, no larger support has a smaller constant.
+        # For independent signs, for example, no larger support has a smaller constant.
         least = loss.strong_convexity(range(loss.size))
         if least >= lam * (1.0 - EQUAL):
             return least, np.inf

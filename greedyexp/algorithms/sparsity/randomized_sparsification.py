@@ -31,8 +31,8 @@ from greedyexp.theory.sparsity_bounds import (
 )
 from greedyexp.theory.theorems import Reference, RiskBound, no_bound
 
-# w* counts as no worse than a reference, and as a minimiser over its ball, if it is so up to this
-# fraction of the risk at zero.
+# Tolerance, relative to the risk at zero, of the tests whether w* is at least as good as a
+# reference and whether it is a minimiser over its ball.
 ROUNDING = 1e-9
 # Number of draws made one by one. Up to here they do not depend on the points of the path.
 SINGLE = 2**16
@@ -113,8 +113,8 @@ def randomized_sparsification(
         Field(
             ge=1,
             le=100_000,
-            description="independent sequences, of which the best is taken; among log2(1 / delta),"
-            " one keeps to the steps of Theorem 1 with probability 1 - delta",
+            description="independent sequences, from which the best is taken; with log2(1 / delta)"
+            " of them the steps of Theorem 1 suffice with probability 1 - delta",
         ),
     ] = 1,
     grid: dict[str, np.ndarray] | None = None,
@@ -256,7 +256,7 @@ def _sparsified(
 class Draws:
     """Counts of a sequence r_1, r_2, ... with P[r = j] = |w*_j| / ||w*||_1.
 
-    Beyond the first 65536 draws only the counts between the points asked for are drawn. They have
+    Beyond the first 65536 draws only the counts between the requested points are drawn. They have
     the same distribution, and 1e9 draws cost the same as one.
 
     Parameters

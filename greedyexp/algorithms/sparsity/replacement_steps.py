@@ -136,16 +136,16 @@ def replacement_steps(
 
     Notes
     -----
-    *Ties* (equal to a relative 1e-10): the lowest feature. *Rounding*: R must fall by more than
-    1e-14 of itself. Every run ends, since each new set of k features has a lower minimum.
+    *Ties* (equal to a relative precision of 1e-10): the lowest feature. *Rounding*: R must fall by
+    more than 1e-14 of itself. Every run ends, since each new set of k features has a lower minimum.
 
     *Converged* means that an estimate minimises R over its support. When ``steps`` ends a run,
     further replacements may lower R.
 
     *Fewer than k features*: if nothing is left to gain before k features, no replacement is tried.
     *Fits without a certificate* (separable classes and no ridge) end the run at the last fit that
-    has one. Answers for more steps are not converged; if this happens before k features, no answer
-    is.
+    has one. Estimates for more steps are not converged; if this happens before there are k
+    features, no estimate is converged.
 
     For the squared loss the method is known as orthogonal matching pursuit with replacement, which
     usually takes and drops by a gradient step of a chosen length.
@@ -236,11 +236,11 @@ class Exchange:
     states : list of State
         Before the first replacement and after each.
     attempts : list of Replacement
-        All accepted ones, and the rejected one if it ended the run.
+        All accepted replacements, and the rejected one if it ended the run.
     failed : bool
         Whether the run ended because a fit has no certificate.
     remarks : list of str
-        Sentences for the user.
+        Messages for the user.
     """
 
     def __init__(self, fit: Fit, rule: Rule, refit: bool):
@@ -253,7 +253,7 @@ class Exchange:
         self.remarks: list[str] = []
 
     def replace(self, most: int) -> None:
-        """Replace until it no longer lowers R, or ``most`` times."""
+        """Replace features until R no longer decreases, or ``most`` times."""
         attempt = self._through_refit if self.refit else self._at_once
         while len(self.states) <= most:
             if not len(self.fit.support):
@@ -267,7 +267,7 @@ class Exchange:
                 break
 
     def _through_refit(self, unit: int) -> bool:
-        """Take, refit, and drop the smallest coefficient if R without it is lower than before."""
+        """Add a feature, refit, and drop the smallest coefficient if R without it is lower."""
         before = self.fit.value
         self.fit.add([unit])
         if not self._certified(unit, unit):
@@ -280,7 +280,7 @@ class Exchange:
         return self._certified(unit, dropped) and self._accept(unit, dropped, before)
 
     def _at_once(self, unit: int) -> bool:
-        """Drop the smallest coefficient, take, refit, and accept if R is lower than before."""
+        """Drop the smallest coefficient, add a feature, refit, and accept if R is lower."""
         before = self.fit.value
         dropped = _smallest(self.fit)[1]
         self.fit.remove([dropped])

@@ -77,7 +77,9 @@ def smoothed_forward_greedy(
     step: param.StepLength = "paper",
     reading: Annotated[
         Literal["corrected", "2009", "2008"],
-        Field(description="choice of the smoothing and of the part of epsilon left for the steps"),
+        Field(
+            description="choice of the smoothing and of the fraction of epsilon left for the steps"
+        ),
     ] = "corrected",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
@@ -159,7 +161,7 @@ def smoothed_forward_greedy(
     param.enforce(check, problem, loss=loss)
     asked = step_grid(grid, steps, epsilon)
     if not (asked.epsilon > 0.0).all():
-        raise ConfigError("epsilon must be positive: a nonsmooth loss has no exact run.")
+        raise ConfigError("epsilon must be positive: a nonsmooth loss cannot be minimised exactly.")
     size = radius_of(problem, radius, "algorithm 'smoothed_forward_greedy'")
     runs = _SmoothedRuns(problem, loss, ridge, size, step, reading)
     return runs.path(asked, epsilon)
@@ -197,7 +199,7 @@ class _SmoothedRuns:
         Parameters
         ----------
         asked : StepGrid
-            With accuracies > 0, a single one without a grid of the user.
+            With accuracies > 0, all equal unless the user gave a grid.
         epsilon : float
             The accuracy for which the loss of the path is smoothed.
         """
