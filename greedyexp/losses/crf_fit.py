@@ -41,7 +41,7 @@ ENDING = "; without a ridge no minimum exists. Give a ridge above zero."
 DIFFERENCE = 1e-5
 # Derivatives smaller than this fraction of the counts they are computed from are rounding errors.
 COUNT_ROUNDING = 1e-13
-# Rounding error of a derivative by a dense parameter, relative to its largest count.
+# Rounding error of a derivative with respect to a dense parameter, relative to its largest count.
 DENSE_ROUNDING = 256 * np.finfo(float).eps
 # Compute the Hessian over the dense parameters when the gradient has decreased to this fraction.
 COARSE = 1e-3
@@ -146,7 +146,7 @@ class CrfFit(Fit[CrfLikelihood]):
         self._take_over(ReducedLoss(loss, ()), loss.null.found, loss.null.reason)
 
     def begin(self, support: Indices, start: np.ndarray | None) -> None:
-        """Add a support to an empty one and minimise, from ``start`` if it is given."""
+        """Set the support of an empty fit and minimise, from ``start`` if it is given."""
         function = self._extend(support)
         self._minimise(function, self._x if start is None else np.asarray(start)[function.free])
 
@@ -194,7 +194,7 @@ class CrfFit(Fit[CrfLikelihood]):
         )
 
     def _take_over(self, function: ReducedLoss, descent: Descent, reason: str) -> None:
-        """Take over the end of a descent; ``reason`` says why there is no minimum, if so."""
+        """Store the result of a descent; ``reason`` is empty if there is a minimum."""
         self._x, self._inverse = descent.x, descent.inverse
         self.evaluations = descent.evaluations
         self._params = function.all_params(descent.x)
@@ -245,10 +245,10 @@ def _descend_without_features(loss: CrfLikelihood, function: ReducedLoss) -> Nul
 
 
 def _scale_of(loss: CrfLikelihood, gradient: np.ndarray) -> float:
-    """Return the largest |derivative| by a feature, or the largest count if it is rounding error.
+    """Return the largest |derivative| with respect to a feature.
 
-    The result is large enough to keep the tolerance above the rounding error of derivatives by
-    dense parameters.
+    If it is within rounding error, return the largest count instead. The result is large enough to
+    keep the tolerance above the rounding error of derivatives with respect to dense parameters.
     """
     largest = np.abs(gradient[: loss.size]).max()
     counts = np.abs(loss.observed).astype(float) / loss.n_samples

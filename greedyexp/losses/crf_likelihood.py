@@ -116,7 +116,7 @@ class CrfLikelihood(ChainLoss):
 
     @cached_property
     def tolerances(self) -> np.ndarray:
-        """Tolerance of the derivative by each parameter, shape (d + q,).
+        """Tolerance of the derivative with respect to each parameter, shape (d + q,).
 
         It is smaller for columns of small values, because ``scale`` refers to the largest
         derivative.
@@ -334,7 +334,7 @@ class ReducedLoss:
     Attributes
     ----------
     free : int array (m,)
-        Places of the free parameters: the dense ones, then the support in its order.
+        Indices of the free parameters: the dense ones, then the support in its order.
     """
 
     def __init__(self, loss: CrfLikelihood, support: Indices):
@@ -366,7 +366,7 @@ class ReducedLoss:
             yield int(feature), column[:, 0]
 
     def sizes(self) -> np.ndarray:
-        """Return the largest |factor| of each free parameter, (m,), and one instead of zero."""
+        """Return the largest |factor| of each free parameter, shape (m,); one if it is zero."""
         largest = [np.abs(column).max() or 1.0 for _, column in self.support_columns()]
         return np.concatenate((np.ones(self._loss.n_dense), largest))
 

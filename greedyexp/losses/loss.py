@@ -183,7 +183,7 @@ class Loss(ABC):
         DataError
             If the loss is not a sum over single rows.
         """
-        raise DataError("this loss is not one of single rows.", remedy="Use tuning 'end'.")
+        raise DataError("this loss is not a sum over single rows.", remedy="Use tuning 'end'.")
 
     def fit(self) -> Fit:
         """Return the fit without features.

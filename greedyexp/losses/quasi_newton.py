@@ -93,7 +93,7 @@ def descend(
 
 
 def _initial_inverse(gradient: np.ndarray) -> np.ndarray:
-    """Return a multiple of the identity that makes the first step one of length 1."""
+    """Return the multiple of the identity for which the first step has length 1."""
     return np.eye(len(gradient)) / max(float(np.linalg.norm(gradient)), 1e-300)
 
 
@@ -206,7 +206,7 @@ def append(inverse: np.ndarray, column: np.ndarray, curvature: float) -> np.ndar
     ----------
     inverse : array (m, m)
     column : array (m,)
-        Second derivatives by the new variable and each other.
+        Second derivatives with respect to the new variable and each of the others.
     curvature : float
         Second derivative along the new variable.
     """

@@ -329,7 +329,7 @@ class SquaredFit(Fit[SquaredLoss]):
         return remarks(skipped, self.converged)
 
     def _measure_close_columns(self) -> None:
-        """Recompute small distances of columns from the span: updates have lost their digits."""
+        """Recompute small distances of columns from the span, since updates lose digits."""
         outside = self._basis.outside
         close = (outside <= REFIT * self._powers) & (outside > self._limits)
         close[self.support] = False

@@ -50,7 +50,7 @@ def check_feature_sizes(X, names: Sequence[str] = ()) -> None:
     Raises
     ------
     DataError
-        With the first such feature.
+        For the first such feature.
     """
     if X.shape[0] == 0:
         return
@@ -69,7 +69,7 @@ def check_response_size(y: np.ndarray) -> None:
     Raises
     ------
     DataError
-        With its largest absolute value.
+        The message gives the largest absolute value.
     """
     size = max(y.max(), -y.min()) if len(y) else 0.0
     if _unfit(np.asarray(size)):

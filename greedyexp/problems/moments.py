@@ -17,7 +17,7 @@ from greedyexp.problems.checks import Indices
 SPAN = 1e-10
 # Rounding error of a sum with cancelling terms, relative to the terms.
 ROUNDING = 32 * np.finfo(float).eps
-# Relative tolerance for moments that no distribution has exactly.
+# Relative tolerance for rounding errors in the given moments.
 SLACK = 1e-9
 
 
@@ -303,7 +303,7 @@ def _check_sizes(moments: Moments) -> None:
     if not (finite and math.isfinite(moments.power) and moments.power > 0.0):
         raise DataError("moments must be finite numbers, and E[y^2] positive.")
     if not moments.size:
-        raise DataError("moments of no feature are empty.")
+        raise DataError("moments need at least one feature.")
     if not (moments.diagonal.min() >= 0.0 and moments.diagonal.max() <= 1.0 + SLACK):
         raise DataError("E[x_j^2] must be between 0 and 1.", remedy="Scale features to [-1, 1].")
 

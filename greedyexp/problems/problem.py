@@ -231,7 +231,7 @@ def check_sizes(problem: Problem) -> None:
     Raises
     ------
     DataError
-        With the first of them.
+        For the first of them.
     """
     for X in problem.X[:1] if problem.shared_design else problem.X:
         check_feature_sizes(X, problem.feature_names)
@@ -249,6 +249,7 @@ def is_list_of_designs(X) -> bool:
 
 
 def check_not_masked(value, name: str) -> None:
+    """Raise DataError if an array has masked values."""
     if np.ma.is_masked(value):
         raise DataError(
             f"{name} is an array with masked values.", remedy="Remove or impute the masked values."
@@ -270,6 +271,7 @@ def _vector(value, name: str) -> np.ndarray:
 
 
 def as_matrix(value, name: str) -> np.ndarray:
+    """Return a design as a finite float64 array or a CSR array in canonical form."""
     if not is_sparse(value):
         return _finite(value, name, ndim=2)
     if value.ndim != 2:

@@ -85,7 +85,7 @@ def of_metric(metric: Metric, only: Mapping[str, tuple[str, ...]] | None = None)
 def record_columns(
     columns: Sequence[Measured], records: Sequence[str], values: Mapping[str, tuple[Any, ...]]
 ) -> list[Measured]:
-    """Return the columns that rows of these kinds have, preceded by the column ``record``.
+    """Return the column ``record``, followed by the columns of these kinds of rows.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def record_columns(
     records : sequence of str
         The kinds of rows that are written.
     values : mapping of str to tuple
-        The values of keys, as far as they are known.
+        The known values of keys.
     """
     found = [Measured("record", "key", tuple(records))]
     for column in columns:

@@ -500,7 +500,7 @@ def _check_shape(part: Generator, params: dict, made: Problem) -> None:
 
 def same_problem(one: Problem, other: Problem) -> bool:
     """Return True if two problems have the same data."""
-    # As texts, since nan does not equal itself.
+    # Compare as strings, since nan does not equal itself.
     known = [
         (sorted(map(repr, made.facts.items())), repr(made.noise_std), repr(made.sparsity))
         for made in (one, other)

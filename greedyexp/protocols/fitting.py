@@ -99,7 +99,7 @@ def cross_validated(
 ) -> tuple[Path, int]:
     """Return the path on all rows and the point with the least K-fold prediction error.
 
-    A point counts as converged if its fits to all rows and without each fold are.
+    A point counts as converged if its fit to all rows and its fits without a fold have converged.
 
     The error of a point is the mean over folds of the mean over tasks of the mean squared residual
     on the held-out fold, or of the logistic loss there if that was minimised. The grid comes from

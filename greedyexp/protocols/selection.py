@@ -137,9 +137,9 @@ def selection(
 
     The estimate of a size is the last point of the path with at most this number of nonzero
     coefficients, or rows of them. If a path ends before a size, its end is used; ``reached`` is the
-    actual size. If a selection could not go on, its path has the end twice, with a certificate and
-    without: the size that it reached uses the former, larger sizes the latter. The column
-    ``record`` names the kinds of rows:
+    actual size. If a selection cannot continue, its path contains the last estimate twice, with and
+    without a certificate. The size that it reached uses the former; larger sizes use the latter.
+    The column ``record`` names the kinds of rows:
 
     - ``size``: every metric at one of ``sizes``, empty if the algorithm does not report it.
     - ``class``: ``class_error``, the error on the test rows of one ``class``, empty if there are
@@ -295,7 +295,7 @@ def _class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]
         count = problem.n_tasks
     members = (labels == np.arange(count)[:, None]).astype(float)
     with np.errstate(invalid="ignore"):
-        # As floats: a product of truth values would only show if any row is wrong.
+        # Convert to floats: the product of boolean arrays is boolean and does not count rows.
         errors = wrong.astype(float) @ members.T / members.sum(axis=1)
     return errors, members.mean(axis=1)
 

@@ -181,8 +181,7 @@ class GaugeStep:
     """Steps x+ = argmin <f'(x), x+ - x> + (L1 / 2) gauge(x+ - x)^2 + lam gauge(x+).
 
     Here f(x) = ||x - y||^2 / (2 n), gauge(x) is the smallest ||a||_1 with P a = x, and L1 is the
-    largest
-    P_i||^2 / n. With a multiplier v for P nu = x + P b, the dual has n + 1 variables:
+    largest ||P_i||^2 / n. With a multiplier v for P nu = x + P b, the dual has n + 1 variables:
 
         maximise <v, x> - ||P^T (f'(x) + v)||_inf^2 / (2 L1)  subject to  ||P^T v||_inf <= lam.
 
@@ -219,16 +218,13 @@ class GaugeStep:
         space, x = self._space, self._space.point(coef)
         c = space.gradient(x)
         if not coef.any() and np.abs(space.atoms @ c).max() <= self.lam:
-            # v = -c proves that zero is optimal. Return at once: t, x and all multipliers are zero
-            # here.
+            # v = -c proves that zero is optimal: t, x and all multipliers are zero.
             return Step(coef.copy(), 0.0)
         found = _Pair(x, c, coef, coef, np.zeros_like(coef), self._dual)
         if self._at_rest(c) and self._certificate(found) <= STEP_GAP:
             return Step(coef.copy(), self._certificate(found))
         found = self._by_active_set(found)
         if self._certificate(found) > STEP_GAP:
-            from greedyexp.solvers.gauge import conic_step
-
             answer = conic_step(space.atoms, x, c, self.lam, space.smoothness)
             if answer is not None:
                 # The v of the solver is near the solution; few constraints are left to change.

@@ -87,12 +87,7 @@ def shrink_into_ball(w: np.ndarray, radius: float) -> np.ndarray:
 
 
 def check_radius(radius: float) -> None:
-    """Raise an error if the radius is not positive and finite.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Raise ConfigError if the radius is not positive and finite."""
     if not (0.0 < radius < math.inf):
         raise ConfigError(f"the radius must be a number > 0, but is {radius!r}.")
 
@@ -200,7 +195,7 @@ class Hessian:
         return 0.5 * (block + block.T)
 
     def _column(self, index: int, w: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Return second derivatives (d,) by a coefficient; for smoothed losses, its column (n,)."""
+        """Return second derivatives (d,) of a coefficient; for smoothed losses, its column (n,)."""
         if isinstance(self.loss, SmoothedLoss):
             return self.loss.rows([index])[0]
         if isinstance(self.loss, PopulationSquaredLoss):

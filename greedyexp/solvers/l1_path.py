@@ -50,7 +50,8 @@ class QuadraticModel:
         Parameters
         ----------
         columns : array (q + m + k, k)
-            Second derivatives by each new coefficient and all others; the new ones come last.
+            Second derivatives with respect to each new coefficient and all others, the new ones
+            last.
         """
         old, k = len(self.hessian), columns.shape[1]
         mixed, own = columns[:old], 0.5 * (columns[old:] + columns[old:].T)

@@ -43,23 +43,23 @@ def minimise(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray, aim: fl
         The point with the smallest duality gap. The gap exceeds ``aim`` if rounding prevents
         further progress or the steps are used up.
     """
+    # The support is where a sign is not zero.
     coef, signs = coef.copy(), np.sign(coef)
-    support = coef != 0
     slack = _PRECISION * lam + 10 * EPS * float(np.abs(X.T @ y).max()) / len(y)
     best, steps = _smaller_gap(X, y, lam, coef), _PATIENCE * sum(X.shape)
     known = spectrum(X)
     while best.gap > aim and steps > 0:
-        steps -= _minimise_on_support(X, known, y, lam, coef, signs, support, steps)
+        steps -= _minimise_on_support(X, known, y, lam, coef, signs, steps)
         now = _smaller_gap(X, y, lam, coef)
         improved = now.gap < best.gap
         if improved:
             best = now
         gradient = X.T @ (y - X @ coef) / len(y)
-        outside = np.where(support, 0.0, np.abs(gradient))
+        outside = np.where(signs != 0, 0.0, np.abs(gradient))
         entering = int(np.argmax(outside))
         if outside[entering] <= (lam if improved else lam + slack):
             break
-        support[entering], signs[entering] = True, np.sign(gradient[entering])
+        signs[entering] = np.sign(gradient[entering])
     return best
 
 
@@ -108,10 +108,10 @@ def _gap_at(X, lam, coef, residual, dual) -> Optimum:
     return Optimum(coef.copy(), float(value), float(n * (away @ away) / 2 + own.sum()))
 
 
-def _minimise_on_support(X, known, y, lam, coef, signs, support, steps) -> int:
+def _minimise_on_support(X, known, y, lam, coef, signs, steps) -> int:
     """Minimise over the signed support, which may shrink; return the number of steps."""
     for made in range(1, steps + 1):
-        inside = np.flatnonzero(support)
+        inside = np.flatnonzero(signs)
         if not inside.size:
             return made
         move, ends = _direction(X[:, inside], known, y, lam, coef[inside], signs[inside])
@@ -126,7 +126,7 @@ def _minimise_on_support(X, known, y, lam, coef, signs, support, steps) -> int:
             # Only rounding errors can make the objective decrease forever.
             return made
         coef[inside] += reach[first] * move
-        coef[inside[first]], support[inside[first]] = 0.0, False
+        coef[inside[first]] = signs[inside[first]] = 0.0
     return steps
 
 

@@ -21,12 +21,12 @@ LONGEST_STEP = 0.5
 
 @dataclass(frozen=True)
 class TaskMoments:
-    """The statistics of the data on which the estimates depend.
+    """The statistics of the data that determine the estimates.
 
     Parameters
     ----------
     gram : array (1 or r, p, p)
-        X_j^T X_j / n_j, a single one when it is shared.
+        X_j^T X_j / n_j, a single matrix if the design is shared.
     correlation : array (r, p)
         X_j^T y_j / n_j.
     power : array (r,)
@@ -42,7 +42,7 @@ class TaskMoments:
 
     @classmethod
     def of(cls, problem: Problem) -> TaskMoments:
-        """The moments of a problem.
+        """Return the moments of a problem.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class TaskMoments:
         return cls(gram, problem.correlation, problem.response_power, rank)
 
     def task(self, j: int) -> TaskMoments:
-        """The moments of one task."""
+        """Return the moments of one task."""
         own = slice(j, j + 1)
         gram = self.gram if len(self.gram) == 1 else self.gram[own]
         return TaskMoments(gram, self.correlation[own], self.power[own], self.rank[own])
@@ -82,7 +82,7 @@ class Penalty:
 
 
 def row_penalty(data: TaskMoments, ratio: float) -> Penalty:
-    """The penalty of the dirty model, lam per entry and at most ratio * lam per row.
+    """Return the penalty of the dirty model, lam per entry and at most ratio * lam per row.
 
     Parameters
     ----------
@@ -129,11 +129,11 @@ class PathSettings:
 
     @property
     def limit(self) -> int | None:
-        """Nonzero entries after which the path ends; explicit values are all answered."""
+        """Number of nonzero entries after which the path ends; None for explicit values."""
         return self.max_support if self.lam is None else None
 
     def lams(self, largest: float) -> np.ndarray:
-        """The values of lam (m,) when ``largest`` is the smallest that gives zero.
+        """Return the values of lam, (m,), if ``largest`` is the smallest that gives zero.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class PathSettings:
         return checked_lam(self.lam)
 
     def remarks(self, converged: np.ndarray, missing: int) -> str:
-        """Remarks on a path for the user: points not converged, and points not reached."""
+        """Return remarks on points that have not converged and points that were not reached."""
         found = []
         failed = np.count_nonzero(~converged)
         if failed:
@@ -160,7 +160,7 @@ class PathSettings:
 
 
 def lam_values(largest: float, n_lams: int, lam_min_ratio: float) -> np.ndarray:
-    """``n_lams`` values down from the largest, equally spaced in log.
+    """Return ``n_lams`` decreasing values from the largest, equally spaced in the logarithm.
 
     If every lam gives the zero estimate (largest = 0), the grid is the single value 1.
     """
@@ -170,7 +170,7 @@ def lam_values(largest: float, n_lams: int, lam_min_ratio: float) -> np.ndarray:
 
 
 def checked_lam(lam: float | Sequence[float] | np.ndarray) -> np.ndarray:
-    """Positive finite values as an array (m,).
+    """Return positive finite values as an array (m,).
 
     Raises
     ------
@@ -184,14 +184,14 @@ def checked_lam(lam: float | Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def penalised_path(data: TaskMoments, penalty: Penalty, settings: PathSettings) -> Path:
-    """The path of the settings for one penalty, with remarks for the user."""
+    """Return the path of one penalty, with remarks for the user."""
     lams = settings.lams(penalty.largest)
     path = follow(data, penalty, lams, settings)
     return replace(path, message=settings.remarks(path.converged, len(lams) - len(path)))
 
 
 def follow(data: TaskMoments, penalty: Penalty, lam: np.ndarray, settings: PathSettings) -> Path:
-    """Estimates at given values of lam, in their order.
+    """Return the estimates at given values of lam, in their order.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def follow(data: TaskMoments, penalty: Penalty, lam: np.ndarray, settings: PathS
 
 
 def _with_stepping_stones(lam: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Decreasing lam with extra points in the wide gaps, and the places of the given values."""
+    """Return lam with extra points in wide gaps, and the indices of the given values."""
     steps: list[float] = []
     asked = []
     last = largest

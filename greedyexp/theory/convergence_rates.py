@@ -2,13 +2,13 @@
 
 Each method has one function that returns its ``GapBound``. All take ``(problem, optimum, *,
 support=None, **parameters)``. The gap is the distance to ``optimum.value``: proofs that compare
-with a point hold for the point found, exact or not. The constants enter by their certified ends, so
-every bound holds for the problem at hand.
+with a point hold for the point found, exact or not. The bounds use the certified ends of the
+constants and therefore hold for the given problem.
 
-With ``support``, a mask or indices of features, the bound is local: it holds from an iteration on
-after which no iterate has a nonzero coefficient outside the support. Steps are then those of the
-method on the columns of the support with the L of all columns, which sets their length. Terms that
-depend on the start are left out.
+With ``support``, a mask or indices of features, the bound is local: it holds as soon as no later
+iterate has a nonzero coefficient outside the support. The method then runs on the columns of the
+support, while the L of all columns sets the step length. Terms that depend on the start are left
+out.
 
 The predicted rates are limits for large random designs. For P (n, p) of independent entries with
 mean zero and variance s^2, as p / n tends to r, the nonzero eigenvalues of P^T P / n fill an
@@ -38,7 +38,7 @@ from greedyexp.theory.spectrum import spectrum
 
 # The relaxation over dependent columns of a higher rank takes minutes.
 LARGEST_RANK = 80
-# One run asks for the constants of a design once for each algorithm.
+# A run needs the constants of a design once for each algorithm.
 REMEMBERED = 16
 
 
@@ -72,7 +72,7 @@ class GapBound:
             Iterations.
         gap : float
             Objective at iteration 0 minus its optimum. It bounds the gap of every iteration, since
-            the methods never ascend.
+            the methods never increase the objective.
         """
         k = np.asarray(k, dtype=float)
         least = np.full(k.shape, float(gap))
@@ -108,8 +108,8 @@ def gradient_descent(problem: Problem, optimum: Optimum, *, support=None) -> Gap
 def gs_coordinate_descent(problem: Problem, optimum: Optimum, *, support=None) -> GapBound:
     """Bound gap_k <= (1 - mu1 / L1)^k gap_0 with a lower bound on mu1 or mu1L (Proposition 7).
 
-    The exponent 2 k, which is sometimes drawn, is false: from zero with two orthonormal columns of
-    equal weight the first step halves the gap, and 1 - mu1 / L1 = 1/2.
+    The exponent 2 k, which is sometimes plotted, is false: from zero with two orthonormal columns
+    of equal weight the first step halves the gap, and 1 - mu1 / L1 = 1/2.
     """
     return _coordinate_descent(problem, smoothness_l1(problem.X[0]), support)
 

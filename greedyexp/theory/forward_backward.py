@@ -83,10 +83,10 @@ def gain_threshold(single: float, lower: float, slope: float) -> float:
 def bounds(epsilon: float, single: float, lower: float, weak: np.ndarray) -> Bounds:
     """Return the bounds of Theorems 4 and 5 for an estimate that meets the four conditions.
 
-    With Delta the number of j of Fbar - F where |bbar_j| < gamma = 2 sqrt(2) epsilon / rho_-:
+    Let Delta be the number of j in Fbar - F with |bbar_j| < gamma = 2 sqrt(2) epsilon / rho_-. Then
     ||b - bbar||^2 <= 8 (epsilon / rho_-)^2 Delta, Q(b) - Q(bbar) <= epsilon^2 Delta / rho_-,
-    |Fbar - F| <= 2 Delta and |F - Fbar| <= 16 (rho_+ / rho_-)^2 Delta. Theorem 4 prints
-    rho_+(1)^2 delta in the first line; its proof has rho_+(1) delta.
+    |Fbar - F| <= 2 Delta and |F - Fbar| <= 16 (rho_+ / rho_-)^2 Delta. Theorem 4 is printed
+    with rho_+(1)^2 delta in the first line; its proof has rho_+(1) delta.
 
     Parameters
     ----------

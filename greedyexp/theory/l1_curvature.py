@@ -29,9 +29,9 @@ from greedyexp.theory.max_cut import LARGEST_ORDER, check_tol, max_cut
 from greedyexp.theory.semidefinite import Triangle, best_mixture
 from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 
-# 2^19 sign vectors take a hundredth of a second.
+# Largest number of columns whose sign vectors are enumerated; 2^19 of them take 10 ms.
 MOST_COLUMNS = 20
-# Facets of a polytope that are listed within seconds.
+# Largest number of facets of a polytope; Qhull lists them within seconds.
 MOST_FACETS = 200_000
 # Qhull merges facets that agree to about this fraction of the largest coordinate.
 HULL = 1e-11

@@ -91,7 +91,7 @@ def max_cut(C, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS) -> MaxCut:
 
 
 def _rounding(C: np.ndarray, rank: int) -> float:
-    """Bound the rounding of Tr(C V^T V) with V (rank, p), lengths of columns included."""
+    """Bound the rounding of Tr(C V^T V) with V (rank, p), including that of column lengths."""
     return float((len(C) + rank + 10) * EPS * np.abs(C).sum())
 
 
@@ -102,7 +102,7 @@ def _checked(C) -> np.ndarray:
     if len(C) > LARGEST_ORDER:
         raise DataError(
             f"the relaxation over {len(C)} columns needs dense matrices of that order;"
-            f" up to {LARGEST_ORDER} are taken."
+            f" at most {LARGEST_ORDER} columns are supported."
         )
     try:
         C = C.astype(float)

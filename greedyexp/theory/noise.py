@@ -71,7 +71,7 @@ def largest_row_l2(
     v = (1 + a)^2 with a = sqrt(2 log(p) / r) this is ((1 + a) exp(-a))^r / p. The union bound over
     p rows then leaves a probability of at most ((1 + a) exp(-a))^r.
 
-    Parameters as for ``largest_entry``, with tasks whose noise is independent.
+    Parameters as for ``largest_entry``. The noise of different tasks must be independent.
 
     References
     ----------

@@ -108,7 +108,7 @@ def best_mixture(weights, target, triangle: Triangle, tol: float):
         M with <T, M> about one and max_j <W_j, M> about the value.
     """
     m = weights.shape[1]
-    # The last variable is t. To fix t and minimise the sum of x takes three times as long.
+    # The last variable is t. Fixing t and minimising the sum of x would take three times as long.
     simplex = np.concatenate([np.ones(m), [0.0]])[None]
     positive = sparse.hstack([-sparse.eye(m), sparse.csc_matrix((m, 1))])
     above = sparse.csc_matrix(np.column_stack([-weights, target]))

@@ -1,9 +1,9 @@
 """Bounds on sparse predictors: the excess risk after k steps, and the steps for an accuracy.
 
 Theorems 1 to 5 of Shalev-Shwartz, Srebro & Zhang (2009), "Trading accuracy for sparsity". The risk
-is R(w) = E[L(<w, x>, y)] + ridge / 2 ||w||^2, beta its smoothness (``smoothness_of_risk``), wbar a
-reference, and the excess R(w_k) - R(wbar). ``steps`` has the printed constants, ``excess`` the
-sharper forms that the proofs give.
+is R(w) = E[L(<w, x>, y)] + ridge / 2 ||w||^2, its smoothness is beta (``smoothness_of_risk``), wbar
+is a reference, and the excess is R(w_k) - R(wbar). ``steps`` has the printed constants, ``excess``
+the sharper forms that the proofs give.
 
 The induction of Lemma 10 may start at its first line, e_1 <= 1 / (4 r). Then
 e_k <= 1 / (r (k + 3)) for k >= 1, since (m - 1) (m + 1) <= m^2 with m = k + 3; equation 22 has
@@ -40,8 +40,8 @@ def smoothness_of_risk(loss: Loss) -> float:
        |<u, x>| <= M ||u||_1 and ||u||_2 <= ||u||_1 the right side is at most
        (beta M^2 + ridge) / 2 ||u||_1^2. Theorems 3 to 5 move along one coordinate, where the norms
        of u are equal.
-    2. In the mean over draws (Lemma 3; Theorem 1): w = B / k sum_i sign_i e_(r_i) with B the l1
-       norm of w* and independent r_i has mean w*, so the linear term is zero in the mean. The
+    2. On average over draws (Lemma 3; Theorem 1): w = B / k sum_i sign_i e_(r_i) with B the l1
+       norm of w* and independent r_i has mean w*, so the linear term has mean zero. The
        variance of <w, x> is at most B^2 M^2 / k, and E||w - w*||_2^2 is
        B^2 (1 - ||w*||_2^2 / B^2) / k. Hence E[R(w) - R(w*)] <= (beta M^2 + ridge) B^2 / (2 k).
 
@@ -317,7 +317,7 @@ def theorem5(
     The comparison point wtilde (Lemma 8) minimises R over F and S = supp(wbar), but it is compared
     with w', which may also have the new feature r. If the minimisation includes r, the lemma
     follows whenever r or a feature of F is in S. Otherwise the same condition on k is sufficient.
-    Let D = R(w) - R(w'), delta what the replacement lowers R by, g = max_j |grad_j R(w)|,
+    Let D = R(w) - R(w'), delta the decrease of R by the replacement, g = max_j |grad_j R(w)|,
     x = lam ||w|| / g, e = 2 lam D / g^2 and u = beta / (lam (k + 1 - n)). Strong convexity gives
     ||w'|| <= ||w|| + sqrt(2 D / lam) and 2 lam (R(w) - R(wbar)) <= g^2 (n - x^2), smoothness
     delta >= D - beta / 2 ||w'||^2 / (k + 1), and both lam / beta <= e <= 1. So

@@ -1,7 +1,7 @@
 """Bounds on forward greedy selection for Lipschitz losses, which it smooths.
 
 A rho-Lipschitz loss L is replaced by the beta-smooth Ls(a) = inf_v beta / 2 v^2 + L(a - v), with
-0 <= L - Ls <= rho^2 / (2 beta), and the risk of Ls is minimised. beta is the one of the 2009
+0 <= L - Ls <= rho^2 / (2 beta), and the risk of Ls is minimised. beta is that of the 2009
 report. The 2008 report writes v^2 / (2 beta), so its beta is the inverse of this one.
 """
 
@@ -57,7 +57,7 @@ def smoothing_error(rho: float, beta: float, *, convention: str = "2009") -> flo
     ----------
     rho, beta : float > 0
     convention : {"2009", "2008"}
-        Whose beta it is.
+        The report that defines beta.
 
     Raises
     ------
@@ -106,14 +106,14 @@ def corollary2(
 ) -> RiskBound:
     """Bound forward greedy selection on a risk smoothed with beta = rho^2 / epsilon.
 
-    The excess is the one of the risk before smoothing.
+    The excess is that of the risk before smoothing.
 
     * ``corrected``: smoothing costs epsilon / 2, so the smoothed risk is minimised to epsilon / 2:
       k >= 16 rho^2 B1^2 / epsilon^2.
     * ``printed``: it is minimised to epsilon, k >= 8 rho^2 B1^2 / epsilon^2, and the total error is
       claimed to be epsilon too, which is false. When the algorithm stops, the excess is at most
       5/4 epsilon (``certified_error``). This is tight: with one feature and the absolute loss, let
-      <w, x> reach y = epsilon / 2 at w = B1 in a share p of the rows, and go a length
+      <w, x> reach y = epsilon / 2 at w = B1 in a share p of the rows, and move a distance of
       (1 - p / 4) epsilon / (1 - p) towards a far y in the others. The gap at 0 is epsilon, and the
       excess (1 + p / 4) epsilon.
 
@@ -159,9 +159,9 @@ def theorem2_2008(
 
     The report gives only the order. With its beta = epsilon / (2 rho^2), here 2 rho^2 / epsilon,
     and accuracy epsilon / 2 for the smoothed risk its Theorem 1 needs
-    8 (2 rho^2 / epsilon) B^2 / (epsilon / 2) steps. The proof spends epsilon / 4 + epsilon / 2 +
-    epsilon / 4. The last term is not positive, as smoothing only lowers a loss, so the excess is
-    at most 3/4 epsilon.
+    8 (2 rho^2 / epsilon) B^2 / (epsilon / 2) steps. The proof adds errors of epsilon / 4,
+    epsilon / 2 and epsilon / 4. The last term is not positive, as smoothing only lowers a loss, so
+    the excess is at most 3/4 epsilon.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Ri
     radius : float > 0
         B.
     convention : {"2009", "2008"}
-        Whose beta it is.
+        The report that defines beta.
 
     Raises
     ------

@@ -2,9 +2,9 @@
 
 The optimum, the constants, the bounds and the methods that need a basis all use the same rank. A
 response is projected onto the directions that count. The other directions stay in the design, but
-gradient methods move along them only by rounding errors of rounding errors (their singular value
-squared), and their contribution to the fit is rounding too. The methods therefore need no rules of
-their own, and gaps and bounds agree up to rounding.
+gradient methods hardly move along them, since a step is proportional to the squared singular value,
+and their contribution to the fit is within rounding error. The methods therefore need no special
+rules, and gaps and bounds agree up to rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from greedyexp.core.errors import DataError
 
 EPS = float(np.finfo(float).eps)
 # Centring and scaling turn zero singular values into about max(n, p) eps s_1, or several times as
-# much if means are a hundred standard deviations from zero. With larger means these values count.
+# much if means are a hundred standard deviations from zero. With larger means these values count as
+# nonzero.
 RANK_MARGIN = 10.0
 # Beyond these the squares of numbers overflow or vanish.
 LARGEST, SMALLEST = 1e140, 1e-140

@@ -1,7 +1,7 @@
 """Theorems on accuracy and sparsity: their registry, and the bounds that they give.
 
-A theorem is a function that returns a ``RiskBound``. It registers itself with the decorator
-``theorem``, in a module of this package or in a plugin; nothing else needs to know its name.
+A theorem is a function that returns a ``RiskBound``. The decorator ``theorem`` registers it, in a
+module of this package or in a plugin.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from greedyexp import theory
 
-# The column ``theorem`` of rows to which no theorem applies.
+# Value of the column ``theorem`` in rows to which no theorem applies.
 NO_THEOREM = "none"
 # A number of steps is rounded down to an integer if it exceeds it by this relative amount.
 WHOLE = 1e-12
@@ -98,7 +98,7 @@ class Reference:
     value : float
         R(wbar).
     gap : float
-        Upper bound on the difference of R(wbar) to the minimum that defines wbar; 0 for the truth.
+        Upper bound on R(wbar) minus the minimum that defines wbar; 0 for the truth.
     original : float
         The risk at wbar with the loss before smoothing; ``value`` if the loss is smooth.
     """

@@ -86,7 +86,7 @@ def test_an_intercept_is_part_of_what_other_rows_are_predicted():
 
 def test_words_of_a_chain_are_not_judged_one_by_one():
     loss = bind("crf", chained())
-    with pytest.raises(DataError, match="not one of single rows"):
+    with pytest.raises(DataError, match="not a sum over single rows"):
         loss.row_losses(X, LABELS, np.zeros((1, 24)))
 
 

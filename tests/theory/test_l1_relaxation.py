@@ -209,7 +209,7 @@ def test_mistakes_are_told_in_a_sentence():
         max_cut([[np.nan]])
     with pytest.raises(DataError, match="are not numbers"):
         max_cut([["a"]])
-    with pytest.raises(DataError, match="up to 6000 are taken"):
+    with pytest.raises(DataError, match="at most 6000 columns"):
         max_cut(np.broadcast_to(1.0, (6001, 6001)))
     with pytest.raises(ConfigError, match="tol = 2"):
         max_cut(np.eye(2), tol=2)

@@ -44,16 +44,18 @@ def references_of(
     problem : Problem
         One task.
     seen : Estimates
-        Of the algorithm. If its loss was smoothed, ``l1_ball`` minimises the loss before smoothing.
+        Estimates of the algorithm. If its loss was smoothed, ``l1_ball`` minimises the loss before
+        smoothing.
     params : dict
-        Parameters of the algorithm; its ``radius``, if any, is the default for the ball.
+        Parameters of the algorithm.
     radius : float, optional
-        The l1 norm of the ball; the last default is the norm of the truth.
+        The radius of the ball; by default the ``radius`` of the algorithm, or else the l1 norm of
+        the truth.
 
     Raises
     ------
     ConfigError, DataError
-        If the data lack what defines a reference.
+        If the data needed to define a reference are missing.
     """
     loss = seen.loss
     found = []
@@ -116,7 +118,7 @@ class Pair:
     bound : RiskBound or None
         None if no theorem applies to the algorithm and this reference.
     original : bool
-        True if the excess is the one of the loss before smoothing.
+        True if the excess is that of the loss before smoothing.
     """
 
     reference: Reference
@@ -154,20 +156,20 @@ def pairs_of(
     theorems: Sequence[str] | None,
     epsilons: Sequence[float],
 ) -> tuple[list[Pair], list[str]]:
-    """Return each reference with each theorem that has a finite bound, or with none.
+    """Pair each reference with each theorem that has a finite bound, or with None.
 
     Parameters
     ----------
     recorded : int array
         Positions of the recorded steps.
     theorems : sequence of str or None
-        The theorems to keep, all if None. It may name theorems of other algorithms.
+        The theorems to keep, all if None. Theorems of other algorithms are ignored.
 
     Returns
     -------
     pairs : list of Pair
     left_out : list of str
-        Why named theorems have no finite bound at any recorded step or any accuracy.
+        Reasons why named theorems have no finite bound at any recorded step or accuracy.
 
     Raises
     ------
@@ -201,7 +203,7 @@ def _bounds(
     """Return the bounds of an algorithm; none if it has no theorems.
 
     The estimates of an algorithm that ends by its own certificate come from several runs, one for
-    each accuracy, and need not share a bound. The bound on the excess is the one of the recorded
+    each accuracy, and need not share a bound. The bound on the excess is that of the recorded
     run.
     """
     prove = runner.part.theorems

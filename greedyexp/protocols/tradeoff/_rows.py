@@ -100,7 +100,7 @@ def accuracy_rows(
 
 
 def _reached(run: FirstRun, pair: Pair, epsilons: Sequence[float]) -> list[dict]:
-    """Return the columns of what it took to reach each accuracy, empty if it was not reached."""
+    """Return the steps and features needed for each accuracy; None if it was not reached."""
     excess = pair.excess(run.seen)
     found = []
     for at in run.places(excess, epsilons):
@@ -133,7 +133,7 @@ def theorem_rows(pairs: Sequence[Pair]) -> list[dict]:
 
 
 def reference_rows(references: Sequence[Reference], original: bool) -> list[dict]:
-    """Return size and risk of each reference, with ``original`` the risk before smoothing."""
+    """Return the size and the risk of each reference, before smoothing if ``original``."""
     return [
         {
             "record": "reference",

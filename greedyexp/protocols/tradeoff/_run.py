@@ -96,7 +96,7 @@ class Estimates:
     loss : Loss
         The loss that the algorithm minimised.
     asked : int array (m,)
-        The requested steps of each.
+        The requested number of steps of each estimate.
     """
 
     path: Path
@@ -112,7 +112,7 @@ class Estimates:
     def counted(self) -> np.ndarray:
         """The steps at which bounds of the excess are evaluated, (m,) of int.
 
-        A run that ended by its certificate does not change any more, while bounds keep falling.
+        A run that ended by its certificate no longer changes, while bounds keep decreasing.
         """
         return np.minimum(self.asked, self.steps)
 
@@ -167,7 +167,7 @@ class Runner:
     Parameters
     ----------
     part : Algorithm
-        It has a parameter ``steps``.
+        An algorithm with a parameter ``steps``.
     problem : Problem
     params : dict
         Its parameters; ``steps`` is the budget.
@@ -186,7 +186,7 @@ class Runner:
         return "epsilon" in self.params
 
     def after(self, steps: np.ndarray, epsilon: np.ndarray | None = None) -> Estimates:
-        """Return the estimates after these steps, or at these accuracies if they come first.
+        """Return the estimates after these steps, or at these accuracies if reached earlier.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Runner:
 
 @dataclass(frozen=True)
 class FirstRun:
-    """The run that all accuracies are read from.
+    """The run from which all accuracies are read.
 
     Parameters
     ----------

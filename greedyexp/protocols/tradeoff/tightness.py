@@ -38,14 +38,14 @@ Errors = Annotated[
 ]
 Accuracies = Annotated[
     list[Annotated[float, Field(gt=0, allow_inf_nan=False)]],
-    Field(min_length=1, description="mean errors epsilon to come down to"),
+    Field(min_length=1, description="mean errors epsilon to reach"),
 ]
 
-# The columns of each accuracy: measurements, then known numbers.
+# The columns of each accuracy: measurements, then numbers known in advance.
 _NUMBERS = ("steps", "needed", "exact", "lower_bound", "lower_bound_printed", "l1_upper")
 _OPEN_ENDED = ("steps", "needed")
 
-# Margins of a computed error, as fractions of the accuracy, until the comparison is decided.
+# Margins of a computed error as fractions of the accuracy, tried until the comparison is decided.
 _PARTS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 # Relative rounding error of bounds from moments.
 _LOOSE = 1e-9
@@ -293,7 +293,7 @@ def _first(
     waiting = sorted(range(len(epsilons)), key=lambda j: -epsilons[j])
     before = None
     for place, weights in enumerate(estimates):
-        # After its end a path repeats the last estimate.
+        # A path repeats its last estimate after its end.
         if before is not None and np.array_equal(weights, before):
             continue
         before = weights
@@ -305,5 +305,5 @@ def _first(
 
 
 def _raised(epsilon: float) -> float:
-    """Raise epsilon by rounding, as in the count for the best predictor."""
+    """Increase epsilon by the rounding allowance of the count for the best predictor."""
     return epsilon * (1.0 + spread_label.ROUNDING)

@@ -43,7 +43,7 @@ from greedyexp.protocols.tradeoff._run import Runner, first_run, in_unit_box
 from greedyexp.theory.theorems import NO_THEOREM
 from greedyexp.theory.theorems import theorems as registered_theorems
 
-Budget = Annotated[int, Field(ge=1, le=2**53, description="most steps of the algorithm")]
+Budget = Annotated[int, Field(ge=1, le=2**53, description="largest number of steps")]
 Points = Annotated[
     int,
     Field(
@@ -69,7 +69,7 @@ BallRadius = Annotated[
     Field(
         gt=0,
         le=LARGEST_RADIUS,
-        description="l1 norm of l1_ball; that of the algorithm, or of the true coefficients",
+        description="radius of l1_ball; default: that of the algorithm, or of the truth",
     ),
 ]
 Theorems = Annotated[
@@ -84,7 +84,7 @@ Fine = Annotated[
     int, Field(ge=0, le=1_000_000, description="check accuracies at every step up to this one")
 ]
 Resolution = Annotated[
-    int, Field(ge=1, le=1000, description="beyond, number of steps to check per factor of ten")
+    int, Field(ge=1, le=1000, description="later, number of steps to check per factor of ten")
 ]
 
 _STEPS = "Let protocol tradeoff record steps by points or dense."
@@ -148,8 +148,7 @@ def columns(
     epsilons: list[float],
     references: list[str],
     theorems: list[str] | None,
-    features: str,
-    **_,
+    **options,
 ) -> list[Measured]:
     """Return the columns of the requested records.
 
@@ -175,7 +174,7 @@ def columns(
     if all_theorems_registered():
         values["theorem"] = (*(theorems or registered_theorems()), NO_THEOREM)
     found = record_columns(COLUMNS, records, values)
-    scaled = [Measured("feature_scale", "number")] if features == "scale" else []
+    scaled = [Measured("feature_scale", "number")] if options["features"] == "scale" else []
     return [*found, *scaled, FIT_SECONDS]
 
 
@@ -245,15 +244,15 @@ def tradeoff(
       excess after these steps, empty if the budget did not reach it; and ``steps_bound``, the
       number of steps that a theorem guarantees to be enough. ``log_steps`` and ``log_steps_bound``
       are logarithms to base 10, 0 for zero steps. An algorithm that ends by its own certificate is
-      run for each accuracy, and its steps are those until it ended. For any other algorithm it is
-      the first checked step with an excess of at most epsilon: every step is checked up to
+      run for each accuracy, and ``steps`` is the number until it ended. For any other algorithm it
+      is the first checked step with an excess of at most epsilon: every step is checked up to
       ``fine``, then ``resolution`` steps for each factor of ten. ``within`` is 1 if the excess
       after ``steps_bound`` steps is at most epsilon, 0 if not, and empty beyond the budget. If this
       step was not checked, the algorithm runs again with the same random numbers.
     - ``accuracy``: the measurements of ``epsilon`` in one row for each ``reference``, without
       theorems.
     - ``theorem``: ``smoothness`` and ``strong_convexity`` of the risk, the constants in a theorem;
-      empty for one that does not need them. The latter is over the supports met in the run.
+      empty for one that does not need them. The latter holds on the supports of the run.
     - ``reference``: ``reference_features``, ``reference_l1_norm``, ``reference_risk`` and
       ``reference_gap``, the certificate of the minimiser over the ball.
 

@@ -63,7 +63,7 @@ def drive(
     iterations: int,
     keep_coef: bool = False,
 ) -> Course:
-    """Advance an iteration past a schedule of recorded iterations and past targets.
+    """Run an iteration, record it on a schedule, and find when it reaches targets.
 
     Other iterations are not stored. The run ends with the schedule, or, while targets are left,
     after at most ``iterations`` iterations.

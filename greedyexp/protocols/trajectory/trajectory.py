@@ -40,9 +40,9 @@ Dense = Annotated[int, Field(ge=0, description="record every iteration up to thi
 Coordinates = Annotated[
     int, Field(ge=0, description="number of coefficients to record, the largest ones")
 ]
-Guarantees = Annotated[bool, Field(description="the proved bound, and the gap that is predicted")]
+Guarantees = Annotated[bool, Field(description="record the proved bound and the predicted gap")]
 Local = Annotated[
-    bool, Field(description="the bound from where the support stays in that of the optimum")
+    bool, Field(description="record the bound once the support stays in that of the optimum")
 ]
 Rate = Annotated[bool, Field(description="mean factor of the gap per iteration")]
 
@@ -105,11 +105,7 @@ def columns(
     epsilons: list[float],
     points: int,
     dense: int,
-    coordinates: int,
-    guarantees: bool,
-    local: bool,
-    rate: bool,
-    **_,
+    **options,
 ) -> list[Measured]:
     """Return the columns of the requested records.
 
@@ -120,16 +116,21 @@ def columns(
         and there are none.
     """
     recorded = bool(points or dense)
-    if not (recorded or epsilons or rate):
+    if not (recorded or epsilons or options["rate"]):
         raise ValueError("nothing is requested; give epsilons, points, dense or rate.")
     refuse_duplicates(epsilons=epsilons)
-    for name, given in (("coordinates", coordinates), ("guarantees", guarantees), ("local", local)):
-        if given and not recorded:
+    for name in ("coordinates", "guarantees", "local"):
+        if options[name] and not recorded:
             raise ValueError(f"'{name}' needs recorded iterations; give points or dense.")
-    asked = {"epsilon": epsilons, "iteration": recorded, "coordinate": coordinates, "rate": rate}
+    asked = {
+        "epsilon": epsilons,
+        "iteration": recorded,
+        "coordinate": options["coordinates"],
+        "rate": options["rate"],
+    }
     left_out = {
-        *(() if guarantees else ("guarantee", "prediction")),
-        *(() if local else ("local_guarantee",)),
+        *(() if options["guarantees"] else ("guarantee", "prediction")),
+        *(() if options["local"] else ("local_guarantee",)),
     }
     values: dict[str, tuple] = {"epsilon": tuple(epsilons)}
     if min(dense, iterations) + points <= _LISTED:
@@ -155,11 +156,11 @@ def trajectory(
     params: dict,
     setup: Setup,
     *,
-    iterations: Annotated[int, Field(ge=1, description="most iterations, the budget")] = 10_000,
+    iterations: Annotated[int, Field(ge=1, description="largest number of iterations")] = 10_000,
     epsilons: Accuracies = [],  # noqa: B006 - pydantic copies it
     accuracy: Annotated[
         Literal["absolute", "relative"],
-        Field(description="whether epsilons are gaps, or parts of the first gap"),
+        Field(description="whether epsilons are gaps or fractions of the first gap"),
     ] = "absolute",
     points: Points = 100,
     dense: Dense = 0,
@@ -183,7 +184,7 @@ def trajectory(
       these sizes (not a bound). ``local_guarantee`` begins at k_0, the first recorded iteration
       after the last one with a nonzero coefficient outside the support of the optimum. It is
       gap(k_0) rate_S^(k - k_0) with the rate proved on that support. If the optimum is not unique,
-      the support is the one of the optimum found.
+      it is the support of the optimum found.
     - ``coordinate``: ``coefficient`` of one coordinate at one recorded iteration, for the requested
       number of coordinates: those with the largest absolute value at any recorded iteration.
     - ``rate``: mean factor of the gap per iteration over the second half of the run, which is cut
