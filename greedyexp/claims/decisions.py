@@ -205,7 +205,7 @@ def _add(
 def _trend_weights(trend: Trend, group: Group, table: Table) -> list[tuple[Group, float]]:
     """Return the cells along a trend, each with its weight in the slope or intercept."""
     labels = trend.form.algorithms
-    along = {n for column in trend.columns for n in table.setting.mates(column, labels)}
+    along = {n for column in trend.columns for n in table.setting.zipped_with(column, labels)}
     cells = table.cells(group, sorted(along), labels)
     x = np.array([number(trend.along, cell, labels, table) for cell in cells])
     try:

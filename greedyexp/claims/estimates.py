@@ -272,7 +272,7 @@ class Estimator:
         if len(rows) < everyone:
             raise MissingData(
                 f"{everyone - len(rows)} of {everyone} replicates of {algorithm} have no row"
-                f"{table.at_words(cell)}: not reached"
+                f"{table.place_text(cell)}: not reached"
             )
         return rows
 
@@ -353,8 +353,8 @@ class Estimator:
 
     def _peak(self, quantity: Peak, cell: Group) -> Estimate:
         algorithm, table = quantity.algorithm, self.table
-        mates = (table.setting.mates(column, [algorithm]) for column in quantity.columns)
-        along = tuple(dict.fromkeys(name for names in mates for name in names))
+        zipped = (table.setting.zipped_with(column, [algorithm]) for column in quantity.columns)
+        along = tuple(dict.fromkeys(name for names in zipped for name in names))
         points = [self._rows(algorithm, one) for one in table.cells(cell, along, [algorithm])]
         if not points:
             raise MissingData(f"the table has no rows of {algorithm}")

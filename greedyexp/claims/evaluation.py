@@ -1,4 +1,4 @@
-"""Evaluation of every claim of an experiment against its table."""
+"""Evaluation of the claims of an experiment against its table."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _groups(form: Form, along: tuple[str, ...], table: Table) -> list[Group]:
 def _steps(test: Monotone, estimator: Estimator) -> list[JudgedTest]:
     """Return a test for each step from a value of the column to the next."""
     table, labels = estimator.table, test.form.algorithms
-    along = table.setting.mates(test.column, labels)
+    along = table.setting.zipped_with(test.column, labels)
     tested: list[JudgedTest] = []
     for group in _groups(test.form, (test.column,), table):
         try:
@@ -337,7 +337,7 @@ def _not_applicable(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
 
 def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
     """Return the place of one of some rows, independently of their order."""
-    return min(table.at_words(table.cell(label, row)) for row in rows)
+    return min(table.place_text(table.cell(label, row)) for row in rows)
 
 
 def _replicates(table: Table, rows: np.ndarray, statuses: tuple[str, ...]) -> int:

@@ -403,7 +403,7 @@ def columns_along(form: Form, along: tuple[str, ...], setting: Setting) -> tuple
         elif isinstance(quantity, Peak):
             columns += quantity.columns
     labels = form.algorithms
-    return tuple(dict.fromkeys(n for c in columns for n in setting.mates(c, labels)))
+    return tuple(dict.fromkeys(n for c in columns for n in setting.zipped_with(c, labels)))
 
 
 def check_columns(

@@ -291,7 +291,7 @@ class _Parser:
         form = self.quantity_form(quantity, name)
         if not isinstance(column, ast.Name):
             raise _error(f"the second argument of {name} must be the name of a swept column.")
-        if not self.setting.mates(column.id, form.algorithms):
+        if not self.setting.zipped_with(column.id, form.algorithms):
             known = (*self.setting.shared, *self.setting.swept_by(form.algorithms))
             raise _error(
                 f"{name} needs a swept column, and '{column.id}' is not swept.",
@@ -430,7 +430,7 @@ class _Parser:
         """Return an expression for a form to run along, and its swept columns."""
         expression = self.expression(node, self.setting.known)
         labels = form.algorithms
-        swept = [c for c in sorted(columns_of(expression)) if self.setting.mates(c, labels)]
+        swept = [c for c in sorted(columns_of(expression)) if self.setting.zipped_with(c, labels)]
         if not swept:
             raise _error(
                 f"{name} needs a swept column, but '{_source(node)}' has none.",

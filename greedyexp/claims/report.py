@@ -1,4 +1,4 @@
-"""Verdicts in words and as the contents of ``claims.json``."""
+"""Verdicts as text and as the contents of ``claims.json``."""
 
 from __future__ import annotations
 

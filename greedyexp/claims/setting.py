@@ -69,7 +69,7 @@ class Setting:
     sequential: bool = False
     entries: Mapping[str, str] = field(default_factory=dict)
 
-    def mates(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
+    def zipped_with(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the column and those zipped with it; () if it is neither swept nor a key."""
         keys = [(key,) for key in self.keys]
         swept = [*self.axes, *keys, *(axis for a in algorithms for axis in self.algorithms[a].axes)]

@@ -265,7 +265,7 @@ class Table:
         everything = self.all_rows(algorithm)
         rows: np.ndarray = everything[self._inside(own, everything)]
         if not len(rows):
-            raise MissingData(f"the table has no rows of {algorithm}{self.at_words(own)}")
+            raise MissingData(f"the table has no rows of {algorithm}{self.place_text(own)}")
         return rows
 
     def cell(self, algorithm: str, row: int) -> Group:
@@ -289,7 +289,7 @@ class Table:
         values = pd.unique(self.frame[name].iloc[rows])
         if len(values) != 1 or not _is_number(values[0]):
             problem = "takes several values" if len(values) > 1 else "is not a number"
-            raise MissingData(f"{name} {problem}{self.at_words(cell) if cell else ''}")
+            raise MissingData(f"{name} {problem}{self.place_text(cell) if cell else ''}")
         return float(values[0])
 
     def shown(self, cell: Group) -> dict[str, Any]:
@@ -305,7 +305,7 @@ class Table:
                 shown[name] = int(value) if whole else value
         return shown
 
-    def at_words(self, cell: Group) -> str:
+    def place_text(self, cell: Group) -> str:
         """Return `` at p = 128, kappa = 0.3``, or an empty text for an empty cell."""
         words = ", ".join(f"{name} = {value}" for name, value in self.shown(cell).items())
         return f" at {words}" if words else ""

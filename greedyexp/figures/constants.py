@@ -46,7 +46,7 @@ def constants(
     All panels share the vertical axis; the panels of a row share the horizontal one. Bars are 95% t
     intervals of the mean, slightly shifted to avoid overlaps. A bar that extends to 0 is cut off at
     the logarithmic axis and ends in an arrow. Replicates that failed are not in the
-    means and are counted below, as are means of 0, which the axis cannot show.
+    means and are counted below. Means of 0 cannot be drawn and are counted too.
     """
     frame, keys = group_columns(frame, context, row, panel, *line, x)
     table = _means(frame, keys)

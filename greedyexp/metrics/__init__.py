@@ -1,6 +1,6 @@
 """Metrics of an estimate or of a path of estimates.
 
-classification   errors in deciding between classes
+classification   errors of classification
 optimisation     objective values and step counts that an algorithm reports
 oracle_errors    errors against the best fit on the true support, and their bounds
 regression       errors of coefficients and of predictions

@@ -1,12 +1,12 @@
-"""Errors in deciding between classes.
+"""Errors of classification.
 
 Regressions on class indicators: a prediction is rescaled to 0 at the lower of the two values of
-its task's response and 1 at the higher. One-against-rest decides for the class above 1/2. The
-classification error decides among all tasks for the largest prediction, the first if tied.
+its task's response and 1 at the higher. One-against-rest predicts the class if the result is above
+1/2. The classification error predicts the class with the largest prediction, the first if tied.
 
-Two classes, -1 and 1: the sign of the margin decides, which is the prediction of a row with its
-intercept. Without an intercept, a row without any selected feature has margin 0. It counts as half
-an error, or as the class of most training rows.
+Two classes, -1 and 1: the predicted class is the sign of the margin, which is the prediction of a
+row with its intercept. Without an intercept, a row without any selected feature has margin 0. It
+counts as half an error, or is assigned to the class of most training rows.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def argmax_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
 
 
 def _task_errors(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Return the share of wrongly decided test rows of each task, shape (..., r)."""
+    """Return the share of wrongly classified test rows of each task, shape (..., r)."""
     errors = [
         ((_score(problem, coef, task) > 0.5) != (_truth(problem, task) > 0.5)).mean(axis=-1)
         for task in range(problem.n_tasks)
@@ -116,18 +116,18 @@ def held_out_sign_error(problem: Problem, path: Path) -> np.ndarray:
 
 @_training("training_majority_error", title="training error, ties to the majority")
 def training_majority_error(problem: Problem, path: Path) -> np.ndarray:
-    """Share of wrong training rows; margin 0 means the class of most training rows.
+    """Share of misclassified training rows; margin 0 is assigned to the larger training class.
 
-    If both classes have equally many training rows, it means -1.
+    If both classes have equally many training rows, it is assigned to -1.
     """
     return row_errors(problem, path, held_out=False, tie=_majority(problem)).mean(axis=1)
 
 
 @_held_out("test_majority_error", title="test error, ties to the majority")
 def held_out_majority_error(problem: Problem, path: Path) -> np.ndarray:
-    """Share of wrong test rows; margin 0 means the class of most training rows.
+    """Share of misclassified test rows; margin 0 is assigned to the larger training class.
 
-    If both classes have equally many training rows, it means -1.
+    If both classes have equally many training rows, it is assigned to -1.
     """
     return row_errors(problem, path, held_out=True, tie=_majority(problem)).mean(axis=1)
 

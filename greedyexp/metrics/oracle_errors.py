@@ -45,7 +45,7 @@ class Compared:
     proved: bool
 
 
-# The metrics of a path are computed one after another, all from the same comparison.
+# Cache: the metrics of a path are computed one after another from the same comparison.
 _last: tuple[Problem, Path, list[Compared]] | None = None
 
 

@@ -1,4 +1,4 @@
-"""Figures, tables and verdicts of a run, made from its CSV and its configuration alone.
+"""Figures, tables and verdicts of a run, made only from its CSV and its configuration.
 
 - ``source``: run folders and their tables
 - ``draw``: figures and tables

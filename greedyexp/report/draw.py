@@ -122,7 +122,7 @@ def _measured(design: Design) -> list[Measured]:
 
 
 def _listed(design: Design, kind: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield name, parameters and file stem of each figure or table; repeated names get a number."""
+    """Yield name, parameters and file stem of each figure or table; number repeated names."""
     seen: dict[str, int] = {}
     for name, given in design.drawn(kind):
         seen[name] = seen.get(name, 0) + 1

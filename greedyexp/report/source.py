@@ -174,7 +174,7 @@ def _part_of_run(manifest: Mapping[str, Any], frame: pd.DataFrame) -> str:
 def _with_seconds(frame: pd.DataFrame, state: State) -> pd.DataFrame:
     """Add the column ``fit_seconds`` from ``timings.csv``, if there is one.
 
-    All rows of a replicate get the seconds of its fit. A replicate without seconds stays empty.
+    All rows of a replicate have the seconds of its fit; they are empty if it has none.
 
     Raises
     ------

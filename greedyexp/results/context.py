@@ -13,7 +13,7 @@ from greedyexp.experiment.design import Design, Variant
 class Context:
     """Facts about a run that are not in its tidy table.
 
-    Every figure and table gets it as its second argument, after the table.
+    It is the second argument of every figure and table, after the tidy table.
 
     Parameters
     ----------

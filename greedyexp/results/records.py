@@ -31,7 +31,7 @@ Where = Annotated[
 
 
 class AllFailed(ConfigError):
-    """Every replicate failed, so nothing was measured."""
+    """Every replicate failed and there are no measurements."""
 
 
 def remedy_for(column: str) -> str | None:
@@ -117,7 +117,7 @@ def refuse_all_failed(frame: pd.DataFrame) -> None:
     if failed_rows(frame).all():
         raise AllFailed(
             "every replicate failed, so there is nothing to draw.",
-            remedy="The column message of the table says why.",
+            remedy="The reasons are in the column 'message' of the table.",
         )
 
 
@@ -249,8 +249,8 @@ def as_list(wanted: Any) -> list[Any]:
 def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows with given values.
 
-    A failed replicate has empty cells in the columns of the protocol. It is kept, so that failures
-    are counted.
+    A failed replicate has empty cells in the columns of the protocol. It is kept for the count of
+    failures.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def compare(
 ) -> pd.DataFrame:
     """Compute the mean of every metric for every algorithm at every value of a column.
 
-    Failed replicates are left out and counted. A run with one replicate per point gets no
+    Failed replicates are left out and counted. A run with one replicate per point has no
     intervals.
 
     Parameters

@@ -273,7 +273,7 @@ def growth(
     law : {"power", "log"}
         The exponent p of (1 / epsilon)^p, or the steps for each factor of ten in accuracy.
     fit_below : float, optional
-        The largest accuracy that is fitted; all if None. Accuracies that take no step or were not
+        The largest accuracy that is fitted; all if None. Accuracies that need no step or were not
         reached are left out.
     """
     if fit_below is not None:

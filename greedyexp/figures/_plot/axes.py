@@ -124,7 +124,7 @@ def set_ticks(axis: Axis, ticks: Sequence[float], labels: Sequence[str] | None =
 
 
 def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
-    """Return readable ticks: at 1, 2, 5 or 1, 3 times powers of ten, or at powers alone."""
+    """Return readable ticks: 1, 2, 5 or 1, 3 times powers of ten, or only powers of ten."""
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     for subs, step in ((1, 2, 5), 1), ((1, 3), 1), *(((1,), step) for step in range(1, 99)):
         powers = range(step * (first // step), last + 1, step)

@@ -25,7 +25,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 
-# A legend entry that stands for lines of several colours.
+# Colour of legend entries for lines of several colours.
 GREY = "0.3"
 
 SETTINGS: Any = {
@@ -125,7 +125,7 @@ class LineStyles:
         return [levels.index(value) for levels, value in zip(self.levels, key, strict=True)]
 
     def marker_phase(self, key: Sequence, step: float) -> tuple[float, float]:
-        """Return ``markevery`` of a line, so that markers of other lines are at other places."""
+        """Return a ``markevery`` that places the markers of each line at different positions."""
         first, *second = self._indices(key)
         rank = first + (len(self.levels[0]) * second[0] if second else 0)
         return (step * (0.15 + 0.3 * rank) % step, step)
@@ -135,12 +135,12 @@ class LineStyles:
         return len(self.colours) * len(self._dashes)
 
     def offsets(self, width: float) -> dict[tuple, float]:
-        """Return a shift of each line along x, so that intervals at one x do not overlap.
+        """Return a shift of each line along x that avoids overlaps of intervals.
 
         Parameters
         ----------
         width : float
-            Distance of the outermost two, in units of x.
+            Distance between the outermost lines, in units of x.
         """
         # Lines of one colour are nearest in y, so they are shifted furthest apart in x.
         second = self.levels[1] if len(self.levels) > 1 else [None]

@@ -84,7 +84,7 @@ def accuracy_curve(
             if plot.draw_bound(axis, line["epsilon"], heights, colour, dashes[str(theorem)]):
                 marked.add(str(theorem))
         along.apply(axis)
-        # Accuracies get finer to the right.
+        # Smaller epsilon to the right.
         axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
         vertical.apply(axis)
         vertical.write(axis, growths)

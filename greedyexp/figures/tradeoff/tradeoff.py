@@ -247,7 +247,7 @@ def curves(
 
 
 def _least(one: pd.DataFrame, y: str) -> pd.DataFrame:
-    """Return the least value of a replicate with at most m features, from its first m on."""
+    """Return the least value of a replicate with at most m features, from its smallest m on."""
     one = one.sort_values("features", kind="stable")
     counts, least = one["features"].to_numpy(), np.minimum.accumulate(one[y].to_numpy(dtype=float))
     at = _feature_numbers(int(counts[0]), int(one["last"].iloc[0]))
@@ -257,7 +257,7 @@ def _least(one: pd.DataFrame, y: str) -> pd.DataFrame:
 
 
 def _feature_numbers(first: int, last: int) -> np.ndarray:
-    """Return all numbers up to 50, then steps of about a twentieth, and the last."""
+    """Return all numbers up to 50, then some at a ratio of about 1.05, and the last."""
     whole = np.arange(min(last, 50) + 1)
     if last > 50:
         beyond = np.geomspace(50, last, max(2, int(48 * np.log10(last / 50))))

@@ -20,7 +20,7 @@ from greedyexp.results.text import axis_label, failures_text, number_text, origi
 
 # The square of the guarantee over the first gap: the guarantee with twice the exponent.
 TWICE = "twice"
-# Dashes and legend of each curve besides the measured gap.
+# Dashes and legend of the curves other than the measured gap.
 _CURVES: dict[str, tuple[Any, str]] = {
     "guarantee": ((0, (5, 2)), "proved bound"),
     TWICE: ((0, (5, 1.5, 1, 1.5, 1, 1.5)), "exponent 2k, not a bound"),
@@ -145,8 +145,8 @@ def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     """Compute median and band of a column at each iteration that all replicates of a line have.
 
     Replicates end at different iterations: a median over the remaining ones would jump. A missing
-    bound counts as infinite, so that a median of bounds bounds the median. The curve has no point
-    where it is not finite.
+    bound counts as infinite: the median of the bounds is then a bound on the median. The curve has
+    no point where it is not finite.
 
     Returns
     -------

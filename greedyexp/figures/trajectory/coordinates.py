@@ -101,9 +101,9 @@ def _rows(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd
 
 
 def _largest(rows: pd.DataFrame) -> list[Any]:
-    """Return the coordinates that get colours: those that grow largest in any panel."""
+    """Return the coordinates to colour: those that grow largest in any panel."""
     sizes = rows["coefficient"].abs().groupby(rows["coordinate"]).max()
-    # Ties go to the lower coordinate, whatever the order of the rows.
+    # Of tied coordinates the lower one comes first, independently of the order of the rows.
     order = sizes.sort_index().sort_values(ascending=False, kind="stable")
     return sorted(order.index[: len(plot.COLOURS)])
 

@@ -38,7 +38,7 @@ def rates(
     The logarithmic axis distinguishes rates near 1 by their distance from 1: a tenth of this
     fraction means ten times the iterations. Lines are medians over replicates with bands. Dotted
     curves are predictions for large random designs, which are not bounds, and are drawn where they
-    are below 1. Replicates that failed are left out and counted below, as are those without a rate.
+    are below 1. Replicates that failed or have no rate are left out and counted below.
     """
     frame, keys = group_columns(frame, context, row, panel, *line, x)
     rows = _rows(frame, keys, x)
