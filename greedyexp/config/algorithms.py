@@ -37,6 +37,7 @@ from greedyexp.experiment.messages import show
 from greedyexp.experiment.model import AdaptiveTrials, AlgorithmSpec, PartSpec
 from greedyexp.experiment.parameters import is_number
 from greedyexp.protocols.base import Measured
+from greedyexp.protocols.contracts import check_records
 from greedyexp.protocols.fitting import TUNINGS
 
 DEFAULT_FOLDS = 5
@@ -60,7 +61,9 @@ class Protocol:
         place = node.doc.last_change(node.keys)
         with guarded("columns", self.part, place):
             try:
-                return list(self.part.columns(metrics, **self.spec.params))
+                columns = list(self.part.columns(metrics, **self.spec.params))
+                check_records(self.part, columns)
+                return columns
             except ConfigError as error:
                 node.diagnostics.add(place, error.message, error.remedy or "")
             except ValueError as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
@@ -20,12 +20,13 @@ import numpy as np
 from scipy import sparse
 
 from greedyexp.core.errors import DataError, PluginError
-from greedyexp.core.parts import Generator, Metric, Part
+from greedyexp.core.parts import Generator, Metric, Part, Protocol
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
 from greedyexp.problems.chains import check_lengths
 from greedyexp.problems.moments import Moments
 from greedyexp.problems.problem import Problem
+from greedyexp.protocols.base import Measured
 from greedyexp.theory.constants import Constant
 
 # How each kind of part draws random numbers that the seed determines.
@@ -250,6 +251,35 @@ def check_metric(part: Metric, made: object, size: int) -> np.ndarray:
                 "Return 0 and 1, or declare binary=False.",
             )
     return made
+
+
+def check_records(part: Protocol, columns: Iterable[Measured]) -> None:
+    """Check that the columns of a protocol agree with the kinds of records that it declares.
+
+    Raises
+    ------
+    PluginError
+        If rows have an undeclared kind, or a declared key or column is missing.
+    """
+    by_name = {column.name: column for column in columns}
+    if "record" not in by_name:
+        return
+    written = by_name["record"].values or ()
+    declared = {kind.name: kind for kind in part.records}
+    for name in written:
+        if name not in declared:
+            remedy = f'Add RecordKind("{name}", ...) to `records`.'
+            raise breach(part, f"writes rows of the undeclared kind '{name}'", remedy)
+    for name in written:
+        kind = declared[name]
+        for column in (*kind.keys, *kind.columns):
+            found = by_name.get(column)
+            if found is None or name not in found.only.get("record", written):
+                what = f"declares '{column}' for records '{name}', which have no such column"
+                raise breach(part, what, "Correct the declaration or the columns.")
+            if column in kind.keys and found.kind != "key":
+                remedy = f'Write Measured("{column}", "key", ...).'
+                raise breach(part, f"declares '{column}' as a key, but it is measured", remedy)
 
 
 def is_real(value: object) -> bool:

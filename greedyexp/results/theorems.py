@@ -15,13 +15,13 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.protocols.tradeoff._bounds import all_theorems_registered
+from greedyexp.core.registry import parts
 from greedyexp.results.records import Where, as_list, identity, records
 from greedyexp.results.summaries import spread
 from greedyexp.results.text import number_text, where_text
 from greedyexp.stats.contrasts import line_weights
 from greedyexp.stats.means import t_interval
-from greedyexp.theory.theorems import NO_THEOREM, theorems
+from greedyexp.theory.theorems import NO_THEOREM, known_theorems, theorems
 
 Count = Literal["steps", "features_needed"]
 
@@ -84,10 +84,11 @@ def names_known(parameter: str, named: Callable[[Any], Iterable[str]] = list) ->
     """
 
     def check(value: Any) -> Any:
-        known = theorems()
-        for name in () if value is None or not all_theorems_registered() else named(value):
-            if name not in known:
-                raise refusal(_unknown(parameter, name), did_you_mean(name, known))
+        known = known_theorems(parts("algorithm").values())
+        if value is not None and known is not None:
+            for name in named(value):
+                if name not in known:
+                    raise refusal(_unknown(parameter, name), did_you_mean(name, known))
         return value
 
     return AfterValidator(check)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from greedyexp import theory
+from greedyexp.core.parts import Algorithm
 
 # Value of the column ``theorem`` in rows to which no theorem applies.
 NO_THEOREM = "none"
@@ -83,6 +84,19 @@ def theorems() -> dict[str, Theorem]:
     for module in pkgutil.iter_modules(theory.__path__):
         importlib.import_module(f"{theory.__name__}.{module.name}")
     return dict(sorted(_REGISTERED.items(), key=lambda item: item[1].order))
+
+
+def known_theorems(algorithms: Iterable[Algorithm]) -> dict[str, Theorem] | None:
+    """Return all theorems by name; None if a plugin may have theorems that it does not register.
+
+    Parameters
+    ----------
+    algorithms : iterable of Algorithm
+        All algorithms. Their modules are imported by now, so their theorems are registered.
+    """
+    if any(part.theorems is not None and not part.shipped for part in algorithms):
+        return None
+    return theorems()
 
 
 @dataclass(frozen=True)

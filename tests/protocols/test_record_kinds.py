@@ -123,6 +123,27 @@ def test_a_column_without_its_record_names_what_to_ask_of_the_protocol(hike, cal
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"leap", ("leap",)', '"jump", ("leap",)', "writes rows of the undeclared kind 'leap'"),
+        ('("leap",), "Let', '("where",), "Let', "declares 'where' for records 'leap'"),
+        ('columns=("height",)', 'columns=("width",)', "declares 'width' for records 'leap'"),
+        ('("leap",), "Let', '("height",), "Let', "declares 'height' as a key"),
+    ],
+)
+def test_a_declaration_that_contradicts_the_columns_is_refused(
+    hike, call, tmp_path, old, new, message
+):
+    path = hike(2)
+    text = (tmp_path / "plugin.py").read_text()
+    assert old in text
+    (tmp_path / "plugin.py").write_text(text.replace(old, new))
+    ran = call("check", path, cwd=tmp_path)
+    assert ran.returncode == 2
+    assert f"plugin.py:34: protocol 'walk' {message}" in ran.stderr
+
+
+@pytest.mark.parametrize(
     ("name", "params"),
     [
         ("selection", {"sizes": [1], "classes_at": [1], "chosen_at": [1]}),

@@ -18,8 +18,7 @@ from greedyexp.problems.problem import Problem
 from greedyexp.problems.radius import radius_of
 from greedyexp.protocols.tradeoff._run import Estimates, Runner
 from greedyexp.solvers.l1_ball import minimise_over_ball, minimise_unsmoothed_over_ball
-from greedyexp.theory.theorems import NO_THEOREM, Reference, RiskBound
-from greedyexp.theory.theorems import theorems as registered_theorems
+from greedyexp.theory.theorems import NO_THEOREM, Reference, RiskBound, known_theorems
 
 # An accuracy is trusted if the reference is known to this fraction of it.
 _FINER = 0.1
@@ -219,20 +218,13 @@ def _bounds(
 
 def check_theorems(theorems: Sequence[str]) -> None:
     """Raise ConfigError, with the nearest name, if a theorem does not exist."""
-    known = registered_theorems()
+    known = known_theorems(parts("algorithm").values())
     for name in theorems:
-        if name not in known and all_theorems_registered():
+        if known is not None and name not in known:
             raise ConfigError(
                 f"unknown theorem '{name}' in protocol 'tradeoff'.",
                 remedy=did_you_mean(name, known),
             )
-
-
-def all_theorems_registered() -> bool:
-    """Return False if an algorithm of a plugin has theorems, which it need not register."""
-    return not any(
-        part.theorems is not None and not part.shipped for part in parts("algorithm").values()
-    )
 
 
 def bounds_kept(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Algorithm, Metric, RecordKind
-from greedyexp.core.registry import protocol
+from greedyexp.core.registry import parts, protocol
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.radius import LARGEST_RADIUS
 from greedyexp.protocols.base import (
@@ -24,7 +24,6 @@ from greedyexp.protocols.base import (
     refuse_duplicates,
 )
 from greedyexp.protocols.tradeoff._bounds import (
-    all_theorems_registered,
     bounds_kept,
     check_theorems,
     pairs_of,
@@ -40,8 +39,7 @@ from greedyexp.protocols.tradeoff._rows import (
     theorem_rows,
 )
 from greedyexp.protocols.tradeoff._run import Runner, first_run, in_unit_box
-from greedyexp.theory.theorems import NO_THEOREM
-from greedyexp.theory.theorems import theorems as registered_theorems
+from greedyexp.theory.theorems import NO_THEOREM, known_theorems
 
 Budget = Annotated[int, Field(ge=1, le=2**53, description="largest number of steps")]
 Points = Annotated[
@@ -171,8 +169,9 @@ def columns(
         "reference": tuple(references),
         "epsilon": tuple(epsilons),
     }
-    if all_theorems_registered():
-        values["theorem"] = (*(theorems or registered_theorems()), NO_THEOREM)
+    known = known_theorems(parts("algorithm").values())
+    if known is not None:
+        values["theorem"] = (*(theorems or known), NO_THEOREM)
     found = record_columns(COLUMNS, records, values)
     scaled = [Measured("feature_scale", "number")] if options["features"] == "scale" else []
     return [*found, *scaled, FIT_SECONDS]
