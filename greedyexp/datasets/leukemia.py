@@ -37,6 +37,12 @@ def values(text: bytes) -> bytes:
     return b"\n".join(b"\t".join(row) for row in header + genes)
 
 
+# Part of the data, sha256 of the canonical text, number of samples.
+_MEMBERS = (
+    ("train", "0a700b78bac79ba4afc42e55c7728f2329cbb57156771417e39fa6dd8d14607e", 38),
+    ("independent", "8b71362f653ed9227438b2d0d1f0950c13111b1599b263a52572d70c79de76d2", 34),
+)
+
 DATASET = Dataset(
     name="leukemia",
     title="Gene expression of two leukemias, Golub et al. 1999",
@@ -45,19 +51,9 @@ DATASET = Dataset(
     citation="T. Golub et al., Molecular Classification of Cancer, Science 286 (1999), 531-537",
     urls=("https://pubs.broadinstitute.org/mpr/projects/Leukemia/",),
     folder="leukemia",
-    members=(
-        Member(
-            "data_set_ALL_AML_train.txt",
-            "0a700b78bac79ba4afc42e55c7728f2329cbb57156771417e39fa6dd8d14607e",
-            (N_GENES, 38),
-            values,
-        ),
-        Member(
-            "data_set_ALL_AML_independent.txt",
-            "8b71362f653ed9227438b2d0d1f0950c13111b1599b263a52572d70c79de76d2",
-            (N_GENES, 34),
-            values,
-        ),
+    members=tuple(
+        Member(f"data_set_ALL_AML_{part}.txt", sha256, (N_GENES, samples), values)
+        for part, sha256, samples in _MEMBERS
     ),
 )
 

@@ -28,6 +28,14 @@ HOMES = ("A", "B")
 _TIMES = 4
 _HEADINGS = 2
 
+# Name, sha256 of the canonical text, lines and fields.
+_MEMBERS = (
+    ("A_Sensors", "d0e3bf2240f5d497ed9f2b98e984c915ffde6b4b647b176ff675d9846976b0a1", (409, 5)),
+    ("A_ADLs", "5b336df288f51c59797c5eb9b069f2cc96943b868a4dfadd7f288925ee241a9c", (248, 3)),
+    ("B_Sensors", "e1afcff94c2c3178dd2eec6f271aab6b329d53ab8d1c8d970847389694f84ff3", (2334, 5)),
+    ("B_ADLs", "b8a83df95fc86f2b2d68eb1b01d913ce57456f6f0333b4d2757cb98b953d1e6c", (493, 3)),
+)
+
 DATASET = Dataset(
     name="uci_adl_binary",
     title="Daily living in two homes with binary sensors, Ordonez et al. 2013",
@@ -43,28 +51,7 @@ DATASET = Dataset(
         "activities+of+daily+living+adls+recognition+using+binary+sensors.zip",
     ),
     folder="uci_adl_binary",
-    members=(
-        Member(
-            "OrdonezA_Sensors.txt",
-            "d0e3bf2240f5d497ed9f2b98e984c915ffde6b4b647b176ff675d9846976b0a1",
-            (409, 5),
-        ),
-        Member(
-            "OrdonezA_ADLs.txt",
-            "5b336df288f51c59797c5eb9b069f2cc96943b868a4dfadd7f288925ee241a9c",
-            (248, 3),
-        ),
-        Member(
-            "OrdonezB_Sensors.txt",
-            "e1afcff94c2c3178dd2eec6f271aab6b329d53ab8d1c8d970847389694f84ff3",
-            (2334, 5),
-        ),
-        Member(
-            "OrdonezB_ADLs.txt",
-            "b8a83df95fc86f2b2d68eb1b01d913ce57456f6f0333b4d2757cb98b953d1e6c",
-            (493, 3),
-        ),
-    ),
+    members=tuple(Member(f"Ordonez{name}.txt", sha256, shape) for name, sha256, shape in _MEMBERS),
 )
 
 

@@ -65,13 +65,12 @@ def _read(path, interval, representation, skip_bad_lines) -> tuple[LabelledChain
     return _cached(str(found), interval, representation, skip_bad_lines, stamp)
 
 
-def _check(*, path, interval, representation, skip_bad_lines, **_):
-    record, _ = _read(path, interval, representation, skip_bad_lines)
-    require_two_days(record, path)
+def _check(*, train_share, **reading):
+    require_two_days(_read(**reading)[0], reading["path"])
 
 
-def _shape(*, path, interval, representation, skip_bad_lines, **_):
-    record, _ = _read(path, interval, representation, skip_bad_lines)
+def _shape(*, train_share, **reading):
+    record, _ = _read(**reading)
     return {
         "n_tasks": len(record.class_names),
         "n_features": len(record.feature_names),

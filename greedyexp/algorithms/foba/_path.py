@@ -11,7 +11,7 @@ import numpy as np
 
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.foba._rules import BoundedGain, Gain, Rule, Slope, gain_rule, slope_rule
-from greedyexp.algorithms.foba._run import Pursuit, Run, Stops
+from greedyexp.algorithms.foba._run import Pursuit, Run, Stops, coefficients
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
@@ -172,12 +172,9 @@ def greedy_path(
         else:
             chosen, answered = _answers(_reach(run, name, ruling), asked)
     states = [run.states[index] for index in chosen]
-    coef = np.zeros((len(states), loss.size))
-    for row, state in zip(coef, states, strict=True):
-        row[state.support] = state.values
     certified = np.array([state.certified for state in states])
     return Path(
-        coef=coef.reshape(-1, *loss.shape),
+        coef=coefficients(loss, states),
         grid={name: asked.astype(float)},
         objective=np.array([state.objective for state in states]),
         converged=certified & (answered | (not run.failed)),

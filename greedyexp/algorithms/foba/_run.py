@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,6 +69,14 @@ class State:
         support = np.array(fit.support, dtype=np.int64)
         values, dense = fit.params[support], fit.params[fit.loss.size :].copy()
         return cls(support, values, dense, fit.value, fit.converged, **details)
+
+
+def coefficients(loss: Loss, states: Sequence[State]) -> np.ndarray:
+    """Return the estimates (m, p, r) of states."""
+    coef = np.zeros((len(states), loss.size))
+    for row, state in zip(coef, states, strict=True):
+        row[state.support] = state.values
+    return coef.reshape(-1, *loss.shape)
 
 
 @dataclass(frozen=True)

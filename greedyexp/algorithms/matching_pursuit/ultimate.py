@@ -145,9 +145,8 @@ def ultimate_alternating(
     step is the best eta found, so the objective never rises. Along the kernel of P, where u stays
     zero, a round moves an entry of eta by at most (|g_i| + lam) gamma_i / L1. With a small lam the
     loop therefore finds the next point long before its representation of least norm, and even with
-    many rounds the objective is above that of ``ultimate``. The three
-    minimisations are made in the order of the list in the appendix, and Q z is computed from n
-    equations without Q.
+    many rounds the objective is above that of ``ultimate``. The three minimisations are made in the
+    order of the list in the appendix, and Q z is computed from n equations without Q.
 
     Parameters
     ----------

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from greedyexp.algorithms.foba._rules import Rule, gain_rule, slope_rule
-from greedyexp.algorithms.foba._run import State
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.loss import Fit, Loss
 from greedyexp.problems.problem import Problem
@@ -87,11 +84,3 @@ def covered(rule: str, loss: Loss) -> bool:
         return True
     curvature = loss.smoothness[: loss.size]
     return bool(np.ptp(curvature) <= EQUAL * curvature.max(initial=0.0))
-
-
-def coefficients(loss: Loss, states: Sequence[State]) -> np.ndarray:
-    """Estimates (m, p, 1) of states."""
-    coef = np.zeros((len(states), loss.size))
-    for row, state in zip(coef, states, strict=True):
-        row[state.support] = state.values
-    return coef[:, :, None]

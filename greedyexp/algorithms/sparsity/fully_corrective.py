@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._run import Pursuit, Stops
-from greedyexp.algorithms.sparsity._corrective import coefficients, covered, rule_for
+from greedyexp.algorithms.foba._run import Pursuit, Stops, coefficients
+from greedyexp.algorithms.sparsity._corrective import covered, rule_for
 from greedyexp.algorithms.sparsity._risk import RiskModel, check, needs, step_grid
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.foba._rules import ROUNDING, Rule, Slope
-from greedyexp.algorithms.foba._run import Pursuit, Run, State, Stops
+from greedyexp.algorithms.foba._run import Pursuit, Run, State, Stops, coefficients
 from greedyexp.algorithms.sparsity import _risk
-from greedyexp.algorithms.sparsity._corrective import coefficients, covered, rule_for
+from greedyexp.algorithms.sparsity._corrective import covered, rule_for
 from greedyexp.algorithms.sparsity._risk import RiskModel, needs, step_grid
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
