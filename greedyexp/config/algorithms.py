@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from greedyexp.config.data import Data, guarded
+from greedyexp.config.data import Data, guarded, refusal
 from greedyexp.config.document import Node
 from greedyexp.config.rules import (
     check_folds_of_traits,
@@ -110,10 +111,6 @@ def _read_spec(part: Part | None, entry: Entry) -> PartSpec | None:
         return None
     before = entry.node.count
     assigned = read_assigned(part, entry.node, entry.settings)
-    # A parameter with a wrong value is not missing.
-    for name in assigned.parameters.required():
-        if name not in entry.settings:
-            entry.node.add(f"{part.kind} '{part.name}' needs a value for '{name}'.")
     if entry.node.count > before:
         return None
     params = assigned.constant
@@ -231,7 +228,6 @@ def _read_entry(
     if data is not None:
         check_part(part, data, node)
     if node.count == before:
-        assigned.check_complete()
         _check_size(Node(node.doc, ("algorithms",), node.diagnostics), assigned.size, data, trials)
     combinations = None if node.count > before else assigned.combinations()
     if combinations is None:
@@ -271,20 +267,18 @@ def _check_yields(part: Algorithm, protocol: ProtocolPart, node: Node) -> None:
 
 
 def _check_parameters_for(protocol: Protocol, specs: list[AlgorithmSpec], node: Node) -> None:
-    """Report the first algorithm that cannot give what the protocol asks for."""
-    check = protocol.part.check
-    for spec in specs if check is not None else ():
-        with guarded("check", protocol.part, node.place):
-            try:
-                if check is not None:
-                    check(spec.params, **protocol.spec.params)
-            except ValueError as error:
-                reason = str(error).rstrip(".")
-                node.add(
-                    f"impossible parameters of algorithm '{spec.label}' for protocol"
-                    f" '{protocol.part.name}': {reason}.",
-                )
-                return
+    """Report the first algorithm that the protocol's ``check`` rejects."""
+    part, params = protocol.part, protocol.spec.params
+    if part.check is None:
+        return
+    check = partial(part.check, **params)
+    for spec in specs:
+        message = f"impossible parameters of algorithm '{spec.label}' for protocol '{part.name}'"
+        with guarded("check", part, node.place):
+            refused = refusal(message, check, [({}, 1, spec.params)], (), 1)
+        if refused is not None:
+            node.add(refused)
+            return
 
 
 def _read_tuning(part: Algorithm, entry: Entry, data: Data | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -233,21 +232,18 @@ def read_claims(
 def _drop_claims(node: Node, choice: Choice, unchanged: Callable[[], object]) -> dict[str, str]:
     """Remove the claims about parts of the file that the command line has removed."""
     dropped: dict[str, str] = {}
-    gone = set()
+    gone: list[Keys] = []
     for here, entry in read_models(Node(node.doc), "claims", ClaimEntry):
         alone = Node(node.doc, here.keys)
         _check_claim(alone, entry, choice)
         if alone.count:
             dropped[entry.id] = alone.diagnostics.found[0][1]
-            gone.add(here.keys)
+            gone.append(here.keys)
     if gone:
         # A claim that is wrong in the file too is an error.
         unchanged()
-        doc, before = node.doc, copy.deepcopy(node.doc)
-        kept = [item.keys for item in node.at("claims").items if item.keys not in gone]
-        doc.data["claims"] = [None] * len(kept)
-        for index, keys in enumerate(kept):
-            doc.graft(("claims", index), before, keys)
+    for keys in reversed(gone):
+        node.doc.remove(keys)
     return dropped
 
 
@@ -321,7 +317,7 @@ def check_algorithms_of(display: DisplayEntry, known: set[str], *, changed: bool
     given: Any = display.spec.params.get(name) or ()
     labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
     unknown = {key: label for key, label in labels if label not in known}
-    # The last first: removing an item of a list moves up those behind it.
+    # Start with the last, since removing an item of a list moves up those behind it.
     for key in reversed(unknown if changed else ()):
         del given[key]
         node.doc.remove((*node.keys, name, key))

@@ -30,7 +30,7 @@ _BYTES = 8
 
 
 class Undeclared(Exception):
-    """The generator does not declare this entry of the shape of its problems."""
+    """The generator does not declare this entry of the shape."""
 
 
 class Shape(dict[str, Any]):
@@ -74,7 +74,7 @@ class Block:
     Parameters
     ----------
     label : str or None
-        Its value in the column ``data``; None when the block is all the data.
+        Its value in the column ``data``; None if the data are one mapping.
     generator : Generator
     points : list of dict
         All parameters of each point, in canonical order.
@@ -83,9 +83,9 @@ class Block:
     traits : list of frozenset of str
         Traits of the problems of each point.
     shapes : list of Group
-        The points by the shape of their problems; empty when the generator declares none.
+        The points by the shape of their problems; empty if the generator declares no shape.
     resolved : dict
-        The mapping with defaults filled in.
+        The block with defaults filled in.
     """
 
     label: str | None
@@ -117,7 +117,7 @@ class Data:
     blocks : list of Block
         As written.
     listed : bool
-        True if they were written as a list; a block without a list has no label.
+        True if they are a list in the file; otherwise the only block has no label.
     """
 
     blocks: list[Block]
@@ -168,7 +168,7 @@ class Data:
 
     @property
     def texts(self) -> set[str]:
-        """The columns with texts, which the tests of claims cannot use as numbers."""
+        """The columns with text values, which the tests of claims cannot use as numbers."""
         return {
             name
             for name in self.columns
@@ -202,7 +202,7 @@ def read_data(node: Node, trials: int) -> Data | None:
     for item in node.items if listed else [node]:
         if not isinstance(item.value, dict):
             item.add(
-                f"a block of data is a mapping, but here is {show(item.value)}.",
+                f"a block of data must be a mapping, but is {show(item.value)}.",
                 "Write generator: NAME and its parameters.",
             )
             continue
@@ -219,8 +219,7 @@ def read_data(node: Node, trials: int) -> Data | None:
     count = sum(len(block.points) for block in blocks.values())
     if count * trials > MAX_ROWS:
         node.add(
-            f"the data have {count} points, with {trials} trial(s) more than {MAX_ROWS}"
-            " replicates.",
+            f"{count} points and {trials} trial(s) make more than {MAX_ROWS} replicates.",
             "Sweep fewer values or lower trials.",
         )
         return None
@@ -237,17 +236,13 @@ def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
         check_label(node.at("label"), label)
     elif "label" in written:
         node.at("label").add(
-            "a label distinguishes the blocks of a list of data, but these data are one mapping.",
+            "a label distinguishes the blocks of a list of data, but the data are one mapping.",
             "Remove it.",
         )
-    own = {key: value for key, value in written.items() if key != "label"}
-    assigned = read_assigned(generator, node, own, without=() if listed else ("label",))
-    if node.count == before:
-        assigned.check_complete()
+    assigned = read_assigned(generator, node, written, labelled=listed)
     if assigned.size * trials > MAX_ROWS:
         node.at("sweep").add(
-            f"the sweep has {assigned.size} points, with {trials} trial(s) more than"
-            f" {MAX_ROWS} replicates.",
+            f"{assigned.size} points and {trials} trial(s) make more than {MAX_ROWS} replicates.",
             "Sweep fewer values or lower trials.",
         )
         return None
@@ -283,7 +278,7 @@ def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
 def _read_generator(node: Node) -> Generator | None:
     here, name = node.at("generator"), node.value.get("generator")
     if "generator" not in node.value:
-        node.add("data names no generator.", "Add 'generator: NAME'.")
+        node.add("'generator' is missing in data.", "Add 'generator: NAME'.")
         return None
     if not isinstance(name, str):
         here.add(f"generator must be a name, but is {show(name)}.")
@@ -296,13 +291,8 @@ def _traits(
 ) -> list[frozenset[str]]:
     if not callable(generator.provides):
         return [generator.traits(points[0])] * len(points)
-    try:
+    with guarded("provides", generator, place):
         return [generator.traits(point) for point in points]
-    except Exception as error:
-        raise PluginError(
-            f"'provides' of generator '{generator.name}' raised {type(error).__name__}: {error}.",
-            place=str(place),
-        ) from error
 
 
 def _shapes(generator: Generator, points: list[dict[str, Any]], place: Place) -> list[Group]:
@@ -350,7 +340,7 @@ def check_memory(shape: Shape) -> None:
     if not shape.keys() >= set(COUNTS):
         return
     designs = 1 if shape["shared_design"] else shape["n_tasks"]
-    # In floats, which overflow to infinity where whole numbers could not be printed.
+    # Floats overflow to infinity, but whole numbers can be too long to print.
     needed = float(designs) * float(shape["n_samples"]) * float(shape["n_features"]) * _BYTES
     shortage = memory_shortage(needed, "the designs", physical_memory())
     if shortage:
@@ -364,7 +354,7 @@ def describe(point: Mapping[str, Any], names: Iterable[str]) -> str:
 
 @contextmanager
 def guarded(function: str, part: Part, place: Place) -> Iterator[None]:
-    """Report errors of a function that was given at registration as errors of the plugin.
+    """Report errors of a function in the declaration of a part as errors of its plugin.
 
     Raises
     ------

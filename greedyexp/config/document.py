@@ -22,7 +22,7 @@ from greedyexp.experiment.parameters import BadValue
 
 MAX_NODES = 100_000
 MAX_DIGITS = 300
-# Most diagnostics that are printed after the first.
+# Maximum number of diagnostics that are printed after the first.
 _SHOWN = 3
 _TAG = "tag:yaml.org,2002:"
 _TAB = "a tab where spaces should be"
@@ -31,7 +31,7 @@ _SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Place(NamedTuple):
-    """Where a key or an item was written; ``line`` is None outside files."""
+    """Place where a key or an item was written; ``line`` is None outside files."""
 
     source: str
     line: int | None = None
@@ -53,17 +53,17 @@ class Diagnostics:
     found: list[tuple[Place, str, str]] = field(default_factory=list)
 
     def add(self, place: Place, message: str, remedy: str = "") -> None:
-        """Add an error; the same one twice counts once."""
+        """Add an error unless it was added before."""
         if (place, message, remedy) not in self.found:
             self.found.append((place, message, remedy))
 
     def stop_if_any(self) -> None:
-        """Raise what was found.
+        """Raise the errors that were found, if any.
 
         Raises
         ------
         ConfigError
-            With the error of the lowest line, the next ones, and how many more there are.
+            The error of the lowest line. Its remedy lists the next ones and the number of others.
         """
         if not self.found:
             return
@@ -87,7 +87,7 @@ class Document:
     data : object
         Contents of the YAML text.
     places : dict of key path to Place
-        Empty for data that were not read from a text.
+        Empty for data that were not read from YAML.
     """
 
     data: Any
@@ -101,12 +101,12 @@ class Document:
         return Place(dotted(keys) or "experiment")
 
     def last_change(self, keys: Keys = ()) -> Place:
-        """Return the place of the last change by the command line below a key path, if any."""
-        changes = [
-            place
-            for known, place in self.places.items()
-            if known[: len(keys)] == keys and place.source.startswith("--")
-        ]
+        """Return the place of the last change by the command line below a key path.
+
+        Without such a change, return the place of the key path.
+        """
+        places = self._below(keys).values()
+        changes = [place for place in places if place.source.startswith("--")]
         return changes[-1] if changes else self.place(keys)
 
     def get(self, keys: Keys) -> Any:
@@ -121,13 +121,19 @@ class Document:
 
     def remove(self, keys: Keys) -> None:
         """Remove a key from its mapping, or an item from its list, if it is there."""
-        holder, last = self.get(keys[:-1]), keys[-1]
-        if isinstance(holder, dict):
-            holder.pop(last, None)
+        above, last = keys[:-1], keys[-1]
+        holder = self.get(above)
+        if isinstance(holder, dict) and last in holder:
+            del holder[last]
             self._forget(keys)
-        elif isinstance(holder, list) and last in range(len(holder)):
-            del holder[int(last)]
+        elif isinstance(holder, list) and isinstance(last, int) and last < len(holder):
+            del holder[last]
             self._forget(keys)
+            # The places of later items move up with them.
+            for index in range(last, len(holder)):
+                moved = self._below((*above, index + 1))
+                self._forget((*above, index + 1))
+                self.places |= {(*above, index, *known): place for known, place in moved.items()}
 
     def graft(self, keys: Keys, other: Document, origin: Keys = ()) -> None:
         """Copy the value of ``other`` at ``origin`` to ``keys``.
@@ -142,23 +148,24 @@ class Document:
             target = target[key]
         target[keys[-1]] = copy.deepcopy(other.get(origin))
         own = other.place(origin)
-        below = {
-            known[len(origin) :]: place
-            for known, place in other.places.items()
-            if known[: len(origin)] == origin
-        }
+        below = other._below(origin)
         self._forget(keys)
         self.places |= {(*keys, *known): place for known, place in below.items()}
         self.places[keys] = own
 
+    def _below(self, keys: Keys) -> dict[Keys, Place]:
+        """Return the places of a key path and of all paths below it, relative to it."""
+        size = len(keys)
+        return {known[size:]: at for known, at in self.places.items() if known[:size] == keys}
+
     def _forget(self, keys: Keys) -> None:
-        for known in [known for known in self.places if known[: len(keys)] == keys]:
-            del self.places[known]
+        for known in self._below(keys):
+            self.places.pop((*keys, *known))
 
 
 @dataclass(frozen=True)
 class Node:
-    """A cursor on a value of a document, which reports errors with its place.
+    """A cursor on a value of a document that reports errors with the place of the value.
 
     Parameters
     ----------
@@ -194,7 +201,7 @@ class Node:
 
     @property
     def count(self) -> int:
-        """Number of errors that were found so far."""
+        """Number of errors found so far."""
         return len(self.diagnostics.found)
 
     def add(self, message: str, remedy: str | None = "") -> None:
@@ -282,7 +289,7 @@ def read_text(text: str, source: str, *, lines: bool = True) -> Document:
     source : str
         Name of the text in errors.
     lines : bool
-        False for a value on a command line, where line numbers mean nothing.
+        False for a value on a command line, which has no line numbers.
 
     Raises
     ------
@@ -290,12 +297,12 @@ def read_text(text: str, source: str, *, lines: bool = True) -> Document:
         If the text is not YAML, repeats a key, or refers to itself.
     """
     forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
-    # This fails for surrogates, which stand for bytes that are not text; the CLI explains it.
+    # Fails for surrogates, which represent bytes that are not text; the CLI explains the error.
     text.encode("utf-8")
     if forbidden:
         line = text.count("\n", 0, forbidden.start()) + 1
         raise ConfigError(
-            f"the text holds the character U+{ord(forbidden.group()):04X}, which YAML does not"
+            f"the text contains the character U+{ord(forbidden.group()):04X}, which YAML does not"
             " allow.",
             place=str(Place(source, line if lines else None)),
             remedy="Remove it.",
@@ -341,11 +348,11 @@ class _Builder:
     def build(self, node: yaml.Node, keys: Keys) -> Any:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise self.error(f"the YAML holds more than {MAX_NODES} values.", node)
+            raise self.error(f"the YAML contains more than {MAX_NODES} values.", node)
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node)
         if id(node) in self.open:
-            raise self.error("an alias refers to what contains it.", node)
+            raise self.error("an alias refers to a value that contains it.", node)
         self.open.add(id(node))
         try:
             if isinstance(node, yaml.SequenceNode):
@@ -388,7 +395,7 @@ class _Builder:
         return {**{key: value for key, value in merged.items() if key not in values}, **values}
 
     def merged(self, node: yaml.Node, keys: Keys) -> dict[str, Any]:
-        """Return the keys that ``<<: *alias`` adds; of a list the first mapping wins."""
+        """Return the keys that ``<<: *alias`` adds; in a list the first one wins."""
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         result: dict[str, Any] = {}
         for source in reversed(sources):
@@ -419,7 +426,7 @@ class _Builder:
             return None
         if kind == "str":
             return text
-        raise self.error(f"the tag '{node.tag}' is not used here.", node)
+        raise self.error(f"the tag '{node.tag}' is not supported.", node)
 
 
 def _not_yaml(problem: str | None, source: str, line: int | None) -> ConfigError:

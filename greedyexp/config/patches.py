@@ -7,7 +7,6 @@ or zip of it is removed first.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import re
@@ -34,7 +33,7 @@ from greedyexp.experiment.model import (
     Until,
 )
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.experiment.sweep import is_range, names_in, zip_groups
+from greedyexp.experiment.sweep import is_range, names_in
 
 FIXED = ("name", "plugins", "profiles")
 CHANGEABLE = tuple(key for key in Settings.model_fields if key not in FIXED)
@@ -340,31 +339,18 @@ def _parameter_patches(
 
 def _remove_parameters(doc: Document, keys: Keys, names: frozenset[str]) -> None:
     """Remove parameters from the mapping at ``keys``, its sweep and its zips."""
-    for name in names:
-        doc.remove((*keys, name))
-    sweep = doc.get((*keys, "sweep"))
-    if not isinstance(sweep, dict):
-        return
-    for name in names:
-        doc.remove((*keys, "sweep", name))
-    if not any(isinstance(one, dict) and names & set(one) for one in zip_groups(sweep)):
-        return
     zipped = (*keys, "sweep", "zip")
-    before = copy.deepcopy(doc)
-    groups = before.get(zipped)
+    groups = doc.get(zipped)
     paths = [(*zipped, i) for i in range(len(groups))] if isinstance(groups, list) else [zipped]
-    kept = [
-        path
-        for path in paths
-        if not isinstance(before.get(path), dict) or set(before.get(path)) - names
-    ]
-    doc.remove(zipped)
-    if kept:
-        sweep["zip"] = [None] * len(kept)
-    for index, path in enumerate(kept):
-        doc.graft((*zipped, index), before, path)
-        for name in names:
-            doc.remove((*zipped, index, name))
+    for holder in (keys, (*keys, "sweep"), *reversed(paths)):
+        value = doc.get(holder)
+        for name in names & value.keys() if isinstance(value, dict) else ():
+            doc.remove((*holder, name))
+            # A zip without parameters is removed, too.
+            if holder in paths and not value:
+                doc.remove(holder)
+    if groups == [] and paths:
+        doc.remove(zipped)
 
 
 def _parameters(kind: str, owner: Any) -> Parameters | None:

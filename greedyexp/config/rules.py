@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import typing
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,8 +19,8 @@ from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.fitting import check_folds
 
-# True for parameters that have a need.
-Needed = Callable[[dict[str, Any]], object]
+# Returns the traits that a part needs of the data with these parameters.
+Needs = Callable[[dict[str, Any]], Container[str]]
 
 
 class Trait(typing.NamedTuple):
@@ -67,36 +66,19 @@ TRAITS = {
 }
 
 
-@dataclass(frozen=True)
-class Need:
-    """A trait that someone needs of the data.
-
-    Parameters
-    ----------
-    who : str
-        Subject of the message.
-    trait : str
-    remedy : str
-    """
-
-    who: str
-    trait: str
-    remedy: str = ""
-
-    def check(self, data: Data, node: Node) -> None:
-        """Report the first block of data without the trait."""
-        trait = TRAITS.get(self.trait, Trait(f"the trait '{self.trait}'", "does not have it"))
-        for block in data.blocks:
-            if trait.unless:
-                where = _where([trait.unless in traits for traits in block.traits], block)
-            else:
-                where = _where([self.trait not in traits for traits in block.traits], block)
-            if where is not None:
-                node.add(
-                    f"{self.who} needs {trait.needed} but {block.named} {trait.lacking}{where}.",
-                    self.remedy,
-                )
-                return
+def _check_trait(who: str, name: str, data: Data, node: Node, remedy: str = "") -> None:
+    """Report the first block of data without a trait; ``who`` is the subject of the message."""
+    trait = TRAITS.get(name, Trait(f"the trait '{name}'", "does not have it"))
+    for block in data.blocks:
+        if trait.unless:
+            where = _where([trait.unless in traits for traits in block.traits], block)
+        else:
+            where = _where([name not in traits for traits in block.traits], block)
+        if where is not None:
+            node.add(
+                f"{who} needs {trait.needed} but {block.named} {trait.lacking}{where}.", remedy
+            )
+            return
 
 
 def _where(concerned: list[bool], block: Block) -> str | None:
@@ -116,57 +98,43 @@ def _maker(trait: str, data: Data) -> tuple[str, str] | None:
     return None
 
 
-def value_instead(part: Part, params: dict[str, Any], needed: Needed) -> str:
-    """Return the parameter without a value which, if given, drops a need; empty if there is none.
+def parameter_instead(
+    part: Part, params: dict[str, Any], trait: str, needs: Needs | None = None
+) -> str:
+    """Return a sentence that names an unset parameter with which a part needs no such trait.
 
     Parameters
     ----------
     part : Part
     params : dict
         Its parameters.
-    needed : callable
-        ``needed(params)`` is true if parameters have the need.
-    """
-    parameters = Parameters(part)
-    for name in parameters.names:
-        if params.get(name, 0) is None and parameters.accepts(name, 1):
-            with suppress(Exception):  # A remedy is a suggestion; the need itself is reported.
-                if not needed({**params, name: parameters.read(name, 1)}):
-                    return name
-    return ""
-
-
-def choice_instead(part: Part, params: dict[str, Any], needed: Needed) -> str:
-    """Return ``name: value`` of another choice that drops a need; empty if there is none."""
-    for name, field in part.parameters.model_fields.items():
-        choices = typing.get_args(field.annotation)
-        for value in choices if all(isinstance(one, str) for one in choices) else ():
-            with suppress(Exception):  # A remedy is a suggestion; the need itself is reported.
-                if value != params[name] and not needed({**params, name: value}):
-                    return f"{name}: {value}"
-    return ""
-
-
-def _needed(part: Part, trait: str, params: dict[str, Any]) -> bool:
-    return trait in part.requirements_of(params)
-
-
-def _needed_for(
-    protocol: Protocol, spec: AlgorithmSpec, trait: str, params: dict[str, Any]
-) -> bool:
-    return protocol.needs_for is not None and trait in protocol.needs_for(spec.params, **params)
-
-
-def parameter_instead(part: Part, params: dict[str, Any], trait: str) -> str:
-    """Return a sentence with the parameter to give so that a part does not need a trait.
+    trait : str
+    needs : callable, optional
+        The needs that depend on the parameters; by default ``part.requirements_of``.
 
     Returns
     -------
     str
-        Empty where no parameter helps.
+        Empty if no parameter helps.
     """
-    name = value_instead(part, params, partial(_needed, part, trait))
-    return f"Give {name} of {part.kind} '{part.name}'." if name else ""
+    needs, parameters = needs or part.requirements_of, Parameters(part)
+    for name in parameters.names:
+        if params.get(name, 0) is None and parameters.accepts(name, 1):
+            with suppress(Exception):  # A remedy is a suggestion; the need itself is reported.
+                if trait not in needs({**params, name: parameters.read(name, 1)}):
+                    return f"Give {name} of {part.kind} '{part.name}'."
+    return ""
+
+
+def _choice_instead(part: Part, params: dict[str, Any], trait: str, needs: Needs) -> str:
+    """Return ``name: value`` of another choice without this need; empty if there is none."""
+    for name, field in part.parameters.model_fields.items():
+        choices = typing.get_args(field.annotation)
+        for value in choices if all(isinstance(one, str) for one in choices) else ():
+            with suppress(Exception):  # A remedy is a suggestion; the need itself is reported.
+                if value != params[name] and trait not in needs({**params, name: value}):
+                    return f"{name}: {value}"
+    return ""
 
 
 def check_protocol_needs(
@@ -182,32 +150,30 @@ def check_protocol_needs(
             ):
                 who, here = f"{name} of {who}", here.at(name)
                 break
-        Need(who, trait).check(data, here)
+        _check_trait(who, trait, data, here)
 
 
 def check_part(part: Part, data: Data, node: Node) -> None:
-    """Report every trait that an algorithm or a metric needs and the data lack, or cannot take."""
+    """Report data that lack a trait that the part needs, or have one that it cannot take."""
     who = f"{part.kind} '{part.name}'"
-    is_algorithm = isinstance(part, Algorithm)
-    of_rows = isinstance(part, Algorithm) and not part.takes_population
-    for trait in (*part.fixed_requirements, *(("rows",) if of_rows else ())):
-        Need(who, trait).check(data, node)
-    makes = _maker("sparse", data) if is_algorithm else None
-    if makes is not None and isinstance(part, Algorithm) and not part.takes_sparse:
-        maker, where = makes
-        node.add(f"{who} takes no sparse design but {maker} makes one{where}.")
+    for trait in part.fixed_requirements:
+        _check_trait(who, trait, data, node)
+    if isinstance(part, Algorithm) and not part.takes_population:
+        _check_trait(who, "rows", data, node)
+    makes = _maker("sparse", data)
+    if isinstance(part, Algorithm) and not part.takes_sparse and makes:
+        node.add(f"{who} takes no sparse design but {makes[0]} makes one{makes[1]}.")
 
 
 def check_tuning(part: Algorithm, tuning: str, data: Data, node: Node) -> None:
     """Report a tuning that is impossible with the data or the algorithm."""
     if tuning == "oracle":
-        Need("tuning 'oracle'", "truth").check(data, node)
+        _check_trait("tuning 'oracle'", "truth", data, node)
     makes = _maker("chains", data)
-    if tuning == "cv" and makes is not None:
-        maker, where = makes
+    if tuning == "cv" and makes:
         others = ", or tuning: oracle" if data.all_have("truth") else ""
         node.add(
-            f"tuning 'cv' splits rows but {maker} makes chains of them{where}.",
+            f"tuning 'cv' splits rows but {makes[0]} makes chains of them{makes[1]}.",
             f"Use protocol selection{others}.",
         )
     if tuning == "theory" and part.theory is None:
@@ -215,17 +181,17 @@ def check_tuning(part: Algorithm, tuning: str, data: Data, node: Node) -> None:
             f"no theory prescribes the tuning of algorithm '{part.name}'.", "Use oracle or cv."
         )
     for trait in part.theory_requires if tuning == "theory" and part.theory else ():
-        Need("tuning 'theory'", trait).check(data, node)
+        _check_trait("tuning 'theory'", trait, data, node)
 
 
 def check_folds_of_traits(part: Algorithm, specs: list[AlgorithmSpec], node: Node) -> None:
-    """Report cross-validation of an algorithm that needs a trait which folds of rows lack."""
+    """Report cross-validation of an algorithm that needs a trait that folds of rows lack."""
     for spec in specs if specs and specs[0].tuning == "cv" else ():
         for name in part.requirements_of(spec.params):
             trait = TRAITS.get(name)
             if trait is None or trait.in_folds:
                 continue
-            instead = choice_instead(part, spec.params, partial(_needed, part, name))
+            instead = _choice_instead(part, spec.params, name, part.requirements_of)
             need = f"needs {instead}, since" if instead else "is impossible, since"
             node.add(
                 f"cross-validation of algorithm '{spec.label}' {need} folds of rows do not have"
@@ -245,27 +211,25 @@ def check_parameters(part: Algorithm, specs: list[AlgorithmSpec], data: Data, no
             needs = part.requirements_of(spec.params)
         before = node.count
         for trait in needs:
-            Need(f"algorithm '{spec.label}'", trait, _remedy(part, spec, trait, data)).check(
-                data, node
-            )
+            remedy = _remedy(part, spec, trait, data)
+            _check_trait(f"algorithm '{spec.label}'", trait, data, node, remedy)
         if node.count > before:
             return
     for spec, block in itertools.product(specs, data.blocks):
         message = f"impossible parameters of algorithm '{spec.label}'"
         message += f" for data '{block.label}'" if data.listed else ""
-        for check in _shape_checks(part, spec):
-            with guarded("check", part, node.place):
-                refused = block.refusal(message, check)
-            if refused is not None:
-                node.add(refused)
-                return
+        with guarded("check", part, node.place):
+            refused = block.refusal(message, partial(_check_shape, part, spec))
+        if refused is not None:
+            node.add(refused)
+            return
 
 
 def _remedy(part: Algorithm, spec: AlgorithmSpec, trait: str, data: Data) -> str:
     given = parameter_instead(part, spec.params, trait)
     if given:
         return given
-    instead = choice_instead(part, spec.params, partial(_needed, part, trait))
+    instead = _choice_instead(part, spec.params, trait, part.requirements_of)
     other = TRAITS[trait].other_data if trait in TRAITS else ""
     example = _data_with(trait, data) if other else ""
     other += f", such as {example}" if example else ""
@@ -273,37 +237,28 @@ def _remedy(part: Algorithm, spec: AlgorithmSpec, trait: str, data: Data) -> str
     return f"Use {choices}." if choices else ""
 
 
-def _lacks(generator: Generator, trait: str, params: dict[str, Any]) -> bool:
-    return trait not in generator.traits(params)
-
-
 def _data_with(trait: str, data: Data) -> str:
-    """Return a choice of the generator with which the first data that lack a trait provide it."""
+    """Return a choice with which the generator of the first data without a trait provides it."""
     for block in data.blocks:
-        generator = block.generator
         for point, traits in zip(block.points, block.traits, strict=True):
             if trait not in traits:
-                return choice_instead(generator, point, partial(_lacks, generator, trait))
+                lacks = partial(_lacking, block.generator, trait)
+                return _choice_instead(block.generator, point, trait, lacks)
     return ""
 
 
-def _shape_checks(part: Algorithm, spec: AlgorithmSpec) -> Iterator[Callable[[Shape], None]]:
-    """Yield the checks of a shape; each passes where it reads an undeclared entry."""
-    check = part.check
+def _lacking(generator: Generator, trait: str, params: dict[str, Any]) -> set[str]:
+    return {trait} - generator.traits(params)
 
-    def of_algorithm(shape: Shape) -> None:
-        with suppress(Undeclared):
-            if check is not None:
-                check(shape, **spec.params)
 
-    def of_folds(shape: Shape) -> None:
-        with suppress(Undeclared):
+def _check_shape(part: Algorithm, spec: AlgorithmSpec, shape: Shape) -> None:
+    """Raise ``ValueError`` if an algorithm or its tuning is impossible with a declared shape."""
+    with suppress(Undeclared):
+        if part.check is not None:
+            part.check(shape, **spec.params)
+    with suppress(Undeclared):
+        if spec.tuning == "cv":
             check_folds(shape["n_samples"], spec.folds)
-
-    if check is not None:
-        yield of_algorithm
-    if spec.tuning == "cv":
-        yield of_folds
 
 
 def check_needs_for(
@@ -314,21 +269,27 @@ def check_needs_for(
     if needs_for is None:
         return
     for spec in specs:
+        with_spec = partial(_needs_with, needs_for, spec)
         with guarded("needs_for", protocol, node.place):
-            needs = tuple(needs_for(spec.params, **params))
+            needs = with_spec(params)
         who = f"protocol '{protocol.name}' with algorithm '{spec.label}'"
         for trait in needs:
-            name = value_instead(protocol, params, partial(_needed_for, protocol, spec, trait))
-            remedy = f"Give {name} of protocol '{protocol.name}'." if name else ""
-            Need(who, trait, remedy).check(data, node)
+            remedy = parameter_instead(protocol, params, trait, with_spec)
+            _check_trait(who, trait, data, node, remedy)
         if node.count > before:
             return
+
+
+def _needs_with(
+    needs_for: Callable[..., Iterable[str]], spec: AlgorithmSpec, params: dict[str, Any]
+) -> tuple[str, ...]:
+    return tuple(needs_for(spec.params, **params))
 
 
 def check_columns(
     data: Data, algorithms: list[AlgorithmSpec], measured: list[str], node: Node
 ) -> set[str]:
-    """Report names that two columns of the CSV would have.
+    """Report two columns of the CSV with the same name.
 
     Parameters
     ----------

@@ -223,13 +223,6 @@ class Assigned:
         """The parameters that are not swept, as a file has them."""
         return {k: to_jsonable_python(v) for k, v in self.constant.items() if k not in self.names}
 
-    def check_complete(self) -> None:
-        """Report every parameter that has no default and no value."""
-        part, given = self.parameters.part, self.names | self.fixed.keys()
-        for name in self.parameters.required():
-            if name not in given:
-                self.node.add(f"{part.kind} '{part.name}' needs a value for '{name}'.")
-
     def combinations(self) -> list[dict[str, Any]] | None:
         """Return all parameters at every combination; None after an error."""
         before, constant = self.node.count, self.constant
@@ -247,19 +240,15 @@ class Assigned:
 
 
 def read_assigned(
-    part: Part, node: Node, written: dict[str, Any], *, without: tuple[str, ...] = ()
+    part: Part, node: Node, written: dict[str, Any], *, labelled: bool = True
 ) -> Assigned:
-    """Return the parameters that a mapping fixes or sweeps; report its errors.
+    """Return the parameters that the mapping ``written`` at a node fixes or sweeps.
 
-    Parameters
-    ----------
-    written : dict
-        The mapping at ``node``.
-    without : tuple of str
-        Other keys of entries of this kind that the mapping cannot have.
+    Unknown names, wrong values and parameters without a value are reported; unless ``labelled``,
+    no remedy suggests a label.
     """
-    parameters = Parameters(part)
-    own = [key for key in part.reserved_keys if key not in without]
+    parameters, own, before = Parameters(part), part.reserved_keys, node.count
+    known = [*parameters.names, *(key for key in own if labelled or key != "label")]
     fixed = {}
     for name, value in written.items():
         here = node.at(name)
@@ -268,7 +257,7 @@ def read_assigned(
         if name not in parameters.names:
             here.add(
                 f"{part.kind} '{part.name}' has no parameter '{name}'.",
-                did_you_mean(name, [*parameters.names, *own]),
+                did_you_mean(name, known),
             )
             continue
         try:
@@ -284,9 +273,12 @@ def read_assigned(
     axes = _axes(node.at("sweep"), parameters) if "sweep" in own else []
     assigned = Assigned(parameters, fixed, axes, node)
     for name in sorted(written.keys() & assigned.names):
-        node.at(name).add(
-            f"{name} is given one value here and is swept too.", "Keep one of the two."
-        )
+        node.at(name).add(f"{name} has one value here, but is also swept.", "Keep one of the two.")
+    # A misspelt name or a wrong value is reported alone.
+    missing = parameters.required() if node.count == before else []
+    for name in missing:
+        if name not in written and name not in assigned.names:
+            node.add(f"{part.kind} '{part.name}' needs a value for '{name}'.")
     return assigned
 
 

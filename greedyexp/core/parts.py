@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Fixed traits, or a function of the parameters that returns them.
 Traits = Iterable[str] | Callable[..., Iterable[str]]
 
-# What an algorithm can return, and how messages call it. A protocol takes one of these.
+# Kinds of values that algorithms return, and their names in messages. A protocol takes one kind.
 YIELDS = {"estimates": "estimates", "iterates": "iterates", "constant": "a constant"}
 
 
@@ -76,9 +76,13 @@ class Part:
     supplied: ClassVar[tuple[str, ...]] = ()
     # Keys of an entry in a YAML file other than the parameters.
     reserved_keys: ClassVar[tuple[str, ...]] = ()
+    # Attributes that accept any iterable and are stored as tuples.
+    sequences: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name)
+        for name in self.sequences:
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @cached_property
     def parameters(self) -> type[BaseModel]:
@@ -99,7 +103,7 @@ class Part:
 
     @property
     def shipped(self) -> bool:
-        """True if the part comes with greedyexp; others are defined by plugins or sessions."""
+        """True if the part comes with greedyexp, False if a plugin or a session defines it."""
         return (getattr(self.function, "__module__", None) or "").startswith("greedyexp.")
 
     @property
@@ -114,7 +118,7 @@ class Part:
 
     @property
     def fixed_requirements(self) -> tuple[str, ...]:
-        """Traits that a problem must have, whatever the parameters are."""
+        """Traits that a problem must have for all parameters."""
         return ()
 
     def requirements_of(self, params: Mapping[str, Any]) -> tuple[str, ...]:
@@ -208,11 +212,7 @@ class Generator(Part):
     package = "greedyexp.generators"
     positional = ("rng",)
     reserved_keys = ("generator", "label", "sweep")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "facts", tuple(self.facts))
-        object.__setattr__(self, "unseeded", frozenset(self.unseeded))
+    sequences = ("facts", "unseeded")
 
     def traits(self, params: Mapping[str, Any]) -> frozenset[str]:
         """Traits of the problems that these parameters give."""
@@ -305,11 +305,7 @@ class Algorithm(Part):
     positional = ("problem",)
     supplied = ("grid", "rng")
     reserved_keys = ("label", "tuning", "folds", "sweep")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "theory_requires", tuple(self.theory_requires))
-        object.__setattr__(self, "stops", tuple(self.stops))
+    sequences = ("theory_requires", "stops")
 
     @property
     def takes_grid(self) -> bool:
@@ -360,7 +356,7 @@ class Protocol(Part):
     paper : str
         Source: paper and section.
     takes : {"estimates", "iterates", "constant"}
-        What algorithms must yield to be evaluated.
+        Kind of value that algorithms must yield to be evaluated.
     columns : callable
         ``columns(metrics, **parameters)`` returns a ``protocols.base.Measured`` for every
         column that rows may have. It raises ``ValueError`` if parameters are impossible together.
@@ -395,10 +391,7 @@ class Protocol(Part):
     kind = "protocol"
     package = "greedyexp.protocols"
     positional = ("problem", "part", "params", "setup")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "records", tuple(self.records))
+    sequences = ("records",)
 
     def requirements_of(self, params: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(self.needs(**params)) if self.needs else ()
@@ -490,7 +483,7 @@ class Display(Part):
     name : str
         Name in YAML files.
     title : str
-        Title that is printed; default: ``name``.
+        Printed title; default: ``name``.
     columns : callable of the parameters, optional
         Returns the columns of the CSV that are read. A column that the experiment will not have is
         an error before any work starts.

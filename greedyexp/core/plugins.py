@@ -105,13 +105,13 @@ def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
     files = _read(path)
     identity = _identity(path, files)
     known = _loaded.get(identity)
-    # The version of a part is read from its file, which must be the one that was imported.
-    if known is None or known.file is None or not _still(known.file, identity):
+    # The version of a part is computed from its file, which must be the imported one.
+    if known is None or known.file is None or not _unchanged(known.file, identity):
         _loaded[identity] = known = _Plugin(path, _imported(path, files, identity, limit))
     return identity, known
 
 
-def _still(path: Path, identity: str) -> bool:
+def _unchanged(path: Path, identity: str) -> bool:
     return path.is_file() and _identity(path, _read(path)) == identity
 
 
@@ -274,11 +274,11 @@ def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        said, found = str(error).rstrip("."), last_line(error, files)
+        reason, found = str(error).rstrip("."), last_line(error, files)
         if isinstance(error, SyntaxError):
-            said, found = error.msg, place(error.filename or where, error.lineno)
+            reason, found = error.msg, place(error.filename or where, error.lineno)
         raise PluginError(
-            f"the plugin raised {type(error).__name__} on import: {said}.",
+            f"the plugin raised {type(error).__name__} on import: {reason}.",
             place=found or where,
             remedy="Fix the plugin; --traceback shows where it failed.",
         ) from error
@@ -309,7 +309,7 @@ def exit_refused(error_of: Callable[[int], BaseException]) -> Iterator[None]:
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """Stop code that takes longer. A previous alarm still rings at its time, or right after."""
+    """Stop code that takes longer. A pending alarm of the caller is delayed, not lost."""
     main = threading.current_thread() is threading.main_thread()
     if seconds is None or not main or not hasattr(signal, "setitimer"):
         yield

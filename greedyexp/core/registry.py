@@ -1,6 +1,6 @@
 """Registration of parts by decorators, and their retrieval by kind and name.
 
-Nothing here imports numpy, so that ``greedyexp --help`` stays fast.
+Nothing here imports numpy, to keep ``greedyexp --help`` fast.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def make_current(
     ----------
     new : sequence of Part
     replaces : callable
-        Returns True for a part of another source that may be replaced.
+        Returns True if a part from another source may be replaced.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def already_registered(part: Part, known: Part) -> PluginError:
 
 
 def _same_source(one: Part, other: Part) -> bool:
-    """Return True if one part redefines the other, as when a notebook cell runs again."""
+    """Return True if one part redefines the other, for example when a notebook cell runs again."""
     first, second = one.function, other.function
     return one is other or (
         getattr(first, "__module__", None) == getattr(second, "__module__", None)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,6 +31,9 @@ DEFAULT_PROTOCOL = "recovery"
 DATA_COLUMN = "data"
 # Other spellings of labels are tried for sweeps of at most this many algorithms.
 _MOST_SPELLINGS = 10_000
+
+
+Written = TypeVar("Written")
 
 
 class _Settings(BaseModel):
@@ -85,7 +88,7 @@ class Entry:
     name : str
         Registered name of the algorithm.
     label : str
-        Label of the entry; by default the name.
+        Label of the entry; the name by default.
     sweep : mapping
         Parameter -> values or range, and ``zip``; empty without a sweep.
     """
@@ -96,13 +99,13 @@ class Entry:
 
     @property
     def axes(self) -> Axes:
-        """The swept parameters; zipped ones stand together."""
+        """The swept parameters; those of one zip form one axis."""
         return axes_of(self.sweep)
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One algorithm of the table: an entry with one choice of its swept parameters.
+    """One algorithm of the table: an entry with one value of each swept parameter.
 
     Parameters
     ----------
@@ -174,13 +177,13 @@ class Design:
 
     @property
     def source(self) -> str:
-        """Paper and figure that it reproduces, such as ``jalali2012, Figure 1``; may be empty."""
+        """The paper and figure to reproduce, such as ``jalali2012, Figure 1``; may be empty."""
         paper = self._stored.paper or _Paper()
         return ", ".join(text for text in (paper.key, paper.figure) if text)
 
     @property
     def family(self) -> str:
-        """The figure of claims that name none: the figure of the paper, or the experiment."""
+        """Default figure of claims: the figure of the paper, or the name of the experiment."""
         return (self._stored.paper or _Paper()).figure or self.name
 
     @property
@@ -193,8 +196,8 @@ class Design:
         """The entries of ``algorithms`` in the order of the file."""
         entries = []
         for item in self._stored.algorithms:
-            name, params = (item, None) if isinstance(item, str) else next(iter(item.items()))
-            params = params or _Algorithm()
+            name, written = _entry(item)
+            params = written or _Algorithm()
             entries.append(Entry(name, params.label or name, params.sweep or {}))
         return entries
 
@@ -202,8 +205,8 @@ class Design:
     def variants(self) -> dict[str, Variant]:
         """The algorithms of the table by their label.
 
-        When the algorithm is not registered any more, or its parameters have changed, a variant is
-        listed with every spelling that its label may have in the table.
+        If the algorithm is no longer registered or its parameters have changed, a variant is listed
+        under every spelling that its label may have in the table.
         """
         variants: dict[str, Variant] = {}
         for entry in self.entries:
@@ -217,16 +220,17 @@ class Design:
         return variants
 
     def variant(self, label: str) -> Variant:
-        """Return the variant with a label of the table; an unknown label is an entry of its own."""
+        """Return the variant with this label; an unknown label is treated as an entry."""
         return self.variants.get(label, Variant(label))
 
     def drawn(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
         """Return name and parameters of each ``figure`` or ``table``."""
-        return [_part(item) for item in getattr(self._stored, f"{kind}s")]
+        items = self._stored.figures if kind == "figure" else self._stored.tables
+        return [(name, params or {}) for name, params in map(_entry, items)]
 
     @cached_property
     def data_axes(self) -> Axes:
-        """The swept data columns, zipped ones together; first the label of several blocks."""
+        """The swept data columns; first ``data`` if the data are a list of blocks."""
         data = self._stored.data
         if isinstance(data, _Block):
             return axes_of(data.sweep)
@@ -235,7 +239,7 @@ class Design:
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
-        """The texts among the values of each sweep, in the order of the file."""
+        """The text values of each swept parameter, in the order of the file."""
         data = self._stored.data
         blocks = data if isinstance(data, list) else [data]
         words: dict[str, list[str]] = {}
@@ -252,16 +256,16 @@ class Design:
         Raises
         ------
         ConfigError
-            When the protocol or a metric is not registered, or its parameters are impossible.
+            If the protocol or a metric is not registered, or its parameters are impossible.
         """
-        name, params = _part(self._stored.protocol)
+        name, params = _entry(self._stored.protocol)
         part = find("protocol", name)
         metrics = [find("metric", metric) for metric in self._stored.metrics]
         try:
-            return list(part.columns(metrics, **Parameters(part).read_all(params)))
+            return list(part.columns(metrics, **Parameters(part).read_all(params or {})))
         except ValueError as error:
-            said = str(error).rstrip(".")
-            raise ConfigError(f"impossible parameters of protocol '{name}': {said}.") from None
+            reason = str(error).rstrip(".")
+            raise ConfigError(f"impossible parameters of protocol '{name}': {reason}.") from None
 
 
 def design_of(settings: Mapping[str, Any], profile: str = "") -> Design:
@@ -270,8 +274,8 @@ def design_of(settings: Mapping[str, Any], profile: str = "") -> Design:
     Raises
     ------
     BadValue
-        When a key is missing or has a value of another type; the parameters of parts and the
-        values of sweeps are not checked.
+        If a key is missing or has a value of another type. The parameters of parts and the values
+        of sweeps are not checked.
     """
     known = {key: settings[key] for key in _Stored.model_fields if key in settings}
     return Design(settings, profile, read_value(model_adapter(_Stored), known, ""))
@@ -283,7 +287,7 @@ def read_design(text: str, path: Path, profile: str) -> Design:
     Raises
     ------
     StorageError
-        When the file is damaged, with the key that is missing or has a value of another type.
+        If the file is damaged, with the key that is missing or has a value of another type.
     """
     try:
         settings = yaml.safe_load(text)
@@ -303,9 +307,9 @@ def read_design(text: str, path: Path, profile: str) -> Design:
     return design
 
 
-def _part(item: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    name, params = (item, None) if isinstance(item, str) else next(iter(item.items()))
-    return name, params or {}
+def _entry(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:
+    """Return name and settings of an entry, which may be a bare name."""
+    return (item, None) if isinstance(item, str) else next(iter(item.items()))
 
 
 def success_metric(success: Mapping[str, str], label: str, name: str) -> str | None:

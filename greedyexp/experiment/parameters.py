@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
 from greedyexp.core.parts import Part
@@ -23,7 +23,7 @@ class BadValue(Exception):
     Parameters
     ----------
     found : list of (keys, message, remedy)
-        The errors, with the keys that lead into the value.
+        The errors, with the keys that lead to them inside the value.
     """
 
     def __init__(self, found: list[tuple[Keys, str, str]]):
@@ -53,7 +53,7 @@ class Parameters:
         BadValue
             If the type or the range does not allow it.
         """
-        return read_value(_adapter(self.part, name), value, name)
+        return read_value(_adapter_of(self.part.parameters, name), value, name)
 
     def accepts(self, name: str, value: Any) -> bool:
         """Return True if the parameter can take the value."""
@@ -94,29 +94,26 @@ class Parameters:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The defaults, read like values of a user: both are equal if they are written alike.
+        """The defaults, read like the values of a file, so equal values have equal types.
 
         Raises
         ------
         PluginError
             If the annotation of a parameter does not allow its default.
         """
-        return dict(_defaults(self.part.kind, self.part.name, self))
-
-
-def _defaults(kind: str, name: str, parameters: Parameters) -> Iterator[tuple[str, Any]]:
-    for argument, field in parameters.fields.items():
-        default = field.get_default(call_default_factory=True)
-        if default is PydanticUndefined:
-            continue
-        try:
-            yield argument, parameters.read(argument, to_jsonable_python(default))
-        except BadValue as error:
-            raise PluginError(
-                f"{kind} '{name}': the default of {argument} contradicts its type: {error}",
-                place=parameters.part.place,
-                remedy="Fix the function's signature.",
-            ) from None
+        defaults = {}
+        for name in [name for name in self.names if name not in self.required()]:
+            default = self.fields[name].get_default(call_default_factory=True)
+            try:
+                defaults[name] = self.read(name, to_jsonable_python(default))
+            except BadValue as error:
+                raise PluginError(
+                    f"{self.part.kind} '{self.part.name}': the default of {name} contradicts its"
+                    f" type: {error}",
+                    place=self.part.place,
+                    remedy="Fix the function's signature.",
+                ) from None
+        return defaults
 
 
 @lru_cache(maxsize=1024)
@@ -131,23 +128,19 @@ def _adapter_of(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True))
 
 
-def _adapter(part: Part, name: str) -> TypeAdapter[Any]:
-    return _adapter_of(part.parameters, name)
-
-
 @cache
 def model_adapter(model: type[BaseModel]) -> TypeAdapter[Any]:
-    """Return the adapter of a pydantic model, which is made once."""
+    """Return the cached adapter of a pydantic model."""
     return TypeAdapter(model)
 
 
 def read_value(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
-    """Validate plain data strictly, as JSON: no text for a number, no ``true`` for a 1.
+    """Validate plain data strictly: a text is not a number, and ``true`` is not 1.
 
     Raises
     ------
     BadValue
-        With one message for each wrong place in the value.
+        With a message for each wrong place in the value.
     """
     value = _plain(value)
     bad = [(keys, number) for keys, number in _numbers(value) if not math.isfinite(number)]
@@ -171,7 +164,7 @@ def read_value(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return whole numbers as int: ``1e3`` is valid for an int parameter, and 1 equals 1.0."""
+    """Return plain data with whole floats as int, so ``1e3`` is valid for an int parameter."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, dict):
@@ -205,5 +198,5 @@ def same_value(one: Any, other: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return True for a number that is not a truth value."""
+    """Return True for an int or a float; a bool is not a number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -19,7 +19,7 @@ from greedyexp.experiment.parameters import BadValue
 
 Axes = tuple[tuple[str, ...], ...]
 
-# Most combinations of swept values that are listed.
+# Maximum number of combinations that ``values_of_sweep`` returns.
 _MOST_STEPS = 100_000
 
 RANGE_KEYS = ("from", "to", "num", "step", "scale")
@@ -28,16 +28,16 @@ LOG_DIGITS = 12
 
 @dataclass(frozen=True)
 class Range:
-    """``count`` values from ``start`` to ``stop``, both included when the step allows.
+    """``count`` values from ``start`` to at most ``stop``.
 
     Parameters
     ----------
     start, stop : Decimal
-        First and last value.
+        First value, and upper limit of the last.
     count : int, >= 1
         Number of values.
     step : Decimal or None
-        Distance of values; None to divide the interval evenly.
+        Distance between values; None to divide the interval evenly.
     log : bool
         True if the values are spaced geometrically, rounded to 12 significant digits.
     """
@@ -158,41 +158,39 @@ def names_in(mapping: Any) -> set[str]:
     if not isinstance(mapping, dict):
         return set()
     sweep = mapping.get("sweep")
-    names = set(mapping)
-    if isinstance(sweep, dict):
-        groups = [group for group in zip_groups(sweep) if isinstance(group, dict)]
-        names = names.union(sweep, *groups) - {"zip"}
-    return names - {"sweep"}
+    swept = axes_of(sweep) if isinstance(sweep, dict) else ()
+    return set(mapping).union(*swept) - {"sweep"}
+
+
+def _columns_of_axes(sweep: Mapping[str, Any]) -> list[Any]:
+    """Return parameter -> values of each axis; a zip has several parameters."""
+    axes: list[Any] = []
+    for name, value in sweep.items():
+        axes += zip_groups(sweep) if name == "zip" else [{name: value}]
+    return axes
 
 
 def axes_of(sweep: Mapping[str, Any] | None) -> Axes:
-    """Return the names in a ``sweep:`` mapping, those of one zip together."""
-    axes: list[tuple[str, ...]] = []
-    sweep = sweep or {}
-    for name, value in sweep.items():
-        groups = zip_groups(sweep) if name == "zip" else [{name: value}]
-        axes += [tuple(group) for group in groups if isinstance(group, Mapping)]
-    return tuple(axes)
+    """Return the parameters of each axis of a ``sweep:`` mapping."""
+    groups = _columns_of_axes(sweep or {})
+    return tuple(tuple(group) for group in groups if isinstance(group, Mapping))
 
 
 def values_of_sweep(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return every combination of the values of a sweep, read by structure only.
+    """Return every combination of the values of a sweep without checking their types.
 
     Returns
     -------
     list of dict
-        Parameter -> value; empty for a sweep that is damaged or has very many combinations.
+        Parameter -> value; empty if the sweep is damaged or has very many combinations.
     """
     axes: list[list[dict[str, Any]]] = []
     try:
-        for name, value in sweep.items():
-            for group in zip_groups(sweep) if name == "zip" else [{name: value}]:
-                columns = {key: _listed(column, key) for key, column in group.items()}
-                if len({len(column) for column in columns.values()}) != 1:
-                    return []
-                rows = zip(*columns.values(), strict=True)
-                axes.append([dict(zip(columns, row, strict=True)) for row in rows])
-    except (BadValue, AttributeError, TypeError):
+        for group in _columns_of_axes(sweep):
+            columns = {key: _listed(column, key) for key, column in group.items()}
+            rows = zip(*columns.values(), strict=True)
+            axes.append([dict(zip(columns, row, strict=True)) for row in rows])
+    except (BadValue, AttributeError, TypeError, ValueError):
         return []
     if math.prod(map(len, axes)) > _MOST_STEPS:
         return []

@@ -75,17 +75,17 @@ MISTAKES = [
     # something missing
     ("name: trial_run", "", 1, "'name' is missing"),
     ("metrics: [t_signs, t_size]", "", 1, "protocol 'recovery' needs at least one metric"),
-    ("generator: t_overlap", "s: 3", 4, "data names no generator"),
+    ("generator: t_overlap", "s: 3", 4, "'generator' is missing in data"),
     ("generator: t_overlap", "generator: 3", 5, "generator must be a name, but is 3"),
     ("p: [64, 128]", "s: [4]", 4, "generator 't_overlap' needs a value for 'p'"),
     (LASSO, "- t_single", 14, "algorithm 't_single' needs a value for 'k'"),
     ("x: theta, ", "", 17, "figure 't_curve' needs a value for 'x'"),
     # twice
-    (NOISE, "p: 64", 6, "p is given one value here and is swept too"),
+    (NOISE, "p: 64", 6, "p has one value here, but is also swept"),
     (LASSO, "- t_path", 14, "two algorithms have the label 't_path'"),
     (LASSO, "- t_lasso: {label: t_path}", 14, "two algorithms have the label 't_path'"),
     (METRICS, "[t_signs,\n  t_signs]", 16, "metric 't_signs' is listed twice"),
-    (LASSO, "- t_path: {label: a, nu: 0.5, sweep: {nu: [0.1]}}", 14, "nu is given one value here"),
+    (LASSO, "- t_path: {label: a, nu: 0.5, sweep: {nu: [0.1]}}", 14, "nu has one value here"),
     # entries written wrongly
     (LASSO, "- t_path:\n    nu: 0.3", 15, "Indent the settings below 't_path:'"),
     (LASSO, "- 3", 14, "an entry of algorithms is a name or 'name: {...}', but here is 3"),
@@ -150,7 +150,9 @@ def test_a_character_that_yaml_does_not_allow_is_named(tmp_path, character):
     told = message(file)
     line = file.read_text().split(character)[0].count("\n") + 1
     code = f"U+{ord(character):04X}"
-    assert told.startswith(f"{file}:{line}: the text holds the character {code}, which YAML does")
+    assert told.startswith(
+        f"{file}:{line}: the text contains the character {code}, which YAML does"
+    )
 
 
 def test_mistakes_in_a_mapping_name_the_key():

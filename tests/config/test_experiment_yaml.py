@@ -121,7 +121,7 @@ def test_bad_yaml_names_the_line(text, line, words):
 
 
 def test_control_characters_are_refused():
-    with pytest.raises(ConfigError, match=r"the text holds the character U\+0000"):
+    with pytest.raises(ConfigError, match=r"the text contains the character U\+0000"):
         read_text("a: 1\nb: \x00", "x.yaml")
 
 
