@@ -40,12 +40,10 @@ class Chains(NamedTuple):
 
 
 class Count(NamedTuple):
-    """A sum of x_t over the words t in state k, or a number of moves between two states."""
+    """A sum of x_t over the words t in state k."""
 
-    column: np.ndarray  # (n,): x; ignored for moves
-    state: int  # k, or -1 for moves
-    source: int  # -1 for words
-    target: int
+    column: np.ndarray  # (n,): x
+    state: int  # k
 
 
 @kernel
@@ -81,11 +79,6 @@ def _scaled_moments(chains, chain, count, step):
             advance(p, chains.matrix, p_next)
             advance(d, chains.matrix, d_next)
             advance(e, chains.matrix, e_next)
-            if count.source >= 0:
-                i, j = count.source, count.target
-                weight = chains.matrix[i, j]
-                d_next[j] += weight * p[i]
-                e_next[j] += weight * (2.0 * d[i] + p[i])
             p, p_next = p_next, p
             d, d_next = d_next, d
             e, e_next = e_next, e
@@ -94,13 +87,12 @@ def _scaled_moments(chains, chain, count, step):
             p[j] *= factors[j]
             d[j] *= factors[j]
             e[j] *= factors[j]
-        if count.state >= 0:
-            x, k = count.column[t], count.state
-            if x != 0.0:
-                tilt = np.exp(step * x)
-                e[k] = tilt * (e[k] + x * (2.0 * d[k] + x * p[k]))
-                d[k] = tilt * (d[k] + x * p[k])
-                p[k] = tilt * p[k]
+        x, k = count.column[t], count.state
+        if x != 0.0:
+            tilt = np.exp(step * x)
+            e[k] = tilt * (e[k] + x * (2.0 * d[k] + x * p[k]))
+            d[k] = tilt * (d[k] + x * p[k])
+            p[k] = tilt * p[k]
         mass = shift = 0.0
         for j in range(width):
             mass += p[j]
@@ -143,18 +135,14 @@ def _log_moments(chains, chain, count, step):
         if t > first:
             before, mean_before, variance_before = p.copy(), mean.copy(), variance.copy()
             for j in range(r):
-                counted = mean_before.copy()
-                if j == count.target:
-                    counted[count.source] += 1.0
                 p[j], mean[j], variance[j] = _mixture(
-                    before + chains.transition[:, j], counted, variance_before
+                    before + chains.transition[:, j], mean_before, variance_before
                 )
         top = chains.scores[t, :r].max()
         for j in range(r):
             p[j] += chains.scores[t, j] - top
-        if count.state >= 0:
-            p[count.state] += step * count.column[t]
-            mean[count.state] += count.column[t]
+        p[count.state] += step * count.column[t]
+        mean[count.state] += count.column[t]
     total, mean_all, variance_all = _mixture(p + chains.end, mean, variance)
     constant = chains.start.max() + chains.end.max()
     constant += (last - first - 1) * chains.transition.max()
@@ -172,12 +160,12 @@ def moments(chains, touched, count, step):
         Chains to sum over.
     count : Count
     step : float
-        Added to the coefficient of the count; zero for moves.
+        Added to the coefficient of the count.
     """
     total = mean = variance = 0.0
     for chain in touched:
         change = 0.0
-        if count.state >= 0 and step != 0.0:
+        if step != 0.0:
             for t in range(chains.offsets[chain], chains.offsets[chain + 1]):
                 change = max(change, abs(step * count.column[t]))
         if chains.spreads[chain] + change > chains.reach:
@@ -205,28 +193,6 @@ def chains_with(offsets, column):
 
 
 @kernel
-def variances_of_feature(chains, column):
-    """Variance of the count of a column in each state, summed over chains, (r,)."""
-    touched = chains_with(chains.offsets, column)
-    out = np.empty(len(chains.start))
-    for k in range(len(out)):
-        out[k] = moments(chains, touched, Count(column, k, -1, -1), 0.0)[2]
-    return out
-
-
-@kernel
-def variances_of_moves(chains):
-    """Variance of the number of moves between each pair of states, summed over chains, (r, r)."""
-    r = len(chains.start)
-    every = np.arange(len(chains.offsets) - 1)
-    out = np.empty((r, r))
-    for i in range(r):
-        for j in range(r):
-            out[i, j] = moments(chains, every, Count(chains.start, -1, i, j), 0.0)[2]
-    return out
-
-
-@kernel
 def minima_of_feature(chains, column, observed, present, ridge, tolerance):
     """Minima of -log-likelihood + ridge / 2 ||.||^2 along the coefficients of one column.
 
@@ -251,7 +217,7 @@ def minima_of_feature(chains, column, observed, present, ridge, tolerance):
     largest = max(np.abs(column).max(), 1e-300)
     steps, gains = np.zeros(len(observed)), np.zeros(len(observed))
     for k in range(len(observed)):
-        count = Count(column, k, -1, -1)
+        count = Count(column, k)
         low, high, step, lost = -np.inf, np.inf, 0.0, 0.0
         base = moments(chains, touched, count, 0.0)
         here = base
@@ -353,7 +319,7 @@ def _largest(columns, features, steps):
 def _one_by_one(chains, chain, columns, features, states, steps, out):
     """Add the contribution of one chain, with logarithms if necessary."""
     touched = np.array([chain])
-    base = moments(chains, touched, Count(columns[:, 0].copy(), 0, -1, -1), 0.0)[0]
+    base = moments(chains, touched, Count(columns[:, 0].copy(), 0), 0.0)[0]
     for c in range(len(steps)):
-        count = Count(columns[:, features[c]].copy(), states[c], -1, -1)
+        count = Count(columns[:, features[c]].copy(), states[c])
         out[c] += moments(chains, touched, count, steps[c])[0] - base

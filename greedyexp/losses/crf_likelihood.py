@@ -16,8 +16,6 @@ from greedyexp.kernels.chain_moments import (
     changes,
     minima_of_feature,
     prepare,
-    variances_of_feature,
-    variances_of_moves,
 )
 from greedyexp.kernels.chain_pass import LANES, best_sequences, forward_backward, log_partition
 from greedyexp.losses.loss import TOLERANCE, ChainLoss
@@ -162,18 +160,6 @@ class CrfLikelihood(ChainLoss):
             return np.ascontiguousarray(self.X[:, rows])
         return scipy.sparse.csr_array(self._by_column[:, rows])
 
-    def curvature(self, params: np.ndarray) -> np.ndarray:
-        """Return the variances of the counts, with one forward pass per coordinate."""
-        chains = self._prepared(params)
-        nodes = [variances_of_feature(chains, self._column(i)) for i in range(self.shape[0])]
-        posterior = self._posterior(self._scores(self.X, params), params, self._offsets)
-        ends = [
-            (posterior[words] * (1.0 - posterior[words])).sum(axis=0)
-            for words in (self._offsets[:-1], self._offsets[1:] - 1)
-        ]
-        counts = np.concatenate((*nodes, *ends, variances_of_moves(chains).ravel()))
-        return counts / self.n_samples + self.ridge
-
     @cached_property
     def _smoothness(self) -> np.ndarray:
         r = self.shape[1]
@@ -188,7 +174,7 @@ class CrfLikelihood(ChainLoss):
 
     @property
     def smoothness(self) -> np.ndarray:
-        """Upper bound of ``curvature``: a count of range R has variance at most R^2 / 4."""
+        """Upper bound of second derivatives: a count of range R has variance at most R^2 / 4."""
         return self._smoothness.copy()
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

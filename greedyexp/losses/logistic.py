@@ -106,15 +106,11 @@ class LogisticLoss(Loss):
         logistic_lines.losses(margins, weights)
         return self.gradient_of(params, weights)
 
-    def curvature(self, params: np.ndarray) -> np.ndarray:
-        margins = self._margins(params)
-        weights = np.empty_like(margins)
-        logistic_lines.losses(margins, weights)
-        return self._powers(weights * (1.0 - weights))
-
     @property
     def smoothness(self) -> np.ndarray:
-        return self._powers(np.full(self.n_samples, 0.25))
+        weights = np.full(self.n_samples, 0.25)
+        sums = np.append(self.columns.powers(weights), np.full(self.n_dense, weights.sum()))
+        return sums / self.n_samples + self.penalty
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,).
@@ -157,10 +153,6 @@ class LogisticLoss(Loss):
     def _margins(self, params: np.ndarray) -> np.ndarray:
         margins = self.columns.sum_of(params[: self.size])
         return margins + params[self.size] * self.labels if self.n_dense else margins
-
-    def _powers(self, weights: np.ndarray) -> np.ndarray:
-        sums = np.append(self.columns.powers(weights), np.full(self.n_dense, weights.sum()))
-        return sums / self.n_samples + self.penalty
 
 
 class LogisticFit(Fit[LogisticLoss]):

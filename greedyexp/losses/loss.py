@@ -113,14 +113,10 @@ class Loss(ABC):
         """Return Q and its gradient, in one pass if the loss supports it."""
         return self.value(params), self.gradient(params)
 
-    @abstractmethod
-    def curvature(self, params: np.ndarray) -> np.ndarray:
-        """Return the second derivative of Q along each coordinate, shape (d + q,)."""
-
     @property
     @abstractmethod
     def smoothness(self) -> np.ndarray:
-        """Upper bound of ``curvature`` over all params, shape (d + q,)."""
+        """Upper bound of the second derivative along each coordinate, shape (d + q,)."""
 
     def steepest(self, value: float) -> np.ndarray:
         """Return an upper bound of each |derivative| where Q has this value, shape (d,).

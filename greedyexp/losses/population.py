@@ -80,13 +80,9 @@ class PopulationSquaredLoss(Loss):
         # Avoid BLAS: for long vectors it starts threads, which cost more than the sum.
         return 0.5 * (self._least + apart + self.ridge * float((params * params).sum()))
 
-    def curvature(self, params: np.ndarray) -> np.ndarray:
-        """Return E[x_j^2] + ridge for any params, shape (d,)."""
-        return self._curvature.copy()
-
     @property
     def smoothness(self) -> np.ndarray:
-        """The curvature, which is constant; shape (d,)."""
+        """The constant second derivatives E[x_j^2] + ridge, shape (d,)."""
         return self._curvature.copy()
 
     def strong_convexity(self, support: Indices) -> float:

@@ -98,13 +98,10 @@ class SmoothedLoss(Loss):
         sums = self.columns.times(self._signs * slopes)
         return sums / self.n_samples + self.ridge * params
 
-    def curvature(self, params: np.ndarray) -> np.ndarray:
-        """Return beta times the mean square of each column over curved samples, plus ridge."""
-        return self._powers(self.bent(self.arguments(params)).astype(np.float64))
-
     @property
     def smoothness(self) -> np.ndarray:
-        return self._powers(np.ones(self.n_samples))
+        powers = self.columns.powers(np.ones(self.n_samples))
+        return self.beta * powers / self.n_samples + self.ridge
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,).
@@ -170,9 +167,6 @@ class SmoothedLoss(Loss):
     def _value(self, params: np.ndarray, beta: float) -> float:
         total = scalar_losses.total(self.kind, beta, self._predicted(params), self.responses)
         return total / self.n_samples + 0.5 * self.ridge * float(params @ params)
-
-    def _powers(self, weights: np.ndarray) -> np.ndarray:
-        return self.beta * self.columns.powers(weights) / self.n_samples + self.ridge
 
     def _scale_of_gradients(self) -> float:
         slopes = np.abs(self.gradient(np.zeros(self.size)))

@@ -95,13 +95,9 @@ class SquaredLoss(Loss):
         gradient[self.size :] = offset
         return gradient
 
-    def curvature(self, params: np.ndarray) -> np.ndarray:
-        """Return ||x_j||^2 / n + ridge, and one for the intercept, shape (p + q,)."""
-        return self._curvature.copy()
-
     @property
     def smoothness(self) -> np.ndarray:
-        """The curvature, which is constant; shape (p + q,)."""
+        """The constant second derivatives: ||x_j||^2 / n + ridge, one for the intercept."""
         return self._curvature.copy()
 
     def strong_convexity(self, support: Indices) -> float:

