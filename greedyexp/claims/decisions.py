@@ -279,8 +279,10 @@ class JudgedTest:
     obstacle: str = ""
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        """Set the verdict from the p-value and level after the correction for multiple tests."""
-        self.obstacle = self.reason
+        """Set the verdict from the p-value and level after the correction for multiple tests.
+
+        A test without an answer stays inconclusive.
+        """
 
     def round(self) -> None:
         """Round the numbers to digits that are the same on every processor.

@@ -147,9 +147,7 @@ def _comparisons(test: Comparison, margin: float, estimator: Estimator) -> list[
         except MissingData as lack:
             tested.append(_unanswered(test, shown, lack))
             continue
-        tested.append(
-            _compared(test, shown, found, boundary, margin if test.relation == "==" else 0.0)
-        )
+        tested.append(_compared(test, shown, found, boundary, margin))
     return tested
 
 
