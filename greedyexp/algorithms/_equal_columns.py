@@ -38,8 +38,8 @@ def equalise(matrix: np.ndarray, equal: EqualColumns) -> None:
     """Give the copies in a matrix of inner products (d, d) the numbers of their originals.
 
     A matrix product may compute the entries of equal columns in different orders, depending on
-    their places and on the processor, and the last digits then differ. Derivatives that follow
-    such a matrix drift apart. Near a minimum, where they are as small as rounding errors, they
+    their places and on the processor, and the last digits then differ. Derivatives updated
+    with such a matrix drift apart. Near a minimum, where they are as small as rounding errors, they
     differ by more than any relative tolerance, and a copy would win against its original. With
     equal entries the derivatives of a copy and its original stay equal to the last digit.
     """

@@ -14,7 +14,7 @@ from greedyexp.core.errors import DataError, StorageError
 from greedyexp.datasets import places
 from greedyexp.datasets.catalogue import Dataset
 
-# Seconds without data from the server.
+# Seconds to wait for data from the server.
 TIMEOUT = 30
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")

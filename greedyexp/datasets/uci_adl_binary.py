@@ -58,7 +58,7 @@ DATASET = Dataset(
 # Compared by identity, since each is loaded only once in a process.
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """The lines of a file, in its order.
+    """The lines of a file, in their order.
 
     Parameters
     ----------

@@ -237,7 +237,7 @@ def overlapping_cells(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def last_started(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and kinds, both (k,): the kind whose span began last before the end of the cell."""
+    """Cells and kinds, both (k,): the kind of the last span to begin before the end of the cell."""
     order = np.argsort(spans.begin, kind="stable")
     last = np.searchsorted(spans.begin[order], edges[1:], side="left") - 1
     cells = np.flatnonzero(last >= 0)

@@ -83,7 +83,7 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
 
 
 def feature_name(problem: Problem, feature: int) -> str:
-    """The name of a feature in a message."""
+    """Return the name of a feature for messages."""
     names = problem.feature_names
     return f"column '{names[feature]}'" if names else f"feature {feature}"
 

@@ -114,7 +114,7 @@ def draw_truth(
 ) -> np.ndarray:
     """Draw coefficients (p, 1) with the given l1 norm on a uniformly drawn support.
 
-    Signs are uniform, and sizes in the order of the draw fall by the factor ``decay``.
+    Signs are uniform. In the order of the draw, each size is ``decay`` times the previous one.
     """
     support = rng.choice(p, size=sparsity, replace=False)
     sizes = decay ** np.arange(sparsity)

@@ -86,7 +86,7 @@ _FOLLOWS = {
 # Shape of the gamma distribution of the lengths of bouts.
 _SHAPE = 4.0
 
-# Rounds of scaling rows and columns; the margins converge to rounding long before.
+# Number of rounds of scaling rows and columns; the margins converge much earlier.
 _ROUNDS = 2000
 
 # A sensor at this distance in metres fires exp(-1/2) times as often as one at the spot.

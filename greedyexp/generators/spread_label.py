@@ -25,7 +25,7 @@ def _wanted(truth_l1_norm: float, accuracy: float, accuracy_of: str) -> float:
 
 
 def _n_features(truth_l1_norm: float, accuracy: float, accuracy_of: str) -> int:
-    # Values such as 3^2 / 0.1 are whole up to rounding.
+    # Values such as 3^2 / 0.1 are integers up to rounding.
     return math.ceil(_wanted(truth_l1_norm, accuracy, accuracy_of) * (1.0 - 1e-12))
 
 

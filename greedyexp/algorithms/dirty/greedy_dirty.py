@@ -187,8 +187,9 @@ def greedy_dirty(
 class _Run:
     """The run for one weight, and the thresholds to answer.
 
-    With ``asked``, one answer for each of these thresholds, at the places ``order`` of the result;
-    without it, every distinct estimate for thresholds from ``stop`` to ``top``.
+    With ``asked``, the run answers each of these thresholds, at the positions ``order`` of the
+    result. Without it, the run gives every distinct estimate for thresholds from ``stop`` to
+    ``top``.
     """
 
     weight: float

@@ -24,9 +24,8 @@ class Rule(ABC):
 
     A unit is one coefficient, or a whole row of the matrix (p, r) of coefficients.
 
-    A derivative that a fit leaves by rounding and the derivative of a small column may have the
-    same size. To distinguish them, each is compared with its largest possible value,
-    ``Loss.steepest``.
+    A derivative left by rounding and the derivative of a small column may have the same size. To
+    distinguish them, each is compared with its largest possible value, ``Loss.steepest``.
 
     Attributes
     ----------

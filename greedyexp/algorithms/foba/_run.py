@@ -150,7 +150,7 @@ class Pursuit:
         self._additions = self._removals = 0
 
     def pursue(self, stops: Stops) -> Run:
-        """Add and drop units until a limit, the end of all gains or a fit without a certificate.
+        """Add and drop units until a limit is reached, no gain is left or a fit has no certificate.
 
         Raises
         ------

@@ -97,9 +97,9 @@ def foba_gdt(
     the largest possible derivative of this feature there, with L_j the largest curvature along j.
     The same is true if the gain that its derivative promises, g_j^2 / (2 L_j), is at most 1e-14 Q.
     Once the derivative of the best feature is at most 1e-6 of the largest one at that fit, such
-    features are passed over, so a small column is not lost next to large ones. If no other feature
-    is left, or a step lowers Q by at most 1e-14 of it, the run ends at the state before and reports
-    it.
+    features are skipped, so a small column is not lost next to large ones. If no other feature
+    is left, or a step lowers Q by at most 1e-14 of it, the run ends at the previous state and
+    reports this.
 
     *Fits without a certificate* (separable classes and no ridge) end the path at the last state
     that has one. Answers for limits beyond are that state, not converged.

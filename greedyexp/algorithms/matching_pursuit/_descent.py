@@ -140,7 +140,7 @@ class CompiledIteration(Iteration):
 def _gram(design: np.ndarray) -> np.ndarray:
     """P^T P / n, in which equal columns have equal entries.
 
-    The derivatives follow this matrix, so equal entries keep the tie between equal columns.
+    Derivatives are updated with this matrix; equal entries preserve ties between equal columns.
     """
     gram = design.T @ design / len(design)
     equalise(gram, equal_columns(design.T))

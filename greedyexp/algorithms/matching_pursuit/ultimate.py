@@ -79,7 +79,7 @@ def ultimate(problem: Problem, *, lam: param.Lam = 0.0) -> Iteration:
     (Prop. 20). The objective never rises.
 
     If several representations of the next point have the least l1 norm, or several points are
-    minimisers, one of them is taken, the same in every run. Columns of zeros are never used.
+    minimisers, the same one is chosen in every run. Columns of zeros are never used.
 
     Parameters
     ----------

@@ -69,10 +69,10 @@ def l1_ball(
     -----
     *The certificate* of a smooth risk is the least of <grad R(w), w> + B1 ||grad R(w)||_inf, R(w)
     and, if these are too large, ||grad R(w)||^2 / (2 mu) with mu its strong convexity. For a risk
-    with kinks it is R(w) minus a value of the dual, or minus zero. The estimate is converged if the
-    certificate is at most 1e-11 R(0), or 1e-10 R(0) with kinks. For large coefficients or
-    curvatures rounding of a smooth risk is allowed for, up to 1e-9 R(0). If there are several
-    minimisers, any of them is returned.
+    with kinks it is R(w) minus a lower bound: a value of the dual, or zero. The estimate is
+    converged if the certificate is at most 1e-11 R(0), or 1e-10 R(0) with kinks. For large
+    coefficients or curvatures, rounding of a smooth risk is tolerated, up to 1e-9 R(0). If there
+    are several minimisers, any of them is returned.
 
     References
     ----------

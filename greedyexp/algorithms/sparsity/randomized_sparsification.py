@@ -34,7 +34,7 @@ from greedyexp.theory.theorems import Reference, RiskBound, no_bound
 # Tolerance, relative to the risk at zero, of the tests whether w* is at least as good as a
 # reference and whether it is a minimiser over its ball.
 ROUNDING = 1e-9
-# Number of draws made one by one. Up to here they do not depend on the points of the path.
+# Number of draws made one by one; these do not depend on the points of the path.
 SINGLE = 2**16
 
 

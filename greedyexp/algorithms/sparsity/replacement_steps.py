@@ -148,7 +148,7 @@ def replacement_steps(
     features, no estimate is converged.
 
     For the squared loss the method is known as orthogonal matching pursuit with replacement, which
-    usually takes and drops by a gradient step of a chosen length.
+    usually adds and drops features by a gradient step of a given length.
 
     References
     ----------
