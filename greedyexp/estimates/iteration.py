@@ -12,8 +12,8 @@ from greedyexp.core.errors import PluginError
 class Iteration(ABC):
     """An iterative method on G(a) = ||P a - y||^2 / (2 n) + lam ||a||_1, paused between two steps.
 
-    No history is stored; memory does not grow with the number of iterations. The caller stops where
-    it wants to record something. The stops do not influence the iterates.
+    No history is stored; memory does not grow with the number of iterations. The caller may
+    stop at any iteration to record it; stops do not change the iterates.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class Path:
         return coef if self.dense is None else np.column_stack([coef, self.dense])
 
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
-        """Return the path of the estimates at these places, in this order."""
+        """Return the path of the estimates at these indices, in this order."""
         index = np.asarray(index)
         return replace(
             self,

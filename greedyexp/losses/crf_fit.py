@@ -1,8 +1,8 @@
 """Minimisers of the loss of a conditional random field, and tests whether a minimum exists.
 
-Without a ridge, a minimum may not exist. This happens if some change of the parameters never makes
-the observed labelling less likely relative to another one, and makes it more likely relative to
-some: the loss then decreases forever along this change. Since any sequence of labels is allowed, a
+Without a ridge, a minimum may not exist. This happens if some change of the parameters makes the
+observed labelling more likely relative to some other labellings and less likely relative to none:
+the loss then decreases forever along this change. Since any sequence of labels is allowed, a
 label, start, end or transition that never occurs gives such a change.
 """
 
@@ -86,8 +86,8 @@ def unbounded_weights(
     """Return a message if the weights grow without bound; empty otherwise.
 
     A small gradient alone proves nothing, because it also becomes small where log odds grow without
-    limit. The gradient is therefore reduced further. The log odds stay where they are at a
-    minimiser. Without a minimum they move by the logarithm of the reduction.
+    limit. The gradient is therefore reduced further. At a minimiser the log odds stay constant.
+    Without a minimum they move by the logarithm of the reduction.
     """
     if loss.ridge > 0.0 or function.log_odds_bound(found.x) < DEEP:
         return ""

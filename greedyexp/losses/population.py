@@ -192,7 +192,7 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
 
     @abstractmethod
     def _prepare_removal(self, place: int) -> None:
-        """Prepare the removal of the feature at a place of the support; free barred features."""
+        """Prepare the removal of the feature at this position; free barred features."""
 
     @abstractmethod
     def _coefficients(self, held: np.ndarray) -> np.ndarray:

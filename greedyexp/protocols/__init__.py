@@ -1,7 +1,7 @@
 """Protocols: evaluate an algorithm on a problem and return rows of results.
 
 base: setup, columns, outcome, recorded iterations.
-contracts: checks of what generators, algorithms and metrics return.
+contracts: checks of the results of generators, algorithms and metrics.
 fitting: fit, tune, measure, and iterate until certified.
 recovery: protocol ``recovery``, one row per replicate with every metric.
 selection: protocol ``selection``, one path measured at several sizes.

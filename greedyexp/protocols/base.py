@@ -17,7 +17,7 @@ Kind = Literal["key", "number", "success", "text", "seconds"]
 
 @dataclass(frozen=True)
 class Setup:
-    """How one algorithm is evaluated on one problem.
+    """Settings for the evaluation of one algorithm on one problem.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Measured:
         True for a key that figures and tables may use for lines and panels. Other keys are axes of
         the rows themselves.
     open_ended : bool
-        True for a number whose empty cells stand for runs that ended too early, hence for a larger
-        number; otherwise an empty cell is a missing value.
+        True if an empty cell means that the run ended too early and the number is larger; otherwise
+        an empty cell is a missing value.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Contracts of parts: checks of what generators, algorithms and metrics return.
+"""Contracts of parts: checks of the results of generators, algorithms and metrics.
 
 A wrong type, shape, dtype or trait is a mistake in the code of a part, which other replicates would
 repeat. It raises ``PluginError``, which ends the run at once and keeps the finished replicates.
@@ -83,7 +83,7 @@ def check_estimates(
     expected: tuple[int, int],
     grid: Mapping[str, np.ndarray] | None = None,
 ) -> Path:
-    """Check what an algorithm returned, and convert it to a path of estimates.
+    """Check the result of an algorithm, and convert it to a path of estimates.
 
     Parameters
     ----------

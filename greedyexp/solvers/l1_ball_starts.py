@@ -40,8 +40,8 @@ CORRECTIONS = 3
 CONIC_TOLERANCE = 1e-12
 # Coefficients smaller than this fraction of the radius are zero at the accuracy of the solver.
 CONIC_ZERO = 1e-9
-# Rounds of adding features; how many to add at first and later; violation below which none is
-# missing.
+# Number of rounds that add features; numbers to add at first and later; relative violation below
+# which no feature is missing.
 CONIC_ROUNDS = 30
 FIRST_FEATURES, MORE_FEATURES, MORE_PART = 30, 20, 0.25
 CONIC_EXCESS = 1e-8

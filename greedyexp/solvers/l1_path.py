@@ -145,7 +145,7 @@ def _minimise(
 
 
 def _step_to_sign_change(hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float) -> bool:
-    """Move to the minimiser with the signs of u or the first zero; return whether to a zero."""
+    """Move to the minimiser with the signs of u, or to the first zero; return True for a zero."""
     active = np.flatnonzero(u)
     try:
         factor = linalg.cho_factor(hessian[np.ix_(active, active)])

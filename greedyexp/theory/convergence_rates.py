@@ -143,7 +143,7 @@ def proximal_gradient(problem: Problem, optimum: Optimum, *, lam: float, support
 def proximal_gs_coordinate_descent(
     problem: Problem, optimum: Optimum, *, lam: float, smoothness: str, support=None
 ) -> GapBound:
-    """Bound gap_k <= (1 - mu2 / (p L))^k gap_0 for independent columns, L the ``smoothness``.
+    """Bound gap_k <= (1 - mu2 / (p L))^k gap_0 for independent columns; ``smoothness`` selects L.
 
     The best coordinate decreases the model by at least 1 / p of the decrease by all coordinates
     together, which is at least mu2 / L of the gap. On a support p is its size. For lam = 0 the
@@ -321,8 +321,9 @@ def predict_gradient_descent(n_samples: int, p: int) -> float:
 def predict_coordinate_descent(n_samples: int, p: int) -> float:
     """Return 1 - 1 / min(n, p), around which 1 - mu1 / L1 concentrates.
 
-    Proved for independent columns with p much smaller than n, and for the relaxation mu1_sdp with p
-    much larger than n (only there does the bound mu1L <= L1 / n of Lemma 23 hold).
+    This is proved for independent columns with p much smaller than n, and for the relaxation
+    mu1_sdp with p much larger than n. The bound mu1L <= L1 / n of Lemma 23 holds only for the
+    relaxation.
 
     Parameters and errors are those of ``predict_gradient_descent``.
 

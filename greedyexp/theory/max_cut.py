@@ -55,7 +55,7 @@ def max_cut(C, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS) -> MaxCut:
     ----------
     C : array (p, p)
         Symmetric positive semidefinite with a positive diagonal. Symmetry and diagonal are checked.
-        The bounds hold for any eigenvalues, but need not meet if some are negative.
+        The bounds hold for any eigenvalues, but may stay apart if some are negative.
     tol : float in [1e-10, 1)
         Largest relative gap.
     most_sweeps : int

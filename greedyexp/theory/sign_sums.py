@@ -1,4 +1,4 @@
-"""The mean distance of sums of weighted independent signs, all of one bias, from a target."""
+"""The mean distance of a weighted sum of independent, equally biased signs from a target."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def mean_distance(weights: np.ndarray, bias: float, target: float, tolerance: fl
     """Return E|sum_i w_i s_i - target| for independent signs s_i of mean ``bias``.
 
     If the sum has few values, for instance because nonzero weights are equal, they are enumerated.
-    Otherwise a small Gaussian is added to V, the sum less the target. With N a standard normal,
+    Otherwise a small Gaussian is added to V, the sum minus the target. For a standard normal N,
 
         E|V + sigma N| - 2 sigma^2 f(0) <= E|V| <= E|V + sigma N|,
 
-    f the density of V + sigma N: the right side by Jensen's inequality, the left side since
-    E|v + sigma N| - |v| is at most 2 sigma phi(v / sigma). For |V| <= L, which
-    fails with probability below 1e-17, |v| is a triangle wave, whose Fourier series is summed:
+    where f is the density of V + sigma N. The right side is Jensen's inequality; the left side
+    holds because E|v + sigma N| - |v| is at most 2 sigma phi(v / sigma). If |V| <= L, which fails
+    with probability below 1e-17, |v| is a triangle wave, and its Fourier series is summed:
 
         E|V + sigma N| = L / 2 - 4 / L sum of Re E exp(i t V) exp(-(sigma t)^2 / 2) / t^2
 

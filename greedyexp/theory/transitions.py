@@ -1,9 +1,9 @@
 """Predicted phase transitions, in units of theta, and the success rate that noise permits.
 
-Two tasks, Gaussian designs with identity covariance, s nonzeros per task of which a fraction kappa
-is shared, theta = n / (s log(p - (2 - kappa) s)). The transitions are asymptotic (p, s, n to
-infinity); finite problems cross 50% success near them. Methods that reward shared rows also need
-shared coefficients of nearly one size in both tasks: uneven sizes move the transition of the
+There are two tasks with Gaussian designs of identity covariance and s nonzeros per task. A fraction
+kappa of them is shared, and theta = n / (s log(p - (2 - kappa) s)). The transitions are asymptotic
+(p, s, n to infinity); finite problems cross 50% success near them. Methods that reward shared rows
+also need shared coefficients of similar size in both tasks: uneven sizes move the transition of the
 l1/linf group lasso far to the right.
 """
 

@@ -202,7 +202,7 @@ def _bounds(
     """Return the bounds of an algorithm; none if it has no theorems.
 
     The estimates of an algorithm that ends by its own certificate come from several runs, one for
-    each accuracy, and need not share a bound. The bound on the excess is that of the recorded
+    each accuracy, and may have different bounds. The bound on the excess is that of the recorded
     run.
     """
     prove = runner.part.theorems
@@ -240,8 +240,8 @@ def bounds_kept(
     Returns
     -------
     dict
-        By the positions of the pair and of the accuracy, without those whose number of steps
-        exceeds the budget.
+        The results by positions of the pair and of the accuracy, if the number of steps is within
+        the budget.
     """
     budget = runner.params["steps"]
     asked = [

@@ -207,8 +207,8 @@ class Runner:
         path = fit(self.part, self.problem, self.params, grid=grid, rng=rng)
         if path.loss is None:
             raise PluginError(
-                f"algorithm '{self.part.name}' does not say what it minimised.",
-                remedy="Give the loss in the path: Path(..., loss=...).",
+                f"algorithm '{self.part.name}' returned a path without its loss.",
+                remedy="Return Path(..., loss=...).",
             )
         return Estimates(path, path.loss, grid["steps"])
 
