@@ -8,8 +8,12 @@ __version__ = "0.1.0"
 
 # Resolved on first use: `greedyexp --help` must not pay for numpy.
 _LAZY = {
+    "Measured": "greedyexp.protocols.base",
+    "Outcome": "greedyexp.protocols.base",
     "Path": "greedyexp.estimates.path",
     "Problem": "greedyexp.problems.problem",
+    "RecordKind": "greedyexp.core.parts",
+    "Status": "greedyexp.protocols.base",
     "SteppedIteration": "greedyexp.estimates.iteration",
     "algorithm": "greedyexp.core.registry",
     "figure": "greedyexp.core.registry",

@@ -90,7 +90,7 @@ def test_plugins_in_the_documents_run(call, tmp_path):
     experiments = {yaml.safe_load(b)["name"]: b for b in yaml_blocks("docs/plugins.md")}
     named = [file for b in experiments.values() for file in yaml.safe_load(b)["plugins"]]
     assert set(files) == set(named)
-    assert len(files) == 6
+    assert len(files) == 7
     for name, block in experiments.items():
         (tmp_path / f"{name}.yaml").write_text(block, encoding="utf-8")
         for options in (("-n",), ("--engine", "serial")):
@@ -107,6 +107,10 @@ def test_plugins_in_the_documents_run(call, tmp_path):
     steps = pd.read_csv(results / "my_steps/quick/my_steps.csv")
     assert set(steps["status"]) == {"ok"}
     assert steps.loc[steps["record"] == "epsilon", "iterations"].notna().all()
+    curve = pd.read_csv(results / "my_curve/quick/my_curve.csv")
+    errors = curve.groupby("rows")["error"].mean()
+    assert list(errors.index) == [20, 40, 80]
+    assert errors[80] < errors[20]
 
 
 @pytest.mark.deep
