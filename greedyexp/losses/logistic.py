@@ -252,7 +252,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     @property
     def _indices(self) -> list[int]:
-        """Places in ``params`` of the signed columns: the intercept, then the support."""
+        """Indices in ``params`` of the signed columns: the intercept, then the support."""
         return [*range(self.loss.size, self.loss.size + self.loss.n_dense), *self.support]
 
     @property

@@ -113,7 +113,7 @@ def refuse_duplicates(**lists: list | None) -> None:
 
 
 class Status(str, Enum):
-    """How a replicate ended, as in the column ``status`` of the CSV."""
+    """The result of a replicate, as in the column ``status`` of the CSV."""
 
     OK = "ok"
     ERROR = "error"

@@ -108,7 +108,7 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
 
 @dataclass(frozen=True)
 class _Certifier:
-    """Computes values, gaps and convergence of points of the ball.
+    """Compute values, gaps and convergence of points of the ball.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ CONVENTIONS = ("2009", "2008")
 
 @dataclass(frozen=True)
 class Reading:
-    """How a total accuracy epsilon sets the smoothing and the accuracy of the minimisation.
+    """The smoothing and the accuracy of the minimisation for a total accuracy epsilon.
 
     Parameters
     ----------

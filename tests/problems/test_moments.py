@@ -124,7 +124,7 @@ def test_spread_moments_of_many_features_form_no_matrix():
         (lambda: SpreadMoments([np.nan], [0.5], [0.0], 1.0), "negative"),
         (lambda: SpreadMoments([0.5], [0.5], [np.inf], 1.0), "finite"),
         (lambda: SpreadMoments([0.5], [0.5], [0.0], 0.0), "positive"),
-        (lambda: SpreadMoments([], [], [], 1.0), "no feature"),
+        (lambda: SpreadMoments([], [], [], 1.0), "at least one feature"),
         (lambda: DenseMoments(np.eye(2), np.zeros(3), 1.0), "square"),
         (lambda: DenseMoments([[1.0, 0.5], [0.2, 1.0]], np.zeros(2), 1.0), "symmetric"),
         (lambda: DenseMoments([[0.5, 0.9], [0.9, 0.5]], np.zeros(2), 1.0), "semidefinite"),

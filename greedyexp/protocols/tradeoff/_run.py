@@ -87,7 +87,7 @@ def search_steps(steps: int, fine: int, resolution: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates after numbers of steps.
+    """Estimates after given numbers of steps.
 
     Parameters
     ----------
