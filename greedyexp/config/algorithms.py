@@ -46,19 +46,19 @@ DEFAULT_FOLDS = 5
 
 @dataclass(frozen=True)
 class Protocol:
-    """The protocol of an experiment: its part, and its name with all its parameters."""
+    """The protocol of an experiment: its part, and its name with all parameters."""
 
     part: ProtocolPart
     spec: PartSpec
 
     @property
     def resolved(self) -> str | dict[str, Any]:
-        """The protocol as a file has it, defaults filled in."""
+        """The protocol as written in a file, with defaults filled in."""
         params = {name: to_jsonable_python(value) for name, value in self.spec.params.items()}
         return {self.spec.name: params} if params else self.spec.name
 
     def measured(self, metrics: list[Metric], node: Node) -> list[Measured]:
-        """Return the columns that the protocol gives; none after an error in its parameters."""
+        """Return the columns of the protocol; none after an error in its parameters."""
         place = node.doc.last_change(node.keys)
         with guarded("columns", self.part, place):
             try:
@@ -77,7 +77,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class DisplayEntry:
-    """A figure or a table of an experiment: its part, its parameters and where it is written."""
+    """A figure or a table of an experiment: its part, its parameters and its node."""
 
     part: Display
     spec: PartSpec
@@ -101,7 +101,7 @@ class Algorithms:
 
     @property
     def names(self) -> set[str]:
-        """All names that a file may use: labels, those of their entries, registered names."""
+        """All names that a file may use: labels, labels of entries and registered names."""
         return {name for spec in self.specs for name in (spec.name, spec.label, spec.entry)}
 
 
@@ -171,9 +171,9 @@ def read_algorithms(
     node : Node
         The top level after profile and overrides.
     protocol : Protocol or None
-        Evaluates the algorithms; if None they are not checked against it.
+        If None, the algorithms are not checked against it.
     data : Data or None
-        The data of the experiment; if None the algorithms are not checked against them.
+        If None, the algorithms are not checked against them.
     trials : int
         Replicates of each point; bounds the number of rows.
     """
@@ -250,14 +250,14 @@ def _read_entry(
 
 
 def _check_yields(part: Algorithm, protocol: ProtocolPart, node: Node) -> None:
-    """Report that the protocol does not take what the algorithm yields."""
+    """Report a protocol that does not take the values that the algorithm yields."""
     if part.yields == protocol.takes:
         return
     able = [name for name, one in parts("protocol").items() if one.takes == part.yields]
     remedies = [f"Use protocol {' or '.join(able)}."] if able else []
     if not part.shipped:
         remedies.append(
-            "A plugin declares the result of its algorithm by @algorithm(..., yields=...)."
+            "A plugin declares the result of its algorithm with @algorithm(..., yields=...)."
         )
     node.add(
         f"algorithm '{part.name}' makes {YIELDS[part.yields]}, which protocol '{protocol.name}'"
@@ -311,14 +311,14 @@ def complete_rule(
     algorithms: Algorithms,
     node: Node,
 ) -> AdaptiveTrials:
-    """Return a rule for trials with its success metrics; report what the experiment cannot give."""
-    # A rule uses one row of a replicate.
+    """Return a rule for trials with all success metrics; report settings that are impossible."""
+    # A rule needs one row for each replicate.
     keyed = any(column.kind == "key" for column in measured)
     metrics = [] if keyed else [one.name for one in measured if one.kind == "success"]
     if not metrics and (keyed or not protocol.part.metrics):
         node.add(
-            f"protocol '{protocol.part.name}' gives no single success (0 or 1) of a replicate,"
-            " which a rule needs.",
+            f"protocol '{protocol.part.name}' does not give one success (0 or 1) for each"
+            " replicate, as a rule for trials requires.",
             "Give a number of trials.",
         )
         return rule
@@ -348,7 +348,7 @@ def complete_rule(
 
 
 def _check_locate(name: str, data: Data, node: Node) -> None:
-    """Report why no crossing can be located along a parameter."""
+    """Report a parameter along which no crossing can be located."""
     swept, somewhere = data.swept_by_all, [one for one in data.swept if one != DATA_COLUMN]
     if name in somewhere and name not in swept:
         node.add(

@@ -28,9 +28,9 @@ from greedyexp.protocols.base import Measured
 from greedyexp.results.columns import ENDINGS, chosen, separated_by_results, with_panels
 from greedyexp.results.records import remedy_for
 
-# A value this close to a swept one, relative to it, is a typing error.
+# A value within this relative distance of a swept one is treated as a typing error.
 _SLIP = 0.02
-# Most values that a message lists; of more it gives the nearest.
+# Maximum number of values in a message; if there are more, it gives the nearest.
 _LISTED = 12
 
 Values = Mapping[str, list[Any]]
@@ -62,7 +62,7 @@ class Choice:
 
     @cached_property
     def values(self) -> Values:
-        """See ``values_of``."""
+        """The values that ``values_of`` returns."""
         return values_of(self.measured, self.algorithms)
 
     @property
@@ -83,7 +83,7 @@ def values_of(measured: Iterable[Measured], specs: Iterable[AlgorithmSpec]) -> V
 def _wrong_choices(where: Mapping[str, Any], choice: Choice) -> Found:
     """Yield columns that do not exist and values that a column cannot have.
 
-    A value that is only absent may belong to another profile; its claim is inconclusive here.
+    A possible value of the data that this profile lacks is accepted; its claim is inconclusive.
     """
     known = {"algorithm", *choice.columns}
     for name, wanted in where.items():
@@ -116,7 +116,7 @@ def _wrong_value(name: str, value: Any, choice: Choice) -> Iterator[tuple[str, s
 
 
 def _wrong_parameter(name: str, value: Any, data: Data) -> Iterator[tuple[str, str]]:
-    """Yield why a parameter of the data cannot have a value."""
+    """Yield an error if no generator of the data accepts a value of a parameter."""
     values, refused = data.values(name), None
     for parameters in (Parameters(block.generator) for block in data.blocks):
         if name not in parameters.names:
@@ -150,7 +150,7 @@ def _nearest(value: Any, values: list[Any]) -> str:
 
 
 def _empty_choice(where: Mapping[str, Any], test: Test, choice: Choice) -> Found:
-    """Yield why no chosen row can decide a test."""
+    """Yield the reasons why no chosen row can decide a test."""
     labels, columns = named_in(test)
     chosen_labels = _lists(where).get("algorithm", labels)
     for label in labels:
@@ -203,16 +203,16 @@ def read_claims(
         The top level after profile and overrides. Claims that do not apply are removed from it.
     choice : Choice
     family : str
-        The figure of claims that name none.
+        Default figure of claims.
     unchanged : callable, optional
-        Loads the experiment without the changes of the command line. If given, claims about what
-        these changes removed are dropped.
+        Loads the experiment without the changes of the command line. If given, claims that are
+        invalid because of these changes are dropped.
 
     Returns
     -------
     claims : list of ClaimEntry
     dropped : dict of str to str
-        Id of each dropped claim, and why it does not apply.
+        Id of each dropped claim, and the reason.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def read_claims(
 
 
 def _drop_claims(node: Node, choice: Choice, unchanged: Callable[[], object]) -> dict[str, str]:
-    """Remove the claims about parts of the file that the command line has removed."""
+    """Remove the claims that are invalid because of changes of the command line."""
     dropped: dict[str, str] = {}
     gone: list[Keys] = []
     for here, entry in read_models(Node(node.doc), "claims", ClaimEntry):
@@ -292,7 +292,7 @@ def check_display(display: DisplayEntry, columns: set[str], measured: Sequence[M
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Yield every text in plain data, keys included."""
+    """Yield every text in plain data, including keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -310,8 +310,8 @@ def check_algorithms_of(display: DisplayEntry, known: set[str], *, changed: bool
     known : set of str
         Labels and names of the algorithms.
     changed : bool
-        True if profile or command line replaced the algorithms of the file. What is said about
-        those no longer there is then removed.
+        True if profile or command line replaced the algorithms of the file. Unknown algorithms are
+        then removed from the parameter and not reported.
     """
     name, node = display.part.by_algorithm or "", display.node
     given: Any = display.spec.params.get(name) or ()
@@ -329,14 +329,14 @@ def check_algorithms_of(display: DisplayEntry, known: set[str], *, changed: bool
 
 
 def check_averages(display: DisplayEntry, choice: Choice) -> None:
-    """Report the columns that a figure or a table would average over without saying so."""
+    """Report the columns over which a figure or a table would silently average."""
     part, params = display.part, display.spec.params
     if part.apart is None:
         return
     points, algorithms = _settings_frames(choice.data, choice.algorithms)
     known = {*algorithms.columns, "replicate", *(one.name for one in choice.measured)}
     named = [name for name in part.apart(**params) if name not in known]
-    # Facts are known when the data are drawn, as are sizes that another parameter gives.
+    # Facts, and sizes that depend on other parameters, are known only when the data are drawn.
     drawn = set(named) <= set(points.columns)
     if drawn and chosen(points, params)[named].notna().all(axis=None):
         frames = [points, algorithms]
@@ -356,16 +356,16 @@ def _settings_frames(
     frames = (pd.DataFrame([point.cells for point in data.points]), pd.DataFrame(swept))
     for frame in frames:
         for name in filter(lambda name: is_object_dtype(frame[name]), frame.columns):
-            # pandas cannot compare lists; the CSV has them as text, too.
+            # pandas cannot compare lists; the CSV stores them as text.
             frame[name] = frame[name].map(lambda v: str(v) if isinstance(v, (list, dict)) else v)
     return frames
 
 
 def check_choice(display: DisplayEntry, choice: Choice) -> None:
-    """Report why a figure or a table does not find the rows that it chooses by ``where``.
+    """Report choices of rows in a figure or a table that find no row.
 
-    These are values that no row has, in ``where`` and among published numbers, and columns to show
-    that no chosen row has, or none of those that have the column ``row``.
+    Errors are values in ``where`` and in published numbers that no row has, and columns to show
+    that no chosen row has together with the column ``row``.
     """
     part, params = display.part, display.spec.params
     where, row = params.get("where"), params.get("row")
@@ -399,7 +399,7 @@ def _published(display: DisplayEntry) -> Iterator[Mapping[str, Any]]:
 
 
 def _number_or_text(text: str) -> int | float | str:
-    """Return the value of a key of YAML, which is read as text."""
+    """Return the value of a YAML key, which is stored as text."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
@@ -407,7 +407,7 @@ def _number_or_text(text: str) -> int | float | str:
 
 
 def check_base(display: DisplayEntry, choice: Choice) -> None:
-    """Report a ``base`` that is not exactly one column of the table."""
+    """Report a ``base`` that does not name one column of the table."""
     base, row = display.spec.params.get("base"), display.spec.params.get("row")
     if not isinstance(base, str):
         return
@@ -417,5 +417,5 @@ def check_base(display: DisplayEntry, choice: Choice) -> None:
     }
     if base not in columns:
         display.node.at("base").add(
-            f"`base` names '{base}', which has no column of its own.", did_you_mean(base, columns)
+            f"`base` names '{base}', which is not a column of the table.", did_you_mean(base, columns)
         )

@@ -65,7 +65,7 @@ _LISTED = ("algorithms", "figures", "tables", "metrics", "claims", "readings")
 
 @dataclass(frozen=True)
 class _Request:
-    """The experiment to load; ``folder`` is the start of relative paths."""
+    """The experiment to load; relative paths start from ``folder``."""
 
     source: str | Path | dict[str, Any]
     profile: str
@@ -92,9 +92,10 @@ class _Request:
         return doc
 
     def unchanged(self) -> Callable[[], Experiment] | None:
-        """Return what loads the experiment without overrides; None if claims do not depend on it.
+        """Return a function that loads the experiment without overrides.
 
-        Plugins stay: two versions of a part cannot be registered together.
+        Overrides of plugins are kept, since two versions of a part cannot be registered together.
+        Return None if there are no other overrides, or if some change claims.
         """
         keys = [parse_override(text).key for text in self.overrides]
         if set(keys) <= {"plugins"} or any(key.startswith("claims") for key in keys):
@@ -103,7 +104,7 @@ class _Request:
         return partial(_load, replace(self, overrides=tuple(kept), options=()))
 
     def elsewhere(self, metrics: list[Metric]) -> Iterator[Values]:
-        """Yield the values of keys and swept parameters in the other profiles of the file."""
+        """Yield the values of keys and swept parameters in the other profiles."""
         for profile in PROFILES:
             if profile != self.profile:
                 node = Node(self.open())
@@ -130,7 +131,7 @@ def load(
     source : path or dict
         A YAML file, or its contents.
     profile : {"smoke", "quick", "paper", "deep"}
-        Selects the changes of the file's ``profiles``; a profile it does not define has none.
+        Selects changes from the file's ``profiles``; a profile that it lacks changes nothing.
     overrides : sequence of str
         ``dotted.key=value`` with the value in YAML; later ones win.
     only : sequence of str
@@ -138,7 +139,7 @@ def load(
     trials, seed : int, optional
         Replace those of the file and the overrides.
     tag : str, optional
-        Names the results folder, as ``<profile>+<tag>``, instead of the overrides that change rows.
+        Names the results folder ``<profile>+<tag>``; by default overrides that change rows do.
 
     Returns
     -------
@@ -148,7 +149,7 @@ def load(
     Raises
     ------
     ConfigError
-        If anything in it is wrong, with file, line and remedy.
+        If anything in it is wrong; the message has file, line and remedy.
     PluginError
         If a plugin cannot be imported.
     """
@@ -169,8 +170,9 @@ def load(
 def reload(resolved: dict[str, Any], *, profile: str, beside: Path | None = None) -> Experiment:
     """Return the experiment of resolved settings, without its claims, figures and tables.
 
-    These were checked when the file was loaded, with the other profiles that they may refer to.
-    Relative paths start from the folder ``beside``, by default the working directory.
+    Claims, figures and tables were checked when the file was loaded; they may refer to profiles
+    that resolved settings do not have. Relative paths start from the folder ``beside``, by default
+    the working directory.
     """
     left_out = ("claims", "figures", "tables")
     kept = {key: value for key, value in resolved.items() if key not in left_out}
@@ -192,7 +194,7 @@ def _load(request: _Request) -> Experiment:
     metrics = read_metrics(node.at("metrics"), settings.metrics, protocol, data)
     figures, tables = read_displays(node, Figure), read_displays(node, Table)
     stop_if_any()
-    # Otherwise there would be errors.
+    # A missing protocol or missing data would have been reported.
     assert protocol is not None
     assert data is not None
     measured = protocol.measured(metrics, node.at("protocol"))
@@ -251,7 +253,7 @@ def _check_displays(
 ) -> None:
     for display in displays:
         check_averages(display, choice)
-        # The changes of the command line may leave a figure nothing, as they may drop claims.
+        # After changes of the command line a figure may choose no rows.
         if not changed:
             check_choice(display, choice)
         if not (changed or replaced):
@@ -326,7 +328,7 @@ def _read_settings(node: Node) -> Settings:
         for keys, message, remedy in error.found:
             if len(keys) == 1 and keys[0] in _LISTED:
                 empty = not node.at(*keys).value
-                remedy = "Name at least one." if empty else "Begin each entry with a dash."
+                remedy = "List at least one." if empty else "Start each entry with a dash."
             node.at(*keys).add(message, remedy)
     node.diagnostics.stop_if_any()
     assert settings is not None  # Otherwise there are errors.
@@ -334,7 +336,7 @@ def _read_settings(node: Node) -> Settings:
 
 
 def _shallow(value: Any) -> Any:
-    """Return a container without its contents, which are read later with better messages."""
+    """Return a container without its contents, whose errors later checks describe better."""
     if isinstance(value, dict):
         return {}
     if isinstance(value, list):
@@ -343,7 +345,7 @@ def _shallow(value: Any) -> Any:
 
 
 def _resolved(doc: Document, settings: Settings, **sections: Any) -> dict[str, Any]:
-    """Return the settings with these sections; figures, tables and claims are as in ``doc``."""
+    """Return the settings with these sections, and figures, tables and claims from ``doc``."""
     whole = {
         **settings.model_dump(mode="json", exclude={"profiles"}, exclude_none=True),
         **sections,

@@ -1,4 +1,4 @@
-"""``--only column=value``: the part of an experiment to compute now."""
+"""``--only column=value``: restriction of an experiment to some points and algorithms."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from greedyexp.experiment.messages import show
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.experiment.parameters import same_value
 
-# A comma inside brackets belongs to a label ("greedy (nu=0.5, w=1.2)") or to a list, and one inside
-# quotes to the text.
+# Only other commas separate values: one in brackets belongs to a label such as
+# "greedy (nu=0.5, w=1.2)" or to a list, and one in quotes to a text.
 _COMMA = re.compile(r",(?![^(\[]*[)\]])")
 _QUOTED = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?=,|$)""")
 _LISTED = 12
@@ -28,8 +28,8 @@ def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
     experiment : Experiment
     only : tuple of str
         ``column=value[,value]``, where a column is ``algorithm`` (label or name), a data parameter
-        or, if the data are a list, ``data`` (the label of a block). Several choices of one column
-        add up; different columns restrict each other. A label with commas may be in quotes.
+        or, if the data are a list, ``data`` (the label of a block). Rows match if every column
+        has one of the values given for it. A label with commas may be in quotes.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """Return the column, and the texts between the commas."""
+    """Return the column and the texts between the commas."""
     column, equals, values = text.partition("=")
     pieces, start = [], 0
     while start <= len(values):
@@ -101,7 +101,7 @@ def _split(text: str) -> tuple[str, list[str]]:
 
 
 def _joined(pieces: list[str], texts: set[str]) -> list[str]:
-    """Return the values: as many pieces as form a known text with commas, or else one."""
+    """Return the values, joining pieces that form one of the known texts with commas."""
     words = []
     while pieces:
         lengths = range(len(pieces), 1, -1)

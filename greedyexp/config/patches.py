@@ -1,8 +1,7 @@
 """Changes of the settings of a file: its profile, ``--set``, ``--trials`` and ``--seed``.
 
-Every change becomes a list of patches, which are applied in one place. A change that mentions a
-parameter of a mapping with a sweep decides alone how the parameter is set: an earlier value, sweep
-or zip of it is removed first.
+Every change becomes a list of patches. A change of a parameter replaces every earlier setting of
+this parameter: its value, its sweep and its place in a zip.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from typing import Any, NamedTuple
 import yaml
 
 from greedyexp.config.document import Document, Node, Place, read_text
-from greedyexp.config.sections import Entry, entry_at, label_of, read_entries
+from greedyexp.config.sections import entry_at, label_of, read_entries
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import KINDS
-from greedyexp.core.registry import find
+from greedyexp.core.registry import parts
 from greedyexp.experiment.design import DEFAULT_PROTOCOL
 from greedyexp.experiment.messages import Keys, show
 from greedyexp.experiment.model import (
@@ -94,7 +93,7 @@ class Override(NamedTuple):
 
     @property
     def section(self) -> str:
-        """The key of the top level."""
+        """The first key, which is a key of the top level."""
         return self.key.partition(".")[0]
 
 
@@ -117,7 +116,7 @@ def parse_override(text: str) -> Override:
 
 
 def options(**given: int | None) -> list[Override]:
-    """Return the overrides that ``--trials`` and ``--seed`` stand for."""
+    """Return the overrides for the options ``--trials`` and ``--seed``."""
     return [
         Override(name, Document(value, {(): Place(f"--{name} {value}")}))
         for name, value in given.items()
@@ -129,8 +128,8 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
     """Apply overrides in their order.
 
     A list or a range for a parameter that takes one value sweeps it; one value for a parameter
-    that was swept fixes it. A key that is not a setting but a parameter of the generator stands for
-    ``data.<key>``; with a list of data ``data.<number>.<key>`` is a parameter of one block.
+    that was swept fixes it. A parameter of the generator may be written without ``data.``. If the
+    data are a list, ``data.<number>.<key>`` is a parameter of one block.
 
     Raises
     ------
@@ -154,8 +153,8 @@ def apply_profile(doc: Document, profile: str) -> None:
 
     Mappings merge; lists and scalars replace; ``trials`` and each parameter below ``data.sweep``
     are replaced as a whole. A parameter that the profile fixes leaves the sweep, and one that it
-    sweeps is no longer fixed. A profile with another generator brings all of its own data, one with
-    another protocol all of its parameters.
+    sweeps is no longer fixed. A profile with another generator replaces all data, and one with
+    another protocol replaces all parameters of the protocol.
     """
     changes = doc.get(("profiles", profile))
     for key in changes if isinstance(changes, dict) else ():
@@ -198,10 +197,9 @@ def _check_profile(node: Node, profile: str, base: Any) -> None:
             )
     data = node.value.get("data")
     if isinstance(base, list) and isinstance(data, dict) and "generator" not in data:
-        # Otherwise every missing part would be an error of its own.
+        # Raise at once, since otherwise every missing parameter would be another error.
         raise ConfigError(
-            "data is a list here, which a profile replaces as a whole, but this names no"
-            " generator.",
+            "a profile replaces a list of data as a whole, but this one does not name a generator.",
             place=str(node.at("data").place),
             remedy="Write the whole list.",
         )
@@ -247,12 +245,13 @@ def _compiled(doc: Document, override: Override) -> list[Patch]:
             raise ConfigError(
                 f"'trials' is a fixed number here; it has no '{rest}'.",
                 place=override.source,
-                remedy="A rule is set whole, such as --set 'trials={until: {half_width: 0.1}}'.",
+                remedy="Set a whole rule, such as --set 'trials={until: {half_width: 0.1}}'.",
             )
         return [Patch(("trials", *rest.split(".", 1)), value)]
     if head == "paper" and rest in PaperReference.model_fields:
         return [Patch(("paper", rest), value)]
-    if not rest and any(head in _names("generator", doc.get(keys)) for keys in _blocks(doc)):
+    generators = [doc.get((*keys, "generator")) for keys in _blocks(doc)]
+    if not rest and any(head in _names("generator", name) for name in generators):
         return _data_patches(doc, head, override)
     return []
 
@@ -263,8 +262,7 @@ def _data_patches(doc: Document, rest: str, override: Override) -> list[Patch]:
         index, _, rest = rest.partition(".")
         if not index.isdecimal() or int(index) >= len(data):
             raise ConfigError(
-                f"data is a list of {len(data)} blocks here; a block is named by its number, from"
-                f" 0 to {len(data) - 1}.",
+                f"data is a list here; select a block by its number from 0 to {len(data) - 1}.",
                 place=override.source,
                 remedy=f"Such as --set data.{len(data) - 1}.{override.key.rpartition('.')[2]}=...",
             )
@@ -274,21 +272,22 @@ def _data_patches(doc: Document, rest: str, override: Override) -> list[Patch]:
         raise ConfigError("data must be a mapping.", place=str(doc.place(keys)))
     if rest == "generator" or (rest == "label" and isinstance(data, list)):
         return [Patch((*keys, rest), override.value)]
-    return _parameter_patches(keys, rest, override.value, _parameters("generator", block))
+    parameters = _parameters("generator", block.get("generator"))
+    return _parameter_patches(keys, rest, override.value, parameters)
 
 
 def _protocol_patches(doc: Document, name: str, value: Document) -> list[Patch]:
-    """Set one parameter of the protocol, whose name may be in front as in the file."""
+    """Set one parameter of the protocol: ``parameter`` or, as in the file, ``name.parameter``."""
     entry = entry_at(Node(doc, ("protocol",)), "protocol", DEFAULT_PROTOCOL)
-    names = _names("protocol", entry)
-    if entry is None or not names:
+    if entry is None:
         return []
+    names = _names("protocol", entry.name)
     name = name if name in names else name.removeprefix(f"{entry.name}.")
     return [Patch(("protocol", entry.name, name), value)] if name in names else []
 
 
 def _entry_patches(doc: Document, section: str, rest: str, value: Document) -> list[Patch]:
-    """Set one key of the entries whose label, or else whose name, is the start of ``rest``."""
+    """Set one key of the entries whose label, or else whose name, begins ``rest``."""
     kind = section.removesuffix("s")
     entries = read_entries(Node(doc), section)
     for name_of in (label_of, attrgetter("name")):
@@ -302,12 +301,12 @@ def _entry_patches(doc: Document, section: str, rest: str, value: Document) -> l
             if name_of(entry) != word:
                 continue
             # A bare name becomes a mapping with that name.
-            keys, names = (*entry.node.keys[:2], entry.name), _names(kind, entry)
+            keys, names = (*entry.node.keys[:2], entry.name), _names(kind, entry.name)
             own = KINDS[kind].reserved_keys if kind == "algorithm" else names
             if key in own and key != "sweep":
                 found = [Patch((*keys, key), value)]
             elif kind == "algorithm":
-                found = _parameter_patches(keys, key, value, _parameters(kind, entry))
+                found = _parameter_patches(keys, key, value, _parameters(kind, entry.name))
             else:
                 found = []
             if not found:
@@ -353,19 +352,14 @@ def _remove_parameters(doc: Document, keys: Keys, names: frozenset[str]) -> None
         doc.remove(zipped)
 
 
-def _parameters(kind: str, owner: Any) -> Parameters | None:
-    """Return the parameters of an entry or of a block of data; None for an unknown part."""
-    name = owner.name if isinstance(owner, Entry) else None
-    if isinstance(owner, dict):
-        name = owner.get("generator")
-    try:
-        return Parameters(find(kind, name)) if isinstance(name, str) else None
-    except ConfigError:
-        return None
+def _parameters(kind: str, name: Any) -> Parameters | None:
+    """Return the parameters of a part; None for an unknown name."""
+    part = parts(kind).get(name) if isinstance(name, str) else None
+    return None if part is None else Parameters(part)
 
 
-def _names(kind: str, owner: Any) -> list[str]:
-    parameters = _parameters(kind, owner)
+def _names(kind: str, name: Any) -> list[str]:
+    parameters = _parameters(kind, name)
     return parameters.names if parameters else []
 
 
@@ -382,23 +376,24 @@ def _known_keys(doc: Document) -> Iterator[str]:
     for keys in _blocks(doc):
         block = ".".join(map(str, keys))
         yield f"{block}.generator"
-        for name in _names("generator", doc.get(keys)):
+        for name in _names("generator", doc.get((*keys, "generator"))):
             yield from (name, f"{block}.{name}", f"{block}.sweep.{name}")
     protocol = entry_at(Node(doc, ("protocol",)), "protocol", DEFAULT_PROTOCOL)
-    for name in _names("protocol", protocol):
-        yield from (f"protocol.{name}", f"protocol.{protocol.name}.{name}" if protocol else name)
+    if protocol is not None:
+        for name in _names("protocol", protocol.name):
+            yield from (f"protocol.{name}", f"protocol.{protocol.name}.{name}")
     for section in ("algorithms", "figures"):
         kind = section.removesuffix("s")
         for entry in read_entries(Node(doc), section):
-            for key in (*_names(kind, entry), *KINDS[kind].reserved_keys):
+            for key in (*_names(kind, entry.name), *KINDS[kind].reserved_keys):
                 yield f"{section}.{label_of(entry)}.{key}"
 
 
 def variant_name(overrides: Sequence[Override]) -> str:
     """Return the suffix of the profile in the name of the results folder: ``+noise_std=0.5``.
 
-    Overrides that change rows get a folder of their own, so that they never replace the results of
-    the unchanged file. Their order does not matter.
+    Overrides that change rows get their own folder and never replace the results of the unchanged
+    file. Their order does not matter.
     """
     kept = {one.key: one.value.data for one in overrides if one.section not in _KEEP_ROWS}
     name = "".join(f"+{_short(key)}={_word(value)}" for key, value in sorted(kept.items()))
@@ -412,11 +407,11 @@ def require_tag(tag: str) -> str:
     Raises
     ------
     ConfigError
-        If it has other characters, or too many.
+        If it has other characters or too many characters.
     """
     if not _TAG.fullmatch(tag) or len(tag) > _LONGEST:
         raise ConfigError(
-            f"a tag names a folder, but is {show(tag)}.",
+            f"{show(tag)} cannot name a folder.",
             place="--tag",
             remedy=f"Use letters, digits and any of _ . , = - (at most {_LONGEST}).",
         )

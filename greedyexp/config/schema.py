@@ -20,15 +20,19 @@ _RANGE: Schema = {
     "properties": {
         "from": {"type": "number"},
         "to": {"type": "number"},
-        "num": {"type": "integer", "minimum": 1, "description": "How many values."},
-        "step": {"type": "number", "exclusiveMinimum": 0, "description": "Their distance."},
+        "num": {"type": "integer", "minimum": 1, "description": "Number of values."},
+        "step": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "Distance between values.",
+        },
         "scale": {"enum": ["linear", "log"], "default": "linear"},
     },
     "required": ["from", "to"],
     "oneOf": [{"required": ["num"]}, {"required": ["step"]}],
     "additionalProperties": False,
 }
-_LABEL = {"type": "string", "description": "Its value in the column 'data'."}
+_LABEL = {"type": "string", "description": "Value of the block in the column 'data'."}
 
 
 def json_schema() -> Schema:
@@ -48,7 +52,9 @@ def json_schema() -> Schema:
     properties: Schema = settings["properties"]
     generators = parts("generator")
     block = _object({"generator": {"enum": list(generators)}}, required=["generator"])
-    listed = {"allOf": [_if_made_by(name, _block(name, defs)) for name in generators]}
+    labelled = {"label": _LABEL}
+    blocks = [(name, _generator(f"block.{name}", name, labelled, defs)) for name in generators]
+    listed = {"allOf": [{"if": _made_by(name), "then": settings} for name, settings in blocks]}
     defs["blocks"] = {"type": "array", "items": block | listed, "minItems": 1}
     properties["data"] = {
         "description": properties["data"]["description"],
@@ -93,8 +99,6 @@ def _metrics_as_needed() -> Schema:
     """Require at least one metric, unless the protocol computes none."""
     needed = {"required": ["metrics"], "properties": {"metrics": {"minItems": 1}}}
     without = [name for name, part in parts("protocol").items() if not part.metrics]
-    if not without:
-        return needed
     with_settings = {"type": "object", "anyOf": [{"required": [name]} for name in without]}
     computes_none = {"anyOf": [{"enum": without}, with_settings]}
     return {
@@ -106,16 +110,12 @@ def _metrics_as_needed() -> Schema:
 
 def _choice(kind: str) -> Schema:
     """Return the names of a kind, each with its summary."""
-    named = [{"const": name, "description": part.summary} for name, part in parts(kind).items()]
-    return {"anyOf": named or [False]}
+    named = parts(kind).items()
+    return {"anyOf": [{"const": name, "description": part.summary} for name, part in named]}
 
 
 def _made_by(name: str) -> Schema:
     return _object({"generator": {"const": name}}, required=["generator"])
-
-
-def _if_made_by(name: str, then: Schema) -> Schema:
-    return {"if": _made_by(name), "then": then}
 
 
 def _data_of(name: str, defs: Schema) -> Schema:
@@ -126,10 +126,6 @@ def _data_of(name: str, defs: Schema) -> Schema:
         "if": {"properties": {"data": _made_by(name)}, "required": ["data"]},
         "then": {"properties": {"data": data, "profiles": {"additionalProperties": changed}}},
     }
-
-
-def _block(name: str, defs: Schema) -> Schema:
-    return _generator(f"block.{name}", name, {"label": _LABEL}, defs)
 
 
 def _generator(key: str, name: str, more: Schema, defs: Schema) -> Schema:
@@ -159,9 +155,12 @@ def _settings_of(part: Part, defs: Schema) -> Schema:
     parameters = _parameters(part, defs)
     properties = dict(parameters)
     if isinstance(part, Algorithm):
-        properties["label"] = {"type": "string", "description": "Its label in rows and figures."}
+        properties["label"] = {"type": "string", "description": "Label in rows and figures."}
         if part.takes_grid:
-            properties["tuning"] = {"enum": list(TUNINGS), "description": "How a point is chosen."}
+            properties["tuning"] = {
+                "enum": list(TUNINGS),
+                "description": "Rule that chooses a point of the path.",
+            }
             properties["folds"] = {"type": "integer", "minimum": 2, "default": 5}
     if "sweep" in part.reserved_keys:
         properties["sweep"] = _sweep(parameters)
@@ -179,7 +178,7 @@ def _sweep(parameters: Schema) -> Schema:
     group = _object(columns, closed=True) | {"minProperties": 1}
     paired = {"anyOf": [group, {"type": "array", "items": group, "minItems": 1}]}
     return {
-        "description": "Every combination of the lists; zip pairs the lists below it.",
+        "description": "Every combination of the lists is used; 'zip' pairs lists instead.",
         **_object(columns | {"zip": paired}, closed=True),
         "type": ["object", "null"],
     }

@@ -1,4 +1,4 @@
-"""Entries of a section, the parameters of a part and their sweep, read from an experiment file."""
+"""Entries of sections, and the parameters of parts with their sweeps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Entry:
     settings : dict
         As written.
     node : Node
-        Where the settings are, or the name if there are none.
+        The settings, or the name if there are none.
     """
 
     name: str
@@ -65,12 +65,12 @@ def entry_at(node: Node, what: str, default: str | None = None) -> Entry | None:
     if isinstance(item, str):
         return Entry(item, {}, node)
     if not isinstance(item, dict) or not item:
-        node.add(f"{what} is a name or 'name: {{...}}', but here is {show(item)}.")
+        node.add(f"{what} must be a name or 'name: {{...}}', but is {show(item)}.")
         return None
     name, settings = next(iter(item.items()))
     if len(item) > 1:
         node.at(list(item)[1]).add(
-            f"{what} has one name, but here are {', '.join(item)}.",
+            f"{what} must have one name, but has {', '.join(item)}.",
             f"Indent the settings below '{name}:'.",
         )
         return None
@@ -108,7 +108,7 @@ def read_models(node: Node, section: str, model: type[Model]) -> list[tuple[Node
     for item in node.at(section).items:
         if not isinstance(item.value, dict):
             item.add(
-                f"an entry of {section} is a mapping, but here is {show(item.value)}.",
+                f"an entry of {section} must be a mapping, but is {show(item.value)}.",
                 f"Write {', '.join(f'{name}: ...' for name in list(model.model_fields)[:3])}.",
             )
             continue
@@ -151,11 +151,11 @@ class Axis:
 
     @property
     def count(self) -> int:
-        """Number of steps; known without computing the values."""
+        """Number of steps, without computing the values."""
         return _count(self.columns[0])
 
     def rows(self, parameters: Parameters) -> list[tuple[Any, ...]]:
-        """Return the validated values, one tuple for each step; report the others."""
+        """Return the validated values, one tuple for each step; report invalid ones."""
         columns = []
         for name, column, node in zip(self.names, self.columns, self.nodes, strict=True):
             values = []
@@ -210,7 +210,7 @@ class Assigned:
 
     @property
     def size(self) -> int:
-        """Number of combinations; known without computing them."""
+        """Number of combinations, without computing them."""
         return math.prod(axis.count for axis in self.axes)
 
     @property
@@ -220,7 +220,7 @@ class Assigned:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The parameters that are not swept, as a file has them."""
+        """The parameters that are not swept, as plain data."""
         return {k: to_jsonable_python(v) for k, v in self.constant.items() if k not in self.names}
 
     def combinations(self) -> list[dict[str, Any]] | None:
@@ -307,9 +307,9 @@ def _axes(node: Node, parameters: Parameters) -> list[Axis]:
                 columns = {each: group.at(each) for each in group.value}
                 axes += _axis(group, columns, parameters)
             else:
-                group.add(f"zip takes parameters with their lists, but is {show(group.value)}.")
+                group.add(f"zip must map parameters to lists, but is {show(group.value)}.")
         if not zip_groups(sweep):
-            zipped.add("zip lists nothing to sweep.")
+            zipped.add("zip is empty.")
     seen: set[str] = set()
     for axis in axes:
         for name, here in zip(axis.names, axis.nodes, strict=True):
@@ -336,7 +336,7 @@ def _axis(node: Node, columns: dict[str, Node], parameters: Parameters) -> Itera
         return
     if len({_count(column) for column in values}) > 1:
         counts = ", ".join(f"{name} has {_count(c)}" for name, c in zip(read, values, strict=True))
-        node.add(f"zip pairs lists of equal length, but {counts}.")
+        node.add(f"the lists below zip must have equal lengths, but {counts}.")
         return
     yield Axis(tuple(columns), values, tuple(columns.values()))
 
@@ -366,7 +366,7 @@ def _column(name: str, node: Node) -> list[Any] | Range | None:
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:
-    """Return a key that orders values of any YAML type: empty, numbers, texts, lists, mappings."""
+    """Return a sort key that orders empty values, numbers, texts, lists and mappings."""
     if value is None:
         return (0,)
     if isinstance(value, (bool, int, float)):

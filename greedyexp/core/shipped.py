@@ -40,11 +40,11 @@ def locate(source: str) -> Path:
     raise ConfigError(
         "there is no such file and no shipped config of that name.",
         place=source,
-        remedy=did_you_mean(path.name, [*known, *_beside(path)]),
+        remedy=did_you_mean(path.name, [*known, *_neighbours(path)]),
     )
 
 
-def _beside(path: Path) -> list[str]:
+def _neighbours(path: Path) -> list[str]:
     """Return the names of YAML files in the folder of a missing one, unless there are many."""
     try:
         names = [item.name for item in path.parent.iterdir() if item.suffix in (".yaml", ".yml")]

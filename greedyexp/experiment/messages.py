@@ -71,7 +71,7 @@ def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys,
     value : object
         The plain data that were validated.
     name : str
-        Name of the value; empty if its keys are clear by themselves.
+        Name of the value; empty if its keys identify it.
 
     Returns
     -------
@@ -88,8 +88,8 @@ def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys,
             result.append((keys, f"unknown key '{error['loc'][-1]}'.", ""))
         else:
             grouped.setdefault(keys, []).append(error)
-    # A union reports errors for every member. The member that got furthest into the value is the
-    # one that the user meant.
+    # A union reports errors for every member. The user probably meant the member whose errors are
+    # deepest in the value.
     deepest = [keys for keys in grouped if not any(_starts(other, keys) for other in grouped)]
     result += [(keys, *_sentence(grouped[keys], _at(value, keys), name, keys)) for keys in deepest]
     return result
@@ -135,7 +135,7 @@ def _sentence(errors: list[Error], value: Any, name: str, keys: Keys) -> tuple[s
     if any(error["type"] == "missing" for error in errors):
         return f"{subject} has too few items.", ""
     for error in errors:
-        # The part gives its own message.
+        # The message of a part needs no further words.
         if error["type"] == "refused":
             return error["ctx"]["message"], error["ctx"]["remedy"]
     bounded = [error for error in errors if error["type"] in _BOUNDS]

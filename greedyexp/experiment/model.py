@@ -52,7 +52,7 @@ class Locate(Section):
 
 
 class AdaptiveTrials(Section):
-    """A rule by which results decide the number of replicates of each point and algorithm."""
+    """A rule that lets results determine the number of replicates of points and algorithms."""
 
     until: Annotated[Until | None, Field(description="Narrow the interval of every point.")] = None
     locate: Annotated[Locate | None, Field(description="Find where success crosses a level.")] = (
@@ -62,8 +62,8 @@ class AdaptiveTrials(Section):
         int,
         Field(
             ge=1,
-            description="Replicates at a time: 'until' gives these to every point, 'locate' to the"
-            " points that it examines.",
+            description="Replicates at a time: for every point with 'until', for examined points"
+            " with 'locate'.",
         ),
     ] = 20
     max: Annotated[int, Field(ge=1, description="Largest number of replicates of a point.")] = 400
@@ -83,7 +83,7 @@ class ClaimEntry(Section):
     """A statement of a paper, and the test that decides whether it holds."""
 
     id: Annotated[
-        str, Field(pattern=SLUG, max_length=100, description="Its name, unique in the experiment.")
+        str, Field(pattern=SLUG, max_length=100, description="Unique name in the experiment.")
     ]
     quote: Annotated[Text, Field(description="The words of the paper.")]
     place: Annotated[str, Field(description="Place in the paper, such as 'Figure 1, caption'.")] = (
@@ -100,9 +100,9 @@ class ClaimEntry(Section):
         float | None, Field(gt=0, description="Half width of equality; required by ==, only there.")
     ] = None
     figure: Annotated[
-        str, Field(description="Claims of one figure are corrected together for their number.")
+        str, Field(description="Figure; p-values of its claims are corrected for their number.")
     ] = ""
-    note: Annotated[str, Field(description="Why the words are read this way.")] = ""
+    note: Annotated[str, Field(description="Reason for this reading of the words.")] = ""
 
 
 class Reading(Section):
@@ -124,16 +124,16 @@ class Settings(Section):
             description="Names the results folder: letters, digits, '-' and '_'.",
         ),
     ]
-    description: Annotated[str, Field(description="What the experiment shows, for readers.")] = ""
-    paper: Annotated[
-        PaperReference | None, Field(description="The paper and figure it reproduces.")
-    ] = None
+    description: Annotated[str, Field(description="Purpose of the experiment, for readers.")] = ""
+    paper: Annotated[PaperReference | None, Field(description="Paper and figure to reproduce.")] = (
+        None
+    )
     seed: Annotated[
         int, Field(ge=0, lt=2**63, description="Root of every random stream of the experiment.")
     ] = 0
     trials: Annotated[
         Annotated[int, Field(ge=1)] | AdaptiveTrials,
-        Field(description="Replicates of every point of the sweep, or a rule that decides."),
+        Field(description="Replicates of every point of the sweep, or an adaptive rule."),
     ] = 1
     time_limit: Annotated[
         float | None,
@@ -141,7 +141,7 @@ class Settings(Section):
     ] = None
     protocol: Annotated[
         str | dict[str, Any],
-        Field(description="How algorithms are evaluated: a name, or name: {parameters}."),
+        Field(description="Evaluation of algorithms: a name, or name: {parameters}."),
     ] = DEFAULT_PROTOCOL
     plugins: Annotated[
         list[str],
@@ -154,11 +154,11 @@ class Settings(Section):
     algorithms: Annotated[
         list[Any], Field(min_length=1, description="Names, or name: {parameters}.")
     ]
-    metrics: Annotated[list[str], Field(description="Names of metrics, a column each.")] = []
+    metrics: Annotated[list[str], Field(description="Names of metrics, one column each.")] = []
     figures: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     tables: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
     claims: Annotated[
-        list[Any], Field(description="Statements of the paper, each with the test that decides it.")
+        list[Any], Field(description="Statements of the paper, each with a test.")
     ] = []
     readings: Annotated[
         list[Any], Field(description="Ambiguities of the paper and their resolution.")
@@ -180,7 +180,7 @@ class Point:
     params : dict
         Every parameter, validated, in the order of the generator's signature.
     label : str or None
-        The block of data it belongs to; None when the data are one mapping.
+        Label of the block of data; None if the data are one mapping.
     """
 
     generator: str
@@ -202,15 +202,15 @@ class AlgorithmSpec:
     name : str
         The registered name.
     label : str
-        Its label in rows and figures; unique in the experiment.
+        Label in rows and figures; unique in the experiment.
     entry : str
-        Label of the entry of the file that it belongs to.
+        Label of its entry in the file.
     params : dict
         Every parameter, validated.
     swept : dict
-        The parameters that vary by a ``sweep:`` inside the entry; a column each.
+        The parameters in the ``sweep:`` of the entry; one column each.
     tuning : {"none", "oracle", "cv", "theory", "end"}
-        How a point of its path is chosen; "none" for algorithms without a path.
+        Rule that chooses a point of the path; "none" for algorithms without a path.
     folds : int
         Folds of cross-validation.
     """
@@ -241,43 +241,43 @@ class Experiment:
     name, profile, description : str
         Name (of the results folder too), profile and free text.
     paper : PaperReference or None
-        What it reproduces.
+        The paper and figure to reproduce.
     seed : int, >= 0
         Root of every random stream.
     trials : int, >= 1
         Replicates of each point; the largest number if ``adaptive``.
     adaptive : AdaptiveTrials or None
-        The rule by which results decide how many replicates a point gets.
+        The rule that determines the number of replicates of a point from its results.
     time_limit : float or None
         Seconds for one algorithm on one replicate.
     protocol : PartSpec
-        How algorithms are evaluated.
+        Evaluates the algorithms.
     points : list of Point
         The points of each block of data in canonical order: sorted by value, column by column in
         the order of the generator's signature. The points of a block are distinct.
     swept : list of str
-        The columns of the data that take more than one value in a block, and ``data`` when there
-        are several blocks; in the order of the CSV.
+        The columns of the data that take more than one value in a block, and ``data`` if there are
+        several blocks, in the order of the CSV.
     algorithms : list of AlgorithmSpec
         Sorted by label.
     metrics : list of str
-        Registered names as written, a column of the CSV each.
+        Registered names as written, one column of the CSV each.
     figures, tables : list of PartSpec
         As written.
     claims : list of ClaimEntry
-        As written; ``figure`` is that of the paper, or the name, where they name none.
+        As written. The default of ``figure`` is the figure of the paper or else ``name``.
     dropped : dict of str to str
-        Id of each claim that does not apply after the changes of the command line, and why.
+        Id of each claim that does not apply after the changes of the command line, and the reason.
     plugins : list of str
         Absolute paths.
     folder : Path
-        Start of its relative paths: the folder of its file, or the working directory.
+        Folder of the file, or the working directory; relative paths start here.
     variant : str
-        Follows the profile in the name of the results folder, such as ``+noise_std=0.5``; empty
-        when the experiment is as in its file.
+        Suffix of the profile in the name of the results folder, such as ``+noise_std=0.5``; empty
+        if the experiment is as in its file.
     resolved : dict
         The settings after profile and overrides, with the defaults of data and algorithms filled
-        in; plain enough for ``yaml.safe_dump``. Loading them gives this experiment again.
+        in, as plain data. Loading them gives this experiment again.
     whole : Experiment or None
         The experiment before ``only`` narrowed it.
     """
@@ -312,16 +312,16 @@ class Experiment:
 
     @property
     def subfolder(self) -> Path:
-        """The results folder below the one that ``--out`` names."""
+        """The results folder, relative to ``--out``."""
         return Path(self.name) / f"{self.profile}{self.variant}"
 
     def as_yaml(self, plugins: list[str] | None = None) -> str:
-        """Return ``resolved`` as a file.
+        """Return ``resolved`` as YAML.
 
         Parameters
         ----------
         plugins : list of str, optional
-            Paths of the plugins in the file, instead of their absolute paths.
+            Paths of the plugins to write instead of their absolute paths.
         """
         named = {"plugins": plugins} if plugins else {}
         return yaml.safe_dump({**self.resolved, **named}, sort_keys=False, allow_unicode=True)

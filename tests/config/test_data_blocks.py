@@ -117,9 +117,7 @@ def test_the_command_line_changes_one_block():
     assert [p.params["p"] for p in swept.points] == [4, 4, 5, 5, 64]
     for key in ("p", "data.p", "data.2.p"):
         told = message(settings, overrides=[f"{key}=3"])
-        assert (
-            "data is a list of 2 blocks here; a block is named by its number, from 0 to 1." in told
-        )
+        assert "data is a list here; select a block by its number from 0 to 1." in told
         assert told.endswith("Such as --set data.1.p=...")
     told = message(settings, overrides=["data.1.thet=3"])
     assert "no setting 'data.1.thet'. Did you mean 'data.1.theta'?" in told
@@ -165,8 +163,8 @@ def test_a_profile_replaces_the_list():
     assert len(load(settings, profile="deep").points) == 4
     told = message(settings | {"profiles": {"smoke": {"data": {"p": 12}}}})
     assert told == (
-        "profiles.smoke.data: data is a list here, which a profile replaces as a whole, but this"
-        " names no generator. Write the whole list."
+        "profiles.smoke.data: a profile replaces a list of data as a whole, but this one does not"
+        " name a generator. Write the whole list."
     )
     other = settings | {"profiles": {"smoke": {"data": FILE | {"name": "b"}}}}
     assert "t_file" in message(other, profile="smoke")

@@ -91,7 +91,7 @@ def test_a_swept_algorithm_is_a_base_where_the_rows_tell_its_values_apart(row, c
     if row == "max_features":
         assert load(written).tables
         return
-    with pytest.raises(ConfigError, match="`base` names 'gdt', which has no column of its own"):
+    with pytest.raises(ConfigError, match="`base` names 'gdt', which is not a column of the table"):
         load(written)
     written["tables"][0]["timing"]["base"] = f"gdt ({columns})"
     assert load(written).tables

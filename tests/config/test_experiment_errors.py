@@ -88,13 +88,13 @@ MISTAKES = [
     (LASSO, "- t_path: {label: a, nu: 0.5, sweep: {nu: [0.1]}}", 14, "nu has one value here"),
     # entries written wrongly
     (LASSO, "- t_path:\n    nu: 0.3", 15, "Indent the settings below 't_path:'"),
-    (LASSO, "- 3", 14, "an entry of algorithms is a name or 'name: {...}', but here is 3"),
+    (LASSO, "- 3", 14, "an entry of algorithms must be a name or 'name: {...}', but is 3"),
     (LASSO, "- t_lasso: 3", 14, "the settings of 't_lasso' must be a mapping, but are 3"),
     (LASSO, "- t_lasso: {label: ''}", 14, "label must be a text of one line"),
     (LASSO, "- t_lasso: {label: 3}", 14, "label must be a text of one line"),
     (LASSO, '- t_lasso: {label: "a\\nb"}', 14, "label must be a text of one line"),
     (METRICS, "[]", 15, "needs at least one metric"),
-    (METRICS, "{t_signs: 1}", 15, "metrics must be a list, but is {t_signs: 1}. Begin each entry"),
+    (METRICS, "{t_signs: 1}", 15, "metrics must be a list, but is {t_signs: 1}. Start each entry"),
     # tuning
     (LASSO, "- t_single: {k: 3, tuning: cv}", 14, "algorithm 't_single' has no path to tune"),
     (LASSO, "- t_single: {k: 3, folds: 5}", 14, "algorithm 't_single' has no path to tune"),

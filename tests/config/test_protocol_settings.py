@@ -85,8 +85,8 @@ def test_a_protocol_without_parameters_stays_a_name():
         ({"t_follow": {"steps": 0}}, "protocol.t_follow.steps: steps must be at least 1"),
         ({"t_follow": {"steps": [1, 2]}}, "steps must be a whole number, but is [1, 2]"),
         ({"t_follow": 3}, "the settings of 't_follow' must be a mapping, but are 3"),
-        ({"t_follow": {}, "t_once": {}}, "protocol has one name, but here are t_follow, t_once"),
-        ({}, "protocol is a name or 'name: {...}', but here is {}"),
+        ({"t_follow": {}, "t_once": {}}, "protocol must have one name, but has t_follow, t_once"),
+        ({}, "protocol must be a name or 'name: {...}', but is {}"),
         ([1], "protocol must be a text or a mapping, but is [1]"),
         (
             {"t_follow": {"every": 99}},
@@ -102,7 +102,7 @@ def test_what_an_algorithm_makes_must_be_what_the_protocol_takes():
     assert message(base(algorithms=["t_steps"])).endswith(
         "algorithm 't_steps' makes iterates, which protocol 'recovery' does not take."
         " Use protocol t_follow or t_once or trajectory."
-        " A plugin declares the result of its algorithm by @algorithm(..., yields=...)."
+        " A plugin declares the result of its algorithm with @algorithm(..., yields=...)."
     )
     told = message(follow(algorithms=["t_lasso"]))
     assert "algorithms[0]: algorithm 't_lasso' makes estimates, which protocol 't_follow'" in told
@@ -135,7 +135,7 @@ def test_a_rule_for_trials_needs_one_success_of_a_replicate():
     reach = {"t_follow": {"mode": "reach"}}
     for protocol, name in (("t_follow", "t_follow"), (reach, "t_follow")):
         told = message(follow(protocol, trials=rule))
-        assert told.startswith(f"trials: protocol '{name}' gives no single success (0 or 1)")
+        assert told.startswith(f"trials: protocol '{name}' does not give one success (0 or 1)")
     assert load(follow("t_once", trials=rule)).adaptive.success == {"default": "hit"}
 
 
