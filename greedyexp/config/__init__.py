@@ -3,7 +3,7 @@
 document    YAML with places, and cursors that collect errors
 sections    entries, parameters and sweeps
 data        blocks of data, with the points of their sweep
-rules       what parts need of data
+rules       checks of data against the needs of parts
 algorithms  protocol, algorithms, metrics, rule for trials
 choices     checks of claims, figures and tables
 patches     profiles and ``--set``

@@ -217,7 +217,7 @@ def read_claims(
     Raises
     ------
     ConfigError
-        If claims do not apply and the experiment has errors without the changes too.
+        If claims do not apply, and the experiment also has errors without the changes.
     """
     dropped = _drop_claims(node, choice, unchanged) if unchanged else {}
     claims: list[ClaimEntry] = []
@@ -417,5 +417,6 @@ def check_base(display: DisplayEntry, choice: Choice) -> None:
     }
     if base not in columns:
         display.node.at("base").add(
-            f"`base` names '{base}', which is not a column of the table.", did_you_mean(base, columns)
+            f"`base` names '{base}', which is not a column of the table.",
+            did_you_mean(base, columns),
         )

@@ -167,17 +167,17 @@ def load(
     return keep_only(experiment, tuple(only)) if only else experiment
 
 
-def reload(resolved: dict[str, Any], *, profile: str, beside: Path | None = None) -> Experiment:
+def reload(resolved: dict[str, Any], *, profile: str, folder: Path | None = None) -> Experiment:
     """Return the experiment of resolved settings, without its claims, figures and tables.
 
     Claims, figures and tables were checked when the file was loaded; they may refer to profiles
-    that resolved settings do not have. Relative paths start from the folder ``beside``, by default
+    that resolved settings do not have. Relative paths start from ``folder``, by default
     the working directory.
     """
     left_out = ("claims", "figures", "tables")
     kept = {key: value for key, value in resolved.items() if key not in left_out}
-    with relative_to(beside):
-        return _load(_Request(kept, profile, beside or Path.cwd()))
+    with relative_to(folder):
+        return _load(_Request(kept, profile, folder or Path.cwd()))
 
 
 def _load(request: _Request) -> Experiment:

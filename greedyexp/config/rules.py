@@ -1,4 +1,4 @@
-"""Rules for what parts need of data: the parts declare traits, and the data provide them."""
+"""Checks that data have the traits and shapes that parts need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.fitting import check_folds
 
-# Returns the traits that a part needs of the data with these parameters.
+# Returns the traits that a part needs with these parameters.
 Needs = Callable[[dict[str, Any]], Container[str]]
 
 

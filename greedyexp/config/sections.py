@@ -57,7 +57,7 @@ def entry_at(node: Node, what: str, default: str | None = None) -> Entry | None:
     Parameters
     ----------
     what : str
-        Description of the entry for messages.
+        Subject of messages.
     default : str, optional
         Name of the entry if there is none at the node.
     """

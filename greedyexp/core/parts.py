@@ -181,8 +181,8 @@ class Generator(Part):
         ``labels``, ``chains``, ``moments``, ``spread_label``, ``sparse`` (designs are CSR arrays)
         or ``population`` (no rows, only moments).
     check : callable of the parameters, optional
-        Raises ``ValueError`` if values are impossible together. Called for every point of a sweep
-        before any work starts.
+        Raises ``ValueError`` for an impossible combination of values. Called for every point of a
+        sweep before any work starts.
     shape : callable of the parameters, optional
         Returns any of ``Problem.shape`` that is known before problems are drawn; algorithms are
         checked against it before any work starts.
@@ -309,7 +309,7 @@ class Algorithm(Part):
 
     @property
     def takes_grid(self) -> bool:
-        """True if the algorithm returns a path, whose grid it takes as an argument."""
+        """True if the algorithm returns a path and takes its grid as an argument."""
         return self.yields == "estimates" and "grid" in inspect.signature(self.function).parameters
 
     @property
@@ -369,7 +369,7 @@ class Protocol(Part):
         True if the protocol chooses a point of an algorithm's path by the experiment's ``tuning``.
     check : callable, optional
         ``check(algorithm_parameters, **parameters)`` raises ``ValueError`` if an algorithm with
-        these parameters cannot give what the protocol asks for.
+        these parameters cannot give the results that the protocol needs.
     needs : callable of the parameters returning an iterable of str, optional
         Traits that a problem must have.
     needs_for : callable, optional

@@ -43,7 +43,7 @@ class _Plugin:
 # Keys are identities of files, or entry points.
 _loaded: dict[object, _Plugin] = {}
 # Files that plugins imported from their own folders, with their contents at that time.
-_beside: dict[Path, bytes] = {}
+_imported_files: dict[Path, bytes] = {}
 
 
 def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LIMIT) -> None:
@@ -129,9 +129,9 @@ def _read(path: Path) -> dict[Path, bytes]:
 
 def _identity(path: Path, files: dict[Path, bytes]) -> str:
     digest = hashlib.sha256(hashlib.sha256(files[path]).digest())
-    beside = {os.path.relpath(file, path.parent): content for file, content in files.items()}
-    del beside[path.name]
-    for name, content in sorted(beside.items()):
+    others = {os.path.relpath(file, path.parent): content for file, content in files.items()}
+    del others[path.name]
+    for name, content in sorted(others.items()):
         digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
     return digest.hexdigest()
 
@@ -204,7 +204,8 @@ def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
         family = [name for name in sys.modules if f"{name}.".startswith(f"{top}.")]
         origins = [getattr(sys.modules[name], "__file__", None) for name in family]
         found = [Path(origin).resolve() for origin in origins if origin is not None]
-        if any(file in _beside and _beside[file] != files.get(file) for file in found):
+        known = [file for file in found if file in _imported_files]
+        if any(_imported_files[file] != files.get(file) for file in known):
             for name in family:
                 del sys.modules[name]
     importlib.invalidate_caches()
@@ -213,7 +214,7 @@ def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(path.parent))
-    _beside.update({file: content for file, content in files.items() if file != path})
+    _imported_files.update({file: content for file, content in files.items() if file != path})
 
 
 def _refuse_parameters(part: Part) -> None:

@@ -27,50 +27,41 @@ class Section(BaseModel):
 class PaperReference(Section):
     """The figure or table of a paper that an experiment reproduces."""
 
-    key: Annotated[str, Field(min_length=1, description="Citation key, such as jalali2012.")]
-    figure: Annotated[str, Field(description="Figure or table, such as 'Figure 1'.")] = ""
+    key: str = Field(min_length=1, description="Citation key, such as jalali2012.")
+    figure: str = Field(default="", description="Figure or table, such as 'Figure 1'.")
 
 
 class Until(Section):
     """Stop at a point when the interval of its success probability is narrow enough."""
 
-    half_width: Annotated[
-        float, Field(gt=0, lt=0.5, description="Half width of the 95% interval to reach.")
-    ]
+    half_width: float = Field(gt=0, lt=0.5, description="Half width of the 95% interval to reach.")
 
 
 class Locate(Section):
     """Place replicates where success crosses a level, until the crossing is known well enough."""
 
-    threshold: Annotated[float, Field(gt=0, lt=1, description="Success probability to locate.")] = (
-        0.5
+    threshold: float = Field(default=0.5, gt=0, lt=1, description="Success probability to locate.")
+    of: str = Field(description="Swept data parameter along which success rises.")
+    half_width: float = Field(
+        gt=0, description="Half width of the 95% interval of the crossing to reach."
     )
-    of: Annotated[str, Field(description="Swept data parameter along which success rises.")]
-    half_width: Annotated[
-        float, Field(gt=0, description="Half width of the 95% interval of the crossing to reach.")
-    ]
 
 
 class AdaptiveTrials(Section):
     """A rule that lets results determine the number of replicates of points and algorithms."""
 
-    until: Annotated[Until | None, Field(description="Narrow the interval of every point.")] = None
-    locate: Annotated[Locate | None, Field(description="Find where success crosses a level.")] = (
-        None
+    until: Until | None = Field(default=None, description="Narrow the interval of every point.")
+    locate: Locate | None = Field(default=None, description="Find where success crosses a level.")
+    min: int = Field(
+        default=20,
+        ge=1,
+        description="Replicates at a time: for every point with 'until', for examined points with"
+        " 'locate'.",
     )
-    min: Annotated[
-        int,
-        Field(
-            ge=1,
-            description="Replicates at a time: for every point with 'until', for examined points"
-            " with 'locate'.",
-        ),
-    ] = 20
-    max: Annotated[int, Field(ge=1, description="Largest number of replicates of a point.")] = 400
-    success: Annotated[
-        dict[str, str],
-        Field(description="Success metric by algorithm, 'default' for the others."),
-    ] = {}
+    max: int = Field(default=400, ge=1, description="Largest number of replicates of a point.")
+    success: dict[str, str] = Field(
+        default={}, description="Success metric by algorithm, 'default' for the others."
+    )
 
     def limited_to(self, algorithms: set[str]) -> AdaptiveTrials:
         """Return the rule without the success metrics of other algorithms."""
@@ -82,91 +73,75 @@ class AdaptiveTrials(Section):
 class ClaimEntry(Section):
     """A statement of a paper, and the test that decides whether it holds."""
 
-    id: Annotated[
-        str, Field(pattern=SLUG, max_length=100, description="Unique name in the experiment.")
-    ]
-    quote: Annotated[Text, Field(description="The words of the paper.")]
-    place: Annotated[str, Field(description="Place in the paper, such as 'Figure 1, caption'.")] = (
-        ""
+    id: str = Field(pattern=SLUG, max_length=100, description="Unique name in the experiment.")
+    quote: Text = Field(description="The words of the paper.")
+    place: str = Field(default="", description="Place in the paper, such as 'Figure 1, caption'.")
+    test: Text | Annotated[list[Text], Field(min_length=1)] = Field(
+        description="A condition such as 'threshold(a) < threshold(b)', or several."
     )
-    test: Annotated[
-        Text | Annotated[list[Text], Field(min_length=1)],
-        Field(description="A condition such as 'threshold(a) < threshold(b)', or several."),
-    ]
-    where: Annotated[
-        dict[str, Any], Field(description="Column: value or list of values; the rows to use.")
-    ] = {}
-    margin: Annotated[
-        float | None, Field(gt=0, description="Half width of equality; required by ==, only there.")
-    ] = None
-    figure: Annotated[
-        str, Field(description="Figure; p-values of its claims are corrected for their number.")
-    ] = ""
-    note: Annotated[str, Field(description="Reason for this reading of the words.")] = ""
+    where: dict[str, Any] = Field(
+        default={}, description="Column: value or list of values; the rows to use."
+    )
+    margin: float | None = Field(
+        default=None, gt=0, description="Half width of equality; required by ==, only there."
+    )
+    figure: str = Field(
+        default="", description="Figure; p-values of its claims are corrected for their number."
+    )
+    note: str = Field(default="", description="Reason for this reading of the words.")
 
 
 class Reading(Section):
     """An ambiguity of the paper, and its resolution."""
 
-    printed: Annotated[Text, Field(description="The words of the paper.")]
-    used: Annotated[Text, Field(description="The choice of the experiment.")]
-    because: Annotated[Text, Field(description="The reason.")]
+    printed: Text = Field(description="The words of the paper.")
+    used: Text = Field(description="The choice of the experiment.")
+    because: Text = Field(description="The reason.")
 
 
 class Settings(Section):
     """The top level of an experiment file."""
 
-    name: Annotated[
-        str,
-        Field(
-            pattern=SLUG,
-            max_length=100,
-            description="Names the results folder: letters, digits, '-' and '_'.",
-        ),
-    ]
-    description: Annotated[str, Field(description="Purpose of the experiment, for readers.")] = ""
-    paper: Annotated[PaperReference | None, Field(description="Paper and figure to reproduce.")] = (
-        None
+    name: str = Field(
+        pattern=SLUG,
+        max_length=100,
+        description="Names the results folder: letters, digits, '-' and '_'.",
     )
-    seed: Annotated[
-        int, Field(ge=0, lt=2**63, description="Root of every random stream of the experiment.")
-    ] = 0
-    trials: Annotated[
-        Annotated[int, Field(ge=1)] | AdaptiveTrials,
-        Field(description="Replicates of every point of the sweep, or an adaptive rule."),
-    ] = 1
-    time_limit: Annotated[
-        float | None,
-        Field(gt=0, description="Seconds for one algorithm on one replicate; empty for no limit."),
-    ] = None
-    protocol: Annotated[
-        str | dict[str, Any],
-        Field(description="Evaluation of algorithms: a name, or name: {parameters}."),
-    ] = DEFAULT_PROTOCOL
-    plugins: Annotated[
-        list[str],
-        Field(description="Python files that register parts, relative to the experiment file."),
-    ] = []
-    data: Annotated[
-        dict[str, Any] | Annotated[list[Any], Field(min_length=1)],
-        Field(description="A generator, its parameters and their sweep; or a list of such blocks."),
-    ]
-    algorithms: Annotated[
-        list[Any], Field(min_length=1, description="Names, or name: {parameters}.")
-    ]
-    metrics: Annotated[list[str], Field(description="Names of metrics, one column each.")] = []
-    figures: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
-    tables: Annotated[list[Any], Field(description="Names, or name: {parameters}.")] = []
-    claims: Annotated[
-        list[Any], Field(description="Statements of the paper, each with a test.")
-    ] = []
-    readings: Annotated[
-        list[Any], Field(description="Ambiguities of the paper and their resolution.")
-    ] = []
-    profiles: Annotated[
-        dict[str, Any],
-        Field(description="Changes for smoke, quick, paper and deep runs, merged over the rest."),
-    ] = {}
+    description: str = Field(default="", description="Purpose of the experiment, for readers.")
+    paper: PaperReference | None = Field(default=None, description="Paper and figure to reproduce.")
+    seed: int = Field(
+        default=0, ge=0, lt=2**63, description="Root of every random stream of the experiment."
+    )
+    trials: Annotated[int, Field(ge=1)] | AdaptiveTrials = Field(
+        default=1, description="Replicates of every point of the sweep, or an adaptive rule."
+    )
+    time_limit: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds for one algorithm on one replicate; empty for no limit.",
+    )
+    protocol: str | dict[str, Any] = Field(
+        default=DEFAULT_PROTOCOL,
+        description="Evaluation of algorithms: a name, or name: {parameters}.",
+    )
+    plugins: list[str] = Field(
+        default=[], description="Python files that register parts, relative to the experiment file."
+    )
+    data: dict[str, Any] | Annotated[list[Any], Field(min_length=1)] = Field(
+        description="A generator, its parameters and their sweep; or a list of such blocks."
+    )
+    algorithms: list[Any] = Field(min_length=1, description="Names, or name: {parameters}.")
+    metrics: list[str] = Field(default=[], description="Names of metrics, one column each.")
+    figures: list[Any] = Field(default=[], description="Names, or name: {parameters}.")
+    tables: list[Any] = Field(default=[], description="Names, or name: {parameters}.")
+    claims: list[Any] = Field(default=[], description="Statements of the paper, each with a test.")
+    readings: list[Any] = Field(
+        default=[], description="Ambiguities of the paper and their resolution."
+    )
+    profiles: dict[str, Any] = Field(
+        default={},
+        description="Changes for smoke, quick, paper and deep runs, merged over the rest.",
+    )
 
 
 @dataclass(frozen=True)

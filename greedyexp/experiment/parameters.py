@@ -102,8 +102,10 @@ class Parameters:
             If the annotation of a parameter does not allow its default.
         """
         defaults = {}
-        for name in [name for name in self.names if name not in self.required()]:
-            default = self.fields[name].get_default(call_default_factory=True)
+        for name, field in self.fields.items():
+            if field.is_required():
+                continue
+            default = field.get_default(call_default_factory=True)
             try:
                 defaults[name] = self.read(name, to_jsonable_python(default))
             except BadValue as error:

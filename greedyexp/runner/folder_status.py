@@ -200,9 +200,9 @@ def _experiment(folder: Path, home: Path, origin: Path | None) -> Experiment:
         place = home if home.name == UNFINISHED else folder
         found = [find(place, str(name)).resolve() for name in settings["plugins"]]
         settings["plugins"] = [str(path) for path in found]
-    beside = origin if origin is not None and origin.is_dir() else folder.resolve()
+    start = origin if origin is not None and origin.is_dir() else folder.resolve()
     # The profile has already been applied to resolved settings, so any name is correct.
-    return experiments.reload(settings, profile=experiments.PROFILES[0], beside=beside)
+    return experiments.reload(settings, profile=experiments.PROFILES[0], folder=start)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
