@@ -47,13 +47,13 @@ def solve(
     name : str
         Name of an algorithm; ``greedyexp list algorithms`` prints all.
     X : array (n, p), or list of r arrays (n_j, p)
-        Designs, or sparse arrays if the algorithm takes them; neither centred nor scaled.
+        Designs, or sparse arrays if the algorithm takes them. They are not centred or scaled.
     y : array (n,), array (n, r), or list of r arrays (n_j,)
-        Responses; with ``chains`` the labels (n,) of words, integers or texts.
+        Responses; with ``chains``, the labels (n,) of the words, integers or strings.
     tuning : {"end", "cv", "theory"}
-        Returned point of the path: the end (determined by the stopping parameters), the point with
-        the least cross-validated prediction error, or the point that theory prescribes. Algorithms
-        without a path and iterative methods take only "end".
+        Point of the path to return: the end (determined by the stopping parameters), the point
+        with the smallest cross-validated prediction error, or the point prescribed by theory.
+        Algorithms without a path and iterative methods accept only "end".
     folds : int, at least 2
         Folds of the cross-validation.
     seed : int, at least 0
@@ -61,8 +61,8 @@ def solve(
     noise_std : float, at least 0, optional
         Standard deviation of the noise; required for ``tuning="theory"``.
     chains : array (c,) of int, optional
-        For ``loss="crf"``: lengths of the c chains whose words are the rows of X, one chain after
-        another. The coefficients are then (p, r), one column for each class.
+        For ``loss="crf"``: lengths of the c chains. The rows of X are their words, one chain after
+        another, and the coefficients have shape (p, r), with one column for each class.
     iterations : int, at least 1, optional
         Maximum number of iterations of an iterative method; 10 000 by default.
     tol : float > 0, optional
@@ -81,18 +81,18 @@ def solve(
     ------
     ConfigError
         If an algorithm, parameter or tuning is unknown, a value is out of range, or the algorithm
-        needs more than arrays and their noise level or computes a constant.
+        computes a constant or needs more than arrays and a noise level.
     DataError
-        If arrays have inconsistent shapes, the algorithm cannot take them, their squares overflow
-        or vanish, or the memory does not suffice.
+        If arrays have inconsistent shapes, are not accepted by the algorithm, have squares that
+        overflow or vanish, or do not fit in memory.
 
     Warns
     -----
     UserWarning
         If no intercept is fitted to a numeric response and the data are far from centred: the mean
         of a response exceeds its standard deviation, or the mean of a feature three times its
-        standard deviation. A nonzero constant column counts as an intercept. ``message`` repeats
-        the warning.
+        standard deviation. A nonzero constant column counts as an intercept. The ``message`` of
+        the solution contains the warning, too.
     """
     from greedyexp.experiment.parameters import Parameters
 
@@ -131,7 +131,7 @@ def solve(
 def _fitted(
     part: Algorithm, problem: Problem, values: dict, tuning: str, folds: int, rng
 ) -> tuple[Path, int]:
-    """Return a path and the index of the point that the tuning chooses."""
+    """Return a path and the index of the tuned point."""
     try:
         if tuning == "cv":
             return fitting.cross_validated(part, problem, values, folds=folds, rng=rng)
@@ -141,7 +141,7 @@ def _fitted(
         path = fitting.fit(part, problem, values, rng=rng)
     except MemoryError as error:
         raise DataError(
-            f"the memory does not suffice ({error}).", remedy="Use fewer features, tasks or points."
+            f"there is not enough memory ({error}).", remedy="Use fewer features, tasks or points."
         ) from None
     return path, len(path) - 1
 
@@ -151,11 +151,11 @@ def _off_centre(values: dict, problem: Problem) -> str:
     numeric = values.get("loss", "squared") in ("squared", "absolute")
     if problem.chains is not None or values.get("intercept") or not numeric:
         return ""
-    what = far_from_centred(problem.X, problem.y)
+    fault = far_from_centred(problem.X, problem.y)
+    if not fault:
+        return ""
     other = " or give intercept=True" if "intercept" in values else ""
-    return what and (
-        f"No intercept is fitted, but {what}. Centre the response and the features{other}."
-    )
+    return f"No intercept is fitted, but {fault}. Centre the response and the features{other}."
 
 
 def _untuned(part: Algorithm, path: Path, problem: Problem, given: dict) -> str:
@@ -163,11 +163,10 @@ def _untuned(part: Algorithm, path: Path, problem: Problem, given: dict) -> str:
     stops = part.stops
     if not stops or len(path) < 2:
         return ""
-    names = " or ".join(stops)
     if not any(given.get(name) is not None for name in stops):
-        cv = "" if problem.chains is not None else "use tuning='cv' or "
-        remedy = f"{cv}give {names}."
-        return "The path was not tuned: this is its last point. " + remedy[0].upper() + remedy[1:]
+        give = "Use tuning='cv' or give" if problem.chains is None else "Give"
+        names = " or ".join(stops)
+        return f"The path was not tuned: this is its last point. {give} {names}."
     for name, values in path.grid.items():
         count = len(np.unique(values))
         if name not in stops and given.get(name) is None and count > 1:
@@ -226,7 +225,7 @@ def _refuse_missing_traits(
 
     if problem.sparse_design and not part.takes_sparse:
         raise DataError(
-            f"algorithm '{part.name}' takes no sparse design.", remedy="Give X.toarray()."
+            f"algorithm '{part.name}' does not accept a sparse design.", remedy="Give X.toarray()."
         )
     if "multi_task" in traits and problem.n_tasks == 1:
         raise DataError(
@@ -340,11 +339,11 @@ def run(
         Worker processes; all usable cores by default.
     engine : {"processes", "serial"}
     overrides, only : str or sequence of str
-        Like ``--set`` and ``--only`` on the command line: one text, or one for each option.
+        Like ``--set`` and ``--only`` on the command line: one string, or one for each option.
     trials, seed : int, optional
-        Replace those of the experiment.
+        Replace the settings of the experiment.
     tag : str, optional
-        Like ``--tag``: names the results folder ``<profile>+<tag>``.
+        Name the results folder ``<profile>+<tag>``, like ``--tag``.
     force : bool
         Compute everything again.
 
@@ -378,7 +377,8 @@ def run(
         tag=tag,
     )
     folder = FilePath(out) / plan.subfolder
-    done = runner.run(plan, folder, engine=engine, jobs=jobs, force=force)
+    options = runner.RunOptions(engine=engine, jobs=jobs, force=force)
+    done = runner.run(plan, folder, options)
     if done.signum is not None:
         if done.signum != signal.SIGINT:
             signal.raise_signal(done.signum)

@@ -136,7 +136,11 @@ class Laboratory:
     def run(self, *, only=(), folder=None, how=None, **changes) -> runner.Report:
         """Run the settings with changes; ``how`` are the options of ``runner.run``."""
         options = {"jobs": 1, "progress": False, **(how or {})}
-        return runner.run(self.experiment(only=only, **changes), folder or self.results, **options)
+        return runner.run(
+            self.experiment(only=only, **changes),
+            folder or self.results,
+            runner.RunOptions(**options),
+        )
 
     def trouble(self, mode: str, **params) -> dict:
         """An algorithm entry that fails in a given way, labelled ``trouble``."""

@@ -20,14 +20,14 @@ def main(args: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     args : sequence of str, optional
-        Arguments without the program name. By default those of this process are used, and its
-        signals and standard streams are handled until it exits.
+        Arguments without the program name. The default is to use those of this process and to
+        handle its signals and standard streams until it exits.
 
     Returns
     -------
     int
-        0 done, 1 some replicates failed, 2 user error, 4 a claim refuted, 5 inconclusive, 70
-        internal error, 129, 130 or 143 ended by SIGHUP, Ctrl-C or SIGTERM, 141 output was closed
+        0 done; 1 some replicates failed; 2 user error; 4 claim refuted; 5 claim inconclusive;
+        70 internal error; 129, 130 or 143 ended by SIGHUP, Ctrl-C or SIGTERM; 141 output closed
         early.
     """
     own = args is None
@@ -35,15 +35,15 @@ def main(args: Sequence[str] | None = None) -> int:
         try:
             if own:
                 process.open_missing()
-            # Imported here: a signal may arrive while it is imported.
+            # Imported here because a signal may arrive during the import.
             from greedyexp.cli.app import answer
 
             code = answer(args)
         except KeyboardInterrupt as error:
             code = process.report_interruption(error)
         if own and process.ended_by_signal(code):
-            # The message is written. A regular exit could wait for a reader that does not read, and
-            # a further signal would print a traceback.
+            # The message has been written. A regular exit could wait for a blocked reader, and
+            # another signal would print a traceback.
             os._exit(code)
     process.drop_unread()
     return code

@@ -21,7 +21,7 @@ USER_ERROR = process.USER_ERROR
 CLAIM_REFUTED = 4
 # With --strict only.
 CLAIM_INCONCLUSIVE = 5
-# EX_SOFTWARE of sysexits.h: 1 must keep meaning that replicates failed.
+# EX_SOFTWARE of sysexits.h; 1, the code of Python itself, means here that replicates failed.
 INTERNAL_ERROR = 70
 
 
@@ -34,7 +34,7 @@ def report(
     ----------
     error : Exception
     ctx : click.Context, optional
-        Context that stores whether ``--traceback`` was given.
+        Context that contains the option ``--traceback``.
     with_traceback : bool
         Print the traceback first.
 
@@ -67,7 +67,7 @@ def report(
 
 
 def report_or_lose(error: Exception, ctx: click.Context | None = None, **how: bool) -> int:
-    """Report an error, or the error that the output cannot be written."""
+    """Report an error. If that fails, report that the output cannot be written."""
     try:
         return report(error, ctx, **how)
     except OSError as trouble:
@@ -101,7 +101,7 @@ def _in_a_folder() -> bool:
 
 
 def _unencodable(error: UnicodeEncodeError) -> str:
-    """Return a message if an argument or a file name is not text in this locale, otherwise ''."""
+    """Return a message if an argument or a file name is not valid in this locale, otherwise ''."""
     bad = error.object[error.start : error.end]
     # Python reads such bytes of arguments and file names as surrogates.
     undecoded = all("\udc80" <= character <= "\udcff" for character in bad)
@@ -115,5 +115,5 @@ def _unencodable(error: UnicodeEncodeError) -> str:
 
 
 def _one_line(message: object) -> str:
-    """Return a message without line breaks, which messages of libraries may have."""
+    """Return a message without line breaks, which messages from libraries may contain."""
     return " ".join(str(message).split())

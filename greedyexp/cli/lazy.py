@@ -19,8 +19,8 @@ class LazyGroup(click.Group):
     Parameters
     ----------
     modules : dict of str to str
-        Module of each command, in the order of the help text. The command is the attribute
-        ``command`` of the module, or the one that is named after a colon.
+        Module of each command, in the order of the help text. The attribute ``command`` of the
+        module is the command, unless another name follows after a colon.
     """
 
     def __init__(self, *args: Any, modules: dict[str, str] | None = None, **kwargs: Any):
@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def _exit_codes(ctx: click.Context | None = None) -> Iterator[None]:
-    """Handle errors that click itself treats as Ctrl-C or exits with 1."""
+    """Handle errors for which click would abort or exit with 1."""
     try:
         yield
     except KeyboardInterrupt as error:

@@ -25,113 +25,107 @@ class Choice(click.Choice):
         return super().convert(value, param, ctx)
 
 
-def shared(function: Function) -> Function:
-    """Add ``--traceback``, which every command takes."""
-    return click.option(
-        "--traceback",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_remember_traceback,
-        help="Print the traceback of an error.",
-    )(function)
-
-
 def _remember_traceback(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.ensure_object(dict)["traceback"] = True
 
 
-def verbosity(function: Function) -> Function:
-    """Add ``-q`` and ``-v``, passed on as ``quiet`` and ``verbose``."""
-    function = click.option("-v", "--verbose", is_flag=True, help="Print the plan first.")(function)
-    return click.option(
-        "-q", "--quiet", is_flag=True, help="Print nothing but errors and failures."
-    )(function)
+def _combined(*added: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Return a decorator that adds several options, listed by the help text in this order."""
+
+    def add(function: Function) -> Function:
+        for option in reversed(added):
+            function = option(function)
+        return function
+
+    return add
 
 
-def experiment(function: Function) -> Function:
-    """Add options that change an experiment, named like the arguments of ``config.load``."""
-    chosen = [
-        click.option(
-            "--profile",
-            type=Choice(PROFILES),
-            default="quick",
-            show_default=True,
-            help="Size of the experiment.",
-        ),
-        click.option(
-            "--set",
-            "overrides",
-            metavar="KEY=VALUE",
-            multiple=True,
-            help="Change a setting: dotted key, value in YAML; a list is a sweep. Repeatable.",
-        ),
-        click.option(
-            "--only",
-            metavar="COLUMN=VALUE",
-            multiple=True,
-            help="Compute only the data points or algorithms with this value. Repeatable.",
-        ),
-        click.option("--trials", type=click.IntRange(min=1), help="Replicates of each data point."),
-        click.option("--seed", type=click.IntRange(min=0), help="Seed of the experiment."),
-        click.option(
-            "--tag",
-            metavar="NAME",
-            help="Name the results folder <profile>+NAME instead of using the values of --set.",
-        ),
-    ]
-    for option in reversed(chosen):
-        function = option(function)
-    return function
+# Every command takes this option.
+shared = click.option(
+    "--traceback",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_remember_traceback,
+    help="Print the traceback of an error.",
+)
 
+verbosity = _combined(
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and failures."),
+    click.option("-v", "--verbose", is_flag=True, help="Print the plan first."),
+)
 
-def plugins(function: Function) -> Function:
-    """Add ``--plugin FILE``."""
-    return click.option(
-        "--plugin",
-        "plugin_files",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
+plugins = click.option(
+    "--plugin",
+    "plugin_files",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    multiple=True,
+    help="Include the parts of a Python file. Repeatable.",
+)
+
+# Options that change an experiment, named like the arguments of `config.load`.
+experiment = _combined(
+    click.option(
+        "--profile",
+        type=Choice(PROFILES),
+        default="quick",
+        show_default=True,
+        help="Size of the experiment.",
+    ),
+    click.option(
+        "--set",
+        "overrides",
+        metavar="KEY=VALUE",
         multiple=True,
-        help="Include the parts of a Python file. Repeatable.",
-    )(function)
+        help="Change a setting: dotted key, value in YAML; a list is a sweep. Repeatable.",
+    ),
+    click.option(
+        "--only",
+        metavar="COLUMN=VALUE",
+        multiple=True,
+        help="Compute only the data points or algorithms with this value. Repeatable.",
+    ),
+    click.option("--trials", type=click.IntRange(min=1), help="Replicates of each data point."),
+    click.option("--seed", type=click.IntRange(min=0), help="Seed of the experiment."),
+    click.option(
+        "--tag",
+        metavar="NAME",
+        help="Name the results folder <profile>+NAME instead of using the values of --set.",
+    ),
+)
 
-
-def execution(function: Function) -> Function:
-    """Add options of ``run`` for the computation."""
-    chosen = [
-        click.option(
-            "-j", "--jobs", type=click.IntRange(min=1), help="Worker processes (default: cores)."
-        ),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            default=Path("results"),
-            show_default=True,
-            help="Folder of the results.",
-        ),
-        click.option(
-            "--engine",
-            type=Choice(ENGINES),
-            default="processes",
-            show_default=True,
-            help="Where replicates are computed.",
-        ),
-        click.option("-f", "--force", is_flag=True, help="Compute everything again."),
-        click.option(
-            "-k",
-            "--keep-going",
-            is_flag=True,
-            help="With several configs, continue with the next if one fails.",
-        ),
-        click.option("--retry-failed", is_flag=True, help="Compute failed replicates again."),
-        click.option(
-            "--pdb",
-            is_flag=True,
-            help="Stop in the debugger if an algorithm or a generator fails (serial engine).",
-        ),
-    ]
-    for option in reversed(chosen):
-        function = option(function)
-    return function
+# Options of `run` for the computation.
+execution = _combined(
+    click.option(
+        "-j", "--jobs", type=click.IntRange(min=1), help="Worker processes (default: cores)."
+    ),
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path("results"),
+        show_default=True,
+        help="Folder of the results.",
+    ),
+    click.option(
+        "--engine",
+        type=Choice(ENGINES),
+        default="processes",
+        show_default=True,
+        help="Where replicates are computed.",
+    ),
+    click.option("-f", "--force", is_flag=True, help="Compute everything again."),
+    click.option(
+        "-k",
+        "--keep-going",
+        is_flag=True,
+        help="With several configs, continue with the next if one fails.",
+    ),
+    click.option("--retry-failed", is_flag=True, help="Compute failed replicates again."),
+    click.option(
+        "--pdb",
+        is_flag=True,
+        help="Stop in the debugger if an algorithm or a generator fails (serial engine).",
+    ),
+)

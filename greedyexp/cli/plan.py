@@ -65,9 +65,9 @@ def unused_profile(ctx: click.Context, source: str | Path) -> list[str]:
     Parameters
     ----------
     ctx : click.Context
-        Context of a command with ``--profile``. Its default, quick, need not be defined.
+        Context of a command with ``--profile``. The default profile, quick, need not be defined.
     source : str or Path
-        A file that has been loaded without an error.
+        A valid config.
     """
     from greedyexp.config.document import read_file
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from greedyexp.core.signals import INTERRUPTS, Interrupted, install, restore
 
 USER_ERROR = 2
-# 128 + SIGPIPE: the program that read the output, such as `head`, has ended.
+# 128 + SIGPIPE: the reader of the output, such as `head`, has ended.
 READER_GONE = 141
 
 
@@ -24,13 +24,14 @@ def raising_signals(*, until_exit: bool) -> Iterator[None]:
     Parameters
     ----------
     until_exit : bool
-        The process exits afterwards. Otherwise the previous handlers are restored.
+        Set the default handlers afterwards, because the process exits, rather than the previous
+        ones.
     """
     replaced = install(_raise)
     try:
         yield
     finally:
-        # Before the exit nothing is left to do: a signal may end the process, without a traceback.
+        # Nothing is left to do before the exit, so signals may end the process immediately.
         restore(dict.fromkeys(replaced, signal.SIG_DFL) if until_exit else replaced)
 
 
@@ -58,7 +59,7 @@ def ended_by_signal(code: int) -> bool:
 
 
 def open_missing() -> None:
-    """Open standard descriptors that are closed; the next files would get their numbers."""
+    """Open closed standard descriptors, whose numbers other files would otherwise get."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

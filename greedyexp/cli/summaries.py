@@ -42,12 +42,12 @@ def problems(table: Path, labels: Container[str]) -> list[str]:
     table : Path
         A run's CSV, compressed or not.
     labels : container of str
-        Algorithms to count; with ``--only`` the table has others as well.
+        Labels of the algorithms to count. With ``--only`` the table contains others as well.
 
     Returns
     -------
     list of str
-        ``timeout: 3 rows, first: ...``, statuses in order of appearance.
+        Lines such as ``timeout: 3 rows, first: ...``, in the order of the first rows.
     """
     numbers: dict[str, int] = {}
     first: dict[str, str] = {}
@@ -65,7 +65,7 @@ def problems(table: Path, labels: Container[str]) -> list[str]:
 
 
 def coloured(verdict: str) -> str:
-    """Return a verdict in its colour, which click omits if the output is not a terminal."""
+    """Return a verdict in its colour; click removes it if the output is not a terminal."""
     return click.style(verdict, fg=_COLOURS[verdict], bold=True)
 
 
@@ -110,8 +110,8 @@ def report(judged: JudgedClaim) -> str:
             level = words.confidence_words(test.confidence)
             rows.append(("estimate", _against_boundary(test)))
             rows.append(("interval", f"{words.interval_words(test)} at {level}"))
-            lost = words.outcome_words(test)
-            rows.append(("trials", f"{test.trials} per point{f' ({lost})' if lost else ''}"))
+            failed = words.outcome_words(test)
+            rows.append(("trials", f"{test.trials} per point{f' ({failed})' if failed else ''}"))
             rows += [("decided by", words.decider(test))] if words.decider(test) else []
     quote = textwrap.wrap(f'"{claim.quote}"', _WIDTH - 16) or [""]
     rows += [("quote" if not index else "", line) for index, line in enumerate(quote)]

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-# Narrower columns of words are hard to read.
+# Minimum width of a wrapped column; narrower ones are hard to read.
 _NARROWEST = 24
 
 
@@ -29,8 +29,8 @@ def table(
     right : sequence of int
         Columns that are right-aligned.
     width : int, optional
-        The last column is wrapped to lines of this length. If there is little space for it, it is
-        printed below the others. Words are never broken.
+        Length of the lines. The last column is wrapped, and printed below the others if there is
+        little space. Words are never broken.
     """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     start = len(indent) + sum(widths[:-1]) + 2 * (len(widths) - 1)
@@ -55,7 +55,7 @@ def table(
 def terminal_width() -> int | None:
     """Return the width of the terminal, or COLUMNS; None if the output is not a terminal.
 
-    Files and pipes get one line for each entry, for tools such as `grep`.
+    Files and pipes get one line for each entry, which suits tools such as `grep`.
     """
     if os.environ.get("COLUMNS") or (sys.stdout is not None and sys.stdout.isatty()):
         return shutil.get_terminal_size().columns

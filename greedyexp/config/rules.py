@@ -162,7 +162,7 @@ def check_part(part: Part, data: Data, node: Node) -> None:
         _check_trait(who, "rows", data, node)
     makes = _maker("sparse", data)
     if isinstance(part, Algorithm) and not part.takes_sparse and makes:
-        node.add(f"{who} takes no sparse design but {makes[0]} makes one{makes[1]}.")
+        node.add(f"{who} does not accept a sparse design but {makes[0]} makes one{makes[1]}.")
 
 
 def check_tuning(part: Algorithm, tuning: str, data: Data, node: Node) -> None:

@@ -1,9 +1,8 @@
-"""Rules that decide how many replicates each point gets if results determine the number.
+"""Rules for adaptive trials, which determine the number of replicates from earlier results.
 
-One decision concerns a series: a single point if the interval of each point is narrowed, or all
+Each decision concerns one series: a single point if the interval of each point is narrowed, or all
 points along a control parameter if a crossing is located. Decisions depend only on the outcomes of
-the replicates requested so far, and not on the number of workers, interruptions or rows of other
-runs.
+the replicates requested so far, not on the number of workers, interruptions or rows of other runs.
 """
 
 from __future__ import annotations
@@ -19,22 +18,23 @@ from greedyexp.stats.crossing import Crossing
 from greedyexp.stats.proportions import confidence_sequence
 from greedyexp.stats.sequential import located_crossing
 
-# A series grows at most by this fraction at a time: few decisions, but none much too late.
+# Maximum growth of a series per decision, as a fraction. Larger values need fewer decisions but may
+# request more replicates than necessary.
 _GROWTH = 0.25
 
 # In scales of the fitted curve: the distance from its crossing where replicates are placed, small
-# enough for a curve that is not logistic, and the distance beyond which they are not informative.
+# enough for curves that are not logistic, and the distance beyond which they are not informative.
 _OFFSET = 0.5
 _REACH = 3.0
 
 
 class Rule(ABC):
-    """Decides by numbers of successes; counts are integer arrays (points of the series,).
+    """A rule based on the numbers of successes; counts are integer arrays (points of the series,).
 
     Parameters
     ----------
     batch : int
-        Replicates that a point gets at a time.
+        Replicates added to a point at a time.
     most : int
         Maximum number of replicates of a point.
     """
@@ -49,7 +49,7 @@ class Rule(ABC):
 
     @abstractmethod
     def choose(self, trials: np.ndarray, successes: np.ndarray) -> list[int]:
-        """Return the points that should get more; none if the goal is reached."""
+        """Return the points that need more replicates; none if the goal is reached."""
 
     def grown(self, trials: np.ndarray, successes: np.ndarray) -> np.ndarray:
         """Return the next numbers of replicates; ``trials`` if the goal is reached."""
@@ -62,7 +62,7 @@ class Rule(ABC):
 
 
 class Narrow(Rule):
-    """Continue until the interval of a success probability has a given half width.
+    """Continue until the interval of a success probability has the given half width.
 
     The interval is a confidence sequence: it holds for all numbers of replicates simultaneously,
     and therefore also for the number at which this rule stops.
@@ -86,9 +86,9 @@ class Locate(Rule):
     Bisection along the values finds the transition. Then a logistic curve is fitted to all results,
     and the points closest to half a scale of that curve on either side of its crossing get the next
     replicates. The interval is that of ``stats.crossing`` at ``anytime_confidence``. Stopping as
-    soon as an interval is narrow favours samples that look too steep. In simulations the plain
-    interval covered in 87 to 96 of 100 runs, depending on the curve, and this one in 95 to more
-    than 99.
+    soon as an interval is narrow favours samples that look too steep. In simulations, the plain
+    interval covered the crossing in 87 to 96 of 100 runs, depending on the curve, and this one in
+    95 to more than 99.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Locate(Rule):
         return sorted({point for point in wanted if trials[point] < self.most})
 
     def _search(self, fit: Crossing, trials: np.ndarray) -> list[int]:
-        """Return points while no curve fits: inside the bracket, or outside the range seen."""
+        """Return points if no curve can be fitted: in the bracket or outside the known range."""
         seen = np.flatnonzero(trials)
         down, up = seen[0] // 2, (seen[-1] + len(trials)) // 2
         if np.isnan(fit.estimate):
@@ -138,11 +138,11 @@ class Locate(Rule):
         return [unseen[len(unseen) // 2]] if unseen else list(range(low, high + 1))
 
     def _around(self, fit: Crossing, trials: np.ndarray) -> list[int]:
-        """Return the points closest to both sides of the crossing that may get more."""
+        """Return the open points closest to the targets on both sides of the crossing."""
         distance = (self.values - fit.estimate) * fit.slope
         open_points = np.flatnonzero((trials < self.most) & (np.abs(distance) <= _REACH))
         if not len(open_points):
-            # A coarse sweep may have no point so close.
+            # A coarse sweep may have no point within reach.
             return [int(np.argmin(np.abs(distance)))]
         return [
             int(open_points[np.argmin(np.abs(distance[open_points] - place))])

@@ -27,8 +27,8 @@ ROOT = Path(greedyexp.__file__).resolve().parent
 
 # Parts that compute rows; figures and tables only read them.
 _ROW_KINDS = (Generator, Algorithm, Protocol, Metric)
-# Registration, plugins and errors, which every part imports and none computes with; and ``api``,
-# which stands for the algorithms that it can call (see ``_inside``).
+# ``core`` (registration, plugins, errors) does not affect numbers. ``api`` is replaced by the
+# algorithms that it can call (see ``_inside``).
 _UNCOUNTED = {"core", "api"}
 _PACKAGE_IMPORT = re.compile(r"^\s*(?:from|import)\s+greedyexp\.(\w+)", re.MULTILINE)
 
@@ -37,9 +37,9 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 @cache
 def counted_packages(root: Path) -> frozenset[str]:
-    """Return the packages below ``root`` that parts computing rows import, directly or not.
+    """Return the packages below ``root`` that row-computing parts import, directly or not.
 
-    A change elsewhere, such as in figures or the command line, does not change a row.
+    A change in other packages, such as figures or the command line, does not change a row.
     """
     found: set[str] = set()
     waiting = {kind.package.partition(".")[2] for kind in _ROW_KINDS}
@@ -59,7 +59,7 @@ def of_function(function: Callable[..., Any], known: dict[Path, Source] | None =
     Parameters
     ----------
     known : dict of Path to Source, optional
-        Files that were read earlier, which count as they were then; files read now are added.
+        Files as they were when first read; files read now are added.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def source_of(function: Callable[..., Any]) -> Path | None:
 
 
 def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, Source]:
-    """Return a source file and, transitively, the files that it imports and that count."""
+    """Return a source file and the counted files that it imports, directly or not."""
     known = {} if known is None else known
     found: dict[Path, Source] = {}
     waiting = [path]
@@ -139,11 +139,11 @@ class Source:
     Parameters
     ----------
     version : str
-        Its name and the hash of its syntax.
+        Name of the file and hash of its syntax.
     text : str
-        The hash of its bytes. If it is equal, the syntax need not be compared.
+        Hash of its bytes; if these are unchanged, the syntax need not be compared.
     imports : tuple of Path
-        The files that it imports and that count.
+        The counted files that it imports.
     """
 
     version: str
@@ -152,8 +152,8 @@ class Source:
 
 
 def _source(path: Path) -> Source:
-    # Keyed by the time of the last change: in a long session, workers load what is on the disk now
-    # and not what the session imported an hour ago.
+    # Cached by the time of the last change: workers load the file that is now on the disk, even if
+    # this process has imported an earlier version.
     return _read(path, path.stat().st_mtime_ns, path.stat().st_size)
 
 
@@ -191,7 +191,7 @@ def _imports(tree: ast.Module, path: Path) -> list[Path]:
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:
-    """Return the dotted name of the module that an import is from, also for relative imports."""
+    """Return the absolute dotted name of the module in a ``from ... import`` statement."""
     if node.level == 0:
         return node.module or ""
     package = path.parents[node.level - 1]
@@ -202,7 +202,7 @@ def _absolute(node: ast.ImportFrom, path: Path) -> str:
 
 
 def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Path]:
-    """Yield the source files that an import statement reads and that count."""
+    """Yield the counted source files that an import statement reads."""
     if module == "greedyexp":
         for name in names:
             # `from greedyexp import Problem` is resolved lazily by greedyexp itself.
@@ -216,7 +216,7 @@ def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Pat
 
 def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
     if parts[0] == "api":
-        # `solve` finds its algorithm by name at run time, so any of them may be used.
+        # `solve` looks up its algorithm by name at run time, so all of them count.
         yield from sorted((ROOT / "algorithms").rglob("*.py"))
         yield from files_of(ROOT, parts, names)
     elif parts[0] in counted_packages(ROOT):

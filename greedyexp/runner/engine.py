@@ -1,4 +1,4 @@
-"""The interface of engines, which compute batches of replicates, and the serial engine."""
+"""The base class of engines, which compute batches of replicates, and the serial engine."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _WAITING = (
 
 
 class Interruption:
-    """Records signals inside a ``with`` block, so that a run can finish cleanly.
+    """Record signals inside a ``with`` block instead of stopping, to let a run finish cleanly.
 
-    The first Ctrl-C asks the run to stop soon. A second one asks it to stop now, and so do SIGTERM
-    and SIGHUP, whose senders do not wait. Ignored signals, such as SIGHUP under ``nohup``, stay
-    ignored.
+    After the first Ctrl-C, the run waits for replicates in progress. After a second one, or after
+    SIGTERM or SIGHUP, whose senders do not wait, it stops at once. Ignored signals, such as SIGHUP
+    under ``nohup``, stay ignored.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Interruption:
     signum : int or None
         The first signal.
     now : bool
-        True if nothing should be waited for.
+        True if the run should stop without waiting for replicates in progress.
     """
 
     def __init__(self, *, announce: bool = True):
@@ -52,15 +52,15 @@ class Interruption:
 
     @property
     def soon(self) -> bool:
-        """True if nothing new should be started."""
+        """True if no further replicates should be started."""
         return self.signum is not None
 
     @contextmanager
     def abandonable(self) -> Iterator[None]:
-        """Let a signal raise ``Interrupted`` inside as soon as ``now`` is true.
+        """Return a context in which a signal that sets ``now`` raises ``Interrupted``.
 
-        For code that computes in this process and cannot check ``now`` meanwhile. A part may catch
-        the exception, so its result is valid only while ``now`` is false.
+        It is meant for code that computes in this process and cannot check ``now``. A part may
+        catch the exception, so its result is valid only while ``now`` is false.
         """
         self._abandonable = True
         try:
@@ -81,7 +81,7 @@ class Interruption:
             self.signum = signum
             if self._announce and not self.now:
                 _write_line(_WAITING)
-        # Elsewhere an exception could interrupt the writing of a file.
+        # Outside that context, an exception could interrupt the writing of a file.
         if self.now and self._abandonable:
             self._abandonable = False
             raise Interrupted(self.signum)
@@ -89,21 +89,22 @@ class Interruption:
 
 def _write_line(line: str) -> None:
     """Write a line on stderr from a signal handler."""
-    # The signal may have interrupted a print. The line break ends the line where a terminal shows
-    # ^C and the progress bar. Without stderr there is nobody to read the line.
+    # print() would fail if the signal has interrupted another print(). The first line break ends
+    # the line of the progress bar and ^C. Without stderr the message is dropped.
     with suppress(OSError, ValueError, AttributeError):
         head = "\n" if sys.stderr.isatty() else ""
         os.write(sys.stderr.fileno(), f"{head}{line}\n".encode("ascii"))
 
 
 class Engine(ABC):
-    """Computes batches.
+    """Compute batches of replicates.
 
     Attributes
     ----------
     name : str
+        Name for the manifest.
     jobs : int
-        Number of workers; both are written to the manifest.
+        Number of workers, for the manifest.
     compiling : bool
         True while a worker compiles kernels (loading them from the cache does not count).
     """
@@ -128,10 +129,10 @@ class Engine(ABC):
         ----------
         work : Work
         next_batch : callable
-            Returns the next batch, empty if there are no more. Called only when a worker is free,
-            so memory is bounded by the batches in progress.
+            Returns the next batch, empty if there are no more. It is called only when a worker is
+            free, which bounds memory by the batches in progress.
         expected : int
-            Number of results if nothing stops the run.
+            Number of results of a complete run.
         time_limit : float, optional
             Seconds for one algorithm, or for making one data set. Slower ones are stopped and get
             the status ``timeout``.
@@ -140,16 +141,16 @@ class Engine(ABC):
         Raises
         ------
         UserError
-            If the work cannot be started at all.
+            If the work cannot be started.
         """
 
 
 class SerialEngine(Engine):
-    """Computes in this process: for debuggers and tiny runs. A crash of a part ends the run.
+    """Compute in this process, for debuggers and tiny runs. A crash of a part ends the run.
 
-    It cannot stop a slow algorithm, so time limits are not enforced. Nor can it hand over to a new
-    process after it has compiled kernels: the last digits of such a run may differ from those of
-    later runs, which load the kernels from the cache.
+    Time limits are not enforced, since a slow algorithm cannot be stopped. A run that compiles
+    kernels may differ in the last digits from later runs, which load them from the cache, since
+    there is no new process to hand over to.
     """
 
     name = "serial"
@@ -175,12 +176,12 @@ class SerialEngine(Engine):
 
 
 def _exit_error(status: int) -> BaseException:
-    # In a worker process, it ends the worker and costs no more than the replicate either.
+    # The replicate fails, as it does when the call ends a worker process.
     return RuntimeError(f"it called os._exit({status})")
 
 
 def _results_of(evaluator: Evaluator, item: Item, interruption: Interruption) -> list[Result]:
-    """Return results of the algorithms that were evaluated before an interruption."""
+    """Return the results of an item; after an interruption, only those that are complete."""
     results: list[Result] = []
     data = DataMade({}, 0.0)
     try:
@@ -194,7 +195,7 @@ def _results_of(evaluator: Evaluator, item: Item, interruption: Interruption) ->
             if interruption.soon:
                 break
     except Interrupted:
-        # Without a signal it comes from the debugger, which ends the run.
+        # Without a signal, the user has quit the debugger, which ends the run.
         if not interruption.soon:
             raise
     return results

@@ -1,6 +1,6 @@
-"""Make data sets and evaluate algorithms on them.
+"""Generate data sets and evaluate algorithms on them.
 
-Worker processes and the serial engine run the same functions, so both give the same numbers.
+Worker processes and the serial engine run the same functions and therefore give the same numbers.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from greedyexp.runner.work import Item, Work
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _LONGEST_MESSAGE = 500
 
-# Exceptions of a part that cost only its replicate. KeyboardInterrupt is one of them: workers
-# ignore Ctrl-C, and in the process of the command it raises Interrupted.
+# Exceptions of a part that only make its replicate fail. They include KeyboardInterrupt: workers
+# ignore Ctrl-C, and in the main process it raises Interrupted instead.
 PART_ERRORS = BaseException
 
-# A shorter fit (in seconds) is repeated if libraries were loaded during it.
+# A fit that takes less time (in seconds) is repeated if libraries were loaded during it.
 _SHORT_FIT = 1.0
 
 
@@ -109,14 +109,14 @@ class PausableClock:
 
 @dataclass(frozen=True)
 class DataMade:
-    """A data set was made.
+    """A data set was generated.
 
     Parameters
     ----------
     facts : dict
         Facts of the problem.
     seconds : float
-        Time it took, divided by the number of algorithms.
+        Time to generate it, divided by the number of algorithms.
     """
 
     facts: dict[str, Any]
@@ -125,14 +125,14 @@ class DataMade:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An algorithm was evaluated, or could not be because the data set could not be made."""
+    """The outcome of an algorithm, or of the failure to generate its data set."""
 
     outcome: Outcome
     seconds: float
 
 
 class Evaluator:
-    """The parts of an experiment, looked up once and then called for every replicate.
+    """Call the parts of an experiment, which are looked up once, for every replicate.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class Evaluator:
         parts = [*self._generators.values(), self._protocol, *self._metrics, *self._algorithms]
         self._tracebacks = PluginTracebacks(parts)
         self._drawn_twice: set[str] = set()
-        # Checked after the import: rows are stored under the version that the run has read.
+        # Checked after the import, since rows are stored under the version that the run has read.
         _require_unchanged(work.code, parts)
         columns = self._protocol.columns(self._metrics, **work.protocol_params)
         self._columns = frozenset(one.name for one in columns if one.kind != "seconds")
@@ -165,12 +165,12 @@ class Evaluator:
     def evaluate(
         self, item: Item, guard: Callable[[], AbstractContextManager[Any]] = nullcontext
     ) -> Iterator[DataMade | Evaluated]:
-        """Make a data set and evaluate its algorithms in order; exceptions become outcomes.
+        """Generate a data set and evaluate its algorithms in order; exceptions become outcomes.
 
         Parameters
         ----------
         guard : callable
-            Returns a context in which parts are called.
+            Returns a context for calls of parts.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Evaluator:
                 outcome = self._outcome(problem, item, algorithm)
                 short = outcome.fit_seconds is not None and outcome.fit_seconds < _SHORT_FIT
                 if short and self._clock.pauses > pauses:
-                    # Code was loaded, and libraries with it: the first fit is many times slower.
+                    # Loading code and libraries makes the first fit many times slower.
                     outcome = self._outcome(problem, item, algorithm)
             yield Evaluated(outcome, self._clock.now() - start)
 
@@ -304,7 +304,7 @@ class PluginTracebacks:
         return f"{PurePath(own[-1].tb_frame.f_code.co_filename).name}:{own[-1].tb_lineno}"
 
     def text(self, error: BaseException) -> str:
-        """Return the traceback from the first frame of a plugin on, or else the whole one."""
+        """Return the traceback, starting at the first frame of a plugin if there is one."""
         first = next(iter(self._own(error)), error.__traceback__)
         return "".join(traceback.format_exception(type(error), error, first))
 
@@ -352,7 +352,7 @@ def _require_unchanged(code: Iterable[tuple[Path, Source]], parts: Iterable[Part
     known = dict(code)
     texts = {source.text for source in known.values()}
     edited = [path for path, source in known.items() if code_version.edited(path, source)]
-    # If parts were imported from another copy of the plugin, the copies must still be equal.
+    # Parts imported from another copy of the plugin are accepted if the copies are equal.
     files = {code_version.source_of(part.function) for part in parts if not part.shipped}
     for path in files - known.keys():
         if path is not None and texts and code_version.text_of(path) not in texts:
@@ -366,7 +366,7 @@ def _require_unchanged(code: Iterable[tuple[Path, Source]], parts: Iterable[Part
 
 
 def _freeze(problem: Problem) -> None:
-    """Make the data read-only: all algorithms get the same arrays, whatever one of them does."""
+    """Make the data read-only, because all algorithms share the same arrays."""
     arrays = [array for X in (*problem.X, *problem.X_test) for array in _arrays(X)]
     arrays += [*problem.y, *problem.y_test]
     optional = (problem.truth, problem.start, problem.chains, problem.chains_test)

@@ -1,4 +1,4 @@
-"""Files of a run folder: written atomically, identified by digests, locked while a run writes."""
+"""Atomic writes, digests and locks for the files of a run folder."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from greedyexp.core.errors import StorageError
 
 LOCK = ".lock"
 
-# The settings that determine rows. The others only affect what is drawn, tested and described.
+# The settings that determine rows. The others only affect figures, claims and descriptions.
 ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
 
 if sys.platform == "win32":
     import msvcrt
 
-    # A lock on Windows also forbids reading, so it covers one byte far behind the content.
+    # A lock on Windows also prevents reading, so it covers one byte far beyond the content.
     _FAR = 1 << 30
 
     def _lock(descriptor: int, wait: bool) -> None:
@@ -94,9 +94,9 @@ def reason(error: Exception) -> str:
 
 
 def settings_digest(config_text: str) -> str:
-    """SHA-256 of the settings that determine rows; empty if the text is not a YAML mapping.
+    """Return the SHA-256 of the settings that determine rows; '' if the text is not a YAML mapping.
 
-    Figures, tables and claims may be edited in the ``config.yaml`` of a run folder.
+    Users may edit figures, tables and claims in the ``config.yaml`` of a run folder.
     """
     config = parsed_settings(config_text)
     if config is None:
@@ -105,7 +105,7 @@ def settings_digest(config_text: str) -> str:
     try:
         text = json.dumps(kept, sort_keys=True, default=str)
     except (TypeError, ValueError):
-        # Keys of several types, or a mapping that contains itself: no run writes such settings.
+        # Mixed key types or a mapping that contains itself; no run writes such settings.
         text = repr(kept)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -120,12 +120,12 @@ def parsed_settings(text: str) -> dict[str, Any] | None:
 
 
 def content_digest(content: bytes) -> str:
-    """SHA-256 of a decompressed table, the same for all line endings."""
+    """Return the SHA-256 of a decompressed table, the same for all line endings."""
     return _digest(io.BytesIO(content))
 
 
 def file_digest(path: Path) -> str:
-    """Return ``content_digest`` of a file without holding its content in memory."""
+    """Return ``content_digest`` of a file without reading all of it into memory."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
         return _digest(stream)
 
@@ -148,7 +148,7 @@ class FolderLock:
     name : str
         File of the lock.
     wait : bool
-        Wait until another process releases it. For locks that are held briefly.
+        Wait until another process releases it; suits locks that are held briefly.
 
     Raises
     ------
@@ -183,7 +183,7 @@ class FolderLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The file stays: if it were removed, two later runs could lock two different files.
+        # The file is kept: if it were removed, two later runs could lock two different files.
         os.close(self._descriptor)
 
     def _refusal(self, error: OSError) -> StorageError:

@@ -1,4 +1,4 @@
-"""Keys of journal rows: hashes of everything that determines a row, and of nothing else."""
+"""Keys of journal rows: hashes of everything that determines a row, and nothing else."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.evaluator")
 
 @dataclass
 class InputFiles:
-    """Code and data that a run has read. Each file is read once: later edits change no key.
+    """Code and data that a run has read. Each file is read once, so later edits change no key.
 
     Parameters
     ----------
     code : dict of Path to Source
-        Files of code that rows depend on.
+        Source files that rows depend on.
     data : dict of Path to str
         Hashes of the data files.
     names : dict of Path to str
@@ -54,7 +54,7 @@ class InputFiles:
             If the file does not exist or cannot be read.
         """
         path = locate(name)
-        # An absolute path means nothing on another machine.
+        # An absolute path is meaningless on another machine.
         own = path.name if Path(name).is_absolute() else name
         taken = [known for other, known in self.names.items() if other != path]
         self.names[path] = own if own not in taken else f"{len(taken) + 1}/{own}"
@@ -82,14 +82,14 @@ class InputFiles:
 class Fingerprints:
     """Keys for the rows of one experiment.
 
-    The time limit and the labels of algorithms and of blocks of data are left out on purpose:
-    they change no number. ``retry_failed`` recomputes a row whose time limit was too short.
+    The time limit and the labels of algorithms and of blocks of data are not hashed, since they
+    change no number. ``retry_failed`` recomputes a row whose time limit was too short.
 
     Parameters
     ----------
     experiment : Experiment
     files : InputFiles, optional
-        Files that were read earlier, which count as they were then.
+        Files as they were when first read.
     """
 
     def __init__(self, experiment: Experiment, files: InputFiles | None = None):
@@ -148,7 +148,7 @@ class Fingerprints:
         return code_version.of_function(part.function, self._files.code)
 
     def _loss_versions(self, params: dict[str, Any], *used: Part) -> list[str]:
-        """Return the versions of the losses that a row may use: they are imported by name only."""
+        """Return the versions of the losses that a row may use, which are looked up by name."""
         known = self._files.code
         using = [one for one in used if _binds_losses(one, known)]
         if not using:
@@ -173,7 +173,7 @@ def _binds_losses(part: Part, known: dict[Path, Source]) -> bool:
 
 
 def _python() -> str:
-    """Return the Python version, such as 3.12: each writes the hashed syntax differently."""
+    """Return the Python version, such as 3.12; the hashed syntax depends on it."""
     return ".".join(platform.python_version_tuple()[:2])
 
 

@@ -18,7 +18,7 @@ from greedyexp.experiment.model import Experiment
 from greedyexp.runner import journal as journals
 from greedyexp.runner.files import parsed_settings
 from greedyexp.runner.journal import Journal
-from greedyexp.runner.plan import Plan, Slot
+from greedyexp.runner.plan import Census, Plan
 from greedyexp.runner.state import (
     CONFIG,
     MANIFEST,
@@ -48,13 +48,13 @@ class FolderStatus:
     seconds_spent : float
         Time of the algorithms so far, summed over workers.
     seconds_left : float or None
-        Estimated time of missing replicates with the number of workers of the last run; None if
-        nothing is finished.
+        Estimated time of missing replicates with as many workers as the last run; None if no
+        replicate is finished.
     bytes_on_disk : int
         Size of all files of the folder.
     unfinished : bool
         True if a run is in progress or was killed. The table, figures and verdicts of the folder
-        are then those of the run before.
+        are then those of the previous run.
     """
 
     name: str
@@ -106,9 +106,9 @@ def _status(folder: Path) -> FolderStatus:
             return _from_journal(folder, manifest)
         except UserError as error:
             refuse_replaced(folder, before)
-            # A copy may lack plugins or data but have the manifest that the run wrote at its end.
-            lost = isinstance(error, StorageError)
-            if lost or manifest is None or (folder / UNFINISHED).exists():
+            # A copy of a folder may lack plugins or data but have the manifest.
+            damaged = isinstance(error, StorageError)
+            if damaged or manifest is None or (folder / UNFINISHED).exists():
                 raise
     if manifest is None:
         raise StorageError(
@@ -135,8 +135,12 @@ def _from_journal(folder: Path, manifest: dict[str, Any] | None) -> FolderStatus
         with relative_to(experiment.folder):
             plan = Plan(experiment)
             plan.grow_fully(journal)
-            tally = _Tally(plan.wanted)
-            census = plan.census(journal, tally.add)
+            census = Census(len(plan))
+            counts, seconds = np.zeros((2, *plan.wanted.shape))
+            for slot, timing in plan.timings(journal):
+                census.count(timing)
+                counts[slot.point, slot.algorithm] += 1
+                seconds[slot.point, slot.algorithm] += timing.seconds
     jobs = manifest["jobs"] if manifest else 1
     return FolderStatus(
         name=experiment.name,
@@ -145,39 +149,37 @@ def _from_journal(folder: Path, manifest: dict[str, Any] | None) -> FolderStatus
         failed=census.failed,
         missing=census.missing,
         seconds_spent=census.seconds,
-        seconds_left=tally.seconds_left(jobs),
+        seconds_left=_seconds_left(plan.wanted - counts, counts, seconds, jobs),
         bytes_on_disk=_size(folder),
         unfinished=unfinished,
     )
 
 
-class _Tally:
-    """Mean times by sweep point and algorithm, to estimate the time of missing replicates."""
+def _seconds_left(
+    missing: np.ndarray, counts: np.ndarray, seconds: np.ndarray, jobs: int
+) -> float | None:
+    """Estimate the time of the missing replicates; None if no replicate is finished.
 
-    def __init__(self, wanted: np.ndarray):
-        self._wanted = wanted
-        self._counts = np.zeros(wanted.shape)
-        self._seconds = np.zeros(wanted.shape)
+    A point without finished replicates gets the mean time of its algorithm, and an algorithm
+    without finished replicates gets the overall mean.
 
-    def add(self, slot: Slot, seconds: float) -> None:
-        self._counts[slot.point, slot.algorithm] += 1
-        self._seconds[slot.point, slot.algorithm] += seconds
-
-    def seconds_left(self, jobs: int) -> float | None:
-        """Return the estimate for this number of workers; None if nothing is finished.
-
-        A point without a finished replicate counts with the mean of its algorithm, an algorithm
-        without one with the overall mean.
-        """
-        missing = self._wanted - self._counts
-        if not missing.any():
-            return 0.0
-        if not self._counts.any():
-            return None
-        overall = self._seconds.sum() / self._counts.sum()
-        of_algorithm = _mean(self._seconds.sum(axis=0), self._counts.sum(axis=0), overall)
-        each = _mean(self._seconds, self._counts, of_algorithm)
-        return float((missing * each).sum() / jobs)
+    Parameters
+    ----------
+    missing, counts : array (points, algorithms)
+        Numbers of missing and of finished replicates.
+    seconds : array (points, algorithms)
+        Total time of the finished replicates.
+    jobs : int
+        Number of workers.
+    """
+    if not missing.any():
+        return 0.0
+    if not counts.any():
+        return None
+    overall = seconds.sum() / counts.sum()
+    of_algorithm = _mean(seconds.sum(axis=0), counts.sum(axis=0), overall)
+    each = _mean(seconds, counts, of_algorithm)
+    return float((missing * each).sum() / jobs)
 
 
 def _mean(total: np.ndarray, count: np.ndarray, otherwise: float | np.ndarray) -> np.ndarray:

@@ -1,10 +1,9 @@
 """The journal: finished replicates in an SQLite file, with their fingerprints as keys.
 
-Why `kill -9` is safe: SQLite in WAL mode appends each transaction to a log with checksums, and a
-transaction counts once its last frame is written. The operating system writes committed data to
-disk even if the process was killed; an incomplete transaction is ignored. `synchronous=NORMAL`
-saves one flush per commit: a power failure may lose the last transactions (they are computed again)
-but cannot corrupt the file.
+`kill -9` is safe. In WAL mode, SQLite appends each transaction to a log with checksums and ignores
+transactions that are incomplete. The operating system writes committed data to disk even if the
+process is killed. `synchronous=NORMAL` saves one flush per commit: a power failure may lose the
+last transactions, which are then computed again, but cannot corrupt the file.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from greedyexp.protocols.base import Outcome, Status
 
 NAME = "journal.sqlite"
 SCHEMA = "2"
-# Without the column fit_seconds, which is added when the journal is next opened for writing.
+# This format lacks the column fit_seconds, which is added when the journal is opened for writing.
 _SCHEMA_WITHOUT_FITS = "1"
 
 # Variables of one SQL statement; old versions of SQLite allow 999.
@@ -60,13 +59,13 @@ class Timing(NamedTuple):
 
 
 class Journal:
-    """The journal of a results folder, created if it does not exist. Use as a context manager.
+    """The journal of a results folder, created if it does not exist. Use it as a context manager.
 
     Raises
     ------
     StorageError
         If the file is not a journal, is damaged, was written by another version, or the folder
-        cannot be written. Nothing is ever deleted.
+        cannot be written. The file is never deleted.
     """
 
     def __init__(self, folder: Path, *, read_only: bool = False):
@@ -126,13 +125,13 @@ class Journal:
 
     @property
     def origin(self) -> Path | None:
-        """The folder from which relative paths started in the last run, if known."""
+        """The base folder of relative paths in the last run, if known."""
         with _storage_errors(self.path):
             found = self._db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
         return Path(found[0]) if found else None
 
     def remember_origin(self, folder: Path) -> None:
-        """Store the folder from which relative paths start, for ``status``."""
+        """Store the base folder of relative paths, for ``status``."""
         with _storage_errors(self.path):
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('origin', ?)", (str(folder),))
 

@@ -26,7 +26,7 @@ PACKAGES = ("numpy", "scipy", "numba", "clarabel", "pandas", "pydantic", "matplo
 
 
 class Manifest:
-    """Collects the content of ``manifest.json`` from the start of a run to its end.
+    """Collect the content of ``manifest.json`` from the start of a run to its end.
 
     Parameters
     ----------
@@ -94,13 +94,13 @@ class Manifest:
 
 
 def provenance(folder: Path) -> dict[str, Any]:
-    """Return what is known before a run starts: code, libraries and machine.
+    """Return the versions of code and libraries, and the machine.
 
     Parameters
     ----------
     folder : Path
-        The results folder ``<out>/<name>/<profile>``. Changes below ``<out>`` do not make the
-        repository dirty, since runs make them.
+        The results folder ``<out>/<name>/<profile>``. Changes below ``<out>`` come from runs and
+        do not make the repository dirty.
     """
     out = folder.resolve().parent.parent
     return {

@@ -30,7 +30,7 @@ Write = Callable[[list[str]], object]
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of the columns of one experiment, except the facts of its problems.
+    """Column names of an experiment, except the facts of its problems.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Columns:
         The label of the block if the data are a list; then the parameters of the generators, in
         the order of their signatures.
     swept : tuple of str
-        Parameters that vary inside an algorithm's entry.
+        Parameters that are swept inside an algorithm's entry.
     measured : tuple of str
         Columns of the protocol.
     seconds : tuple of str
@@ -104,8 +104,8 @@ def cell(value: object) -> str:
 def write_tables(plan: Plan, journal: Journal, folder: Path) -> Path:
     """Write ``<name>.csv`` and ``timings.csv`` with every finished row of the plan.
 
-    Values come from the journal and their order from the plan. Therefore the bytes do not depend on
-    how, when or in how many parts they were computed.
+    Values come from the journal and their order from the plan. The bytes therefore do not depend on
+    how, when or in how many runs the rows were computed.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def _store(target: Path, fill: Callable[[Write], None]) -> Path:
     with (
         target.open("rb") as source,
         replacing(packed) as stream,
-        # Neither time nor file name in the header: equal tables give equal bytes.
+        # Without time and file name in the header, equal tables give equal bytes.
         gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed,
     ):
         shutil.copyfileobj(source, compressed, 1 << 20)

@@ -48,10 +48,12 @@ class Census:
     statuses: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
-    def count(self, status: Status, seconds: float) -> None:
+    def count(self, timing: Timing) -> None:
+        """Count one finished replicate."""
         self.done += 1
-        self.seconds += seconds
-        self.statuses[status.value] = self.statuses.get(status.value, 0) + 1
+        self.seconds += timing.seconds
+        name = timing.status.value
+        self.statuses[name] = self.statuses.get(name, 0) + 1
 
     @property
     def failed(self) -> dict[str, int]:
@@ -74,12 +76,12 @@ class Plan:
     ----------
     experiment : Experiment
     files : InputFiles, optional
-        Files that were read earlier, which count as they were then.
+        Files as they were when first read.
 
     Attributes
     ----------
     files : InputFiles
-        The code and the data that enter the keys.
+        The code and the data that determine the keys.
     wanted : array of int (points, algorithms)
         Number of replicates.
     """
@@ -117,7 +119,7 @@ class Plan:
         Parameters
         ----------
         retry_failed : bool
-            Do not count failures as results.
+            Treat failed replicates as unfinished.
         """
         while self.grow(journal, retry_failed=retry_failed):
             pass
@@ -156,21 +158,11 @@ class Plan:
                 if slot.key in found:
                     yield slot, found[slot.key]
 
-    def census(
-        self, journal: Journal, on_finished: Callable[[Slot, float], None] | None = None
-    ) -> Census:
-        """Count the replicates that the journal has.
-
-        Parameters
-        ----------
-        on_finished : callable, optional
-            Called with every finished slot and its seconds.
-        """
+    def census(self, journal: Journal) -> Census:
+        """Count the finished replicates in the journal."""
         found = Census(len(self))
-        for slot, timing in self.timings(journal):
-            found.count(timing.status, timing.seconds)
-            if on_finished is not None:
-                on_finished(slot, timing.seconds)
+        for _, timing in self.timings(journal):
+            found.count(timing)
         return found
 
     def missing(
@@ -184,17 +176,17 @@ class Plan:
         """Yield data sets with the algorithms that have not been run on them.
 
         The first replicates of all points come first, then the second ones. An interrupted run has
-        therefore made equal progress everywhere, and the estimated time left is based on all points
-        rather than the smallest.
+        therefore made equal progress at all points, and the estimate of the time left uses all of
+        them rather than the smallest.
 
         Parameters
         ----------
         beyond : array of int (points, algorithms), or 0
-            Number of first replicates to leave out.
+            Skip this many replicates.
         force : bool
-            Do not count anything as finished.
+            Treat no replicate as finished.
         retry_failed : bool
-            Do not count failures as finished.
+            Treat failed replicates as unfinished.
         """
         # The plan may grow during the iteration; the next call yields what is added.
         wanted = self.wanted.copy()
@@ -227,14 +219,14 @@ class Plan:
 
 
 class Batches:
-    """Groups items into batches of about equal time, estimated from earlier results.
+    """Group items into batches of about equal time, estimated from earlier results.
 
     Parameters
     ----------
     items : iterable of Item
-        Taken one at a time.
+        Read one at a time.
     more : callable
-        Returns further items, once all results of the earlier ones have arrived; none at the end.
+        Called once all results have arrived; returns further items, or none at the end.
     seconds : float
         Time that a batch should take.
     most : int
@@ -258,10 +250,10 @@ class Batches:
         self._recent: float | None = None
 
     def next(self) -> Batch:
-        """Return the next batch; empty if there are no items left or none before results arrive.
+        """Return the next batch; empty if no items are left, or none until results arrive.
 
-        The first batch is one item: its time is unknown, and the other workers wait for the kernels
-        that it compiles.
+        The first batch is one item, since its time is unknown and the other workers wait for the
+        kernels that it compiles.
         """
         batch = self._take()
         if not batch and not self._in_progress:

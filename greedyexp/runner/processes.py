@@ -17,10 +17,10 @@ from greedyexp.runner.worker_handle import WorkerHandle
 # Seconds between checks of time limits and interruptions.
 _TICK = 0.1
 
-# Seconds until a worker must have imported the libraries, even from a slow disk.
+# Time limit in seconds for a worker to import the libraries, perhaps from a slow disk.
 _START_LIMIT = 300.0
 
-# Seconds that the other workers wait for the first batch, so as not to compile the same kernels.
+# Seconds that other workers wait for the first batch, to avoid compiling the same kernels.
 _HEAD_START = 20.0
 
 # Seconds that an interrupted run waits for replicates in progress.
@@ -97,11 +97,12 @@ class _Pool:
         self._time_limit = time_limit
         self._put_back: list[Batch] = []
         self._exhausted = False
-        # The first batch goes to one worker only; the others then load the kernels it compiled.
+        # The first batch goes to one worker; the others then load the kernels it has compiled.
         self._alone_until = time.monotonic() + _HEAD_START
         self._begun = False
         self._workers: list[WorkerHandle] = []
-        # Limited, since without a usable cache every process compiles, all with the same result.
+        # Limited because without a usable cache every new process would compile again. Their
+        # results then agree without a hand-over.
         self._hand_overs_left = 3 * (1 + len(work.algorithms))
 
     def run(self, jobs: int, interruption: Interruption) -> Generator[list[Result], None, None]:
@@ -171,7 +172,7 @@ class _Pool:
         return lost
 
     def _overdue(self) -> list[Result]:
-        """Kill the workers that exceed their limit, unless a message is waiting."""
+        """Kill workers that exceed their time limit and have sent no message."""
         now = time.monotonic()
         results: list[Result] = []
         for worker in list(self._workers):

@@ -19,15 +19,15 @@ _COMPILING = "compiling kernels"
 
 
 class Silent:
-    """No progress is shown.
+    """A progress display that shows nothing; the base of the others.
 
     Parameters
     ----------
     title : str
     total, done : int
-        Number of all replicates, and of those that an earlier run has finished.
+        Number of all replicates, and of those finished by earlier runs.
     open_ended : bool
-        True if results may request more replicates, so the time left is unknown.
+        True if the total may grow, so the time left is unknown.
     """
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
@@ -49,8 +49,7 @@ class Bar(Silent):
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title = title
         self._failed = 0
-        # `initial` excludes earlier runs from the rate and the time left, which is unknown if the
-        # total may grow.
+        # `initial` excludes earlier runs from the rate and the time left.
         self._bar = tqdm(
             desc=title,
             total=total,
@@ -141,11 +140,10 @@ class Lines(Silent):
 
 
 def progress_of(
-    wanted: bool | None, title: str, total: int, done: int, *, open_ended: bool = False
+    wanted: bool, title: str, total: int, done: int, *, open_ended: bool = False
 ) -> Silent:
-    """Return the progress display that suits stderr; ``wanted=False`` shows none."""
-    if wanted is False or sys.stderr is None:
-        kind: type[Silent] = Silent
-    else:
+    """Return the progress display for stderr; without ``wanted`` it shows nothing."""
+    kind: type[Silent] = Silent
+    if wanted and sys.stderr is not None:
         kind = Bar if sys.stderr.isatty() else Lines
     return kind(title, total, done, open_ended=open_ended)

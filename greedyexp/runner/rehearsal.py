@@ -1,4 +1,4 @@
-"""Run the first replicate of every algorithm, before a long run."""
+"""A trial run: the first replicate of every algorithm, before a long run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def rehearse(
 ) -> list[tuple[str, Outcome, float]]:
     """Run every algorithm once, on the first data set of each block of data.
 
-    Nothing is written. Numbers and times are those of the full run, since nothing is made smaller.
-    Everything runs in this process or, with a time limit, in another that can be stopped. An
-    algorithm of a plugin runs twice, to detect random numbers that do not depend on the seed.
+    Nothing is written. Sizes are not reduced, so numbers and times are those of the full run.
+    Everything runs in this process or, with a time limit, in a worker process that can be stopped.
+    An algorithm of a plugin runs twice, to detect random numbers that do not depend on the seed.
 
     Parameters
     ----------

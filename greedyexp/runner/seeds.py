@@ -1,14 +1,14 @@
-"""Random streams, seeded by what they are used for, and the canonical form of parameters.
+"""Random streams, seeded by their purpose, and the canonical form of parameters.
 
 The stream of a data set is a function of (seed of the experiment, generator, its parameters,
-replicate); that of an algorithm also depends on the name of the algorithm. The order of sweeps,
-algorithms, workers and batches does not matter. Therefore a new value in a sweep, more trials or a
-new algorithm change no existing row, and all algorithms see the same data.
+replicate). The stream of an algorithm also depends on its name. The order of sweeps, algorithms,
+workers and batches does not matter. A new value in a sweep, more trials or a new algorithm
+therefore change no existing row, and all algorithms see the same data.
 
 Parameters are complete, including defaults: an explicit value and an equal default give the same
-stream. ``unseeded`` parameters of a generator, which only select how a file is read, are left out.
-A new parameter of a generator changes all its streams. This is intended: its code has changed as
-well, so its rows are computed again in any case.
+stream. ``unseeded`` parameters of a generator, which only control how a file is read, are left out.
+A new parameter of a generator changes all its streams. This is intended: its code has also changed,
+so its rows are computed again in any case.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _stream(identity: list[Any]) -> np.random.Generator:
 
 
 def digest(value: object) -> bytes:
-    """SHA-256 of the canonical JSON, 32 bytes."""
+    """Return the SHA-256 of the canonical JSON, 32 bytes."""
     return hashlib.sha256(canonical_json(value).encode("ascii")).digest()
 
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from greedyexp.runner.progress import progress_of
 from greedyexp.runner.state import CONFIG, PLUGINS, NextState, find, table_of
 from greedyexp.runner.work import Item, Result, work_of
 
-# Results are written if the oldest has waited this many seconds, or if there are this many.
+# Results are written once the last write is this many seconds ago, or once there are this many.
 _LONGEST_WAIT = 0.5
 _MOST_WAITING = 1000
 
@@ -45,7 +45,7 @@ class Report:
     Parameters
     ----------
     total : int
-        Replicates of the plan; if results request more, those requested so far.
+        Replicates of the plan; with adaptive trials, those requested so far.
     done : int
         Finished replicates with any status.
     failed : int
@@ -75,38 +75,12 @@ class Report:
     replaced: tuple[str, ...] = ()
 
 
-class Choices(NamedTuple):
-    """Options of a run; see ``run``."""
-
-    force: bool
-    retry_failed: bool
-    progress: bool | None
-    tracebacks: bool
-    pdb: bool
-
-
-def run(
-    experiment: Experiment,
-    folder: Path,
-    *,
-    engine: str = "processes",
-    jobs: int | None = None,
-    force: bool = False,
-    retry_failed: bool = False,
-    progress: bool | None = None,
-    tracebacks: bool = False,
-    pdb: bool = False,
-) -> Report:
-    """Compute the replicates that the journal of a folder lacks, then write the tables.
-
-    If the experiment is narrowed by ``only``, its part is computed, and the tables have every
-    finished row of the whole experiment.
+@dataclass(frozen=True)
+class RunOptions:
+    """How an experiment is computed.
 
     Parameters
     ----------
-    experiment : Experiment
-    folder : Path
-        ``<out>/<name>/<profile>``; created if it does not exist.
     engine : {"processes", "serial"}
     jobs : int, optional
         Number of worker processes; by default one for each usable core.
@@ -114,12 +88,38 @@ def run(
         Compute everything again; an old row is replaced once the new one is finished.
     retry_failed : bool
         Compute failed replicates again.
-    progress : bool, optional
-        False shows none. Otherwise a bar on a terminal and lines elsewhere, on stderr.
+    progress : bool
+        Show a progress bar on a terminal and lines elsewhere, on stderr.
     tracebacks : bool
-        Print tracebacks of exceptions of parts on stderr, one for each place.
+        Print tracebacks of exceptions raised by parts on stderr, one for each location.
     pdb : bool
-        Stop in the debugger at an exception of a part; implies the serial engine.
+        Stop in the debugger at an exception of a part; implies the serial engine and no progress.
+    """
+
+    engine: str = "processes"
+    jobs: int | None = None
+    force: bool = False
+    retry_failed: bool = False
+    progress: bool = True
+    tracebacks: bool = False
+    pdb: bool = False
+
+
+_DEFAULTS = RunOptions()
+
+
+def run(experiment: Experiment, folder: Path, options: RunOptions = _DEFAULTS) -> Report:
+    """Compute the replicates that the journal of a folder lacks, then write the tables.
+
+    If ``only`` narrows the experiment, just that part is computed, but the tables contain all
+    finished rows of the whole experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : Path
+        ``<out>/<name>/<profile>``; created if it does not exist.
+    options : RunOptions
 
     Raises
     ------
@@ -130,27 +130,28 @@ def run(
     PluginError
         If no worker can start, or a part breaks its contract (see ``protocols.contracts``).
     """
-    chosen = _engine("serial" if pdb else engine, jobs)
-    warn_of_time_limit(chosen, experiment.time_limit)
-    choices = Choices(force, retry_failed, False if pdb else progress, tracebacks, pdb)
+    if options.pdb:
+        options = replace(options, engine="serial", progress=False)
+    engine = _engine(options.engine, options.jobs)
+    warn_of_time_limit(engine, experiment.time_limit)
     with relative_to(experiment.folder):
-        return _run(experiment, Path(folder), chosen, choices)
+        return _run(experiment, Path(folder), engine, options)
 
 
-def _run(experiment: Experiment, folder: Path, engine: Engine, choices: Choices) -> Report:
+def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptions) -> Report:
     start = time.monotonic()
-    # Another experiment, whose plugins have parts of the same names, may have been loaded since.
+    # Another experiment may meanwhile have registered parts of the same names.
     load_plugins(experiment.plugins)
     plan = Plan(experiment)
-    # Both plans use the same code and data, whatever is edited meanwhile, and thus the same keys.
+    # The shared files give both plans the same keys, even if code or data are edited meanwhile.
     whole = Plan(experiment.whole or experiment, plan.files)
-    # Data files enter the keys: an unreadable one is refused before a folder is created.
+    # A key depends on the data files: an unreadable one is refused before a folder is created.
     plan.key(0, 0, 0)
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
     with (
-        Interruption(announce=choices.progress is not False) as interruption,
+        Interruption(announce=options.progress) as interruption,
         FolderLock(folder),
         Journal(folder) as journal,
     ):
@@ -158,7 +159,7 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, choices: Choices)
         journal.remember_origin(experiment.folder)
         state = NextState(folder)
         state.begin(settings, sources.files)
-        computed = _compute(plan, journal, engine, interruption, choices)
+        computed = _compute(plan, journal, engine, interruption, options)
         after = plan.census(journal)
         whole.grow_fully(journal)
         table = write_tables(whole, journal, state.home)
@@ -231,7 +232,7 @@ def plugin_sources(plugins: Iterable[str]) -> PluginSources:
 
 
 def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
-    """Return how the settings differ from those of the rows in the folder, except more trials."""
+    """Return the changes of settings since the last table, except an increase of ``trials``."""
     if table_of(folder) is None:
         return ()
     try:
@@ -269,7 +270,7 @@ def _engine(name: str, jobs: int | None) -> Engine:
 
 
 class JournalWriter:
-    """Writes results to the journal, many in one transaction, and the rest when it is left.
+    """Write results to the journal in large transactions. Use it as a context manager.
 
     Attributes
     ----------
@@ -316,21 +317,21 @@ class JournalWriter:
 
 
 def _compute(
-    plan: Plan, journal: Journal, engine: Engine, interruption: Interruption, choices: Choices
+    plan: Plan, journal: Journal, engine: Engine, interruption: Interruption, options: RunOptions
 ) -> int:
     """Compute missing replicates; return the number of results written to the journal."""
-    force, retry_failed = choices.force, choices.retry_failed
+    force, retry_failed = options.force, options.retry_failed
     if not force:
         plan.grow_fully(journal, retry_failed=retry_failed)
     before = plan.census(journal)
-    finished = before.done - (sum(before.failed.values()) if retry_failed else 0)
-    finished = 0 if force else finished
+    repeated = before.done if force else sum(before.failed.values()) if retry_failed else 0
+    finished = before.done - repeated
     if finished == len(plan):
         return 0
     experiment = plan.experiment
     writer = JournalWriter(plan, journal)
     shown = progress_of(
-        choices.progress,
+        options.progress,
         experiment.name,
         len(plan),
         finished,
@@ -355,8 +356,8 @@ def _compute(
             experiment,
             columns_of(experiment).not_for_facts,
             plan.files.code,
-            tracebacks=choices.tracebacks,
-            pdb=choices.pdb,
+            tracebacks=options.tracebacks,
+            pdb=options.pdb,
         ),
         batches.next,
         expected=len(plan) - finished,
@@ -367,7 +368,7 @@ def _compute(
     with closing(shown), closing(arriving), writer:
         for results in arriving:
             if interruption.soon:
-                # The signal may have ended a program that a part had started.
+                # The signal may have killed a program that a part had started.
                 results = [one for one in results if one.outcome.status is not Status.ERROR]
             writer.add(results)
             for result in results:
@@ -379,7 +380,7 @@ def _compute(
 
 
 def _print_tracebacks(results: list[Result], seen: set[tuple[str, ...]]) -> None:
-    """Print tracebacks on stderr; of those that differ only in the message, print the first."""
+    """Print tracebacks on stderr, unless one with the same frames is in ``seen``."""
     for result in results:
         text = result.outcome.traceback
         frames = tuple(line for line in text.splitlines() if line.startswith("  File "))

@@ -42,18 +42,18 @@ PLUGINS = "plugins"
 UNFINISHED = ".unfinished"
 FINISHED = ".finished"
 
-# Files and folders that are made from the table and the settings, and can be made again.
+# Files and folders derived from the table and the settings.
 DERIVED = ("claims.json", "figures", "tables")
 
 RERUN_REMEDY = "Run the experiment again; finished replicates are not recomputed."
 
-# Seconds for which a reader tries again if it finds files of two states: a run may be replacing one
-# by the other.
+# A reader that finds files of two states retries for this many seconds, since a run may be
+# replacing one state with the other.
 _PATIENCE = 1.0
 _PAUSE = 0.05
 _ATTEMPTS = 5
 
-# Held briefly while a state is replaced or a file derived from it is written.
+# Lock file, held briefly while a state is replaced or a file derived from it is written.
 _SWITCH = ".switch"
 
 
@@ -145,13 +145,13 @@ def read_state(folder: Path) -> State:
 
 
 def snapshot_of(folder: Path) -> tuple[object, ...]:
-    """Return values that change while a run replaces the state of a folder, and afterwards."""
+    """Return values that differ while and after a run replaces the state of a folder."""
     hidden = [(folder / name).exists() for name in (UNFINISHED, FINISHED)]
     return _bytes_of(find(folder, MANIFEST)), *hidden
 
 
 def refuse_replaced(folder: Path, before: tuple[object, ...]) -> None:
-    """Raise ``Replaced`` if a run is replacing the state, or has since the snapshot ``before``."""
+    """Raise ``Replaced`` if a run is replacing the state or has done so since ``before``."""
     if (folder / FINISHED).exists() or snapshot_of(folder) != before:
         raise _replaced(folder)
 
@@ -206,7 +206,7 @@ class NextState:
     Attributes
     ----------
     home : Path
-        Folder of its files until ``commit``.
+        Folder that contains its files until ``commit``.
     """
 
     def __init__(self, folder: Path):
@@ -214,7 +214,7 @@ class NextState:
         self.home = folder / UNFINISHED
 
     def begin(self, config_text: str, plugins: dict[str, bytes]) -> None:
-        """Complete the replacement that a killed run began, then write settings and plugins.
+        """Complete the replacement that a killed run began, and write settings and plugins.
 
         Parameters
         ----------
@@ -241,12 +241,12 @@ class NextState:
         write_text(self.home / CONFIG, config_text)
 
     def commit(self) -> None:
-        """Make this the state of the folder; remove figures and verdicts of a different state.
+        """Make this the state of the folder, and remove derived files if it has changed.
 
         Raises
         ------
         StorageError
-            If the folder cannot be written; it then has one of the two states.
+            If the folder cannot be written. It then has either the old or the new state.
         """
         try:
             with FolderLock(self._folder, name=_SWITCH, wait=True):
@@ -259,7 +259,7 @@ class NextState:
             raise unwritable(self._folder, error) from error
 
     def _differs(self) -> bool:
-        """Return True if settings, claims, figures or rows differ from the current state."""
+        """Return True if ``config.yaml`` or the table differs from the current state."""
         old, new = _table_in(self._folder), _table_in(self.home)
         config = self._folder / CONFIG
         if old is None or new is None or not config.is_file():
@@ -268,7 +268,7 @@ class NextState:
         try:
             return not same_text or file_digest(old) != file_digest(new)
         except (OSError, EOFError, zlib.error):
-            # The old table is damaged, so its figures do not belong to the new one.
+            # The old table is damaged.
             return True
 
 
@@ -314,7 +314,7 @@ def _read(folder: Path) -> State:
     table = table_of(folder)
     if table is None:
         raise StorageError("there is no table to read.", place=str(folder))
-    # Either form may be in either place; the file in .finished/ counts.
+    # Either folder may hold either form; the file in .finished/ takes precedence.
     homes = (folder / FINISHED, folder)
     timings = [home / name for home in homes for name in (TIMINGS, f"{TIMINGS}.gz")]
     seconds = next((_readable(path) for path in timings if path.is_file()), None)
@@ -324,7 +324,7 @@ def _read(folder: Path) -> State:
 
 
 def _refuse_mixed_runs(state: State) -> None:
-    """Refuse files of different runs. A manifest without digests allows no check."""
+    """Raise ``_MixedRuns`` if the digests in the manifest, if any, do not match the files."""
     expected = state.manifest.get("digests")
     if not isinstance(expected, dict):
         return
@@ -334,17 +334,14 @@ def _refuse_mixed_runs(state: State) -> None:
     }
     if state.timings is not None:
         found[TIMINGS] = ("timings", content_digest(state.timings))
-    # A configuration that cannot be parsed is refused where it is used, with the reason.
+    # An unparsable configuration has no digest; the code that uses it reports the reason.
     foreign = [
         name for name, (key, digest) in found.items() if digest and expected.get(key) != digest
     ]
     if foreign:
-        others = [name for name in found if name not in foreign]
-        belong = f"{' and '.join(others)} belong to it; " if others else ""
-        verb = "comes" if len(foreign) == 1 else "come"
         raise _MixedRuns(
-            f"the files are not those of the run that {MANIFEST} describes: {belong}"
-            f"{' and '.join(foreign)} {verb} from another run or an editor.",
+            f"the files do not belong to the run that {MANIFEST} describes: another run or an"
+            f" editor has changed {' and '.join(foreign)}.",
             place=str(state.folder),
             remedy="Restore the files of one run, or run the experiment again.",
         )
@@ -382,7 +379,7 @@ def _move_in(folder: Path) -> None:
         target = folder / path.name
         if path.is_dir():
             _remove(target)
-        # An earlier run may have left the table in the other form, compressed or not.
+        # The table of an earlier run may be compressed if this one is not, or vice versa.
         if path.suffix == ".csv":
             _remove(target.with_name(f"{target.name}.gz"))
         elif path.suffix == ".gz":

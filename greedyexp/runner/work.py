@@ -1,4 +1,4 @@
-"""Plain values that a run exchanges with its engines: the work, its items and their results."""
+"""Data that a run exchanges with its engines: the work, its items and their results."""
 
 from __future__ import annotations
 
@@ -7,20 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from greedyexp.experiment.model import Experiment
+from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
 from greedyexp.runner.code_version import Source
-
-
-@dataclass(frozen=True)
-class AlgorithmTask:
-    """One algorithm with its settings in the experiment."""
-
-    label: str
-    name: str
-    params: dict[str, Any]
-    tuning: str
-    folds: int
 
 
 @dataclass(frozen=True)
@@ -32,11 +21,11 @@ class Work:
     plugins : tuple of str
         Plugin files.
     reserved : tuple of str
-        Columns of the CSV, which facts of a problem must not use as names.
+        Columns of the CSV, whose names a fact of a problem must not have.
     code : tuple of (Path, Source)
         The files that rows depend on, as they were when the run began.
     folder : Path, optional
-        The folder that relative paths of data files start from.
+        Base folder of relative paths of data files.
     tracebacks : bool
         Add tracebacks to the outcomes of exceptions.
     pdb : bool
@@ -48,7 +37,7 @@ class Work:
     protocol: str
     protocol_params: dict[str, Any]
     metrics: tuple[str, ...]
-    algorithms: tuple[AlgorithmTask, ...]
+    algorithms: tuple[AlgorithmSpec, ...]
     plugins: tuple[str, ...]
     reserved: tuple[str, ...] = ()
     code: tuple[tuple[Path, Source], ...] = ()
@@ -67,7 +56,7 @@ def work_of(
 ) -> Work:
     """Return the work of an experiment.
 
-    A worker refuses to start if ``code`` has been edited before it imported it.
+    A worker refuses to start if a file in ``code`` was edited before the worker imported it.
     """
     return Work(
         seed=experiment.seed,
@@ -75,10 +64,7 @@ def work_of(
         protocol=experiment.protocol.name,
         protocol_params=experiment.protocol.params,
         metrics=tuple(experiment.metrics),
-        algorithms=tuple(
-            AlgorithmTask(spec.label, spec.name, spec.params, spec.tuning, spec.folds)
-            for spec in experiment.algorithms
-        ),
+        algorithms=tuple(experiment.algorithms),
         plugins=tuple(experiment.plugins),
         reserved=reserved,
         code=tuple((code or {}).items()),

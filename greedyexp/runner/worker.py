@@ -40,15 +40,15 @@ def main(handle: int, parent: int) -> None:
     try:
         _serve(_attach(handle))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        # The pool has closed the channel or is dead: nobody would read further messages.
+        # The pool has closed the channel or is dead.
         sys.stdout.flush()
         os._exit(0)
 
 
 def _ignore_signals() -> None:
-    """Leave Ctrl-C, SIGTERM and SIGHUP to the parent; they reach all processes of a terminal.
+    """Ignore Ctrl-C, SIGTERM and SIGHUP, which reach all processes of a terminal.
 
-    The parent starts this process with these signals blocked.
+    The parent handles them. It starts this process with these signals blocked.
     """
     before = {signum: signal.signal(signum, lambda *_: None) for signum in INTERRUPTS}
     if hasattr(os, "register_at_fork"):
@@ -67,7 +67,10 @@ def _attach(handle: int) -> connection.Connection:
 
 
 def _die_with(parent: int) -> None:
-    """Ask Linux to kill this process when its parent dies; elsewhere the channel is closed."""
+    """Ask Linux to kill this process when its parent dies.
+
+    On other systems this process ends because the channel is closed.
+    """
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.name == "posix" and os.getppid() != parent:
@@ -82,7 +85,7 @@ def _serve(channel: connection.Connection) -> None:
     try:
         evaluator = Evaluator(work, clock)
         if hasattr(os, "register_at_fork"):
-            # A child that a part forks and lets return must not send messages for this worker.
+            # A child that a part forks must not send messages for this worker.
             os.register_at_fork(after_in_child=channel.close)
         with clock.pause_for_numba(), event.install_listener("numba:compile", compilation):
             channel.send((Message.READY,))
@@ -104,9 +107,9 @@ def _finished(
 ) -> bool:
     """Evaluate an item and send its results; return False if code was compiled meanwhile.
 
-    Code from the cache may round a last digit differently, since it is linked in another order. A
-    row must not depend on whether its process found the cache filled, so the result of a process
-    that has compiled code is not sent.
+    Code from the cache is linked in another order and may round a last digit differently. A row
+    must not depend on the state of the cache, so a process that has compiled code does not send its
+    result.
     """
     for step in evaluator.evaluate(item):
         if isinstance(step, DataMade):
@@ -119,12 +122,12 @@ def _finished(
 
 
 class _Compilation(event.Listener):
-    """Reports compilation by numba to the pool.
+    """Report compilation by numba to the pool.
 
     Attributes
     ----------
     cached : bool
-        True once code was compiled that the cache keeps.
+        True once compiled code was stored in the cache.
     """
 
     def __init__(self, channel: connection.Connection):

@@ -1,10 +1,10 @@
-"""A worker process and its messages, from the side of the pool.
+"""A worker process as seen by the pool, and the messages that it sends.
 
-The pool sends the work and then batches. The worker answers ``READY`` once, then for each item one
-``DATA`` and one ``RESULT`` per algorithm, in order, as they finish. ``PAUSED`` suspends the time
-limit while numba compiles kernels or loads them from its cache; ``COMPILING`` follows if it
-compiles. ``COMPILED`` replaces a result that depends on compilation in this process, ``FAILED`` any
-message if the run cannot continue; the worker exits after both.
+The pool sends the work and then batches. The worker sends ``READY`` once, and then, for each item,
+one ``DATA`` and, in order, one ``RESULT`` per algorithm. ``PAUSED`` suspends the time limit while
+numba compiles kernels or loads them from its cache; ``COMPILING`` follows if it compiles.
+``COMPILED`` is sent instead of a result that depends on compilation in this process, and ``FAILED``
+if the run cannot continue. After either of these two the worker exits.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from greedyexp.core.signals import INTERRUPTS
 from greedyexp.protocols.base import Outcome
 from greedyexp.runner.work import Batch, Result, Work
 
-# Parallelism is over replicates: threads inside a worker would only compete for the cores, and the
-# order of their sums could change the last digit.
+# Replicates are computed in parallel. Threads inside a worker would only compete for the cores, and
+# the order of their sums could change the last digit.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -69,7 +69,7 @@ class WorkerHandle:
     ready : bool
         True once it has loaded the parts.
     paused : bool
-        True while numba compiles or loads compiled code, which does not count against the limit.
+        True while numba compiles or loads code; the time limit does not include this time.
     compiling : bool
         True while it compiles.
     handing_over : bool
@@ -92,7 +92,7 @@ class WorkerHandle:
         self._algorithm = 0
         self._data: tuple[dict[str, Any], float] | None = None
         self._received = False
-        # The process may be dead already; then the pool will find its channel closed.
+        # If the process is already dead, the pool will find its channel closed.
         with suppress(OSError):
             self.channel.send((work, may_hand_over))
 
@@ -150,8 +150,8 @@ class WorkerHandle:
         Returns
         -------
         list of Result
-            ``outcome`` for this algorithm, or for all algorithms of the item if its data were being
-            made.
+            ``outcome`` for this algorithm, or for all algorithms of the item if its data were still
+            being generated.
         Batch
             The part of the batch that has not begun.
         """
@@ -175,7 +175,7 @@ class WorkerHandle:
         return [replace(first, algorithms=left), *others]
 
     def end(self, *, patience: float = 0.0) -> None:
-        """Close the channel, which makes an idle worker exit, and kill it if it does not."""
+        """Close the channel, and kill the worker if it does not exit within ``patience`` s."""
         self.channel.close()
         try:
             self.process.wait(patience)
@@ -209,14 +209,14 @@ class WorkerHandle:
 
 
 def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:
-    # The import path is set before anything is imported, so that a file named numpy.py in the
-    # current folder does not shadow the library. Because of -c, scripts that call greedyexp.run()
-    # need no `if __name__ == "__main__"`.
+    # Setting the import path first prevents a file named numpy.py in the current folder from
+    # shadowing the library. With -c, a script that calls greedyexp.run() is not imported again, so
+    # it needs no `if __name__ == "__main__"`.
     program = (
         f"import sys; sys.path[:] = {sys.path!r};"
         f" from greedyexp.runner.worker import main; main({end.fileno()}, {os.getpid()})"
     )
-    # Sets of strings are iterated in the same order in every worker.
+    # The fixed hash seed gives sets of strings the same order in every worker.
     environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0"}
     try:
         with _signals_blocked():
@@ -237,9 +237,9 @@ def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Block signals while a child starts, which they would otherwise kill while it imports.
+    """Block signals in this process and in a child that starts meanwhile.
 
-    Signals that arrive meanwhile are delivered to this process afterwards.
+    Otherwise they would kill the child during its imports. This process receives them afterwards.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

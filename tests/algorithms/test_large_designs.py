@@ -77,7 +77,7 @@ def test_memory_that_runs_out_is_a_sentence(data, monkeypatch):
         raise MemoryError("Unable to allocate 2 PiB")
 
     monkeypatch.setattr(problem, "_gram", too_much)
-    with pytest.raises(DataError, match=r"the memory does not suffice \(Unable to allocate 2 PiB"):
+    with pytest.raises(DataError, match=r"there is not enough memory \(Unable to allocate 2 PiB"):
         greedyexp.solve("omp", *data)
 
 

@@ -270,7 +270,9 @@ def lab(tmp_path):
 
 
 def run(settings, folder, **how) -> runner.Report:
-    return runner.run(load(settings), folder, **{"jobs": 1, "progress": False, **how})
+    return runner.run(
+        load(settings), folder, runner.RunOptions(**{"jobs": 1, "progress": False, **how})
+    )
 
 
 def test_a_run_of_two_blocks_is_the_same_with_any_number_of_workers(lab, tmp_path):
@@ -335,7 +337,7 @@ def test_a_part_of_the_blocks_is_computed_and_the_rest_kept(lab, tmp_path):
     folder = tmp_path / "quick"
     settings = lab.blocks(*lab.both)
     narrowed = load(settings, only=["data=deep"])
-    done = runner.run(narrowed, folder, jobs=1, progress=False)
+    done = runner.run(narrowed, folder, runner.RunOptions(jobs=1, progress=False))
     assert done.computed == 2 * 6 * 2
     assert {row.partition(",")[0] for row in rows_of(done.csv)} == {"deep"}
     assert run(settings, folder).computed == 2 * 6 * 2

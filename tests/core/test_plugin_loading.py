@@ -177,9 +177,9 @@ def test_an_experiment_runs_with_its_own_plugin_when_another_was_loaded_since(tm
         tmp_path / "other" / "parts.py", lab.plugin.read_text().replace("median(", "max(")
     )
     changed = lab.settings(algorithms=[f"{lab.tag}_median"], trials=1) | {"plugins": [str(other)]}
-    expected = runner.run(own, lab.results, jobs=1, progress=False)
+    expected = runner.run(own, lab.results, runner.RunOptions(jobs=1, progress=False))
     experiment.load(changed)
-    again = runner.run(own, lab.results, engine="serial", progress=False)
+    again = runner.run(own, lab.results, runner.RunOptions(engine="serial", progress=False))
     assert (again.computed, rows_of(again.csv)) == (0, rows_of(expected.csv))
 
 
@@ -195,7 +195,7 @@ def test_a_copy_that_is_edited_before_workers_import_it_is_refused(tmp_path, mon
         session, "plugin_sources", lambda files: (read(files), copy.write_text(changed))[0]
     )
     with pytest.raises(PluginError, match="edited during the run"):
-        runner.run(loaded, lab.results, jobs=1, progress=False)
+        runner.run(loaded, lab.results, runner.RunOptions(jobs=1, progress=False))
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,9 @@ def source(**changed) -> dict:
 
 
 def test_dense_algorithms_and_metrics_of_the_truth_are_refused():
-    with pytest.raises(ConfigError, match="'omp' takes no sparse design but generator 'libsvm_b"):
+    with pytest.raises(
+        ConfigError, match="'omp' does not accept a sparse design but generator 'libsvm_b"
+    ):
         experiment.load(source())
     with kept_registry():
 

@@ -183,7 +183,7 @@ def test_classes_are_decided_as_with_the_dense_design():
 @pytest.mark.parametrize("name", ["lasso", "omp", "gs_coordinate_descent"])
 def test_solve_refuses_what_an_algorithm_cannot_take(name):
     X, y = sparse.csr_array(table()), np.arange(12.0)
-    with pytest.raises(DataError, match=r"takes no sparse design\. Give X\.toarray\(\)"):
+    with pytest.raises(DataError, match=r"does not accept a sparse design\. Give X\.toarray\(\)"):
         greedyexp.solve(name, X, y)
 
 
@@ -196,7 +196,7 @@ def test_solve_gives_it_to_an_algorithm_that_says_so():
 
 
 def test_an_experiment_refuses_the_pair_before_any_work():
-    words = "algorithm 'omp' takes no sparse design but generator 't_sparse' makes one"
+    words = "algorithm 'omp' does not accept a sparse design but generator 't_sparse' makes one"
     with pytest.raises(ConfigError, match=words + r"\."):
         load(source("omp", generator="t_sparse"))
     load(source("t_ridge", generator="t_sparse"))

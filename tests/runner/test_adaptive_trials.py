@@ -70,7 +70,9 @@ def adaptive(tmp_path, request):
     def run(trials, *, folder="results", only=(), how=None, **changes):
         experiment = experiments.load(settings(trials, **changes), only=only)
         options = {"engine": "serial", "progress": False, **(how or {})}
-        return runner.run(experiment, tmp_path / folder / "adaptive" / "quick", **options)
+        return runner.run(
+            experiment, tmp_path / folder / "adaptive" / "quick", runner.RunOptions(**options)
+        )
 
     return SimpleNamespace(run=run, settings=settings, folder=tmp_path)
 

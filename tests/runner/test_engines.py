@@ -138,7 +138,8 @@ def test_what_algorithms_print_stays_out_of_standard_output(lab):
     )
     script = (
         "import sys; from greedyexp import config as experiment, runner\n"
-        "runner.run(experiment.load(sys.argv[1]), sys.argv[2], jobs=1, progress=False)\n"
+        "options = runner.RunOptions(jobs=1, progress=False)\n"
+        "runner.run(experiment.load(sys.argv[1]), sys.argv[2], options)\n"
         "print('done')"
     )
     done = subprocess.run(
@@ -250,7 +251,11 @@ def peak_of_run(lab, trials: int, monkeypatch) -> int:
     experiment = lab.experiment(**one, trials=trials)
     tracemalloc.start()
     try:
-        session.run(experiment, lab.folder / "out" / str(trials) / "quick", progress=False)
+        session.run(
+            experiment,
+            lab.folder / "out" / str(trials) / "quick",
+            session.RunOptions(progress=False),
+        )
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -332,7 +337,9 @@ def test_rows_do_not_depend_on_whether_kernels_were_compiled_by_the_run(tmp_path
     }
     experiment = experiments.load(settings)
     tables = [
-        runner.run(experiment, tmp_path / name, jobs=1, progress=False).csv.read_bytes()
+        runner.run(
+            experiment, tmp_path / name, runner.RunOptions(jobs=1, progress=False)
+        ).csv.read_bytes()
         for name in ("compiling", "loading")
     ]
     assert tables[0] == tables[1]

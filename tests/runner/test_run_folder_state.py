@@ -251,7 +251,7 @@ def test_figures_and_verdicts_go_with_their_rows_and_stay_without_a_change(runs)
     settings["plugins"] = [str(runs.lab.plugin)]
     for seed, kept in ((settings["seed"], True), (8, False)):
         experiment = experiments.load({**settings, "seed": seed})
-        runner.run(experiment, runs.results, engine="serial", progress=False)
+        runner.run(experiment, runs.results, runner.RunOptions(engine="serial", progress=False))
         assert [path.exists() for path in made] == [kept, kept]
 
 

@@ -130,8 +130,8 @@ def test_data_changed_during_a_run_make_no_row_under_the_name_of_the_old(lab, en
     settings["data"] = {"generator": f"{lab.tag}_reading", "path": str(table)}
     how = {"engine": engine, "jobs": 1, "progress": False}
     with pytest.raises(DataError, match="changed during the run") as caught:
-        session.run(load(settings), lab.results, **how)
+        session.run(load(settings), lab.results, session.RunOptions(**how))
     assert caught.value.place == str(table)
     # What came before the change may be there, nothing of what came after.
     table.write_text("1")
-    assert session.run(load(settings), lab.results, **how).computed >= 38
+    assert session.run(load(settings), lab.results, session.RunOptions(**how)).computed >= 38

@@ -165,7 +165,7 @@ def test_a_worker_that_cannot_start_ends_the_run(lab, line, words):
     experiment = lab.experiment()
     only_in_workers(lab, line)
     with pytest.raises(PluginError, match=words):
-        runner.run(experiment, lab.results, jobs=2, progress=False)
+        runner.run(experiment, lab.results, runner.RunOptions(jobs=2, progress=False))
 
 
 def test_a_worker_that_never_becomes_ready_ends_the_run(lab, monkeypatch):
@@ -173,15 +173,18 @@ def test_a_worker_that_never_becomes_ready_ends_the_run(lab, monkeypatch):
     experiment = lab.experiment()
     only_in_workers(lab, "time.sleep(1000)")
     with pytest.raises(PluginError, match=r"did not finish its imports within 2 s.*parts\.py"):
-        runner.run(experiment, lab.results, jobs=2, progress=False)
+        runner.run(experiment, lab.results, runner.RunOptions(jobs=2, progress=False))
 
 
 def test_a_part_of_a_session_is_refused_by_workers_and_runs_in_the_serial_engine(lab):
     experiment = lab.experiment()
     registry.find("algorithm", f"{lab.tag}_ridge").function.__module__ = "__main__"
     with pytest.raises(PluginError, match="_ridge' is defined in the running script"):
-        runner.run(experiment, lab.results, progress=False)
-    assert runner.run(experiment, lab.results, engine="serial", progress=False).done == 24
+        runner.run(experiment, lab.results, runner.RunOptions(progress=False))
+    assert (
+        runner.run(experiment, lab.results, runner.RunOptions(engine="serial", progress=False)).done
+        == 24
+    )
 
 
 def test_code_edited_during_a_run_makes_no_row_of_that_run(lab):

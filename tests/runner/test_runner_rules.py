@@ -130,7 +130,8 @@ import sys
 from pathlib import Path
 from greedyexp import config as experiment, runner
 plan = experiment.load(sys.argv[1])
-report = runner.run(plan, Path(sys.argv[2]), jobs=int(sys.argv[3]), progress=False)
+options = runner.RunOptions(jobs=int(sys.argv[3]), progress=False)
+report = runner.run(plan, Path(sys.argv[2]), options)
 print(report.computed, flush=True)
 """
 
@@ -203,7 +204,8 @@ def test_a_script_needs_no_main_guard(lab):
     script.write_text(
         "import sys\nfrom greedyexp import config as experiment, runner\n"
         f"plan = experiment.load({str(lab.write_yaml())!r})\n"
-        f"print(runner.run(plan, {str(lab.results)!r}, jobs=2, progress=False).done)\n"
+        "options = runner.RunOptions(jobs=2, progress=False)\n"
+        f"print(runner.run(plan, {str(lab.results)!r}, options).done)\n"
     )
     # A file named like a library beside the script must not reach the workers either.
     done = subprocess.run(

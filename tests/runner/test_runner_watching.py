@@ -29,7 +29,8 @@ import sys
 from greedyexp import config as experiment, runner
 from greedyexp.runner import processes
 processes._GRACE = float(sys.argv[3])
-report = runner.run(experiment.load(sys.argv[1]), sys.argv[2], jobs=2, progress=False)
+options = runner.RunOptions(jobs=2, progress=False)
+report = runner.run(experiment.load(sys.argv[1]), sys.argv[2], options)
 print(report.interrupted, report.computed, report.done, flush=True)
 """
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def command() -> None:
     """List, locate and download public data sets.
 
-    A data set is read from the folder that the environment variable GREEDYEXP_DATA names if it is
-    there, otherwise from a cache in the home folder of the user. Every read checks that the values
-    are the published ones.
+    A data set is read from the folder in the environment variable GREEDYEXP_DATA if it is there,
+    otherwise from a cache in the home folder of the user. Each time a data set is read, its values
+    are checked against the published ones.
     """
 
 
@@ -62,7 +62,7 @@ def where_(name: str) -> None:
 @click.command("fetch", short_help="Download data sets.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option(
-    "-f", "--force", is_flag=True, help="Download to the cache even if it is already there."
+    "-f", "--force", is_flag=True, help="Download to the cache even if a valid copy exists."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.shared
@@ -70,7 +70,7 @@ def fetch_(names: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Download each data set NAME unless a valid copy exists, and print its folder."""
     from greedyexp.datasets import catalogue, fetching, places
 
-    # All names are checked first: a misspelt one must not fail after a long download.
+    # All names are checked first, so a misspelt one does not fail after a long download.
     for dataset in [catalogue.find(name) for name in names]:
         bar = not quiet and sys.stderr.isatty()
         folder = fetching.fetch(dataset, force=force, progress=bar)

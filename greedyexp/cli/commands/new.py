@@ -51,7 +51,7 @@ def command(kind: str, name: str, force: bool) -> None:
 
 
 def check_name(kind: str, name: str) -> None:
-    """Raise ``ConfigError`` if a config, or a function and a part, cannot have this name."""
+    """Raise ``ConfigError`` if a config or a part cannot have this name."""
     from greedyexp.core.errors import ConfigError
 
     if kind == "config":
@@ -72,7 +72,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def write(target: Path, content: str, *, force: bool) -> None:
-    """Create a file; an existing one is overwritten only with ``force``."""
+    """Write a file; overwrite an existing one only with ``force``."""
     from greedyexp.core.errors import ConfigError
 
     try:

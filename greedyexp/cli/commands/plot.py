@@ -31,7 +31,7 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool) -> No
         for line in summaries.unchecked(folder):
             click.echo(line, err=True)
 
-    # All are drawn before anything is printed, since the output may be closed early.
+    # All figures are drawn before anything is printed, since the output may be closed early.
     code = failures.each(ctx, report.run_folders(path), draw)
     for file in () if quiet else drawn:
         click.echo(file)

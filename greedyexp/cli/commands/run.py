@@ -16,7 +16,10 @@ from greedyexp.core.signals import Interrupted
 
 if TYPE_CHECKING:
     from greedyexp.config import Experiment
-    from greedyexp.runner import Report
+    from greedyexp.runner import Report, RunOptions
+
+# The remaining options change the experiment.
+_RUN_OPTIONS = ("engine", "jobs", "force", "retry_failed", "pdb")
 
 _INTERRUPTED = "Interrupted: finished replicates are kept; the same command continues."
 
@@ -43,36 +46,25 @@ def command(
     keep_going: bool,
     quiet: bool,
     verbose: bool,
-    jobs: int | None,
-    engine: str,
-    force: bool,
-    retry_failed: bool,
-    pdb: bool,
-    **choices,
+    **settings,
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
     Results go to OUT/<name>/<profile>/, with --set to OUT/<name>/<profile>+<key>=<value>/.
     Finished replicates are not computed again: the same command continues an interrupted run.
     """
-    debugging = {"tracebacks": ctx.obj["traceback"], "pdb": pdb}
-    experiments, code = load_all(ctx, configs, keep_going=keep_going, choices=choices)
+    how = {name: settings.pop(name) for name in _RUN_OPTIONS}
+    experiments, code = load_all(ctx, configs, keep_going=keep_going, settings=settings)
+    from greedyexp.runner import RunOptions
+
+    options = RunOptions(progress=not quiet, tracebacks=ctx.obj["traceback"], **how)
     for index, experiment in enumerate(experiments):
         try:
             if dry_run:
-                one = rehearse(experiment, **debugging)
+                one = rehearse(experiment, options)
             else:
-                one = execute(
-                    experiment,
-                    out / experiment.subfolder,
-                    quiet=quiet,
-                    verbose=verbose,
-                    jobs=jobs,
-                    engine=engine,
-                    force=force,
-                    retry_failed=retry_failed,
-                    **debugging,
-                )
+                folder = out / experiment.subfolder
+                one = execute(experiment, folder, options, verbose=verbose)
         except Exception as error:
             one = failures.report(error, ctx)
         except KeyboardInterrupt as error:
@@ -89,9 +81,9 @@ def command(
 
 
 def load_all(
-    ctx: click.Context, configs: tuple[str, ...], *, keep_going: bool, choices: dict
+    ctx: click.Context, configs: tuple[str, ...], *, keep_going: bool, settings: dict
 ) -> tuple[list[Experiment], int]:
-    """Load every config before any work starts; with ``keep_going``, errors are only reported.
+    """Load all configs before any run starts; with ``keep_going``, only report errors.
 
     Returns
     -------
@@ -107,7 +99,7 @@ def load_all(
     for source in configs:
         try:
             found = shipped.locate(source)
-            experiment = load(found, **choices)
+            experiment = load(found, **settings)
             if experiment.name in loaded:
                 raise ConfigError(
                     f"another config is also named '{experiment.name}'.",
@@ -125,12 +117,12 @@ def load_all(
     return list(loaded.values()), code
 
 
-def rehearse(experiment: Experiment, *, tracebacks: bool, pdb: bool) -> int:
+def rehearse(experiment: Experiment, options: RunOptions) -> int:
     """Print the plan and the result of the first replicate of each algorithm."""
     from greedyexp import runner
 
     click.echo(plan.words(experiment))
-    tried = runner.rehearse(experiment, tracebacks=tracebacks, pdb=pdb)
+    tried = runner.rehearse(experiment, tracebacks=options.tracebacks, pdb=options.pdb)
     for _, outcome, _ in tried:
         click.echo(outcome.traceback, err=True, nl=False)
     rows = [
@@ -143,36 +135,36 @@ def rehearse(experiment: Experiment, *, tracebacks: bool, pdb: bool) -> int:
     return failures.SOME_FAILED if failed else failures.DONE
 
 
-def execute(experiment: Experiment, folder: Path, *, quiet: bool, verbose: bool, **how) -> int:
+def execute(experiment: Experiment, folder: Path, options: RunOptions, *, verbose: bool) -> int:
     """Run one experiment, draw its figures, judge its claims and print the summary."""
     from greedyexp import report, runner
 
+    quiet = not options.progress
     say = (lambda *_: None) if quiet else click.echo
-    if verbose:
-        # Output that cannot be written must not end the run; it raises again at the end.
-        with suppress(OSError):
+    # Output that cannot be written must not end the run; it raises again at the end.
+    with suppress(OSError):
+        if verbose:
             say(plan.words(experiment))
-    else:
-        with suppress(OSError):
-            for line in () if quiet else plan.described(experiment):
+        elif not quiet:
+            for line in plan.described(experiment):
                 say(line)
-    done = runner.run(experiment, folder, progress=not quiet, **how)
+    done = runner.run(experiment, folder, options)
     if done.interrupted:
         # In a pipeline, Ctrl-C also ends the reader.
         with suppress(OSError):
             _summarise(experiment, done, say, retry=False)
         raise Interrupted(done.signum)
-    # Everything is written to disk before anything is printed: the output may be closed early.
-    # A figure that cannot be drawn must not cost the summaries.
+    # Everything is written to disk before anything is printed, since the output may be closed
+    # early. The summaries are printed even if a figure cannot be drawn.
     drawn, trouble = _attempted(report.draw, folder)
     verified, unjudged = _attempted(report.verify, folder) if experiment.claims else (None, None)
-    _summarise(experiment, done, say, retry=not (quiet or how.get("retry_failed")))
+    _summarise(experiment, done, say, retry=not (quiet or options.retry_failed))
     for line in (done.csv, *(drawn or ()), *(summaries.lines(verified) if verified else ())):
         say(line)
     if unjudged is not None:
         raise unjudged
     if trouble is not None:
-        # If every replicate failed, these failures are the problem and not the figure.
+        # If every replicate failed, report these failures rather than the figure.
         if not (isinstance(trouble, UserError) and done.failed == done.done):
             raise trouble
         click.echo(f"Not drawn: {trouble}", err=True)
@@ -190,7 +182,7 @@ def _attempted(action: Callable[[Path], object], folder: Path) -> tuple:
 def _summarise(
     experiment: Experiment, done: Report, say: Callable[[object], None], *, retry: bool
 ) -> None:
-    """Print the numbers of replicates, the claims that were left out, and the failures."""
+    """Print the numbers of replicates, the omitted claims and the failures."""
     say(
         f"{experiment.name} ({experiment.profile}): {done.done} of {done.total} done,"
         f" {done.failed} failed; {done.computed} computed in {text.duration(done.wall_seconds)}"

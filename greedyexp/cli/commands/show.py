@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +156,8 @@ def range_words(entry: Schema, definitions: Schema) -> str:
     """Return the bounds of a JSON Schema entry: ``[0, 1)``, ``> 0``, ``length >= 1``, or ''."""
     entry = _resolved(entry, definitions)
     if "anyOf" in entry:
-        return _first(range_words(one, definitions) for one in entry["anyOf"])
+        alternatives = (range_words(one, definitions) for one in entry["anyOf"])
+        return next((words for words in alternatives if words), "")
     low, above = entry.get("minimum"), entry.get("exclusiveMinimum")
     high, below = entry.get("maximum"), entry.get("exclusiveMaximum")
     left = f"({above:g}" if above is not None else f"[{low:g}" if low is not None else ""
@@ -170,10 +170,6 @@ def range_words(entry: Schema, definitions: Schema) -> str:
         return f"< {below:g}" if below is not None else f"<= {high:g}"
     if "minItems" in entry:
         return f"length >= {entry['minItems']}"
-    return _items_range(entry, definitions)
-
-
-def _items_range(entry: Schema, definitions: Schema) -> str:
     words = range_words(entry["items"], definitions) if "items" in entry else ""
     return f"each {words}" if words else ""
 
@@ -187,7 +183,3 @@ def _plain(value: object) -> str:
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _first(words: Iterable[str]) -> str:
-    return next((word for word in words if word), "")

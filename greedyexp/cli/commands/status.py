@@ -37,7 +37,7 @@ def command(ctx: click.Context, path: Path) -> None:
             rows.append(row(state))
             unfinished += [f"{state.name}/{state.profile}"] if state.unfinished else []
         except UserError as error:
-            # The others must be shown even if one folder is damaged.
+            # One damaged folder must not hide the others.
             code = failures.report(error, ctx)
     click.echo(text.table(rows, right=range(1, 7)))
     for name in unfinished:
