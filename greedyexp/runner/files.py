@@ -166,11 +166,7 @@ class FolderLock:
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise StorageError(
-                f"the results folder cannot be written: {error.strerror}.",
-                place=str(self._path.parent),
-                remedy="Choose another with --out, or change its permissions.",
-            ) from error
+            raise unwritable(self._path.parent, error) from error
         try:
             _lock(descriptor, self._wait)
             os.ftruncate(descriptor, 0)

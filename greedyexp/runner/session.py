@@ -233,14 +233,12 @@ def plugin_sources(plugins: Iterable[str]) -> PluginSources:
 
 def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     """Return the changes of settings since the last table, except an increase of ``trials``."""
-    if table_of(folder) is None:
-        return ()
     try:
         old = parsed_settings(find(folder, CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return ()
+        old = None
     new = parsed_settings(settings)
-    if old is None or new is None:
+    if old is None or new is None or table_of(folder) is None:
         return ()
     before, now = old.get("trials"), new["trials"]
     extended = isinstance(before, int) and isinstance(now, int) and before <= now

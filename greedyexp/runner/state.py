@@ -340,8 +340,8 @@ def _refuse_mixed_runs(state: State) -> None:
     ]
     if foreign:
         raise _MixedRuns(
-            f"the files do not belong to the run that {MANIFEST} describes: another run or an"
-            f" editor has changed {' and '.join(foreign)}.",
+            "files of another run, or changed by an editor, do not belong to the run that"
+            f" {MANIFEST} describes: {', '.join(foreign)}.",
             place=str(state.folder),
             remedy="Restore the files of one run, or run the experiment again.",
         )

@@ -120,7 +120,7 @@ def test_a_bar_on_a_terminal(lab, monkeypatch):
 def test_plain_lines_when_piped(lab, capsys, monkeypatch):
     monkeypatch.setattr(progress, "_FIRST", 0.0)
     monkeypatch.setattr(progress, "_EVERY", 0.0)
-    lab.run(algorithms=[lab.trouble("raise", below=1.0)], how={"progress": None})
+    lab.run(algorithms=[lab.trouble("raise", below=1.0)], how={"progress": True})
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "lab: 12/12 (100%), 12 failed"
     assert any(re.search(r"about \d\d:\d\d left", line) for line in lines)
