@@ -125,7 +125,7 @@ def test_an_invalid_test_is_an_error_with_one_sentence(test, words):
         (claim("threshold(t_path) < 1", where={"p": "x"}), ("p must be a whole number",)),
         (claim("threshold(t_path) < 1", where={"values": "sing"}), ("Did you mean 'sign'?",)),
         (claim("threshold(t_path) < 1", where={"algorithm": "t_pat"}), ("Did you mean 't_path'?",)),
-        ("threshold(t_path) < 1", ("an entry of claims is a mapping", "Write id: ...")),
+        ("threshold(t_path) < 1", ("an entry of claims must be a mapping", "Write id: ...")),
     ],
 )
 def test_an_invalid_entry_is_an_error_with_one_sentence(entry, words):

@@ -96,7 +96,7 @@ def test_a_changed_file_replaces_a_table_with_a_word(call, tmp_path):
 @pytest.mark.parametrize("tag", ["a/b", "", "a b", "x" * 101])
 def test_a_tag_must_name_a_folder(call, tmp_path, tag):
     config = write_toy(tmp_path)
-    refused(call("run", config, "--tag", tag, cwd=tmp_path), "--tag", "names a folder")
+    refused(call("run", config, "--tag", tag, cwd=tmp_path), "--tag", "cannot name a folder")
 
 
 def test_python_names_the_folder_alike(tmp_path, monkeypatch):
