@@ -55,7 +55,7 @@ import json, resource, sys, time
 from greedyexp import config as experiment, runner
 settings, folder, jobs = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 plan = experiment.load(settings)
-report = runner.run(plan, folder, jobs=jobs, progress=False)
+report = runner.run(plan, folder, runner.RunOptions(jobs=jobs, progress=False))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps([report.wall_seconds, report.computed, peak]))
 """
