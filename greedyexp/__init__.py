@@ -8,6 +8,8 @@ __version__ = "0.1.0"
 
 # Resolved on first use: `greedyexp --help` must not pay for numpy.
 _LAZY = {
+    "Constant": "greedyexp.theory.constants",
+    "Context": "greedyexp.results.context",
     "Measured": "greedyexp.protocols.base",
     "Outcome": "greedyexp.protocols.base",
     "Path": "greedyexp.estimates.path",
@@ -23,6 +25,13 @@ _LAZY = {
     "run": "greedyexp.api",
     "solve": "greedyexp.api",
     "table": "greedyexp.core.registry",
+}
+
+# Modules that were documented for plugins under other names, which plugins may still import.
+FORMER = {
+    "greedyexp.frames.context": "greedyexp.results.context",
+    "greedyexp.iteration": "greedyexp.estimates.iteration",
+    "greedyexp.theory.constant": "greedyexp.theory.constants",
 }
 
 __all__ = sorted(_LAZY)

@@ -24,6 +24,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, NoReturn
 
+import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError, last_line, place
 from greedyexp.core.parts import Part
@@ -67,13 +68,23 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
         If a file is missing, raises on import or takes too long, or if two plugins, or a plugin and
         greedyexp, have a part of the same kind and name. No part is changed then.
     """
+    files = [Path(os.path.realpath(path)) for path in paths]
+    _import_former_modules(files)
     named: dict[object, _Plugin] = {}
     for entry in entry_points(group="greedyexp.plugins"):
         named[entry] = _of_entry_point(entry, limit)
-    for path in paths:
-        identity, plugin = _of_file(Path(os.path.realpath(path)), limit)
+    for path in files:
+        identity, plugin = _of_file(path, limit)
         named[identity] = plugin
     _make_current(list(named.values()))
+
+
+def _import_former_modules(paths: Iterable[Path]) -> None:
+    """Make modules available under the names that the sources of plugins use for them."""
+    sources = [path.read_bytes() for path in paths if path.is_file()]
+    for former, present in greedyexp.FORMER.items():
+        if any(former.encode() in source for source in sources):
+            sys.modules.setdefault(former, importlib.import_module(present))
 
 
 def _make_current(plugins: list[_Plugin]) -> None:

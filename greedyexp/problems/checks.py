@@ -83,7 +83,7 @@ def _unfit(sizes: np.ndarray) -> np.ndarray:
 def _size_error(what: str, size: float) -> DataError:
     trouble = "large" if size > LARGEST else "small"
     return DataError(
-        f"the largest absolute value of {what} is {size:.3g}, which is too {trouble}.",
+        f"the largest absolute value of {what} is {size:.3g}, too {trouble} for double precision.",
         remedy=f"Use units in which it is between {SMALLEST:g} and {LARGEST:g}.",
     )
 

@@ -206,7 +206,7 @@ def check_constant(part: Part, made: object) -> Constant:
     PluginError
         If it is anything else, or an entry is not a number.
     """
-    remedy = "Return greedyexp.theory.constants.Constant(value, lower, upper)."
+    remedy = "Return greedyexp.Constant(value, lower, upper)."
     if not isinstance(made, Constant):
         raise breach(part, f"returned {kind_of(made)}, not a Constant", remedy)
     for name in ("value", "lower", "upper"):

@@ -75,7 +75,7 @@ def run_folders(path: Path) -> list[Path]:
     found = [folder for folder in folders(path) if table_of(folder)]
     if not found:
         raise StorageError(
-            "there is no finished run here.", place=str(path), remedy="Run `greedyexp run`."
+            "there is no finished run here.", place=str(path), remedy="`greedyexp run` makes one."
         )
     return found
 

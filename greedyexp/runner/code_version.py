@@ -203,6 +203,7 @@ def _absolute(node: ast.ImportFrom, path: Path) -> str:
 
 def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Path]:
     """Yield the counted source files that an import statement reads."""
+    module = greedyexp.FORMER.get(module, module)
     if module == "greedyexp":
         for name in names:
             # `from greedyexp import Problem` is resolved lazily by greedyexp itself.

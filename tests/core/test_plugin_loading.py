@@ -310,3 +310,28 @@ def test_arguments_that_callers_give_need_no_star(tmp_path):
     text = "from greedyexp import algorithm as a\n@a('f')\ndef f(problem, grid=None, rng=None): 0"
     plugins.load_plugins([write(tmp_path / "f.py", text)])
     assert registry.find("algorithm", "f").takes_rng
+
+
+FORMER = """
+from greedyexp import algorithm
+from greedyexp.frames.context import Context
+from greedyexp.iteration import SteppedIteration
+from greedyexp.theory.constant import Constant
+
+@algorithm("former")
+def former(problem):
+    return Constant(0.0, 0.0, 0.0)
+"""
+
+
+def test_a_plugin_may_import_modules_by_the_names_that_were_documented(tmp_path):
+    file = write(tmp_path / "former.py", FORMER)
+    code = (
+        "from greedyexp.core import plugins, registry;"
+        f"plugins.load_plugins([{str(file)!r}]);"
+        "print(registry.find('algorithm', 'former').function.__globals__['Context'].__module__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "greedyexp.results.context", done.stderr
+    reached = code_version.sources(file)
+    assert any(path.name == "iteration.py" for path in reached)
