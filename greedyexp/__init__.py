@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Iterable
 
 __version__ = "0.1.0"
 
@@ -35,6 +37,14 @@ FORMER = {
 }
 
 __all__ = sorted(_LAZY)
+
+
+def provide_former_modules(sources: Iterable[bytes]) -> None:
+    """Make modules available under the former names that appear in the sources of plugins."""
+    for source in sources:
+        for former, present in FORMER.items():
+            if former.encode() in source:
+                sys.modules.setdefault(former, importlib.import_module(present))
 
 
 def __getattr__(name: str):

@@ -69,7 +69,7 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
         greedyexp, have a part of the same kind and name. No part is changed then.
     """
     files = [Path(os.path.realpath(path)) for path in paths]
-    _import_former_modules(files)
+    greedyexp.provide_former_modules(file.read_bytes() for file in files if file.is_file())
     named: dict[object, _Plugin] = {}
     for entry in entry_points(group="greedyexp.plugins"):
         named[entry] = _of_entry_point(entry, limit)
@@ -77,14 +77,6 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
         identity, plugin = _of_file(path, limit)
         named[identity] = plugin
     _make_current(list(named.values()))
-
-
-def _import_former_modules(paths: Iterable[Path]) -> None:
-    """Make modules available under the names that the sources of plugins use for them."""
-    sources = [path.read_bytes() for path in paths if path.is_file()]
-    for former, present in greedyexp.FORMER.items():
-        if any(former.encode() in source for source in sources):
-            sys.modules.setdefault(former, importlib.import_module(present))
 
 
 def _make_current(plugins: list[_Plugin]) -> None:

@@ -65,7 +65,7 @@ def test_another_error_of_a_fold_names_the_fold():
 )
 def test_one_class_is_refused_with_the_reason(name, options):
     X, _ = rows([])
-    with pytest.raises(DataError, match=r"all responses are 3: .* not say which of them it is"):
+    with pytest.raises(DataError, match=r"all responses are 3: .* not say which class it is"):
         solve(name, X, np.full(20, 3.0), **options)
 
 
