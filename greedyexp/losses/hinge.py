@@ -26,7 +26,7 @@ class HingeLoss(SmoothedLoss):
         Lipschitz constant of H'.
     ridge : float >= 0
     values : pair of float
-        Labels that stand for -1 and for 1.
+        Labels encoded as -1 and 1.
 
     References
     ----------

@@ -38,7 +38,7 @@ class LogisticLoss(Loss):
     intercept : bool
         If true, c is a dense coefficient without a penalty. Otherwise c = 0.
     values : pair of float
-        Labels that stand for -1 and for 1.
+        Labels encoded as -1 and 1.
 
     Notes
     -----
