@@ -19,8 +19,8 @@ from greedyexp.claims.language import (
     Peak,
     Proportion,
     Trend,
-    columns_of,
     evaluate,
+    leaves,
 )
 from greedyexp.claims.table import Group, MissingData, Table
 from greedyexp.stats.contrasts import combined_interval, line_weights, p_value_of
@@ -166,12 +166,11 @@ def number(expression: Expression, cell: Group, labels: list[str], table: Table)
     MissingData
         If a column has no single number there, or the result is not finite.
     """
-    columns = {
-        name: table.single_value(cell, name, labels) for name in sorted(columns_of(expression))
-    }
+    used = sorted(leaves(expression), key=lambda one: one.name)
+    columns = {one: table.single_value(cell, one.name, labels) for one in used}
     value = float(evaluate(expression, columns))
     if not np.isfinite(value):
-        where = ", ".join(f"{name} = {value:g}" for name, value in columns.items())
+        where = ", ".join(f"{one.name} = {value:g}" for one, value in columns.items())
         raise MissingData(f"a number in the test is not finite{f' at {where}' if where else ''}")
     # Rearranging a test turns 0 into -0.
     return value + 0.0

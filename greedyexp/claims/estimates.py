@@ -16,8 +16,8 @@ from greedyexp.claims.language import (
     Quantity,
     Ratio,
     Threshold,
-    columns_of,
     evaluate,
+    leaves,
 )
 from greedyexp.claims.table import Group, MissingData, Table
 from greedyexp.protocols.base import FIT_SECONDS, Status
@@ -375,7 +375,7 @@ class Estimator:
 
     def _position(self, quantity: Peak, rows: np.ndarray) -> float:
         """Return the value of the expression at a point."""
-        columns = {name: self.column(name, rows) for name in columns_of(quantity.along)}
+        columns = {one: self.column(one.name, rows) for one in leaves(quantity.along)}
         values = np.unique(evaluate(quantity.along, columns))
         if len(values) > 1 or not np.isfinite(values).all():
             raise MissingData("the peak's expression is not a single finite number at every point")

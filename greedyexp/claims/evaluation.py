@@ -26,9 +26,9 @@ from greedyexp.claims.estimates import Estimator
 from greedyexp.claims.language import (
     Always,
     Claim,
+    Column,
     Comparison,
     Form,
-    Measurement,
     Monotone,
     Test,
     columns_along,
@@ -241,9 +241,9 @@ def _always(
     statuses = table.frame["status"].to_numpy()[rows]
     relevant = ~np.isin(statuses, FAILED).any(axis=0)
     if table.setting.keys:
-        named = [(name, rows[0]) for name in test.columns]
-        named += [(one.name, rows[algorithms.index(one.algorithm)]) for one in test.measurements]
-        relevant &= ~np.any([_not_applicable(table, *one) for one in named], axis=0)
+        for one in columns:
+            own = rows[algorithms.index(one.algorithm) if one.algorithm else 0]
+            relevant &= ~_not_applicable(table, one.name, own)
     known = relevant & np.isfinite(left) & np.isfinite(right)
     violated = known & ~_holds(left, test.relation, right)
     doubtful = violated & (statuses == Status.NOT_CONVERGED.value).any(axis=0)
@@ -283,7 +283,7 @@ def _lack_of_support(
         place = _first_place(table, algorithms[0], doubtful)
         return f"runs that did not converge violate it{place}, and have no certificate"
     if len(unknown):
-        names = {*test.columns, *(one.name for one in test.measurements)}
+        names = {one.name for one in test.leaves}
         open_ended = not names.isdisjoint(table.setting.open_ended)
         problem = "not reached or not finite" if open_ended else "not finite"
         place = _first_place(table, algorithms[0], unknown)
@@ -308,7 +308,7 @@ def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]
 
 def _values_in(
     test: Always, algorithms: list[str], rows: np.ndarray, estimator: Estimator
-) -> dict[str | Measurement, np.ndarray]:
+) -> dict[Column, np.ndarray]:
     """Return the values of all columns in a relation, shape (n,) each.
 
     Raises
@@ -316,14 +316,15 @@ def _values_in(
     MissingData
         If the table lacks a column, or one without an algorithm differs between the algorithms.
     """
-    columns: dict[str | Measurement, np.ndarray] = {}
-    for name in sorted(test.columns):
-        values = np.array([estimator.column(name, one) for one in rows])
+    columns: dict[Column, np.ndarray] = {}
+    for one in sorted(test.leaves, key=lambda one: (one.algorithm, one.name)):
+        if one.algorithm:
+            columns[one] = estimator.column(one.name, rows[algorithms.index(one.algorithm)])
+            continue
+        values = np.array([estimator.column(one.name, place) for place in rows])
         if not np.array_equal(values, values[:1].repeat(len(rows), axis=0), equal_nan=True):
-            raise MissingData(f"{name} is not the same for {' and '.join(algorithms)}")
-        columns[name] = values[0]
-    for one in test.measurements:
-        columns[one] = estimator.column(one.name, rows[algorithms.index(one.algorithm)])
+            raise MissingData(f"{one.name} is not the same for {' and '.join(algorithms)}")
+        columns[one] = values[0]
     return columns
 
 

@@ -14,13 +14,14 @@ from greedyexp.core.errors import ConfigError
 
 Value: TypeAlias = "np.ndarray | np.float64"
 
-FUNCTIONS: dict[str, Callable[[Value], Value]] = {"log": np.log, "sqrt": np.sqrt, "abs": np.abs}
-OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
+FUNCTIONS: dict[str, Callable[..., Value]] = {"log": np.log, "sqrt": np.sqrt, "abs": np.abs}
+OPERATIONS: dict[str, Callable[..., Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
     "**": operator.pow,
+    **FUNCTIONS,
 }
 
 
@@ -33,37 +34,21 @@ class Number:
 
 @dataclass(frozen=True)
 class Column:
-    """The value of a column."""
+    """The value of a column, in the row of an algorithm if it names one."""
 
     name: str
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """The value of a measured column in the row of a named algorithm."""
-
-    name: str
-    algorithm: str
-
-
-@dataclass(frozen=True)
-class Function:
-    """One of ``FUNCTIONS`` applied to an expression."""
-
-    name: str
-    argument: Expression
+    algorithm: str = ""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One of ``OPERATORS`` between two expressions."""
+    """One of ``OPERATIONS`` applied to one or two expressions."""
 
-    symbol: str
-    left: Expression
-    right: Expression
+    name: str
+    operands: tuple[Expression, ...]
 
 
-Expression: TypeAlias = "Number | Column | Measurement | Function | Operation"
+Expression: TypeAlias = "Number | Column | Operation"
 
 ZERO, ONE, NEGATIVE = Number(0.0), Number(1.0), Number(-1.0)
 
@@ -76,61 +61,58 @@ def combined(symbol: str, left: Expression, right: Expression) -> Expression:
         return right
     if symbol == "*" and ONE in (left, right):
         return right if left == ONE else left
-    operation = Operation(symbol, left, right)
-    if isinstance(left, Number) and isinstance(right, Number):
+    return applied(symbol, left, right)
+
+
+def applied(name: str, *operands: Expression) -> Expression:
+    """Return the operation, or its value if all operands are numbers."""
+    operation = Operation(name, operands)
+    if all(isinstance(operand, Number) for operand in operands):
         return Number(float(evaluate(operation, {})))
     return operation
 
 
-def evaluate(expression: Expression, columns: Mapping[Any, Any]) -> Value:
+def evaluate(expression: Expression, columns: Mapping[Column, Any]) -> Value:
     """Evaluate an expression at one row or, with columns as arrays, at every row.
 
     Parameters
     ----------
-    columns : mapping of str or Measurement to float or array
-        Values of all columns and measurements in the expression.
+    columns : mapping of Column to float or array
+        Values of all columns in the expression.
 
     Returns
     -------
     float or array
         Not finite where a logarithm or a division is undefined.
     """
-    with np.errstate(all="ignore"):
-        return _evaluate(expression, columns)
-
-
-def _evaluate(expression: Expression, columns: Mapping[Any, Any]) -> Value:
     match expression:
-        case Function(name, argument):
-            return FUNCTIONS[name](_evaluate(argument, columns))
-        case Operation(symbol, left, right):
-            return OPERATORS[symbol](_evaluate(left, columns), _evaluate(right, columns))
-        case Number(literal):
-            numbers: Any = literal
-        case Column(name):
-            numbers = columns[name]
-        case _:
+        case Operation(name, operands):
+            with np.errstate(all="ignore"):
+                return OPERATIONS[name](*(evaluate(operand, columns) for operand in operands))
+        case Number(number):
+            numbers: Any = number
+        case Column():
             numbers = columns[expression]
     # [()] turns an array without dimensions into a scalar.
     value: Value = np.asarray(numbers, dtype=float)[()]
     return value
 
 
+def leaves(*expressions: Expression) -> set[Column]:
+    """Return the columns in expressions, with their algorithms."""
+    found: set[Column] = set()
+    for expression in expressions:
+        match expression:
+            case Operation(_, operands):
+                found |= leaves(*operands)
+            case Column():
+                found.add(expression)
+    return found
+
+
 def columns_of(*expressions: Expression) -> frozenset[str]:
     """Return the names of the columns that appear without an algorithm."""
-    leaves = (leaf for one in expressions for leaf in _leaves(one))
-    return frozenset(leaf.name for leaf in leaves if isinstance(leaf, Column))
-
-
-def _leaves(expression: Expression) -> Iterator[Number | Column | Measurement]:
-    match expression:
-        case Function(_, argument):
-            yield from _leaves(argument)
-        case Operation(_, left, right):
-            yield from _leaves(left)
-            yield from _leaves(right)
-        case _:
-            yield expression
+    return frozenset(leaf.name for leaf in leaves(*expressions) if not leaf.algorithm)
 
 
 @dataclass(frozen=True)
@@ -231,6 +213,18 @@ class Form:
         return [quantity for quantity, _ in self.terms if isinstance(quantity, Trend)]
 
     @property
+    def swept(self) -> list[str]:
+        """Columns along which its thresholds, peaks and trends run."""
+        found = [column for trend in self.trends for column in trend.columns]
+        for quantity in self.quantities:
+            match quantity:
+                case Threshold(of=column):
+                    found.append(column)
+                case Peak(columns=columns):
+                    found += columns
+        return found
+
+    @property
     def columns(self) -> frozenset[str]:
         """Columns in its coefficients and its constant, without those inside trends."""
         return columns_of(self.constant, *(coefficient for _, coefficient in self.terms))
@@ -291,25 +285,14 @@ class Always:
     right: Expression
 
     @property
-    def columns(self) -> frozenset[str]:
-        """Columns that appear without an algorithm."""
-        return columns_of(self.left, self.right)
-
-    @property
-    def measurements(self) -> list[Measurement]:
-        """Columns that appear with an algorithm, sorted."""
-        found = {
-            leaf
-            for side in (self.left, self.right)
-            for leaf in _leaves(side)
-            if isinstance(leaf, Measurement)
-        }
-        return sorted(found, key=lambda one: (one.name, one.algorithm))
+    def leaves(self) -> set[Column]:
+        """Its columns, with their algorithms."""
+        return leaves(self.left, self.right)
 
     @property
     def algorithms(self) -> list[str]:
         """Labels of the named algorithms, sorted; empty if the relation names none."""
-        return sorted({one.algorithm for one in self.measurements})
+        return sorted({one.algorithm for one in self.leaves if one.algorithm})
 
 
 Test: TypeAlias = "Comparison | Monotone | Always"
@@ -346,17 +329,13 @@ class Claim:
 def named_in(test: Test) -> tuple[list[str], frozenset[str]]:
     """Return the labels of algorithms and the columns, including metrics, in a test."""
     if isinstance(test, Always):
-        return test.algorithms, test.columns | {one.name for one in test.measurements}
-    columns = {*test.form.metrics, *test.form.columns}
+        return test.algorithms, frozenset(one.name for one in test.leaves)
+    form = test.form
+    columns = {*form.metrics, *form.columns, *form.swept}
+    for trend in form.trends:
+        columns |= trend.form.columns
     columns |= {test.column} if isinstance(test, Monotone) else columns_of(test.boundary)
-    for trend in test.form.trends:
-        columns |= columns_of(trend.along) | trend.form.columns
-    for quantity in test.form.quantities:
-        if isinstance(quantity, Peak):
-            columns |= columns_of(quantity.along)
-        elif isinstance(quantity, Threshold):
-            columns.add(quantity.of)
-    return test.form.algorithms, frozenset(columns)
+    return form.algorithms, frozenset(columns)
 
 
 def check_kinds(form: Form) -> None:
@@ -394,16 +373,9 @@ def columns_along(form: Form, along: tuple[str, ...], setting: Setting) -> tuple
     tuple of str
         Columns of thresholds, peaks, trends and ``along``, and all columns zipped with them.
     """
-    columns = list(along)
-    for trend in form.trends:
-        columns += trend.columns
-    for quantity in form.quantities:
-        if isinstance(quantity, Threshold):
-            columns.append(quantity.of)
-        elif isinstance(quantity, Peak):
-            columns += quantity.columns
     labels = form.algorithms
-    return tuple(dict.fromkeys(n for c in columns for n in setting.zipped_with(c, labels)))
+    names = (n for c in (*along, *form.swept) for n in setting.zipped_with(c, labels))
+    return tuple(dict.fromkeys(names))
 
 
 def check_columns(
@@ -441,7 +413,7 @@ def check_always(test: Always, setting: Setting) -> None:
     """
     if not test.algorithms:
         return
-    for name in sorted(test.columns):
+    for name in sorted(columns_of(test.left, test.right)):
         if name in setting.measured:
             raise ConfigError(
                 f"'{name}' needs an algorithm, since other columns of the test have one.",

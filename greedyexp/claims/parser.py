@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from greedyexp.claims.language import (
     FUNCTIONS,
@@ -21,9 +21,7 @@ from greedyexp.claims.language import (
     Comparison,
     Expression,
     Form,
-    Function,
     Mean,
-    Measurement,
     Monotone,
     Number,
     Peak,
@@ -33,12 +31,12 @@ from greedyexp.claims.language import (
     Test,
     Threshold,
     Trend,
+    applied,
     check_always,
     check_columns,
     check_kinds,
     columns_of,
     combined,
-    evaluate,
 )
 from greedyexp.claims.setting import Setting
 from greedyexp.core.errors import ConfigError, did_you_mean
@@ -51,6 +49,10 @@ TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
 WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
 # Optional arguments of a quantity of one algorithm, in their order.
 OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
+
+
+# The columns that an expression may use; None where quantities are allowed too.
+Columns: TypeAlias = "tuple[str, ...] | None"
 
 
 class BadClaim(ConfigError):
@@ -216,20 +218,6 @@ def _level(node: ast.expr) -> float:
     return float(value)
 
 
-def _symbol(node: ast.BinOp) -> str:
-    symbol = SYMBOLS.get(type(node.op))
-    if symbol is None:
-        raise _error(f"'{_source(node)}' uses an operator other than + - * / **.")
-    return symbol
-
-
-def _finite(expression: Expression, node: ast.expr) -> Expression:
-    """Return the expression, unless it is a number that is not finite."""
-    if isinstance(expression, Number) and not math.isfinite(expression.value):
-        raise _error(f"'{_source(node)}' is not a finite number.")
-    return expression
-
-
 def _sides(node: ast.Compare) -> tuple[ast.expr, str, ast.expr]:
     if len(node.ops) > 1:
         raise _error("a test must have exactly one comparison.", "Write a list of two tests.")
@@ -314,7 +302,7 @@ class _Parser:
         known = (*self.setting.known, *self.setting.measured)
         first, second = self.expression(left, known), self.expression(right, known)
         test = Always(self.text, first, relation, second)
-        if not (test.columns or test.measurements):
+        if not test.leaves:
             raise _error("the comparison in always has no column.", did_you_mean("", known))
         check_always(test, self.setting)
         return test
@@ -328,34 +316,46 @@ class _Parser:
             )
         return form
 
-    def form(self, node: ast.expr) -> Form:
-        """Translate one side of a comparison, which must be linear in its quantities."""
-        form = self.sum(node)
-        _finite(form.constant, node)
+    def form(self, node: ast.expr, known: Columns = None) -> Form:
+        """Translate one side of a comparison, which must be linear in its quantities.
+
+        Parameters
+        ----------
+        known : tuple of str, optional
+            The only columns and no quantities are allowed. By default quantities are allowed, and
+            the columns whose values are known before the run.
+        """
+        form = self.arithmetic(node, known)
+        if isinstance(form.constant, Number) and not math.isfinite(form.constant.value):
+            raise _error(f"'{_source(node)}' is not a finite number.")
         return form
 
-    def sum(self, node: ast.expr) -> Form:
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            form = self.form(node.operand)
-            return form.times(NEGATIVE) if isinstance(node.op, ast.USub) else form
-        if isinstance(node, ast.BinOp):
-            return self.operation(node)
-        if isinstance(node, ast.Call):
-            name = _function_name(node, (*WORDS, *self.setting.measured))
-            if name in self.setting.measured:
-                raise _error(
-                    f"'{_source(node)}' differs between replicates.",
-                    f"Write mean(ALGORITHM, {name}), or put the comparison inside always(...).",
-                )
-            if name in TESTS:
-                raise _error(f"{name}(...) is a complete test and has no value to compare.")
-            if name in QUANTITIES:
-                return Form(((self.quantity(node, name), ONE),))
-        return Form(constant=self.expression(node, self.setting.known))
+    def expression(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
+        """Translate arithmetic on numbers and columns."""
+        return self.form(node, known).constant
 
-    def operation(self, node: ast.BinOp) -> Form:
-        symbol = _symbol(node)
-        left, right = self.form(node.left), self.form(node.right)
+    def arithmetic(self, node: ast.expr, known: Columns) -> Form:
+        match node:
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return Form(constant=Number(float(value) if abs(value) < 1e300 else math.inf))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.form(operand, known).times(NEGATIVE)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.form(operand, known)
+            case ast.BinOp():
+                return self.operation(node, known)
+            case ast.Call():
+                return self.quantity_call(node) if known is None else self.call(node, known)
+            case ast.Name(id=name):
+                known = self.setting.known if known is None else known
+                return Form(constant=self.column(name, known))
+        raise _not_allowed(node)
+
+    def operation(self, node: ast.BinOp, known: Columns) -> Form:
+        symbol = SYMBOLS.get(type(node.op))
+        if symbol is None:
+            raise _error(f"'{_source(node)}' uses an operator other than + - * / **.")
+        left, right = self.form(node.left, known), self.form(node.right, known)
         if symbol in "+-":
             return left.plus(right, symbol)
         if symbol == "*" and not left.terms:
@@ -365,9 +365,33 @@ class _Parser:
                 f"'{_source(node)}' is not linear in its quantities.",
                 "Write a / b < c as a < c * b, or use ratio(mean(...), mean(...)).",
             )
-        if symbol == "**":
-            return Form(constant=combined("**", left.constant, right.constant))
         return left.times(right.constant, symbol)
+
+    def quantity_call(self, node: ast.Call) -> Form:
+        name = _function_name(node, (*WORDS, *self.setting.measured))
+        if name in self.setting.measured:
+            raise _error(
+                f"'{_source(node)}' differs between replicates.",
+                f"Write mean(ALGORITHM, {name}), or put the comparison inside always(...).",
+            )
+        if name in TESTS:
+            raise _error(f"{name}(...) is a complete test and has no value to compare.")
+        if name in QUANTITIES:
+            return Form(((self.quantity(node, name), ONE),))
+        return self.call(node, self.setting.known)
+
+    def call(self, node: ast.Call, known: tuple[str, ...]) -> Form:
+        """Translate a function of an expression, or a column with an algorithm."""
+        name = _function_name(node, (*WORDS, *known))
+        if name in FUNCTIONS:
+            (argument,) = _positional(node, name, ("expression",))
+            return Form(constant=applied(name, self.expression(argument, known)))
+        if name not in known:
+            raise _error(f"{name}(...) is not allowed here: use columns and numbers only.")
+        if name not in self.setting.measured:
+            raise _error(f"'{name}' is not measured, so it takes no algorithm.", f"Write {name}.")
+        (label,) = _positional(node, name, ("ALGORITHM",))
+        return Form(constant=Column(name, self.algorithm(label, name)))
 
     def quantity(self, node: ast.Call, name: str) -> Quantity | Trend:
         match name:
@@ -437,44 +461,6 @@ class _Parser:
                 f"Swept: {', '.join(self.setting.swept)}." if self.setting.swept else "",
             )
         return expression, tuple(swept)
-
-    def expression(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
-        """Translate arithmetic on numbers and columns."""
-        return _finite(self.arithmetic(node, known), node)
-
-    def arithmetic(self, node: ast.expr, known: tuple[str, ...]) -> Expression:
-        match node:
-            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-                return Number(float(value) if abs(value) < 1e300 else math.inf)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return combined("*", NEGATIVE, self.expression(operand, known))
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.expression(operand, known)
-            case ast.BinOp():
-                symbol = _symbol(node)
-                left, right = (self.expression(side, known) for side in (node.left, node.right))
-                return combined(symbol, left, right)
-            case ast.Call():
-                return self.call(node, known)
-            case ast.Name(id=name):
-                return self.column(name, known)
-        raise _not_allowed(node)
-
-    def call(self, node: ast.Call, known: tuple[str, ...]) -> Expression:
-        """Translate a function of an expression, or a column with an algorithm."""
-        name = _function_name(node, (*WORDS, *known))
-        if name in FUNCTIONS:
-            (argument,) = _positional(node, name, ("expression",))
-            applied = Function(name, self.expression(argument, known))
-            if isinstance(applied.argument, Number):
-                return Number(float(evaluate(applied, {})))
-            return applied
-        if name not in known:
-            raise _error(f"{name}(...) is not allowed here: use columns and numbers only.")
-        if name not in self.setting.measured:
-            raise _error(f"'{name}' is not measured, so it takes no algorithm.", f"Write {name}.")
-        (label,) = _positional(node, name, ("ALGORITHM",))
-        return Measurement(name, self.algorithm(label, name))
 
     def column(self, name: str, known: tuple[str, ...]) -> Column:
         """Return the column, if it is among the known ones."""

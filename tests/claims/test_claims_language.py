@@ -8,7 +8,7 @@ import yaml
 from experiment_parts import BASE, base, message
 from experiment_parts import registered as registered
 
-from greedyexp.claims.language import Always, Comparison, Monotone, evaluate
+from greedyexp.claims.language import Always, Column, Comparison, Monotone, evaluate
 from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
@@ -220,7 +220,7 @@ def test_both_sides_become_one_form_against_a_boundary():
         "2 * threshold(t_path) - kappa <= (threshold(t_lasso) + 1) / p - threshold(t_path)"
     )
     assert isinstance(test, Comparison)
-    values = {"kappa": 0.5, "p": 4}
+    values = {Column("kappa"): 0.5, Column("p"): 4}
     found = {q.algorithm: float(evaluate(c, values)) for q, c in test.form.terms}
     assert found == {"t_path": 3, "t_lasso": -0.25}
     assert float(evaluate(test.boundary, values)) == 0.75
