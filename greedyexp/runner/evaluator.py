@@ -30,7 +30,8 @@ from greedyexp.core.signals import Interrupted
 from greedyexp.datasets.own import relative_to
 from greedyexp.problems.problem import Problem, check_sizes
 from greedyexp.protocols.base import Outcome, Setup, Status
-from greedyexp.protocols.contracts import breach, check_problem, own_randomness_only, same_problem
+from greedyexp.protocols.contracts import breach, own_randomness_only
+from greedyexp.protocols.problem_contract import check_problem, same_problem
 from greedyexp.runner import code_version, seeds
 from greedyexp.runner.code_version import Source
 from greedyexp.runner.work import Item, Work

@@ -19,7 +19,7 @@ from greedyexp.core.parts import KINDS, Part
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols import contracts
-from greedyexp.protocols.contracts import _check_shape, check_problem, same_problem
+from greedyexp.protocols.problem_contract import _check_shape, check_problem, same_problem
 from greedyexp.runner.journal import Journal
 from greedyexp.theory.constants import Constant
 
@@ -196,16 +196,16 @@ PATH = Path(COEF, {"lam": LAM}, np.zeros(2), np.ones(2, bool))
         (np.zeros(P) * 1j, "returned an array of dtype complex128, not of real numbers"),
         (np.full(P, None), "returned an array of dtype object"),
         (np.zeros(P, bool), "returned an array of dtype bool"),
-        (replace(PATH, coef=np.zeros((2, P))), "path with coef of shape (2, 3); the problem"),
+        (replace(PATH, coef=np.zeros((2, P))), "path.coef of shape (2, 3), not of shape (m, 3, 1)"),
         (replace(PATH, coef=COEF.tolist()), "returned path.coef as a list"),
-        (replace(PATH, objective=np.zeros(3)), "whose 'objective' has shape (3,)"),
+        (replace(PATH, objective=np.zeros(3)), "path.objective of shape (3,), not of shape (2,)"),
         (replace(PATH, converged=[True, True]), "returned path.converged as a list"),
-        (replace(PATH, converged=np.ones(2, int)), "whose 'converged' has dtype int64, not bool"),
-        (replace(PATH, grid={"lam": np.zeros(1)}), "whose 'lam' has shape (1,); (2,) is needed"),
-        (replace(PATH, facts={"steps": np.zeros((2, 1))}), "whose 'steps' has shape (2, 1)"),
-        (replace(PATH, grid=LAM), "whose grid or facts are not a dict"),
-        (replace(PATH, dense=np.zeros(2)), "a path with dense of shape (2,)"),
-        (replace(PATH, message=None), "a path whose message is None"),
+        (replace(PATH, converged=np.ones(2, int)), "path.converged of dtype int64, not bool"),
+        (replace(PATH, grid={"lam": np.zeros(1)}), "path.lam of shape (1,), not of shape (2,)"),
+        (replace(PATH, facts={"steps": np.zeros((2, 1))}), "path.steps of shape (2, 1)"),
+        (replace(PATH, grid=LAM), "returned path.grid as a ndarray, not as a dict"),
+        (replace(PATH, dense=np.zeros(2)), "path.dense of shape (2,), not of shape (2, d)"),
+        (replace(PATH, message=None), "returned path.message as None, not as a text"),
     ],
 )  # fmt: skip
 def test_estimates_that_break_the_contract_are_refused(made, words):
@@ -241,7 +241,7 @@ def test_iterations_and_constants_are_checked():
     for made, words in (
         (COEF, "returned a ndarray, not an Iteration"),
         (begun, "returned an iteration at step 2, not at step 0"),
-        (Still(X, Y, start=np.zeros(4)), "with coef of shape (4,); the problem needs (3,)"),
+        (Still(X, Y, start=np.zeros(4)), "with coef of shape (4,), not of shape (3,)"),
         (Still(X, Y, lam=-1.0), "with lam = -1.0"),
     ):
         assert words in complaint(contracts.check_iteration, algorithm, made, P)
