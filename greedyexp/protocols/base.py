@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -82,6 +83,14 @@ def of_metric(metric: Metric, only: Mapping[str, tuple[str, ...]] | None = None)
     return Measured(metric.name, kind, only=only or {})
 
 
+def in_records(
+    records: tuple[str, ...], kind: Kind, *names: str, apart: bool = False, open_ended: bool = False
+) -> list[Measured]:
+    """Return columns that only rows of these kinds have; see ``Measured``."""
+    only = {"record": records}
+    return [Measured(name, kind, only=only, apart=apart, open_ended=open_ended) for name in names]
+
+
 def record_columns(
     columns: Sequence[Measured], records: Sequence[str], values: Mapping[str, tuple[Any, ...]]
 ) -> list[Measured]:
@@ -103,6 +112,28 @@ def record_columns(
             known = values.get(column.name)
             found.append(replace(column, values=known, only={"record": own}))
     return found
+
+
+def rows_of(record: str, **columns: Any) -> list[dict[str, Any]]:
+    """Return rows of one kind.
+
+    Parameters
+    ----------
+    record : str
+        The value of the column ``record``.
+    columns
+        A sequence for each column, or one value for all rows. A number that is not finite becomes
+        an empty cell.
+    """
+    listed = [one.tolist() for one in np.broadcast_arrays(*map(np.atleast_1d, columns.values()))]
+    return [
+        {"record": record, **dict(zip(columns, map(_cell, row), strict=True))}
+        for row in zip(*listed, strict=True)
+    ]
+
+
+def _cell(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def refuse_duplicates(**lists: list | None) -> None:

@@ -241,9 +241,9 @@ def test_metrics_by_hand(name, estimate, value):
 def test_paths_that_do_not_fit_together_are_refused(problem):
     good = path_of(problem.truth, problem.truth)
     for broken, words in (
-        (replace(good, converged=np.ones(1, bool)), "'converged' has shape"),
-        (replace(good, coef=good.coef[:, :3]), r"coef of shape \(2, 3, 2\); the problem needs"),
-        (replace(good, grid={"k": np.zeros(3)}), "'k' has shape"),
+        (replace(good, converged=np.ones(1, bool)), "path.converged of shape"),
+        (replace(good, coef=good.coef[:, :3]), r"coef of shape \(2, 3, 2\), not of shape"),
+        (replace(good, grid={"k": np.zeros(3)}), "path.k of shape"),
     ):
         with pytest.raises(PluginError, match=words):
             evaluate(problem, lambda p, path=broken: path)

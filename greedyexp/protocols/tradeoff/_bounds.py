@@ -5,37 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from greedyexp.core.errors import ConfigError, DataError, did_you_mean
 from greedyexp.core.registry import parts
 from greedyexp.estimates.path import Path
-from greedyexp.losses.loss import Loss
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.radius import radius_of
 from greedyexp.protocols.tradeoff._run import Estimates, Runner
 from greedyexp.solvers.l1_ball import minimise_over_ball, minimise_unsmoothed_over_ball
-from greedyexp.theory.theorems import NO_THEOREM, Reference, RiskBound, known_theorems
+from greedyexp.theory.theorems import NO_THEOREM, Reference, RiskBound, known_theorems, no_bound
 
+# The names of references that are minimisers.
+_MINIMISERS = {
+    "l1_ball": "the minimiser over the l1 ball",
+    "support": "the fit to the true support",
+}
 # An accuracy is trusted if the reference is known to this fraction of it.
 _FINER = 0.1
 
 
-@dataclass(frozen=True)
-class CheckedReference:
-    """A reference, and the reason not to trust it; empty if there is none."""
-
-    reference: Reference
-    doubt: str = ""
-
-
 def references_of(
-    names: Sequence[str], problem: Problem, seen: Estimates, params: dict, radius: float | None
-) -> list[CheckedReference]:
-    """Return the references of these names.
+    names: Sequence[str],
+    problem: Problem,
+    seen: Estimates,
+    params: dict,
+    radius: float | None,
+    epsilons: Sequence[float],
+) -> tuple[list[Reference], list[str]]:
+    """Return the references of these names, and the reasons not to trust them.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ def references_of(
     radius : float, optional
         The radius of the ball; by default the ``radius`` of the algorithm, or else the l1 norm of
         the truth.
+    epsilons : sequence of float
+        The accuracies to measure.
 
     Raises
     ------
@@ -57,8 +60,9 @@ def references_of(
         If the data needed to define a reference are missing.
     """
     loss = seen.loss
-    found = []
+    found, doubts = [], []
     for name in names:
+        best: Any = None
         if name == "l1_ball":
             known = params.get("radius") if radius is None else radius
             known = radius_of(problem, known, "protocol 'tradeoff'")
@@ -66,15 +70,23 @@ def references_of(
                 best = minimise_unsmoothed_over_ball(cast(SmoothedLoss, loss), known)
             else:
                 best = minimise_over_ball(loss, known)
-            doubt = _no_proof("the minimiser over the l1 ball", best.converged, best.message)
-            found.append(CheckedReference(_reference(name, loss, best.params, best.gap), doubt))
-        elif name == "truth":
-            found.append(CheckedReference(_reference(name, loss, _truth(problem, name))))
-        else:
-            fitted = loss.minimise(np.flatnonzero(_truth(problem, name)).tolist())
-            doubt = _no_proof("the fit to the true support", fitted.converged, fitted.message)
-            found.append(CheckedReference(_reference(name, loss, fitted.params), doubt))
-    return found
+        elif name == "support":
+            best = loss.minimise(np.flatnonzero(_truth(problem, name)).tolist())
+        if best is not None and not best.converged:
+            said = f": {best.message}" if best.message else ""
+            doubts.append(f"{_MINIMISERS[name]} has no proof{said}")
+        weights = _truth(problem, name) if best is None else best.params
+        gap = best.gap if name == "l1_ball" else 0.0
+        value, original = loss.value(weights), loss.unsmoothed(weights)
+        found.append(Reference(name, weights, value, gap, original))
+    finest = min(epsilons, default=math.inf)
+    doubts += [
+        f"reference {one.name} is known to {one.gap:.1e}, too coarse for an accuracy of"
+        f" {finest:.1e}"
+        for one in found
+        if one.gap > _FINER * finest
+    ]
+    return found, doubts
 
 
 def _truth(problem: Problem, name: str) -> np.ndarray:
@@ -86,65 +98,35 @@ def _truth(problem: Problem, name: str) -> np.ndarray:
     return problem.truth[:, 0]
 
 
-def _reference(name: str, loss: Loss, params: np.ndarray, gap: float = 0.0) -> Reference:
-    return Reference(name, params, loss.value(params), gap, loss.unsmoothed(params))
-
-
-def _no_proof(what: str, converged: bool, message: str) -> str:
-    said = f": {message}" if message else ""
-    return "" if converged else f"{what} has no proof{said}"
-
-
-def reference_doubts(known: Sequence[CheckedReference], epsilons: Sequence[float]) -> list[str]:
-    """Return the reasons not to trust references at these accuracies."""
-    found = [one.doubt for one in known if one.doubt]
-    finest = min(epsilons, default=math.inf)
-    return found + [
-        f"reference {one.reference.name} is known to {one.reference.gap:.1e}, too coarse for an"
-        f" accuracy of {finest:.1e}"
-        for one in known
-        if one.reference.gap > _FINER * finest
-    ]
-
-
 @dataclass(frozen=True)
 class Pair:
-    """A reference and one theorem about it.
-
-    Parameters
-    ----------
-    reference : Reference
-    bound : RiskBound or None
-        None if no theorem applies to the algorithm and this reference.
-    original : bool
-        True if the excess is that of the loss before smoothing.
-    """
+    """A reference and one bound on the excess over it, which is infinite without a theorem."""
 
     reference: Reference
-    bound: RiskBound | None
-    original: bool
+    bound: RiskBound
 
     @property
     def keys(self) -> dict[str, str]:
         """The key columns of its rows."""
-        theorem = NO_THEOREM if self.bound is None else self.bound.theorem
-        return {"theorem": theorem, "reference": self.reference.name}
+        return {"theorem": self.bound.theorem, "reference": self.reference.name}
 
     def excess(self, seen: Estimates) -> np.ndarray:
         """Return R(w) - R(wbar) at each estimate."""
-        return seen.excess(self.reference, self.original)
+        return seen.excess(self.reference, self.bound.original)
 
     def excess_bound(self, steps: np.ndarray) -> np.ndarray:
-        """Return the bound on the excess after these steps; infinite without a bound."""
-        if self.bound is None:
-            return np.full(len(steps), np.inf)
+        """Return the bound on the excess after these steps."""
         return np.asarray(self.bound.excess(np.asarray(steps, dtype=float)), dtype=float)
 
     def steps_bound(self, epsilons: Sequence[float]) -> np.ndarray:
-        """Return the bound on the steps for each accuracy; infinite without a bound."""
-        if self.bound is None:
-            return np.full(len(epsilons), np.inf)
+        """Return the bound on the steps for each accuracy."""
         return np.asarray(self.bound.steps(np.asarray(epsilons, dtype=float)), dtype=float)
+
+
+def without_theorem(reference: Reference, seen: Estimates) -> Pair:
+    """Return a reference with infinite bounds."""
+    bound = RiskBound(NO_THEOREM, {}, no_bound, no_bound, original=seen.was_smoothed)
+    return Pair(reference, bound)
 
 
 def pairs_of(
@@ -155,7 +137,7 @@ def pairs_of(
     theorems: Sequence[str] | None,
     epsilons: Sequence[float],
 ) -> tuple[list[Pair], list[str]]:
-    """Pair each reference with each theorem that has a finite bound, or with None.
+    """Pair each reference with each theorem that has a finite bound, if there is one.
 
     Parameters
     ----------
@@ -182,7 +164,7 @@ def pairs_of(
         for bound in _bounds(runner, seen.path, recorded, reference):
             if theorems is not None and bound.theorem not in theorems:
                 continue
-            pair = Pair(reference, bound, bound.original)
+            pair = Pair(reference, bound)
             finite = np.isfinite(pair.excess_bound(seen.counted[recorded])).any()
             if finite or np.isfinite(pair.steps_bound(epsilons)).any():
                 kept.append(pair)
@@ -190,8 +172,8 @@ def pairs_of(
                 # Without the reference, since most reasons do not depend on it.
                 why = bound.why_infinite or "it needs more steps or coarser accuracies"
                 left_out[f"{bound.theorem} has no finite bound here: {why}"] = None
-        found += kept or [Pair(reference, None, seen.was_smoothed)]
-    if left_out and all(pair.bound is None for pair in found):
+        found += kept or [without_theorem(reference, seen)]
+    if left_out and all(pair.bound.theorem == NO_THEOREM for pair in found):
         raise DataError(f"no requested theorem is left: {'; '.join(left_out)}.")
     return found, list(left_out)
 
@@ -229,7 +211,7 @@ def check_theorems(theorems: Sequence[str]) -> None:
 
 def bounds_kept(
     runner: Runner, seen: Estimates, pairs: Sequence[Pair], epsilons: Sequence[float]
-) -> dict[tuple[int, int], bool]:
+) -> dict[tuple[int, int], int]:
     """Check that the excess is at most epsilon after the number of steps of a theorem.
 
     Parameters
@@ -240,26 +222,23 @@ def bounds_kept(
     Returns
     -------
     dict
-        The results by positions of the pair and of the accuracy, if the number of steps is within
-        the budget.
+        1 or 0 by positions of the pair and of the accuracy, if the number of steps is within the
+        budget.
     """
-    budget = runner.params["steps"]
     asked = [
         (i, j, math.ceil(bound))
         for i, pair in enumerate(pairs)
         for j, bound in enumerate(pair.steps_bound(epsilons))
-        if math.isfinite(bound) and math.ceil(bound) <= budget
+        if bound <= runner.params["steps"]
     ]
     known = {} if runner.certifies else {int(step): at for at, step in enumerate(seen.asked)}
-    kept = {
-        (i, j): bool(pairs[i].excess(seen)[known[step]] <= epsilons[j])
-        for i, j, step in asked
-        if step in known
-    }
-    new = [(i, j, step) for i, j, step in asked if step not in known]
+    new = [one for one in asked if one[2] not in known]
+    again = seen
     if new:
         steps = np.array([step for _, _, step in new])
         again = runner.after(steps, np.array([epsilons[j] for _, j, _ in new]))
-        for at, (i, j, _) in enumerate(new):
-            kept[i, j] = bool(pairs[i].excess(again)[at] <= epsilons[j])
+    kept = {}
+    for i, j, step in asked:
+        run, at = (seen, known[step]) if step in known else (again, new.index((i, j, step)))
+        kept[i, j] = int(pairs[i].excess(run)[at] <= epsilons[j])
     return kept

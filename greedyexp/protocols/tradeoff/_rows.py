@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from greedyexp.protocols.tradeoff._bounds import Pair
+from greedyexp.protocols.base import rows_of
+from greedyexp.protocols.tradeoff._bounds import Pair, without_theorem
 from greedyexp.protocols.tradeoff._run import Estimates, FirstRun
 from greedyexp.theory.theorems import Reference
 
 
 def step_rows(seen: Estimates, at: np.ndarray) -> list[dict]:
     """Return the cost and the accuracy of the estimates at these positions."""
-    return [
-        {
-            "record": "step",
-            "step": int(seen.asked[i]),
-            "features": int(seen.features[i]),
-            "risk": _cell(seen.risk[i]),
-            "gap": _cell(seen.gap[i]),
-            "l1_norm": _cell(seen.l1_norm[i]),
-        }
-        for i in at
-    ]
+    return rows_of(
+        "step",
+        step=seen.asked[at],
+        features=seen.features[at],
+        risk=seen.risk[at],
+        gap=seen.gap[at],
+        l1_norm=seen.l1_norm[at],
+    )
 
 
 def bound_rows(seen: Estimates, at: np.ndarray, pairs: Sequence[Pair]) -> list[dict]:
     """Return the excess over each reference and its bounds at these positions."""
     rows = []
     for pair in pairs:
-        excess, bound = pair.excess(seen), pair.excess_bound(seen.counted)
-        rows += [
-            {
-                "record": "bound",
-                **pair.keys,
-                "step": int(seen.asked[i]),
-                "excess": _cell(excess[i]),
-                "excess_bound": _cell(bound[i]),
-                "gap": _cell(seen.gap[i]),
-                "reference_features": pair.reference.n_features,
-            }
-            for i in at
-        ]
+        rows += rows_of(
+            "bound",
+            **pair.keys,
+            step=seen.asked[at],
+            excess=pair.excess(seen)[at],
+            excess_bound=pair.excess_bound(seen.counted)[at],
+            gap=seen.gap[at],
+            reference_features=pair.reference.n_features,
+        )
     return rows
 
 
@@ -51,7 +46,7 @@ def epsilon_rows(
     run: FirstRun,
     pairs: Sequence[Pair],
     epsilons: Sequence[float],
-    kept: Mapping[tuple[int, int], bool],
+    kept: Mapping[tuple[int, int], int],
 ) -> list[dict]:
     """Return the steps and features for each accuracy, and the bounds on the steps.
 
@@ -63,19 +58,14 @@ def epsilon_rows(
     rows = []
     for i, pair in enumerate(pairs):
         bounds = pair.steps_bound(epsilons)
-        for j, reached in enumerate(_reached(run, pair, epsilons)):
-            within = kept.get((i, j))
-            rows.append(
-                {
-                    "record": "epsilon",
-                    **pair.keys,
-                    "epsilon": float(epsilons[j]),
-                    **reached,
-                    "steps_bound": _cell(bounds[j]),
-                    "log_steps_bound": _log(_cell(bounds[j])),
-                    "within": None if within is None else int(within),
-                }
-            )
+        rows += rows_of(
+            "epsilon",
+            **pair.keys,
+            **_reached(run, pair, epsilons),
+            steps_bound=bounds,
+            log_steps_bound=_log(bounds),
+            within=[kept.get((i, j)) for j in range(len(epsilons))],
+        )
     return rows
 
 
@@ -83,75 +73,54 @@ def accuracy_rows(
     run: FirstRun, references: Sequence[Reference], epsilons: Sequence[float]
 ) -> list[dict]:
     """Return the steps and features for each accuracy, once for each reference."""
-    return [
-        {
-            "record": "accuracy",
-            "reference": reference.name,
-            "epsilon": float(epsilon),
-            **reached,
-        }
-        for reference in references
-        for epsilon, reached in zip(
-            epsilons,
-            _reached(run, Pair(reference, None, run.seen.was_smoothed), epsilons),
-            strict=True,
-        )
-    ]
+    rows = []
+    for reference in references:
+        reached = _reached(run, without_theorem(reference, run.seen), epsilons)
+        rows += rows_of("accuracy", reference=reference.name, **reached)
+    return rows
 
 
-def _reached(run: FirstRun, pair: Pair, epsilons: Sequence[float]) -> list[dict]:
-    """Return the steps and features needed for each accuracy; None if it was not reached."""
+def _reached(run: FirstRun, pair: Pair, epsilons: Sequence[float]) -> dict[str, Any]:
+    """Return the columns of steps and features for each accuracy; None if it was not reached."""
     excess = pair.excess(run.seen)
-    found = []
-    for at in run.places(excess, epsilons):
-        steps = None if at is None else int(run.seen.steps[at])
-        found.append(
-            {
-                "steps": steps,
-                "log_steps": _log(steps),
-                "features_needed": None if at is None else int(run.seen.features[at]),
-                "excess_at_end": None if at is None else _cell(excess[at]),
-            }
-        )
-    return found
+    places = run.places(excess, epsilons)
+    steps, features, at_end = (
+        [None if at is None else values[at] for at in places]
+        for values in (run.seen.steps.tolist(), run.seen.features.tolist(), excess.tolist())
+    )
+    return {
+        "epsilon": [float(epsilon) for epsilon in epsilons],
+        "steps": steps,
+        "log_steps": _log(steps),
+        "features_needed": features,
+        "excess_at_end": at_end,
+    }
 
 
 def theorem_rows(pairs: Sequence[Pair]) -> list[dict]:
     """Return the constants of the risk in each theorem."""
     rows = []
     for pair in pairs:
-        constants = {} if pair.bound is None else pair.bound.constants
-        rows.append(
-            {
-                "record": "theorem",
-                **pair.keys,
-                "smoothness": constants.get("beta"),
-                "strong_convexity": constants.get("lam"),
-            }
-        )
+        beta, lam = (pair.bound.constants.get(name) for name in ("beta", "lam"))
+        rows += rows_of("theorem", **pair.keys, smoothness=beta, strong_convexity=lam)
     return rows
 
 
 def reference_rows(references: Sequence[Reference], original: bool) -> list[dict]:
     """Return the size and the risk of each reference, before smoothing if ``original``."""
-    return [
-        {
-            "record": "reference",
-            "reference": one.name,
-            "reference_features": one.n_features,
-            "reference_l1_norm": one.l1_norm,
-            "reference_risk": one.original if original else one.value,
-            "reference_gap": one.gap,
-        }
-        for one in references
-    ]
+    rows = []
+    for one in references:
+        rows += rows_of(
+            "reference",
+            reference=one.name,
+            reference_features=one.n_features,
+            reference_l1_norm=one.l1_norm,
+            reference_risk=one.original if original else one.value,
+            reference_gap=one.gap,
+        )
+    return rows
 
 
-def _cell(value: np.generic) -> int | float | None:
-    """Return a number for the CSV; an empty cell if it is not finite."""
-    return value.item() if np.isfinite(value) else None
-
-
-def _log(steps: float | None) -> float | None:
-    """Return the logarithm to base 10, 0 for zero steps."""
-    return None if steps is None else math.log10(max(1.0, steps))
+def _log(steps: Iterable[float | None]) -> list[float | None]:
+    """Return logarithms to base 10, 0 for zero steps."""
+    return [None if count is None else math.log10(max(1.0, count)) for count in steps]

@@ -19,6 +19,7 @@ from greedyexp.protocols.base import (
     Outcome,
     Setup,
     Status,
+    in_records,
     record_columns,
     recording_schedule,
     refuse_duplicates,
@@ -27,7 +28,6 @@ from greedyexp.protocols.tradeoff._bounds import (
     bounds_kept,
     check_theorems,
     pairs_of,
-    reference_doubts,
     references_of,
 )
 from greedyexp.protocols.tradeoff._rows import (
@@ -98,42 +98,24 @@ RECORDS = (
     RecordKind("reference", ("reference",), "Use protocol tradeoff."),
 )
 
-_OF_STEP = {"record": ("step",)}
-_OF_BOUND = {"record": ("bound",)}
-_OF_EPSILON = {"record": ("epsilon",)}
-_OF_ACCURACY = {"record": ("epsilon", "accuracy")}
-_OF_THEOREM = {"record": ("theorem",)}
-_OF_REFERENCE = {"record": ("reference",)}
+_REACHED = ("epsilon", "accuracy")
 # In the order of the table.
 COLUMNS = (
-    Measured("theorem", "key", only={"record": ("bound", "epsilon", "theorem")}, apart=True),
-    Measured(
-        "reference",
-        "key",
-        only={"record": ("bound", "epsilon", "accuracy", "theorem", "reference")},
-        apart=True,
-    ),
-    Measured("step", "key", only={"record": ("step", "bound")}),
-    Measured("epsilon", "key", only=_OF_ACCURACY),
-    Measured("features", "number", only=_OF_STEP),
-    Measured("risk", "number", only=_OF_STEP),
-    Measured("gap", "number", only={"record": ("step", "bound")}),
-    Measured("l1_norm", "number", only=_OF_STEP),
-    Measured("excess", "number", only=_OF_BOUND),
-    Measured("excess_bound", "number", only=_OF_BOUND),
-    Measured("steps", "number", only=_OF_ACCURACY, open_ended=True),
-    Measured("log_steps", "number", only=_OF_ACCURACY, open_ended=True),
-    Measured("features_needed", "number", only=_OF_ACCURACY, open_ended=True),
-    Measured("excess_at_end", "number", only=_OF_ACCURACY),
-    Measured("steps_bound", "number", only=_OF_EPSILON),
-    Measured("log_steps_bound", "number", only=_OF_EPSILON),
-    Measured("within", "success", only=_OF_EPSILON),
-    Measured("smoothness", "number", only=_OF_THEOREM),
-    Measured("strong_convexity", "number", only=_OF_THEOREM),
-    Measured("reference_features", "number", only={"record": ("bound", "reference")}),
-    Measured("reference_l1_norm", "number", only=_OF_REFERENCE),
-    Measured("reference_risk", "number", only=_OF_REFERENCE),
-    Measured("reference_gap", "number", only=_OF_REFERENCE),
+    *in_records(("bound", "epsilon", "theorem"), "key", "theorem", apart=True),
+    *in_records(("bound", *_REACHED, "theorem", "reference"), "key", "reference", apart=True),
+    *in_records(("step", "bound"), "key", "step"),
+    *in_records(_REACHED, "key", "epsilon"),
+    *in_records(("step",), "number", "features", "risk"),
+    *in_records(("step", "bound"), "number", "gap"),
+    *in_records(("step",), "number", "l1_norm"),
+    *in_records(("bound",), "number", "excess", "excess_bound"),
+    *in_records(_REACHED, "number", "steps", "log_steps", "features_needed", open_ended=True),
+    *in_records(_REACHED, "number", "excess_at_end"),
+    *in_records(("epsilon",), "number", "steps_bound", "log_steps_bound"),
+    *in_records(("epsilon",), "success", "within"),
+    *in_records(("theorem",), "number", "smoothness", "strong_convexity"),
+    *in_records(("bound", "reference"), "number", "reference_features"),
+    *in_records(("reference",), "number", "reference_l1_norm", "reference_risk", "reference_gap"),
 )
 
 
@@ -285,8 +267,7 @@ def tradeoff(
     seen, recorded = run.seen, run.recorded
     if not (np.isfinite(seen.path.coef).all() and np.isfinite(seen.risk).all()):
         return Outcome(Status.NONFINITE, "an estimate or its risk is not finite")
-    checked = references_of(references, problem, seen, params, radius)
-    known = [one.reference for one in checked]
+    known, uncertain = references_of(references, problem, seen, params, radius, epsilons)
     pairs, left_out = pairs_of(runner, seen, recorded, known, theorems, epsilons)
     kept = bounds_kept(runner, seen, pairs, epsilons)
     rows = [
@@ -299,7 +280,7 @@ def tradeoff(
     ]
     if features == "scale":
         rows = [{**row, "feature_scale": factor} for row in rows]
-    doubts = [*runner.doubts(seen), *reference_doubts(checked, epsilons)]
+    doubts = [*runner.doubts(seen), *uncertain]
     status = Status.NOT_CONVERGED if doubts else Status.OK
     remarks = [*(doubts or filter(None, [runner.remark(seen)])), *left_out]
     return Outcome(status, "; ".join(remarks), rows, seconds)

@@ -19,9 +19,11 @@ from greedyexp.protocols.base import (
     Outcome,
     Setup,
     Status,
+    in_records,
     record_columns,
     recording_schedule,
     refuse_duplicates,
+    rows_of,
 )
 from greedyexp.protocols.contracts import check_iteration
 from greedyexp.protocols.trajectory._course import DEPTH, Course, contraction, drive
@@ -70,25 +72,16 @@ RECORDS = (
     ),
 )
 
-_OF_EPSILON = {"record": ("epsilon",)}
-_OF_ITERATION = {"record": ("iteration",)}
-_OF_COORDINATE = {"record": ("coordinate",)}
-_OF_RATE = {"record": ("rate",)}
 # In the order of the table.
 COLUMNS = (
-    Measured("epsilon", "key", only=_OF_EPSILON),
-    Measured("iteration", "key", only={"record": ("iteration", "coordinate")}),
-    Measured("coordinate", "key", only=_OF_COORDINATE),
-    Measured("iterations", "number", only=_OF_EPSILON, open_ended=True),
-    Measured("gap", "number", only=_OF_ITERATION),
-    Measured("guarantee", "number", only=_OF_ITERATION),
-    Measured("prediction", "number", only=_OF_ITERATION),
-    Measured("local_guarantee", "number", only=_OF_ITERATION),
-    Measured("support_size", "number", only=_OF_ITERATION),
-    Measured("l1_norm", "number", only=_OF_ITERATION),
-    Measured("coefficient", "number", only=_OF_COORDINATE),
-    Measured("rate", "number", only=_OF_RATE),
-    Measured("predicted_rate", "number", only=_OF_RATE),
+    *in_records(("epsilon",), "key", "epsilon"),
+    *in_records(("iteration", "coordinate"), "key", "iteration"),
+    *in_records(("coordinate",), "key", "coordinate"),
+    *in_records(("epsilon",), "number", "iterations", open_ended=True),
+    *in_records(("iteration",), "number", "gap", "guarantee", "prediction", "local_guarantee"),
+    *in_records(("iteration",), "number", "support_size", "l1_norm"),
+    *in_records(("coordinate",), "number", "coefficient"),
+    *in_records(("rate",), "number", "rate", "predicted_rate"),
 )
 
 # Longer lists of recorded iterations are not computed in advance.
@@ -229,13 +222,14 @@ def trajectory(
     if not (np.isfinite(course.objective).all() and math.isfinite(course.end.objective)):
         return Outcome(Status.NONFINITE, "the objective of an iterate is not finite")
     bounds = Bounds(part, params, problem, best, span)
-    rows = _accuracies(epsilons, course)
+    reached = [hit and hit.iteration for hit in course.hits[: len(epsilons)]]
+    rows = rows_of("epsilon", epsilon=epsilons, iterations=reached)
     rows += _iterations(course, bounds, guarantees, local)
     rows += _coordinates(course, coordinates)
     if rate:
         end = course.hits[-1] or course.end
         factor = contraction(lambda: _begin(part, problem, params), first, end, best.value)
-        rows.append({"record": "rate", "rate": factor, "predicted_rate": bounds.rate})
+        rows += rows_of("rate", rate=factor, predicted_rate=bounds.rate)
     return Outcome.with_doubts(rows, _doubts(best, problem, gaps, course))
 
 
@@ -243,37 +237,17 @@ def _begin(part: Algorithm, problem: Problem, params: dict) -> Iteration:
     return check_iteration(part, part.function(problem, **params), problem.n_features)
 
 
-def _accuracies(epsilons: list[float], course: Course) -> list[dict]:
-    return [
-        {"record": "epsilon", "epsilon": epsilon, "iterations": hit and hit.iteration}
-        for epsilon, hit in zip(epsilons, course.hits[: len(epsilons)], strict=True)
-    ]
-
-
 def _iterations(course: Course, bounds: Bounds, guarantees: bool, local: bool) -> list[dict]:
     """Return one row for each recorded iteration, with the requested bounds."""
-    gaps = course.objective - bounds.best.value
-    lines: dict[str, np.ndarray | None] = {
-        "iteration": course.recorded,
-        "gap": gaps,
-        "support_size": course.support_size,
-        "l1_norm": course.l1_norm,
-    }
+    k, gaps = course.recorded, course.objective - bounds.best.value
+    columns = {"gap": gaps, "support_size": course.support_size, "l1_norm": course.l1_norm}
+    asked: dict[str, np.ndarray | None] = {}
     if guarantees:
-        lines["guarantee"] = bounds.proved(course.recorded)
-        lines["prediction"] = bounds.predicted(course.recorded)
+        asked |= {"guarantee": bounds.proved(k), "prediction": bounds.predicted(k)}
     if local:
-        lines["local_guarantee"] = bounds.proved_locally(course.recorded, gaps, course.last_outside)
-    known = {name: values for name, values in lines.items() if values is not None}
-    return [
-        {"record": "iteration", **{name: _cell(values[m]) for name, values in known.items()}}
-        for m in range(len(course.recorded))
-    ]
-
-
-def _cell(value: np.generic) -> int | float | None:
-    """Return a number for the CSV; nan is an empty cell."""
-    return None if np.isnan(value) else value.item()
+        asked["local_guarantee"] = bounds.proved_locally(k, gaps, course.last_outside)
+    columns |= {name: values for name, values in asked.items() if values is not None}
+    return rows_of("iteration", iteration=k, **columns)
 
 
 def _coordinates(course: Course, count: int) -> list[dict]:
@@ -281,16 +255,11 @@ def _coordinates(course: Course, count: int) -> list[dict]:
     if not count or not len(course.coef):
         return []
     largest = np.argsort(-np.abs(course.coef).max(axis=0), kind="stable")[:count]
-    return [
-        {
-            "record": "coordinate",
-            "iteration": int(at),
-            "coordinate": int(i),
-            "coefficient": float(coef[i]),
-        }
-        for i in np.sort(largest)
-        for at, coef in zip(course.recorded, course.coef, strict=True)
-    ]
+    rows = []
+    for i in np.sort(largest):
+        at, values = course.recorded, course.coef[:, i]
+        rows += rows_of("coordinate", iteration=at, coordinate=i, coefficient=values)
+    return rows
 
 
 def _doubts(best: Optimum, problem: Problem, gaps: list[float], course: Course) -> list[str]:
