@@ -52,11 +52,11 @@ def fit(
     return check_estimates(part, result, (problem.n_features, problem.n_tasks), grid)
 
 
-def uncertified(converged: np.ndarray, message: str, noun: str = "estimates") -> str:
-    """Return how many estimates lack their certificate, and why; empty if none does."""
-    short = int((~converged).sum())
-    said = f"{short} of {len(converged)} {noun} lack their certificate"
-    return f"{said}: {message}".rstrip(": ") if short else ""
+def uncertified(path: Path, noun: str = "estimates") -> list[str]:
+    """Return how many estimates lack their certificate, and why; an empty list if none does."""
+    short = int((~path.converged).sum())
+    said = f"{short} of {len(path)} {noun} lack their certificate"
+    return [f"{said}: {path.message}".rstrip(": ")] if short else []
 
 
 def measure(metric: Metric, problem: Problem, path: Path) -> np.ndarray:

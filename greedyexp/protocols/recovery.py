@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,22 +54,18 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
         if setup.tuning == "end" and len(path):
             path = path.take([len(path) - 1])
     seconds = setup.clock() - start
-    status, message, rows = _judge(problem, path, setup)
-    return Outcome(status, message, rows, seconds)
+    return replace(_judge(problem, path, setup), fit_seconds=seconds)
 
 
-def _judge(problem: Problem, path: Path, setup: Setup) -> tuple[Status, str, list[dict]]:
+def _judge(problem: Problem, path: Path, setup: Setup) -> Outcome:
     if len(path) == 0:
-        return Status.ERROR, "the algorithm returned a path without points", []
+        return Outcome(Status.ERROR, "the algorithm returned a path without points")
     if not np.isfinite(path.coef).all():
-        return Status.NONFINITE, "an estimate is not finite", []
+        return Outcome(Status.NONFINITE, "an estimate is not finite")
     row = {"tuning": setup.tuning, **_best(problem, path, setup.metrics)}
     if not fitting.all_finite(row):
-        return Status.NONFINITE, "a metric is not finite", []
-    doubt = fitting.uncertified(path.converged, path.message, "path points")
-    if doubt:
-        return Status.NOT_CONVERGED, doubt, [row]
-    return Status.OK, path.message, [row]
+        return Outcome(Status.NONFINITE, "a metric is not finite")
+    return Outcome.with_doubts([row], fitting.uncertified(path, "path points"), path.message)
 
 
 def _best(problem: Problem, path: Path, metrics: Sequence[Metric]) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -24,8 +25,10 @@ from greedyexp.protocols.base import (
     Outcome,
     Setup,
     Status,
+    in_records,
     of_metric,
     refuse_duplicates,
+    rows_of,
 )
 
 _Size = Annotated[int, Field(ge=0)]
@@ -82,14 +85,14 @@ def columns(
     kinds = tuple(kind for kind, given in asked.items() if given)
     every = tuple(sorted({size for given in asked.values() for size in given}))
     found = [Measured("record", "key", kinds), Measured("size", "key", every, apart=True)]
-    found += [Measured(kind, "key", None, {"record": (kind,)}) for kind in kinds[1:]]
+    for kind in kinds[1:]:
+        found += in_records((kind,), "key", kind)
     found.append(Measured("reached", "number"))
     found += [of_metric(one, {"record": ("size",)}) for one in metrics]
     if classes_at:
-        own = {"record": ("class",)}
-        found += [Measured(name, "number", None, own) for name in ("class_error", "class_share")]
+        found += in_records(("class",), "number", "class_error", "class_share")
     if chosen_at:
-        found.append(Measured("used", "success", None, {"record": ("feature",)}))
+        found += in_records(("feature",), "success", "used")
     return [*found, FIT_SECONDS]
 
 
@@ -167,8 +170,7 @@ def selection(
     path = fitting.fit(part, problem, params, rng=setup.rng)
     seconds = setup.clock() - start
     asked = {"size": sizes, "class": classes_at, "feature": chosen_at}
-    status, message, rows = _judge(problem, path, setup.metrics, asked, by)
-    return Outcome(status, message, rows, seconds)
+    return replace(_judge(problem, path, setup.metrics, asked, by), fit_seconds=seconds)
 
 
 def _judge(
@@ -177,15 +179,15 @@ def _judge(
     metrics: Sequence[Metric],
     asked: dict[str, list[int]],
     by: str,
-) -> tuple[Status, str, list[dict]]:
-    """Return status, message and the rows of each kind at the requested sizes."""
+) -> Outcome:
+    """Return the rows of each kind at the requested sizes."""
     if len(path) == 0:
-        return Status.ERROR, "the algorithm returned a path without points", []
+        return Outcome(Status.ERROR, "the algorithm returned a path without points")
     reached = _COUNTS[by](path.coef)
     every = sorted({size for sizes in asked.values() for size in sizes})
     if reached.min() > every[0]:
         what = f"the smallest estimate of the path has size {reached.min()}, above {every[0]}"
-        return Status.ERROR, what, []
+        return Outcome(Status.ERROR, what)
     # If rows are counted on a path over features, another feature of a used row might have
     # followed, so the end without a certificate is not replaced.
     prefer_certified = by == "features" or "max_features" not in path.grid
@@ -194,17 +196,14 @@ def _judge(
     path, reached = path.take(points), reached[points]
     place = {size: points.index(point) for size, point in place.items()}
     if not np.isfinite(path.coef).all():
-        return Status.NONFINITE, "an estimate is not finite", []
+        return Outcome(Status.NONFINITE, "an estimate is not finite")
     rows = _metric_rows(problem, path, metrics, place, asked["size"])
     if not all(map(fitting.all_finite, rows)):
-        return Status.NONFINITE, "a metric is not finite", []
+        return Outcome(Status.NONFINITE, "a metric is not finite")
     rows += _class_rows(problem, path, place, asked["class"])
     rows += _feature_rows(problem, path, place, asked["feature"])
     rows = [{**row, "reached": int(reached[place[row["size"]]])} for row in rows]
-    doubt = fitting.uncertified(path.converged, path.message)
-    if doubt:
-        return Status.NOT_CONVERGED, doubt, rows
-    return Status.OK, path.message, rows
+    return Outcome.with_doubts(rows, fitting.uncertified(path), path.message)
 
 
 def _last(path: Path, reached: np.ndarray, size: int, prefer_certified: bool) -> int:
@@ -256,17 +255,11 @@ def _class_rows(
         labels = ["-1", "1"]
     else:
         labels = _names(problem.class_names, problem.n_tasks)
-    return [
-        {
-            "record": "class",
-            "size": size,
-            "class": label,
-            "class_error": None if np.isnan(error) else float(error),
-            "class_share": float(share),
-        }
-        for size, line in zip(sizes, errors, strict=True)
-        for label, error, share in zip(labels, line, shares, strict=True)
-    ]
+    rows = []
+    for size, line in zip(sizes, errors, strict=True):
+        cells = {"class": labels, "class_error": line, "class_share": shares}
+        rows += rows_of("class", size=size, **cells)
+    return rows
 
 
 def _class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -304,11 +297,11 @@ def _feature_rows(
     problem: Problem, path: Path, place: dict[int, int], sizes: list[int]
 ) -> list[dict]:
     labels = _names(problem.feature_names, problem.n_features)
-    return [
-        {"record": "feature", "size": size, "feature": label, "used": int(used)}
-        for size in sizes
-        for label, used in zip(labels, (path.coef[place[size]] != 0).any(axis=-1), strict=True)
-    ]
+    rows = []
+    for size in sizes:
+        used = (path.coef[place[size]] != 0).any(axis=-1).astype(int)
+        rows += rows_of("feature", size=size, feature=labels, used=used)
+    return rows
 
 
 def _names(names: Sequence[str], count: int) -> list[str]:

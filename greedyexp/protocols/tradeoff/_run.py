@@ -218,10 +218,8 @@ class Runner:
         An algorithm with an accuracy reports its certificate, ``Estimates.gap``, with every
         estimate. An estimate after too few steps for the accuracy is then no reason for doubt.
         """
-        if self.certifies:
-            return []
-        doubt = uncertified(seen.path.converged, seen.path.message).rstrip(".")
-        return [doubt] if doubt else []
+        doubts = [] if self.certifies else uncertified(seen.path)
+        return [doubt.rstrip(".") for doubt in doubts]
 
     def remark(self, seen: Estimates) -> str:
         """Return the message of a run without doubts."""

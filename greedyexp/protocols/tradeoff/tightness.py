@@ -26,6 +26,7 @@ from greedyexp.protocols.base import (
     Setup,
     Status,
     refuse_duplicates,
+    rows_of,
 )
 from greedyexp.protocols.tradeoff._run import Runner, search_steps
 from greedyexp.protocols.tradeoff.tradeoff import Budget, Fine, Resolution, check
@@ -150,15 +151,14 @@ def tightness(
         else:
             places = first_absolute(estimates, l1_norm, epsilons)
         for epsilon, place in zip(epsilons, places, strict=True):
-            measured: dict[str, int | None] = {"steps": None, "needed": None}
-            if place is not None:
-                measured = {
-                    "steps": int(seen.steps[place]),
-                    "needed": int(seen.features[place]),
-                }
-            known = _known(dense_risk, l1_norm, error, epsilon)
-            keys = {"record": "epsilon", "error": error, "epsilon": float(epsilon)}
-            rows.append({**keys, **measured, **known})
+            rows += rows_of(
+                "epsilon",
+                error=error,
+                epsilon=float(epsilon),
+                steps=None if place is None else seen.steps[place],
+                needed=None if place is None else seen.features[place],
+                **_known(dense_risk, l1_norm, error, epsilon),
+            )
     return Outcome.with_doubts(rows, runner.doubts(seen), runner.remark(seen), seconds)
 
 
