@@ -11,14 +11,11 @@ from __future__ import annotations
 import io
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from greedyexp.core.errors import DataError
+import numpy as np
+
 from greedyexp.datasets import places
 from greedyexp.datasets.catalogue import Dataset, Member
-
-if TYPE_CHECKING:
-    import numpy as np
 
 N_DIGITS = 10
 
@@ -74,29 +71,8 @@ def load(dataset: Dataset = DATASET) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=1)
 def _loaded(dataset: Dataset, folder: Path, _stamps) -> tuple[np.ndarray, np.ndarray]:
-    import numpy as np
-
     texts = places.texts(dataset, folder)
-    X = np.hstack([_view(*pair) for pair in zip(texts, dataset.members, strict=True)])
+    X = np.hstack([np.loadtxt(io.BytesIO(text), ndmin=2) for text in texts])
     labels = np.repeat(np.arange(N_DIGITS), len(X) // N_DIGITS)
     places.freeze(X, labels)
     return X, labels
-
-
-def _view(text: bytes, member: Member) -> np.ndarray:
-    import numpy as np
-
-    try:
-        values = np.loadtxt(io.BytesIO(text), ndmin=2)
-    except ValueError as error:
-        raise DataError(f"not a table of numbers ({error}).", place=member.name) from None
-    if values.shape != member.shape or len(values) % N_DIGITS:
-        raise DataError(
-            "the table has {} rows and {} columns; {} and {} are expected.".format(
-                *values.shape, *member.shape
-            ),
-            place=member.name,
-        )
-    if not np.isfinite(values).all():
-        raise DataError("the table has values that are not finite.", place=member.name)
-    return values

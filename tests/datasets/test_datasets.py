@@ -180,25 +180,6 @@ def test_the_loader_sees_that_a_file_has_changed(home, files):
         load(data_sets.record(files))
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("mfeat-zer", b"1 2\n" * 19, "19 rows and 2 columns; 20 and 2 are expected"),
-        ("mfeat-zer", b"1\n" * 20, "20 rows and 1 columns"),
-        ("mfeat-zer", b"1 2\n" * 19 + b"1 2 3\n", "not a table of numbers"),
-        ("mfeat-zer", b"1 2\n" * 19 + b"1 x\n", "not a table of numbers"),
-        ("mfeat-zer", b"1 2\n" * 19 + b"1 nan\n", "not finite"),
-    ],
-)
-def test_the_loader_refuses_a_table_that_its_pin_would_let_through(
-    home, files, name, content, words
-):
-    files[name] = content
-    data_sets.write(home / "cache" / "data" / "mfeat", files)
-    with pytest.raises(DataError, match=f"{name}: .*{words}"):
-        load(data_sets.record(files))
-
-
 def test_the_users_folder_goes_before_the_cache(home, files, monkeypatch):
     record = data_sets.record(files)
     with pytest.raises(DataError, match="is not in the cache"):

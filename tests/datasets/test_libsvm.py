@@ -106,25 +106,6 @@ def test_rows_are_read_as_scikit_learn_reads_them(home, packed, end):
 
 
 @pytest.mark.parametrize(
-    ("fitted", "words"),
-    [
-        (FITTED.replace("6:1", "8:1"), "the index of a feature is more than 7"),
-        (FITTED.replace("5:1", "0:1"), "features count from 1"),
-        (FITTED.replace("+1 3", "+2 3"), "labels are 1 or -1"),
-        (FITTED.replace("3:1", "3:x"), "not rows of numbers"),
-        (FITTED.replace("3:1", "3 1"), "expected 4 rows, each with a label"),
-        (FITTED + "-1\n", "expected 4 rows, each with a label"),
-    ],
-)
-def test_other_layouts_are_refused_in_a_sentence(home, fitted, words):
-    contents = files(fitted)
-    data_sets.write(home / "cache" / "libsvm", contents)
-    with pytest.raises(DataError, match=words) as caught:
-        load("a1a", record(contents))
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     "fitted",
     [
         FITTED.replace("-1 2:1", "+1 2:1"),
