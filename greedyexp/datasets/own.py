@@ -46,6 +46,18 @@ def locate(name: str) -> Path:
     raise DataError(f"there is no such data file{searched}.", place=name)
 
 
+def stamped(name: str) -> tuple[str, int]:
+    """The path of a data file and the time of its last change, the key of a cache.
+
+    Raises
+    ------
+    DataError
+        As ``locate``.
+    """
+    path = locate(name)
+    return str(path), path.stat().st_mtime_ns
+
+
 def search_folders(folder: Path | None) -> list[Path]:
     """Folders to search for a relative path of an experiment, without repetition."""
     return list(dict.fromkeys([*([folder] if folder else []), Path.cwd()]))

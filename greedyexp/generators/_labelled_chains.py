@@ -148,7 +148,11 @@ class Spans:
 
 
 def sampled(
-    sensors: Spans, activities: Spans, interval: float, representation: str
+    sensors: Spans,
+    activities: Spans,
+    interval: float,
+    representation: str,
+    place: str | None = None,
 ) -> LabelledChains:
     """Return a sample for each interval of time between the first and the last activity.
 
@@ -169,6 +173,8 @@ def sampled(
         Columns are sensors. Raw: 1 if the sensor was on in any part of the sample. Last fired: 1
         for the sensor that turned on last, in the sample or before, even on another day; all are
         0 before the first event.
+    place : str, optional
+        Place of the error: the file.
 
     Raises
     ------
@@ -177,7 +183,13 @@ def sampled(
     """
     first = np.floor(activities.begin.min() / interval)
     count = int(np.ceil(activities.end.max() / interval) - first)
-    _refuse_many(count, len(sensors.names), interval)
+    if count * len(sensors.names) > _MOST_VALUES:
+        raise DataError(
+            f"{count} samples of {interval:g} seconds between the first activity and the last are"
+            f" too many with {len(sensors.names)} sensors.",
+            place=place,
+            remedy="Raise the interval, or look for a wrong date.",
+        )
     edges = (first + np.arange(count + 1)) * interval
     labels = dominant_kinds(activities, edges)
     day = np.floor(edges[:-1] / DAY)
@@ -194,15 +206,6 @@ def sampled(
         labels[labels < 0] = len(activities.names)
     lengths = np.unique(day[kept], return_counts=True)[1]
     return LabelledChains(X[kept], labels, lengths, sensors.names, names)
-
-
-def _refuse_many(count: int, n_sensors: int, interval: float) -> None:
-    if count * n_sensors > _MOST_VALUES:
-        raise DataError(
-            f"{count} samples of {interval:g} seconds between the first activity and the last are"
-            f" too many with {n_sensors} sensors.",
-            remedy="Raise the interval, or look for a wrong date.",
-        )
 
 
 def dominant_kinds(spans: Spans, edges: np.ndarray) -> np.ndarray:

@@ -19,7 +19,15 @@ AspectRatio = Annotated[
     Field(gt=0, le=1e9, description="p / n_samples, instead of p; p is rounded"),
 ]
 
-Values = Literal["sign", "gaussian"]
+Rows = Annotated[int, Field(ge=2, description="number of observations, n")]
+Sparsity = Annotated[int, Field(ge=0, description="number of nonzero coefficients, s")]
+Correlation = Annotated[
+    float, Field(gt=-1, lt=1, description="rho of the covariance rho^|i-j| of the columns")
+]
+NoiseStd = Annotated[float, Field(ge=0, description="standard deviation of the noise")]
+Values = Annotated[
+    Literal["sign", "gaussian"], Field(description="law of the nonzero coefficients")
+]
 
 
 def n_features(n_samples: int, p: int | None, aspect_ratio: float | None) -> int:
@@ -45,23 +53,29 @@ def check_features(*, n_samples, p, aspect_ratio, sparsity, **_) -> None:
         raise ValueError(f"{cause}, which is less than sparsity {sparsity}.")
 
 
-def shape(*, n_samples, p, aspect_ratio, **_) -> dict:
-    """Shape of a single task, known before it is drawn."""
+def single_design(n_samples: int, n_features: int) -> dict:
+    """Shape of a problem with one task, known before it is drawn."""
     return {
         "n_tasks": 1,
         "n_samples": n_samples,
-        "n_features": n_features(n_samples, p, aspect_ratio),
+        "n_features": n_features,
+        "shared_design": True,
     }
 
 
-def draw_values(rng: np.random.Generator, law: Values, size: int) -> np.ndarray:
+def shape(*, n_samples: int, p: int | None, aspect_ratio: float | None = None, **_) -> dict:
+    """``single_design`` from the parameters of a generator."""
+    return single_design(n_samples, n_features(n_samples, p, aspect_ratio))
+
+
+def draw_values(rng: np.random.Generator, law: str, size: int) -> np.ndarray:
     """Draw nonzero coefficients: +-1 with equal probability, or standard normal, shape (size,)."""
     if law == "sign":
         return rng.choice([-1.0, 1.0], size=size)
     return rng.standard_normal(size)
 
 
-def draw_truth(rng: np.random.Generator, p: int, sparsity: int, law: Values) -> np.ndarray:
+def draw_truth(rng: np.random.Generator, p: int, sparsity: int, law: str) -> np.ndarray:
     """Draw coefficients of one task, shape (p, 1), nonzero on a uniformly drawn subset."""
     truth = np.zeros((p, 1))
     support = rng.choice(p, size=sparsity, replace=False)
@@ -85,13 +99,3 @@ def stationary(rng: np.random.Generator, n_samples: int, p: int, correlation: fl
         for j in range(1, p):
             X[:, j] = correlation * X[:, j - 1] + innovation * X[:, j]
     return X
-
-
-def single_design(n_samples: int, n_features: int) -> dict:
-    """Shape of a problem with one task, known before it is drawn."""
-    return {
-        "n_tasks": 1,
-        "n_samples": n_samples,
-        "n_features": n_features,
-        "shared_design": True,
-    }

@@ -6,8 +6,9 @@ import csv
 import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,26 +23,15 @@ if TYPE_CHECKING:
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Roles of the columns of a ``.csv`` file.
-
-    Parameters
-    ----------
-    response : tuple of str, optional
-        By default ``y``, or all columns whose names start with ``y_``.
-    ignore : tuple of str
-        Columns that are left out.
-    delimiter : str, optional
-        One character between cells, a comma by default.
-    """
-
-    response: tuple[str, ...] | None = None
-    ignore: tuple[str, ...] = ()
-    delimiter: str | None = None
-
-
-def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bool) -> Problem:
+def read_problem(
+    path: Path,
+    *,
+    response: Sequence[str],
+    ignore: Sequence[str],
+    delimiter: str | None,
+    truth: Path | None,
+    scaled: bool,
+) -> Problem:
     """Read a problem from a file; from a ``.csv``, with the names of its features and responses.
 
     Parameters
@@ -50,8 +40,13 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
         ``.npz`` with ``X`` and ``y`` (one design: X (n, p), y (n,) or (n, r); several:
         X (r, n, p), y (r, n); of unequal length: X_0, y_0, X_1, y_1, ...) and optionally ``truth``
         (p,) or (p, r); or ``.csv`` with a header, one row per observation.
-    columns : Columns
-        Roles of the columns of a ``.csv``.
+    response : sequence of str
+        Response columns of a ``.csv``. If empty, ``y``, or all columns whose names start with
+        ``y_``.
+    ignore : sequence of str
+        Columns of a ``.csv`` that are left out.
+    delimiter : str, optional
+        One character between the cells of a ``.csv``, a comma by default.
     truth : Path, optional
         A ``.csv`` with a header, p rows and one column per task. Only if ``path`` is a ``.csv``.
     scaled : bool
@@ -62,24 +57,33 @@ def read_problem(path: Path, *, columns: Columns, truth: Path | None, scaled: bo
     DataError
         If the data are invalid; the message names the file and, if possible, the column.
     """
-    if not path.is_file():
-        raise DataError("there is no such data file.", place=str(path))
-    try:
+    with _placed(path):
         if path.suffix == ".npz":
-            _refuse_csv_settings(columns, truth)
+            _refuse_csv_settings(response=response, ignore=ignore, delimiter=delimiter, truth=truth)
             problem = _from_npz(path)
         elif path.suffix == ".csv":
-            problem = _from_csv(path, columns, truth)
+            table = _read_csv(path, delimiter, ignore)
+            names = _responses(list(table.columns), response, ignore)
+            values = None if truth is None else _read_csv(truth, delimiter).to_numpy()
+            problem = _from_table(table, names, values)
         else:
             raise DataError("a data file must end in .npz or .csv.")
         if scaled:
             _refuse_constant_columns(problem)
-        _refuse_constant_responses(problem)
-    except DataError as error:
-        raise DataError(
-            error.message, place=error.place or str(path), remedy=error.remedy
-        ) from None
+        for j, y in enumerate(problem.y):
+            if np.ptp(y) == 0:
+                raise DataError(f"the response of task {j} is constant: there is nothing to fit.")
     return problem
+
+
+@contextmanager
+def _placed(path: Path) -> Iterator[None]:
+    """Let errors name this file unless they name a place."""
+    try:
+        yield
+    except DataError as error:
+        error.place = error.place or str(path)
+        raise
 
 
 def feature_name(problem: Problem, feature: int) -> str:
@@ -88,14 +92,8 @@ def feature_name(problem: Problem, feature: int) -> str:
     return f"column '{names[feature]}'" if names else f"feature {feature}"
 
 
-def _refuse_csv_settings(columns: Columns, truth: Path | None) -> None:
+def _refuse_csv_settings(**given: object) -> None:
     """Raise DataError if settings for .csv files are given, since they would be ignored."""
-    given = {
-        "response": columns.response,
-        "ignore": columns.ignore,
-        "delimiter": columns.delimiter,
-        "truth": truth,
-    }
     for name in [name for name, value in given.items() if value]:
         own = ", which holds its own as an array 'truth'" if name == "truth" else ""
         raise DataError(
@@ -115,18 +113,16 @@ def _from_npz(path: Path) -> Problem:
             f"not a readable .npz archive of plain arrays ({error}).",
             remedy="Write it with numpy.savez(path, X=X, y=y).",
         ) from None
-    truth = arrays.get("truth")
-    if "X_0" in arrays:
-        r = sum(name.startswith("X_") for name in arrays)
-        wanted = [f"{kind}_{j}" for j in range(r) for kind in "Xy"]
-        _require(arrays, wanted)
+    r = sum(name.startswith("X_") for name in arrays)
+    if "X_0" not in arrays:
+        _require(arrays, ["X", "y"])
+        X, y = arrays["X"], arrays["y"]
+        if X.ndim == 3:
+            X, y = list(X), list(y)
+    else:
+        _require(arrays, [f"{kind}_{j}" for j in range(r) for kind in "Xy"])
         X, y = ([arrays[f"{kind}_{j}"] for j in range(r)] for kind in "Xy")
-        return as_problem(X, y, truth=truth)
-    _require(arrays, ["X", "y"])
-    X, y = arrays["X"], arrays["y"]
-    if X.ndim == 3:
-        return as_problem(list(X), list(y), truth=truth)
-    return as_problem(X, y, truth=truth)
+    return as_problem(X, y, truth=arrays.get("truth"))
 
 
 def _require(arrays: dict, names: list[str]) -> None:
@@ -138,25 +134,22 @@ def _require(arrays: dict, names: list[str]) -> None:
             )
 
 
-def _from_csv(path: Path, columns: Columns, truth: Path | None) -> Problem:
-    table = _read_csv(path, columns.delimiter, columns.ignore)
-    names = _responses(list(table.columns), columns)
+def _from_table(table: pd.DataFrame, names: list[str], truth: np.ndarray | None) -> Problem:
+    """Return the problem of a table with these response columns."""
     features = [column for column in table.columns if column not in names]
     if not features:
         raise DataError("every column is a response; there is no feature left.")
-    values = None if truth is None else _read_csv(truth, columns.delimiter).to_numpy()
-    y = table[names].to_numpy()
-    X, y = table[features].to_numpy(), y[:, 0] if len(names) == 1 else y
-    problem = as_problem(X, y, truth=values, feature_names=features)
+    X, y = table[features].to_numpy(), table[names].to_numpy()
+    problem = as_problem(X, y, truth=truth, feature_names=features)
     return replace(problem, class_names=tuple(names))
 
 
-def _responses(header: list[str], columns: Columns) -> list[str]:
+def _responses(header: list[str], response: Sequence[str], ignore: Sequence[str]) -> list[str]:
     """The response columns: those given by the user, or y or y_* by default."""
-    both = set(columns.response or ()) & set(columns.ignore)
+    both = set(response) & set(ignore)
     if both:
         raise DataError(f"`response` and `ignore` both name '{min(both)}'.")
-    names = list(columns.response or ())
+    names = list(response)
     if not names:
         plain, marked = "y" in header, [c for c in header if c.startswith("y_")]
         if plain and marked:
@@ -185,34 +178,30 @@ def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> 
     # Imported here: every worker imports this module, but few read a table.
     import pandas as pd
 
-    if not path.is_file():
-        raise DataError("there is no such data file.", place=str(path))
-    try:
-        header = _header(path, delimiter)
-        with warnings.catch_warnings():
-            # pandas only warns when rows have more fields than the header.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(path, index_col=False, sep=delimiter or ",", low_memory=False)
-    except pd.errors.ParserWarning:
-        raise DataError(
-            "the rows have more fields than the header.",
-            place=str(path),
-            remedy="The first line must name the columns, and a row must not end with a comma.",
-        ) from None
-    except UnicodeDecodeError:
-        raise DataError(
-            "the text is not UTF-8.", place=str(path), remedy="Save it as UTF-8."
-        ) from None
-    except (ValueError, OSError, csv.Error) as error:
-        reason = str(error).strip().rstrip(".").lower()
-        raise DataError(f"not a readable table ({reason}).", place=str(path)) from None
-    if table.empty:
-        raise DataError("the table has no rows.", place=str(path))
-    # pandas renames columns with equal names and columns without a name.
-    kept = _kept(header, ignore, f"{path}:1")
-    table = table.iloc[:, kept]
-    table.columns = [header[i] for i in kept]
-    return _numbers(table, path)
+    with _placed(path):
+        try:
+            header = _header(path, delimiter)
+            with warnings.catch_warnings():
+                # pandas only warns when rows have more fields than the header.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                table = pd.read_csv(path, index_col=False, sep=delimiter or ",", low_memory=False)
+        except pd.errors.ParserWarning:
+            raise DataError(
+                "the rows have more fields than the header.",
+                remedy="The first line must name the columns, and a row must not end with a comma.",
+            ) from None
+        except UnicodeDecodeError:
+            raise DataError("the text is not UTF-8.", remedy="Save it as UTF-8.") from None
+        except (ValueError, OSError, csv.Error) as error:
+            reason = str(error).strip().rstrip(".").lower()
+            raise DataError(f"not a readable table ({reason}).") from None
+        if table.empty:
+            raise DataError("the table has no rows.")
+        # pandas renames columns with equal names and columns without a name.
+        kept = _kept(header, ignore, f"{path}:1")
+        table = table.iloc[:, kept]
+        table.columns = [header[i] for i in kept]
+        return _numbers(table, path)
 
 
 def _header(path: Path, delimiter: str | None) -> list[str]:
@@ -244,11 +233,9 @@ def _kept(header: list[str], ignore: Sequence[str], place: str) -> list[int]:
     for i in kept:
         name = header[i]
         if name.startswith("Unnamed: "):
-            why = (
-                "pandas writes its index like this"
-                if i == 0
-                else "the lines may end with a delimiter"
-            )
+            why = "the lines may end with a delimiter"
+            if i == 0:
+                why = "pandas writes its index like this"
             raise DataError(
                 f"column {i + 1} has no name; {why}.",
                 place=place,
@@ -284,7 +271,7 @@ def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _refuse_constant_columns(problem: Problem) -> None:
-    for j, X in enumerate(problem.X[:1] if problem.shared_design else problem.X):
+    for j, X in enumerate(problem.designs):
         constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
         if constant.size:
             where = "" if problem.shared_design else f" of task {j}"
@@ -294,9 +281,3 @@ def _refuse_constant_columns(problem: Problem) -> None:
                 f" (constant in all: {constant.size}).",
                 remedy="Remove constant columns, or give `standardize: false`.",
             )
-
-
-def _refuse_constant_responses(problem: Problem) -> None:
-    for j, y in enumerate(problem.y):
-        if np.ptp(y) == 0:
-            raise DataError(f"the response of task {j} is constant: there is nothing to fit.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from pydantic import Field
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
-from greedyexp.datasets.own import locate
+from greedyexp.datasets.own import stamped
 from greedyexp.generators._labelled_chains import (
     TRAITS,
     LabelledChains,
@@ -38,7 +37,7 @@ STATES = {
     "ABSENT": False,
 }
 
-_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?")
 
 # Largest number of characters of a line that a message quotes.
 _MOST_SHOWN = 40
@@ -52,17 +51,13 @@ def _cached(
     path: str, interval: float, representation: str, skip_bad_lines: bool, _stamp
 ) -> tuple[LabelledChains, dict]:
     recording = read(Path(path), skip_bad_lines=skip_bad_lines)
-    try:
-        record = sampled(recording.sensors, recording.activities, interval, representation)
-    except DataError as error:
-        raise DataError(error.message, place=path, remedy=error.remedy) from None
+    record = sampled(recording.sensors, recording.activities, interval, representation, path)
     return record, {"bad_lines": recording.bad_lines, "measurements": recording.measurements}
 
 
 def _read(path, interval, representation, skip_bad_lines) -> tuple[LabelledChains, dict]:
-    found = locate(path)
-    stamp = found.stat().st_mtime_ns
-    return _cached(str(found), interval, representation, skip_bad_lines, stamp)
+    found, stamp = stamped(path)
+    return _cached(found, interval, representation, skip_bad_lines, stamp)
 
 
 def _check(*, train_share, **reading):
@@ -156,11 +151,11 @@ class _InvalidLine(Exception):
 
 @dataclass
 class _Reader:
-    """The contents of the lines read so far."""
+    """The contents of the lines read so far; times are datetime64[us]."""
 
-    events: list[tuple[datetime, str, bool]] = field(default_factory=list)
-    done: list[tuple[datetime, datetime, str]] = field(default_factory=list)
-    going_on: dict[str, tuple[datetime, int]] = field(default_factory=dict)
+    events: list[tuple[np.datetime64, str, bool]] = field(default_factory=list)
+    done: list[tuple[np.datetime64, np.datetime64, str]] = field(default_factory=list)
+    going_on: dict[str, tuple[np.datetime64, int]] = field(default_factory=dict)
     measurements: int = 0
 
     def take(self, number: int, line: str) -> None:
@@ -171,7 +166,7 @@ class _Reader:
                 f"a line must have a date, a time, a sensor and a value; this one has {len(words)}"
                 f" word{'s' * (len(words) > 1)}"
             )
-        when, sensor, state = _time(*words[:2]), _name(words[2]), _state(words[3])
+        when, sensor, state = _time(f"{words[0]} {words[1]}"), _name(words[2]), _state(words[3])
         if len(words) > 4:
             self._mark(number, when, words[4:])
         if state is None:
@@ -179,43 +174,42 @@ class _Reader:
         else:
             self.events.append((when, sensor, state))
 
-    def _mark(self, number: int, when: datetime, words: list[str]) -> None:
-        *name, mark = words
-        activity = _name(" ".join(name))
+    def _mark(self, number: int, when: np.datetime64, words: list[str]) -> None:
+        """Begin or end an activity."""
+        activity, mark = _name(" ".join(words[:-1])), words[-1]
+        begun = self.going_on.get(activity)
         if not activity or mark not in ("begin", "end"):
             raise _InvalidLine(
                 "after the value, an activity and 'begin' or 'end' are expected, not"
                 f" {_shown(' '.join(words))}"
             )
         if mark == "begin":
-            if activity in self.going_on:
+            if begun:
                 raise _InvalidLine(
-                    f"activity {_shown(activity)} begins again: it began on line"
-                    f" {self.going_on[activity][1]} and has not ended"
+                    f"activity {_shown(activity)} begins again: it began on line {begun[1]} and"
+                    " has not ended"
                 )
             self.going_on[activity] = (when, number)
             return
-        if activity not in self.going_on:
+        if not begun:
             raise _InvalidLine(f"activity {_shown(activity)} ends but has not begun")
-        begin, line = self.going_on[activity]
-        if when < begin:
-            raise _InvalidLine(f"activity {_shown(activity)} ends before it began on line {line}")
+        if when < begun[0]:
+            raise _InvalidLine(
+                f"activity {_shown(activity)} ends before it began on line {begun[1]}"
+            )
         del self.going_on[activity]
-        self.done.append((begin, when, activity))
+        self.done.append((begun[0], when, activity))
 
 
-def _time(date: str, time: str) -> datetime:
-    written = f"{date} {time}"
+def _time(written: str) -> np.datetime64:
     try:
-        found = _TIME.fullmatch(written)
-        if found is None:
-            raise ValueError(written)
-        whole, fraction = found.groups()
-        return datetime.fromisoformat(whole).replace(microsecond=int(f"{fraction or 0:0<6}"[:6]))
+        if _TIME.fullmatch(written):
+            # Digits below a microsecond are left out.
+            return np.datetime64(written[:26], "us")
     except ValueError:
-        raise _InvalidLine(
-            f"{_shown(written)} is not a date and a time such as 2009-10-16 00:01:04.5"
-        ) from None
+        # The month, the day or the hour does not exist; refused below.
+        pass
+    raise _InvalidLine(f"{_shown(written)} is not a date and a time such as 2009-10-16 00:01:04.5")
 
 
 def _name(text: str) -> str:
@@ -254,14 +248,12 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
     Raises
     ------
     DataError
-        If there is no such file; at the first invalid line, or one whose activity never ends,
+        If the file cannot be read; at the first invalid line, or one whose activity never ends,
         unless such lines are skipped; if no line is left, no sensor turns on, or fewer than two
         activities are marked.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
-    except FileNotFoundError:
-        raise DataError("there is no such data file.", place=str(path)) from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}.", place=str(path)) from None
     reader = _Reader()
@@ -287,36 +279,34 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
             remedy="Fix the line, or set skip_bad_lines: true to leave such lines out.",
         )
     _refuse_empty(reader, path, bad)
-    sensors, activities = _spans(reader)
-    return Recording(sensors, activities, len(bad), reader.measurements)
+    return Recording(*_spans(reader), len(bad), reader.measurements)
 
 
 def _refuse_empty(reader: _Reader, path: Path, bad: list[tuple[int, str]]) -> None:
-    if not (reader.events or reader.measurements):
-        if not bad:
-            raise DataError("this file is empty.", place=str(path))
-        number, what = bad[0]
-        raise DataError(
-            f"no line of this file is valid; {len(bad)} were left out, line {number} because"
-            f" {what}.",
-            place=str(path),
-            remedy="Give a file with lines of date, time, sensor and value.",
-        )
+    """Raise DataError if nothing is left to be learnt from the valid lines."""
+    message, remedy = "", None
     names = {activity for *_, activity in reader.done}
-    if not any(on for *_, on in reader.events):
-        raise DataError("no sensor turns on in this file.", place=str(path))
-    if not names:
-        raise DataError(
-            "no activity is marked in this file.",
-            place=str(path),
-            remedy="Mark each with its name and 'begin' or 'end' after the value of an event.",
+    if not (reader.events or reader.measurements or bad):
+        message = "this file is empty."
+    elif not (reader.events or reader.measurements):
+        number, what = bad[0]
+        message = (
+            f"no line of this file is valid; {len(bad)} were left out, line {number} because"
+            f" {what}."
         )
-    if len(names) == 1:
-        raise DataError(
+        remedy = "Give a file with lines of date, time, sensor and value."
+    elif not any(on for *_, on in reader.events):
+        message = "no sensor turns on in this file."
+    elif not names:
+        message = "no activity is marked in this file."
+        remedy = "Mark each with its name and 'begin' or 'end' after the value of an event."
+    elif len(names) == 1:
+        message = (
             f"only one activity, {_shown(min(names))}, is marked in this file; at least two are"
-            " needed.",
-            place=str(path),
+            " needed."
         )
+    if message:
+        raise DataError(message, place=str(path), remedy=remedy)
 
 
 def _spans(reader: _Reader) -> tuple[Spans, Spans]:
@@ -324,8 +314,7 @@ def _spans(reader: _Reader) -> tuple[Spans, Spans]:
     events = sorted(reader.events, key=lambda event: event[0])
     times = [events[0][0], events[-1][0]]
     times += [time for begin, end, _ in reader.done for time in (begin, end)]
-    midnight = min(times).replace(hour=0, minute=0, second=0, microsecond=0)
-    on: dict[str, datetime] = {}
+    on: dict[str, np.datetime64] = {}
     spans = []
     for when, sensor, state in events:
         if state:
@@ -333,10 +322,11 @@ def _spans(reader: _Reader) -> tuple[Spans, Spans]:
         elif sensor in on:
             spans.append((on.pop(sensor), when, sensor))
     spans += [(begin, max(times), sensor) for sensor, begin in on.items()]
+    midnight = min(times).astype("datetime64[D]")
     return _seconds(spans, midnight), _seconds(reader.done, midnight)
 
 
-def _seconds(spans: list[tuple[datetime, datetime, str]], midnight: datetime) -> Spans:
-    times = np.array([[begin, end] for begin, end, _ in spans], dtype="datetime64[us]")
-    seconds = (times - np.datetime64(midnight)) / np.timedelta64(1, "s")
-    return Spans.named(seconds[:, 0], seconds[:, 1], [name for *_, name in spans])
+def _seconds(spans: list[tuple[np.datetime64, np.datetime64, str]], midnight) -> Spans:
+    begin, end, names = zip(*spans, strict=True)
+    seconds = (np.array([begin, end]) - midnight) / np.timedelta64(1, "s")
+    return Spans.named(*seconds, names)

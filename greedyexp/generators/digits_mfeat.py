@@ -82,8 +82,7 @@ def _standardised(fitted: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.
     """Scale both by the moments of the first; also return its number of constant features."""
     # Compared exactly: the rounded mean of a constant can differ from it.
     constant = np.ptp(fitted, axis=0) == 0
-    centre = fitted.mean(axis=0)
-    scale = np.sqrt(((fitted - centre) ** 2).mean(axis=0))
+    centre, scale = fitted.mean(axis=0), fitted.std(axis=0)
     scale[constant] = np.inf
     return (fitted - centre) / scale, (held - centre) / scale, int(constant.sum())
 

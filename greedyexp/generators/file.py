@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +12,8 @@ from pydantic import Field
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
-from greedyexp.datasets.own import locate
-from greedyexp.generators._tables import Columns, feature_name, read_problem
+from greedyexp.datasets.own import stamped
+from greedyexp.generators._tables import feature_name, read_problem
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.problem import Problem
 
@@ -21,17 +22,22 @@ _LISTED = 10
 
 
 @lru_cache(maxsize=1)
-def _cached(path: str, columns: Columns, truth: str | None, scaled: bool, _stamp) -> Problem:
-    return read_problem(
-        Path(path), columns=columns, truth=Path(truth) if truth else None, scaled=scaled
-    )
+def _cached(path: str, truth: str | None, _stamps, **settings) -> Problem:
+    return read_problem(Path(path), truth=Path(truth) if truth else None, **settings)
 
 
 def _read(*, path, response, truth, standardize, ignore, delimiter, **_) -> Problem:
-    found = [str(locate(name)) if name else None for name in (path, truth)]
-    stamps = tuple(Path(one).stat().st_mtime_ns for one in found if one)
-    columns = Columns(tuple(response) if response else None, tuple(ignore or ()), delimiter)
-    return _cached(found[0], columns, found[1], standardize, stamps)
+    found, stamp = stamped(path)
+    true, true_stamp = stamped(truth) if truth else (None, None)
+    return _cached(
+        found,
+        true,
+        (stamp, true_stamp),
+        response=tuple(response or ()),
+        ignore=tuple(ignore or ()),
+        delimiter=delimiter,
+        scaled=standardize,
+    )
 
 
 def _fitted_rows(problem: Problem, test_fraction: float) -> list[int]:
@@ -154,68 +160,52 @@ def file(
         ignore=ignore,
         delimiter=delimiter,
     )
-    train, test = _split(rng, whole, test_fraction)
-    fitted, held = whole.rows(train), whole.rows(test)
-    X, y, truth_values = fitted.X, fitted.y, whole.truth
-    X_test, y_test = (held.X, held.y) if test_fraction else ((), ())
-    if standardize:
-        centres, scales, shifts = _moments(fitted)
-        X = _scaled(fitted, centres, scales)
-        y = tuple(yj - shift for yj, shift in zip(y, shifts, strict=True))
-        if test_fraction:
-            X_test = _scaled(held, centres, scales)
-            y_test = tuple(yj - shift for yj, shift in zip(y_test, shifts, strict=True))
-        if truth_values is not None:
-            truth_values = truth_values * np.stack(scales, axis=1)
-    facts = {"n_samples": int(min(len(yj) for yj in y)), "n_features": whole.n_features}
-    return Problem(
-        X,
-        y,
-        truth_values,
-        None,
-        whole.sparsity,
-        facts,
-        X_test,
-        y_test,
-        feature_names=whole.feature_names,
-        class_names=whole.class_names,
+    repeats = whole.n_tasks // len(whole.designs)
+    splits = [_split(rng, len(X), test_fraction) for X in whole.designs] * repeats
+    scaled = [
+        _scaled(whole, X, *split, standardize)
+        for X, split in zip(whole.designs, splits, strict=False)
+    ]
+    X, X_test, scales = (parts * repeats for parts in zip(*scaled, strict=True))
+    centred = [_centred(y, *split, standardize) for y, split in zip(whole.y, splits, strict=True)]
+    y, y_test = zip(*centred, strict=True)
+    return replace(
+        whole,
+        X=X,
+        y=y,
+        truth=None if whole.truth is None else whole.truth * np.stack(scales, axis=1),
+        facts={"n_samples": min(map(len, y)), "n_features": whole.n_features},
+        X_test=X_test if test_fraction else (),
+        y_test=y_test if test_fraction else (),
     )
 
 
-def _split(rng, problem: Problem, fraction: float):
-    """Draw the training and test rows; tasks with a shared design share the split."""
-    train, test = [], []
-    for n in problem.n_samples[: 1 if problem.shared_design else None]:
-        order = rng.permutation(n)
-        held = round(fraction * n)
-        train.append(np.sort(order[held:]))
-        test.append(np.sort(order[:held]))
-    repeats = problem.n_tasks // len(train)
-    return train * repeats, test * repeats
+def _split(rng, n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the training and test rows of a design."""
+    order = rng.permutation(n)
+    held = round(fraction * n)
+    return np.sort(order[held:]), np.sort(order[:held])
 
 
-def _moments(problem: Problem):
-    centres: list[np.ndarray] = []
-    scales: list[np.ndarray] = []
-    designs = problem.X[:1] if problem.shared_design else problem.X
-    for X in designs:
-        centre = X.mean(axis=0)
-        scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
-        if not scale.all():
-            name = feature_name(problem, int(np.argmin(scale)))
-            raise DataError(
-                f"{name} is constant on the training rows.",
-                remedy="Remove features with few distinct values or hold out fewer rows.",
-            )
-        centres.append(centre)
-        scales.append(scale)
-    repeats = problem.n_tasks // len(designs)
-    return centres * repeats, scales * repeats, [yj.mean() for yj in problem.y]
+def _scaled(
+    whole: Problem, X: np.ndarray, train: np.ndarray, test: np.ndarray, standardize: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Training rows and test rows, and the factors by which they are divided."""
+    fitted, held = X[train], X[test]
+    if not standardize:
+        return fitted, held, np.ones(X.shape[1])
+    centre, scale = fitted.mean(axis=0), fitted.std(axis=0)
+    if not scale.all():
+        raise DataError(
+            f"{feature_name(whole, int(np.argmin(scale)))} is constant on the training rows.",
+            remedy="Remove features with few distinct values or hold out fewer rows.",
+        )
+    return (fitted - centre) / scale, (held - centre) / scale, scale
 
 
-def _scaled(problem: Problem, centres, scales):
-    if problem.shared_design:
-        return ((problem.X[0] - centres[0]) / scales[0],) * problem.n_tasks
-    return tuple(
-        (X - centre) / scale for X, centre, scale in zip(problem.X, centres, scales, strict=True)
-    )
+def _centred(
+    y: np.ndarray, train: np.ndarray, test: np.ndarray, standardize: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Responses of the training rows and the test rows."""
+    shift = y[train].mean() if standardize else 0.0
+    return y[train] - shift, y[test] - shift

@@ -10,14 +10,17 @@ from pydantic import Field
 from greedyexp.core.registry import generator
 from greedyexp.generators._regression import (
     AspectRatio,
+    Correlation,
     Features,
+    NoiseStd,
+    Rows,
+    Sparsity,
     Values,
     check_features,
     draw_truth,
     n_features,
     respond,
     shape,
-    single_design,
     stationary,
 )
 from greedyexp.problems.problem import Problem
@@ -35,15 +38,13 @@ from greedyexp.problems.problem import Problem
 def gaussian(
     rng: np.random.Generator,
     *,
-    n_samples: Annotated[int, Field(ge=2, description="number of observations, n")] = 100,
+    n_samples: Rows = 100,
     p: Features = None,
     aspect_ratio: AspectRatio = None,
-    sparsity: Annotated[int, Field(ge=0, description="number of nonzero coefficients, s")] = 10,
-    correlation: Annotated[
-        float, Field(gt=-1, lt=1, description="rho of the covariance rho^|i-j| of the columns")
-    ] = 0.0,
-    values: Annotated[Values, Field(description="law of the nonzero coefficients")] = "sign",
-    noise_std: Annotated[float, Field(ge=0, description="standard deviation of the noise")] = 0.1,
+    sparsity: Sparsity = 10,
+    correlation: Correlation = 0.0,
+    values: Values = "sign",
+    noise_std: NoiseStd = 0.1,
     start: Annotated[
         Literal["zero", "gaussian"],
         Field(description="where iterative methods begin: at zero or at N(0, I)"),
@@ -63,7 +64,13 @@ def gaussian(
     return Problem((X,), (y,), truth, noise_std, sparsity, facts={"n_features": p}, start=begin)
 
 
-Covariance = Literal["identity", "harmonic", "one_small", "one_large"]
+Covariance = Annotated[
+    Literal["identity", "harmonic", "one_small", "one_large"],
+    Field(
+        description="variances of the features: all 1; 1, 1/2, ..., 1/p; the last 1/100;"
+        " the last 100"
+    ),
+]
 
 
 @generator(
@@ -78,18 +85,12 @@ Covariance = Literal["identity", "harmonic", "one_small", "one_large"]
 def gaussian_cov(
     rng: np.random.Generator,
     *,
-    covariance: Annotated[
-        Covariance,
-        Field(
-            description="variances of the features: all 1; 1, 1/2, ..., 1/p; the last 1/100;"
-            " the last 100"
-        ),
-    ] = "identity",
-    n_samples: Annotated[int, Field(ge=2, description="number of observations, n")] = 50,
+    covariance: Covariance = "identity",
+    n_samples: Rows = 50,
     p: Features = None,
     aspect_ratio: AspectRatio = None,
-    sparsity: Annotated[int, Field(ge=0, description="number of nonzero coefficients, s")] = 5,
-    noise_std: Annotated[float, Field(ge=0, description="standard deviation of the noise")] = 0.5,
+    sparsity: Sparsity = 5,
+    noise_std: NoiseStd = 0.5,
 ) -> Problem:
     """Rows N(0, D) with D diagonal, sparse coefficients +-1 on a uniformly drawn support.
 
@@ -104,7 +105,7 @@ def gaussian_cov(
     return Problem((X,), (y,), truth, noise_std, sparsity, facts={"n_features": p})
 
 
-def variances(covariance: Covariance, p: int) -> np.ndarray:
+def variances(covariance: str, p: int) -> np.ndarray:
     """The diagonal of D, shape (p,)."""
     if covariance == "harmonic":
         return 1 / np.arange(1.0, p + 1)
@@ -128,7 +129,7 @@ def _check_signal_ratio(*, n_samples, p, sparsity, **_) -> None:
     paper="Liu, Fujimaki & Ye 2014, Theorems 4 and 5",
     provides=("truth",),
     check=_check_signal_ratio,
-    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
+    shape=shape,
     facts=("residual_rms",),
 )
 def gaussian_signal_ratio(
@@ -137,15 +138,13 @@ def gaussian_signal_ratio(
     signal_ratio: Annotated[
         float, Field(gt=0, description="min |b_j| on the support / ||grad Q(b)||_inf")
     ] = 10.0,
-    n_samples: Annotated[int, Field(ge=2, description="number of observations, n")] = 100,
+    n_samples: Rows = 100,
     p: Annotated[int, Field(ge=2, description="number of features")] = 200,
     sparsity: Annotated[int, Field(ge=1, description="number of nonzero coefficients")] = 10,
     strongest: Annotated[
         float, Field(ge=1, description="largest possible coefficient; the weakest is 1")
     ] = 3.0,
-    correlation: Annotated[
-        float, Field(gt=-1, lt=1, description="rho of the covariance rho^|i-j| of the columns")
-    ] = 0.0,
+    correlation: Correlation = 0.0,
 ) -> Problem:
     """y = X b + e, b the least-squares fit on its own support, at a given distance from the noise.
 

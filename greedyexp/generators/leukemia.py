@@ -11,6 +11,7 @@ from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.leukemia import DATASET, N_GENES, N_SAMPLES, load
+from greedyexp.generators._regression import shape
 from greedyexp.problems.problem import Problem
 
 Samples = Annotated[
@@ -21,6 +22,9 @@ Samples = Annotated[
         description="number of rows n, drawn without replacement in each replicate",
     ),
 ]
+FirstGenes = Annotated[
+    int, Field(ge=1, le=N_GENES, description="number of features: the first p genes")
+]
 LabelNoise = Annotated[
     float, Field(ge=0, description="standard deviation of the noise on the labels +-1")
 ]
@@ -30,24 +34,18 @@ def _reads(**_) -> list[str]:
     return places.paths(DATASET)
 
 
-def _shape(*, n_samples, p, **_) -> dict:
-    return {"n_tasks": 1, "n_samples": n_samples, "n_features": p}
-
-
 @generator(
     "leukemia",
     title="Leukemia gene expression",
     paper="Moucer, Taylor & Bach 2024, section 2.3; data of Golub et al. 1999",
-    shape=_shape,
+    shape=shape,
     reads=_reads,
 )
 def leukemia(
     rng: np.random.Generator,
     *,
     n_samples: Samples = N_SAMPLES,
-    p: Annotated[
-        int, Field(ge=1, le=N_GENES, description="number of features: the first p genes")
-    ] = 200,
+    p: FirstGenes = 200,
     noise_std: LabelNoise = 0.1,
 ) -> Problem:
     """The first p genes of 72 samples; 1 for lymphoblastic, -1 for myeloid, plus noise.
@@ -69,16 +67,14 @@ def leukemia(
     title="Leukemia classes",
     paper="data of Golub et al. 1999",
     provides=("labels",),
-    shape=_shape,
+    shape=shape,
     reads=_reads,
 )
 def leukemia_classes(
     rng: np.random.Generator,
     *,
     n_samples: Samples = N_SAMPLES,
-    p: Annotated[
-        int, Field(ge=1, le=N_GENES, description="number of features: the first p genes")
-    ] = N_GENES,
+    p: FirstGenes = N_GENES,
 ) -> Problem:
     """The first p genes of 72 samples; label 1 for lymphoblastic, -1 for myeloid leukemia.
 
@@ -86,15 +82,19 @@ def leukemia_classes(
     square 1 on the rows of the problem: all 72, or fewer that each replicate draws. No noise is
     added to the labels, and with all rows nothing is drawn.
     """
-    X, y = draw_classes(rng, n_samples, p)
-    return Problem((X,), (y,))
+    genes, labels = _drawn(rng, n_samples, p)
+    if np.ptp(labels) == 0:
+        raise DataError(
+            f"the {n_samples} samples drawn are all of one class.", remedy="Raise n_samples."
+        )
+    return Problem((genes,), (labels,))
 
 
 @generator(
     "random_features",
     title="Random features of leukemia gene expression",
     paper="Moucer, Taylor & Bach 2024, section 2.3; data of Golub et al. 1999",
-    shape=_shape,
+    shape=shape,
     reads=_reads,
 )
 def random_features(
@@ -151,29 +151,6 @@ def draw(
     return genes, standardised(response)
 
 
-def draw_classes(
-    rng: np.random.Generator, n_samples: int, n_genes: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw samples: their first genes, standardised on these samples, and labels 1 and -1.
-
-    Returns
-    -------
-    genes : array (n_samples, n_genes)
-    labels : array (n_samples,)
-
-    Raises
-    ------
-    DataError
-        If a gene is constant on the rows, or all are of one class.
-    """
-    genes, labels = _drawn(rng, n_samples, n_genes)
-    if np.ptp(labels) == 0:
-        raise DataError(
-            f"the {n_samples} samples drawn are all of one class.", remedy="Raise n_samples."
-        )
-    return genes, labels
-
-
 def _drawn(rng: np.random.Generator, n_samples: int, n_genes: int) -> tuple[np.ndarray, np.ndarray]:
     """Standardised genes and labels of all samples, or of fewer drawn without replacement."""
     data = load()
@@ -195,5 +172,4 @@ def _drawn(rng: np.random.Generator, n_samples: int, n_genes: int) -> tuple[np.n
 
 def standardised(values: np.ndarray) -> np.ndarray:
     """Columns, or one vector, with mean 0 and mean square 1 (the population variance)."""
-    centred = values - values.mean(axis=0)
-    return centred / np.sqrt((centred**2).mean(axis=0))
+    return (values - values.mean(axis=0)) / values.std(axis=0)

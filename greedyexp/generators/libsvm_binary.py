@@ -16,16 +16,12 @@ from greedyexp.problems.problem import Problem
 Name = Literal["a1a", "a2a", "w1a"]
 
 
-def _shape(*, dataset) -> dict:
-    return single_design(*of(dataset).members[0].shape)
-
-
 @generator(
     "libsvm_binary",
     title="LIBSVM's binary sets",
     paper="Liu, Fujimaki & Ye 2014, Table 4; data of LIBSVM",
     provides=("labels", "test_rows", "sparse"),
-    shape=_shape,
+    shape=lambda *, dataset: single_design(*of(dataset).members[0].shape),
     reads=lambda *, dataset: places.paths(of(dataset)),
     facts=("n_samples", "n_test", "n_features"),
 )

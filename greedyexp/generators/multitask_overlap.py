@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._regression import Values, draw_values
+from greedyexp.generators._regression import NoiseStd, Values, draw_values
 from greedyexp.problems.problem import Problem
 
 
@@ -85,8 +85,8 @@ def multitask_overlap(
     theta: Annotated[
         float, Field(gt=0, description="control parameter n / (s log(p - (2 - kappa) s))")
     ] = 1.0,
-    values: Annotated[Values, Field(description="law of the nonzero coefficients")] = "sign",
-    noise_std: Annotated[float, Field(ge=0, description="standard deviation of the noise")] = 0.1,
+    values: Values = "sign",
+    noise_std: NoiseStd = 0.1,
 ) -> Problem:
     """Gaussian designs, uniformly placed supports, kappa * s rows shared by all tasks.
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from scipy.linalg import toeplitz
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._regression import single_design, stationary
+from greedyexp.generators._regression import shape, stationary
 from greedyexp.problems.problem import Problem
 
 
@@ -31,7 +31,7 @@ def _provides(*, n_test, **_) -> tuple[str, ...]:
     paper="Liu, Fujimaki & Ye 2014, Figure 3",
     provides=_provides,
     check=_check,
-    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
+    shape=shape,
 )
 def two_class_gaussian(
     rng: np.random.Generator,

@@ -89,6 +89,11 @@ class Problem:
         return all(X is self.X[0] for X in self.X)
 
     @property
+    def designs(self) -> tuple[np.ndarray, ...]:
+        """The different designs: one if the tasks share it, else one for each task."""
+        return self.X[:1] if self.shared_design else self.X
+
+    @property
     def sparse_design(self) -> bool:
         """Whether a training or test design is a sparse array."""
         return any(sparse.issparse(X) for X in (*self.X, *self.X_test))
@@ -114,7 +119,7 @@ class Problem:
         DataError
             If there is not enough memory.
         """
-        count = 1 if self.shared_design else self.n_tasks
+        count = len(self.designs)
         require_memory(
             8.0 * count * self.n_features**2,
             f"the Gram matrix of {self.n_features} features"
@@ -233,7 +238,7 @@ def check_sizes(problem: Problem) -> None:
     DataError
         For the first of them.
     """
-    for X in problem.X[:1] if problem.shared_design else problem.X:
+    for X in problem.designs:
         check_feature_sizes(X, problem.feature_names)
     for y in problem.y:
         check_response_size(y)
