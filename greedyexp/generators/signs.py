@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.linalg import toeplitz
 from scipy.special import expit
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._regression import single_design
+from greedyexp.generators._regression import shape, single_design
 from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
 from greedyexp.problems.problem import Problem
 
@@ -45,17 +46,23 @@ Response = Annotated[
 ]
 
 
-def check(*, n_samples, p, sparsity, decay, noise_std, response, **_) -> None:
+def check(*, n_samples, p, sparsity, decay, noise_std, response, copies=1, **_) -> None:
     """Raise ValueError if the values of parameters are impossible together."""
     check_samples(n_samples)
-    check_size(n_samples, p)
+    features = p * copies
+    if features > MOST_FEATURES:
+        raise ValueError(f"more than {MOST_FEATURES} features in all: lower p.")
+    if n_samples * features > MOST_VALUES:
+        raise ValueError(
+            f"more than {MOST_VALUES:g} values of {features} features: lower n_samples or p."
+        )
     if sparsity > p:
         raise ValueError(f"sparsity = {sparsity} is more than p = {p}.")
-    if decay ** (sparsity - 1) < _LEAST_SHARE:
+    smallest = decay ** (sparsity - 1)
+    if smallest < _LEAST_SHARE:
         raise ValueError(
-            f"decay = {decay:g} leaves the smallest of {sparsity} coefficients"
-            f" {decay ** (sparsity - 1):.1e} times the largest, which must be at least"
-            f" {_LEAST_SHARE:g}."
+            f"decay = {decay:g} leaves the smallest of {sparsity} coefficients {smallest:.1e} times"
+            f" the largest, which must be at least {_LEAST_SHARE:g}."
         )
     if response == "classes" and noise_std > 0:
         raise ValueError("classes are drawn by their probabilities: omit noise_std.")
@@ -70,16 +77,6 @@ def check_samples(n_samples: int) -> None:
     """Raise ValueError for a single row."""
     if n_samples == 1:
         raise ValueError("n_samples = 1: give at least 2, or 0 for the distribution only.")
-
-
-def check_size(n_samples: int, n_features: int) -> None:
-    """Raise ValueError if there are too many features, or values of a design, to be drawn."""
-    if n_features > MOST_FEATURES:
-        raise ValueError(f"more than {MOST_FEATURES} features in all: lower p.")
-    if n_samples * n_features > MOST_VALUES:
-        raise ValueError(
-            f"more than {MOST_VALUES:g} values of {n_features} features: lower n_samples or p."
-        )
 
 
 def check_dense(n_samples: int, n_features: int) -> None:
@@ -131,19 +128,24 @@ def spread_moments(alpha: float, u: float, truth: np.ndarray, noise_std: float) 
     return SpreadMoments(np.full(len(w), alpha), np.full(len(w), u), cross, power)
 
 
-def dense_moments(matrix: np.ndarray, truth: np.ndarray, noise_std: float) -> DenseMoments:
-    """Moments of a linear response to features with the given E[x x^T]."""
+def dense_moments(
+    matrix: Callable[[], np.ndarray], truth: np.ndarray, noise_std: float
+) -> DenseMoments | None:
+    """Moments of a linear response to features with this E[x x^T]; None for many features."""
+    if len(truth) > MOST_DENSE:
+        return None
+    second = matrix()
     support = np.flatnonzero(truth[:, 0])
-    cross = matrix[:, support] @ truth[support, 0]
+    cross = second[:, support] @ truth[support, 0]
     power = float(truth[:, 0] @ cross) + noise_std**2
-    return DenseMoments(matrix, cross, power)
+    return DenseMoments(second, cross, power)
 
 
 def sign_problem(
     rng: np.random.Generator,
     X: np.ndarray,
     truth: np.ndarray,
-    moments: Callable[[], Moments] | None,
+    moments: Callable[[np.ndarray, float], Moments | None],
     *,
     noise_std: float,
     response: str,
@@ -154,8 +156,9 @@ def sign_problem(
     Parameters
     ----------
     X : array (n, d)
-    moments : callable or None
-        Returns the moments of a linear response; None if they are not known.
+    moments : callable
+        ``moments(truth, noise_std)`` returns the moments of a linear response, or None if they are
+        not known.
     """
     y = X @ truth[:, 0]
     linear = response == "linear"
@@ -170,7 +173,7 @@ def sign_problem(
         noise_std if linear else None,
         int(np.count_nonzero(truth)),
         facts=facts or {},
-        moments=moments() if linear and moments else None,
+        moments=moments(truth, noise_std) if linear else None,
     )
 
 
@@ -180,7 +183,7 @@ def sign_problem(
     paper="Shalev-Shwartz, Srebro & Zhang 2009",
     provides=lambda *, n_samples, response, **_: traits(n_samples, response),
     check=check,
-    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
+    shape=shape,
 )
 def rademacher(
     rng: np.random.Generator,
@@ -204,17 +207,9 @@ def rademacher(
     the second moments of a linear response.
     """
     truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
-    return sign_problem(
-        rng,
-        draw_signs(rng, n_samples, p),
-        truth,
-        lambda: spread_moments(1.0, 0.0, truth, noise_std),
-        noise_std=noise_std,
-        response=response,
-    )
-
-
-Kind = Literal["equicorrelated", "toeplitz"]
+    X = draw_signs(rng, n_samples, p)
+    moments = partial(spread_moments, 1.0, 0.0)
+    return sign_problem(rng, X, truth, moments, noise_std=noise_std, response=response)
 
 
 def _check_correlated(*, n_samples, p, kind, correlation, **others) -> None:
@@ -228,19 +223,15 @@ def _check_correlated(*, n_samples, p, kind, correlation, **others) -> None:
         check_dense(n_samples, p)
 
 
-def _known(p: int, kind: str) -> bool:
-    return kind == "equicorrelated" or p <= MOST_DENSE
-
-
 @generator(
     "correlated",
     title="Correlated signs",
     paper="Shalev-Shwartz, Srebro & Zhang 2009",
     provides=lambda *, n_samples, p, kind, response, **_: traits(
-        n_samples, response, moments=_known(p, kind)
+        n_samples, response, moments=kind == "equicorrelated" or p <= MOST_DENSE
     ),
     check=_check_correlated,
-    shape=lambda *, n_samples, p, **_: single_design(n_samples, p),
+    shape=shape,
 )
 def correlated(
     rng: np.random.Generator,
@@ -248,7 +239,8 @@ def correlated(
     n_samples: Samples = 200,
     p: Features = 100,
     kind: Annotated[
-        Kind, Field(description="second moments: all rho, or rho^|i-j| along a chain")
+        Literal["equicorrelated", "toeplitz"],
+        Field(description="second moments: all rho, or rho^|i-j| along a chain"),
     ] = "toeplitz",
     correlation: Annotated[
         float, Field(gt=-1, lt=1, description="rho, the second moment of two neighbours")
@@ -266,47 +258,30 @@ def correlated(
     either sign and keeps it from one feature to the next with probability (1 + rho) / 2.
     """
     truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
-    return sign_problem(
-        rng,
-        _draw_correlated(rng, n_samples, p, kind, correlation),
-        truth,
-        (lambda: _moments(kind, correlation, truth, noise_std)) if _known(p, kind) else None,
-        noise_std=noise_std,
-        response=response,
-    )
-
-
-def _draw_correlated(
-    rng: np.random.Generator, n_samples: int, p: int, kind: str, correlation: float
-) -> np.ndarray:
     first = draw_signs(rng, n_samples, 1)
+    moments: Callable[[np.ndarray, float], Moments | None]
     if kind == "equicorrelated":
-        return first * draw_flips(rng, (1.0 - np.sqrt(correlation)) / 2.0, n_samples, p)
-    steps = draw_flips(rng, (1.0 - correlation) / 2.0, n_samples, p - 1)
-    return np.cumprod(np.hstack([first, steps]), axis=1)
-
-
-def _moments(kind: str, correlation: float, truth: np.ndarray, noise_std: float) -> Moments:
-    if kind == "equicorrelated":
-        return spread_moments(1.0 - correlation, np.sqrt(correlation), truth, noise_std)
-    return dense_moments(toeplitz(correlation ** np.arange(len(truth))), truth, noise_std)
+        X = first * draw_flips(rng, (1.0 - np.sqrt(correlation)) / 2.0, n_samples, p)
+        moments = partial(spread_moments, 1.0 - correlation, np.sqrt(correlation))
+    else:
+        steps = draw_flips(rng, (1.0 - correlation) / 2.0, n_samples, p - 1)
+        X = np.cumprod(np.hstack([first, steps]), axis=1)
+        moments = partial(dense_moments, lambda: toeplitz(correlation ** np.arange(p)))
+    return sign_problem(rng, X, truth, moments, noise_std=noise_std, response=response)
 
 
 def _check_duplicated(*, n_samples, p, copies, **others) -> None:
-    check(n_samples=n_samples, p=p, **others)
-    check_size(n_samples, p * copies)
+    check(n_samples=n_samples, p=p, copies=copies, **others)
     check_dense(n_samples, p * copies)
-
-
-def _provides_duplicated(*, n_samples, p, copies, response, **_) -> tuple[str, ...]:
-    return traits(n_samples, response, moments=p * copies <= MOST_DENSE)
 
 
 @generator(
     "duplicated",
     title="Duplicated signs",
     paper="Shalev-Shwartz, Srebro & Zhang 2009, Section 3",
-    provides=_provides_duplicated,
+    provides=lambda *, n_samples, p, copies, response, **_: traits(
+        n_samples, response, moments=p * copies <= MOST_DENSE
+    ),
     check=_check_duplicated,
     shape=lambda *, n_samples, p, copies, **_: single_design(n_samples, p * copies),
     facts=("n_features",),
@@ -339,28 +314,17 @@ def duplicated(
     """
     truth = np.zeros((p * copies, 1))
     truth[::copies] = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
-    known = len(truth) <= MOST_DENSE
-
-    def moments() -> Moments:
-        return dense_moments(_moments_of_copies(p, copies, flip), truth, noise_std)
-
+    groups = np.repeat(draw_signs(rng, n_samples, p)[:, :, None], copies, axis=2)
+    groups[:, :, 1:] *= draw_flips(rng, flip, n_samples, p, copies - 1)
     return sign_problem(
         rng,
-        _draw_copies(rng, n_samples, p, copies, flip),
+        groups.reshape(n_samples, p * copies),
         truth,
-        moments if known else None,
+        partial(dense_moments, lambda: _moments_of_copies(p, copies, flip)),
         noise_std=noise_std,
         response=response,
         facts={"n_features": len(truth)},
     )
-
-
-def _draw_copies(
-    rng: np.random.Generator, n_samples: int, p: int, copies: int, flip: float
-) -> np.ndarray:
-    groups = np.repeat(draw_signs(rng, n_samples, p)[:, :, None], copies, axis=2)
-    groups[:, :, 1:] *= draw_flips(rng, flip, n_samples, p, copies - 1)
-    return groups.reshape(n_samples, p * copies)
 
 
 def _moments_of_copies(p: int, copies: int, flip: float) -> np.ndarray:
