@@ -60,12 +60,15 @@ class Part:
         The decorated function.
     title : str
         Name in figures and tables; ``name`` if it is empty.
+    paper : str
+        Source: paper and number of the equation, section or algorithm.
     """
 
     name: str
     function: Callable[..., Any]
     _: KW_ONLY
     title: str = ""
+    paper: str = ""
 
     kind: ClassVar[str]
     # Package with the parts that come with greedyexp.
@@ -127,7 +130,7 @@ class Part:
 
     def properties(self) -> list[tuple[str, str]]:
         """Names and values for ``greedyexp show``; empty values are not shown."""
-        return [("requires", ", ".join(self.fixed_requirements))]
+        return [("paper", self.paper), ("requires", ", ".join(self.fixed_requirements))]
 
     def check_declaration(self) -> None:
         """Raise ``PluginError`` if the part cannot work as declared."""
@@ -199,7 +202,6 @@ class Generator(Part):
         read. Rows are still computed again when they change.
     """
 
-    paper: str = ""
     provides: Traits = ()
     check: Callable[..., None] | None = None
     shape: Callable[..., dict[str, Any]] | None = None
@@ -221,9 +223,6 @@ class Generator(Part):
     def seeding(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that enter the random streams."""
         return {name: value for name, value in params.items() if name not in self.unseeded}
-
-    def properties(self) -> list[tuple[str, str]]:
-        return [("paper", self.paper), *super().properties()]
 
     def check_declaration(self) -> None:
         if isinstance(self.provides, str):
@@ -287,7 +286,6 @@ class Algorithm(Part):
         it returns the end of a path and none of them is given.
     """
 
-    paper: str = ""
     requires: Traits = ()
     check: Callable[..., None] | None = None
     theory: Callable[..., Any] | None = None
@@ -326,7 +324,6 @@ class Algorithm(Part):
 
     def properties(self) -> list[tuple[str, str]]:
         return [
-            ("paper", self.paper),
             *super().properties(),
             ("makes", YIELDS[self.yields]),
             ("tuning", "along a grid of its own" if self.takes_grid else "none"),
@@ -380,7 +377,6 @@ class Protocol(Part):
     # ``takes`` and ``columns`` are mandatory: ``check_declaration`` rejects the defaults.
     takes: str = ""
     columns: Callable[..., Iterable[Any]] = tuple
-    paper: str = ""
     records: Iterable[RecordKind] = ()
     metrics: bool = False
     tunes: bool = True
@@ -398,7 +394,6 @@ class Protocol(Part):
 
     def properties(self) -> list[tuple[str, str]]:
         return [
-            ("paper", self.paper),
             *super().properties(),
             ("takes", YIELDS[self.takes]),
             ("metrics", "at least one" if self.metrics else "none"),
@@ -427,6 +422,8 @@ class Metric(Part):
         Name in YAML files and of the column.
     title : str
         Name in figures and tables; default: ``name``.
+    paper : str
+        Source: paper and section.
     better : {"higher", "lower", None}
         Direction of improvement; None for a description, such as a support size.
     binary : bool
@@ -484,6 +481,8 @@ class Display(Part):
         Name in YAML files.
     title : str
         Printed title; default: ``name``.
+    paper : str
+        Source: paper and number of the figure or table.
     columns : callable of the parameters, optional
         Returns the columns of the CSV that are read. A column that the experiment will not have is
         an error before any work starts.

@@ -70,18 +70,12 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
     """
     files = [Path(os.path.realpath(path)) for path in paths]
     greedyexp.provide_former_modules(file.read_bytes() for file in files if file.is_file())
-    named: dict[object, _Plugin] = {}
-    for entry in entry_points(group="greedyexp.plugins"):
-        named[entry] = _of_entry_point(entry, limit)
-    for path in files:
-        identity, plugin = _of_file(path, limit)
-        named[identity] = plugin
-    _make_current(list(named.values()))
-
-
-def _make_current(plugins: list[_Plugin]) -> None:
+    named: dict[object, _Plugin] = {
+        entry: _of_entry_point(entry, limit) for entry in entry_points(group="greedyexp.plugins")
+    }
+    named.update(_of_file(path, limit) for path in files)
     new: dict[tuple[str, str], Part] = {}
-    for plugin in plugins:
+    for plugin in named.values():
         for part in plugin.parts:
             known = new.setdefault((part.kind, part.name), part)
             if known is not part:

@@ -93,16 +93,14 @@ def _register(part: Part) -> None:
         make_current([part])
         return
     # Parts of greedyexp are imported first: a plugin cannot take their names.
-    known = parts(part.kind).get(part.name)
-    if known is not None and known.shipped:
-        raise already_registered(part, known)
+    shipped = [known for known in parts(part.kind).values() if known.shipped]
+    for known in [*shipped, *(_collected or ())]:
+        if (known.kind, known.name) == (part.kind, part.name):
+            raise already_registered(part, known)
     if _collected is None:
         make_current([part])
-        return
-    for other in _collected:
-        if (other.kind, other.name) == (part.kind, part.name):
-            raise already_registered(part, other)
-    _collected.append(part)
+    else:
+        _collected.append(part)
 
 
 @contextmanager

@@ -54,8 +54,6 @@ def fetch(dataset: Dataset, *, force: bool = False, progress: bool = False) -> P
 
 
 def _is_intact(dataset: Dataset, folder: Path) -> bool:
-    if not places.holds(folder, dataset):
-        return False
     try:
         places.texts(dataset, folder)
     except DataError:

@@ -327,6 +327,6 @@ def _spans(reader: _Reader) -> tuple[Spans, Spans]:
 
 
 def _seconds(spans: list[tuple[np.datetime64, np.datetime64, str]], midnight) -> Spans:
-    begin, end, names = zip(*spans, strict=True)
-    seconds = (np.array([begin, end]) - midnight) / np.timedelta64(1, "s")
-    return Spans.named(*seconds, names)
+    *times, names = zip(*spans, strict=True)
+    begin, end = (np.array(times) - midnight) / np.timedelta64(1, "s")
+    return Spans.named(begin, end, names)

@@ -54,19 +54,14 @@ def digits_mfeat(
     X, labels = load()
     train, test = _split(rng, labels, samples_per_digit)
     fitted, held, constant = _standardised(X[train], X[test])
-    indicators = (labels[:, None] == np.arange(N_DIGITS)).astype(float)
-    shifts = indicators[train].mean(axis=0)
-    facts = {
-        "n_samples": len(train),
-        "n_test": len(test),
-        "constant_features": constant,
-    }
+    indicators = (labels == np.arange(N_DIGITS)[:, None]).astype(float)
+    centred = indicators - indicators[:, train].mean(axis=1, keepdims=True)
     return Problem(
         (fitted,) * N_DIGITS,
-        _columns(indicators[train] - shifts),
-        facts=facts,
+        tuple(centred[:, train]),
+        facts={"n_samples": len(train), "n_test": len(test), "constant_features": constant},
         X_test=(held,) * N_DIGITS,
-        y_test=_columns(indicators[test] - shifts),
+        y_test=tuple(centred[:, test]),
     )
 
 
@@ -85,7 +80,3 @@ def _standardised(fitted: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.
     centre, scale = fitted.mean(axis=0), fitted.std(axis=0)
     scale[constant] = np.inf
     return (fitted - centre) / scale, (held - centre) / scale, int(constant.sum())
-
-
-def _columns(matrix: np.ndarray) -> tuple[np.ndarray, ...]:
-    return tuple(np.ascontiguousarray(column) for column in matrix.T)

@@ -13,48 +13,38 @@ from greedyexp.generators._regression import NoiseStd, Values, draw_values
 from greedyexp.problems.problem import Problem
 
 
-def _sparsity(p: int, sparsity: int | None) -> int:
-    return sparsity if sparsity is not None else math.floor(p / 10 + 0.5)
+def _sizes(
+    p: int, n_tasks: int, sparsity: int | None, kappa: float, theta: float
+) -> tuple[int, int, int]:
+    """Nonzeros of a task, those of them in shared rows, and samples.
 
-
-def _shared_rows(s: int, kappa: float) -> int:
-    return math.floor(kappa * s + 0.5)
-
-
-def rescaling(p: int, n_tasks: int, s: int, kappa: float) -> float:
-    """s log(p - (2 - kappa) s), the sample size at theta = 1 (JS12 section 4.1).
-
-    With more than two tasks (2 - kappa) s becomes the size of the union of supports,
-    (n_tasks - (n_tasks - 1) kappa) s. Not positive if too few features are outside the union.
+    At theta = 1 there are s log(p - (2 - kappa) s) samples (JS12 section 4.1). With more than two
+    tasks (2 - kappa) s becomes the size of the union of supports, (n_tasks - (n_tasks - 1) kappa)
+    s. The number of samples is 0 if the logarithm is not positive.
     """
+    s = sparsity if sparsity is not None else math.floor(p / 10 + 0.5)
     outside = p - (n_tasks - (n_tasks - 1) * kappa) * s
-    return s * math.log(outside) if outside > 0 else -math.inf
-
-
-def _n_samples(p: int, n_tasks: int, s: int, kappa: float, theta: float) -> int:
-    rate = rescaling(p, n_tasks, s, kappa)
-    return math.ceil(theta * rate) if rate > 0 else 0
+    rate = s * math.log(outside) if outside > 0 else 0.0
+    return s, math.floor(kappa * s + 0.5), math.ceil(theta * rate) if rate > 0 else 0
 
 
 def _shape(*, p, n_tasks, sparsity, kappa, theta, **_):
-    n = _n_samples(p, n_tasks, _sparsity(p, sparsity), kappa, theta)
+    n = _sizes(p, n_tasks, sparsity, kappa, theta)[2]
     return {"n_tasks": n_tasks, "n_samples": n, "n_features": p}
 
 
 def _check(*, p, n_tasks, sparsity, kappa, theta, **_):
-    s = _sparsity(p, sparsity)
+    s, shared, n = _sizes(p, n_tasks, sparsity, kappa, theta)
     if s < 1:
         raise ValueError(f"p = {p} gives sparsity {s}; raise p or give sparsity.")
     if s > p:
         raise ValueError(f"sparsity {s} is larger than p = {p}.")
-    shared = _shared_rows(s, kappa)
     union = shared + n_tasks * (s - shared)
     if union > p:
         raise ValueError(
             f"{n_tasks} supports of {s} entries with kappa = {kappa:g} need {union} rows"
             f" but p = {p}."
         )
-    n = _n_samples(p, n_tasks, s, kappa, theta)
     if n < 2:
         raise ValueError(
             f"theta = {theta:g} gives n = {n} samples at p = {p}, sparsity {s}, kappa = {kappa:g};"
@@ -98,9 +88,7 @@ def multitask_overlap(
     Gaussian, but with noise 0.1 the smallest values cannot be detected, so the printed curves need
     ``sign``) and ``noise_std`` (0.1 in the captions; the text's "variance 0.1" is 0.316).
     """
-    s = _sparsity(p, sparsity)
-    n = _n_samples(p, n_tasks, s, kappa, theta)
-    shared = _shared_rows(s, kappa)
+    s, shared, n = _sizes(p, n_tasks, sparsity, kappa, theta)
     own = s - shared
     rows = rng.permutation(p)
     truth = np.zeros((p, n_tasks))

@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from greedyexp.core.registry import generator
 from greedyexp.generators._regression import shape, single_design
+from greedyexp.problems.checks import LARGEST
 from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
 from greedyexp.problems.problem import Problem
 
@@ -21,8 +22,6 @@ MOST_DENSE = 4096
 # Largest number of features, and of values of a design.
 MOST_FEATURES = 10_000_000
 MOST_VALUES = 2_000_000_000
-# Sums of squares of larger numbers overflow.
-LARGEST = 1e75
 # A coefficient smaller than this fraction of the largest would be lost in rounding.
 _LEAST_SHARE = 1e-15
 

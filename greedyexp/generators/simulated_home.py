@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -182,15 +181,12 @@ def _part(
     """Draw n samples of the resident's days."""
     activities, lengths = bouts(rng, share, interval, n)
     fires = fired(home, rng, activities, lengths, interval)
-    if representation == "raw":
-        X = fires.astype(float)
-    else:
-        last = last_fired(rng, fires)
-        X = (last[:, None] == np.arange(fires.shape[1])).astype(float)
+    if representation == "last_fired":
+        fires = last_fired(rng, fires)[:, None] == np.arange(fires.shape[1])
     days = np.floor(np.arange(n) * interval / DAY)
     digits = len(str(fires.shape[1]))
     return LabelledChains(
-        X,
+        fires.astype(float),
         np.repeat(activities, lengths),
         np.unique(days, return_counts=True)[1],
         tuple(f"sensor {i:0{digits}d}" for i in range(1, fires.shape[1] + 1)),
@@ -217,14 +213,14 @@ def transitions(share: np.ndarray, mean: np.ndarray) -> np.ndarray:
     distribution of successive bouts are f, which makes f stationary. No activity follows itself.
     """
     f = share / mean
-    f = f / f.sum()
+    f /= f.sum()
     names = [activity.name for activity in ACTIVITIES]
     joint = np.ones((len(f), len(f)))
     for (before, after), factor in _FOLLOWS.items():
         joint[names.index(before), names.index(after)] = factor
     np.fill_diagonal(joint, 0.0)
     for _ in range(_ROUNDS):
-        joint *= (f / joint.sum(axis=0))[None, :]
+        joint *= f / joint.sum(axis=0)
         joint *= (f / joint.sum(axis=1))[:, None]
     return joint / f[:, None]
 
@@ -303,20 +299,6 @@ def layout(rng: np.random.Generator, n_sensors: int) -> Layout:
     return Layout(place, original, misses, idle, np.isin(np.arange(n_sensors), useless))
 
 
-def firing_rates(
-    home: Layout, rng: np.random.Generator, activities: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Firings per second in each bout, and in its first sample, both (m, p)."""
-    spots = rng.uniform(0, SIZE, (len(activities), 2))
-    for kind, activity in enumerate(ACTIVITIES):
-        if activity.spot is not None:
-            spots[activities == kind] = activity.spot
-    distance = np.linalg.norm(spots[:, None] - home.place, axis=2)
-    seen = np.where(home.useless, 0.0, np.exp(-0.5 * (distance / _REACH) ** 2))
-    motion = np.array([activity.motion for activity in ACTIVITIES])[activities]
-    return motion[:, None] * seen + home.idle, _ARRIVING * seen + home.idle
-
-
 def fired(
     home: Layout,
     rng: np.random.Generator,
@@ -325,16 +307,23 @@ def fired(
     interval: float,
 ) -> np.ndarray:
     """Draw the firings of each sensor in each sample, bool (n, p)."""
-    during, beginning = (
-        -np.expm1(-interval * rates).astype(np.float32)
-        for rates in firing_rates(home, rng, activities)
-    )
-    ends = np.cumsum(lengths)
-    fires = np.empty((ends[-1], len(home.idle)), dtype=bool)
-    for bout, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
-        chance = np.broadcast_to(during[bout], (end - begin, len(home.idle))).copy()
+    spots = rng.uniform(0, SIZE, (len(activities), 2))
+    for kind, activity in enumerate(ACTIVITIES):
+        if activity.spot is not None:
+            spots[activities == kind] = activity.spot
+    distance = np.linalg.norm(spots[:, None] - home.place, axis=2)
+    seen = np.where(home.useless, 0.0, np.exp(-0.5 * (distance / _REACH) ** 2))
+    motion = np.array([activity.motion for activity in ACTIVITIES])[activities]
+    # Firings per second in each bout, and in its first sample, both (m, p).
+    rates = (motion[:, None] * seen + home.idle, _ARRIVING * seen + home.idle)
+    during, beginning = (-np.expm1(-interval * rate).astype(np.float32) for rate in rates)
+    fires = np.empty((lengths.sum(), len(home.idle)), dtype=bool)
+    begin = 0
+    for bout, length in enumerate(lengths.tolist()):
+        chance = np.tile(during[bout], (length, 1))
         chance[0] = beginning[bout]
-        fires[begin:end] = rng.random(chance.shape, dtype=np.float32) < chance
+        fires[begin : begin + length] = rng.random(chance.shape, dtype=np.float32) < chance
+        begin += length
     for copy in np.flatnonzero(home.original != np.arange(len(home.idle))):
         sees = rng.random(len(fires), dtype=np.float32) >= home.misses[copy]
         fires[:, copy] = fires[:, home.original[copy]] & sees

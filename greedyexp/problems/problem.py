@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
 
@@ -164,17 +164,7 @@ class Problem:
         else:
             X = tuple(X[k] for X, k in zip(self.X, keep, strict=True))
         y = tuple(y[k] for y, k in zip(self.y, keep, strict=True))
-        return Problem(
-            X,
-            y,
-            self.truth,
-            self.noise_std,
-            self.sparsity,
-            start=self.start,
-            feature_names=self.feature_names,
-            class_names=self.class_names,
-            moments=self.moments,
-        )
+        return replace(self, X=X, y=y, facts={}, X_test=(), y_test=())
 
 
 def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem:
