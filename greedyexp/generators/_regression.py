@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from greedyexp.generators._shapes import shared_design
+
 DEFAULT = 200
 
 Features = Annotated[
@@ -53,19 +55,9 @@ def check_features(*, n_samples, p, aspect_ratio, sparsity, **_) -> None:
         raise ValueError(f"{cause}, which is less than sparsity {sparsity}.")
 
 
-def single_design(n_samples: int, n_features: int) -> dict:
-    """Shape of a problem with one task, known before it is drawn."""
-    return {
-        "n_tasks": 1,
-        "n_samples": n_samples,
-        "n_features": n_features,
-        "shared_design": True,
-    }
-
-
 def shape(*, n_samples: int, p: int | None, aspect_ratio: float | None = None, **_) -> dict:
-    """``single_design`` from the parameters of a generator."""
-    return single_design(n_samples, n_features(n_samples, p, aspect_ratio))
+    """Shape of a problem with one task, from the parameters of its generator."""
+    return shared_design(n_features(n_samples, p, aspect_ratio), n_samples=n_samples)
 
 
 def draw_values(rng: np.random.Generator, law: str, size: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from greedyexp.generators._labelled_chains import (
     sampled,
     split_days,
 )
+from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.problem import Problem
 
 # Values of motion sensors, doors and item sensors: True for on, False for off.
@@ -66,11 +67,7 @@ def _check(*, train_share, **reading):
 
 def _shape(*, train_share, **reading):
     record, _ = _read(**reading)
-    return {
-        "n_tasks": len(record.class_names),
-        "n_features": len(record.feature_names),
-        "shared_design": True,
-    }
+    return shared_design(len(record.feature_names), n_tasks=len(record.class_names))
 
 
 @generator(

@@ -10,10 +10,15 @@ from pydantic import Field
 from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.libsvm_binary import load, of
-from greedyexp.generators._regression import single_design
+from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.problem import Problem
 
 Name = Literal["a1a", "a2a", "w1a"]
+
+
+def _shape(*, dataset) -> dict:
+    n_samples, p = of(dataset).members[0].shape
+    return shared_design(p, n_samples=n_samples)
 
 
 @generator(
@@ -21,7 +26,7 @@ Name = Literal["a1a", "a2a", "w1a"]
     title="LIBSVM's binary sets",
     paper="Liu, Fujimaki & Ye 2014, Table 4; data of LIBSVM",
     provides=("labels", "test_rows", "sparse"),
-    shape=lambda *, dataset: single_design(*of(dataset).members[0].shape),
+    shape=_shape,
     reads=lambda *, dataset: places.paths(of(dataset)),
     facts=("n_samples", "n_test", "n_features"),
 )

@@ -12,7 +12,8 @@ from scipy.linalg import toeplitz
 from scipy.special import expit
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._regression import shape, single_design
+from greedyexp.generators._regression import shape
+from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.checks import LARGEST
 from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
 from greedyexp.problems.problem import Problem
@@ -282,7 +283,7 @@ def _check_duplicated(*, n_samples, p, copies, **others) -> None:
         n_samples, response, moments=p * copies <= MOST_DENSE
     ),
     check=_check_duplicated,
-    shape=lambda *, n_samples, p, copies, **_: single_design(n_samples, p * copies),
+    shape=lambda *, n_samples, p, copies, **_: shared_design(p * copies, n_samples=n_samples),
     facts=("n_features",),
 )
 def duplicated(

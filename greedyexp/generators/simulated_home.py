@@ -17,6 +17,7 @@ from greedyexp.generators._labelled_chains import (
     Representation,
     chain_problem,
 )
+from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.problem import Problem
 
 
@@ -105,12 +106,7 @@ _MISSES = 0.1
 
 
 def _shape(*, n_sensors, n_train, **_) -> dict:
-    return {
-        "n_tasks": len(ACTIVITIES),
-        "n_samples": n_train,
-        "n_features": n_sensors,
-        "shared_design": True,
-    }
+    return shared_design(n_sensors, n_tasks=len(ACTIVITIES), n_samples=n_train)
 
 
 @generator(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from greedyexp.core.registry import generator
 from greedyexp.generators import signs
-from greedyexp.generators._regression import single_design
+from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.spread_label import mean_absolute_error
@@ -44,7 +44,7 @@ def _provides(*, n_samples, **_) -> tuple[str, ...]:
 
 
 def _shape(*, n_samples, **others) -> dict:
-    return single_design(n_samples, _n_features(**others))
+    return shared_design(_n_features(**others), n_samples=n_samples)
 
 
 @generator(

@@ -10,6 +10,7 @@ from pydantic import Field
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
 from greedyexp.generators._labelled_chains import TRAITS, LabelledChains, chain_problem
+from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.problem import Problem
 
 # Feature f takes the values 0 to LARGEST[f]; 0 means that it is absent.
@@ -25,11 +26,7 @@ _STRENGTH = 10.0 ** np.arange(N_CLASSES)
     title="Synthetic sentences",
     paper="Liu, Fujimaki & Ye 2014, appendix D.2; generator of M. Schmidt's crfChain",
     provides=TRAITS,
-    shape=lambda **_: {
-        "n_tasks": N_CLASSES,
-        "n_features": sum(LARGEST),
-        "shared_design": True,
-    },
+    shape=lambda **_: shared_design(sum(LARGEST), n_tasks=N_CLASSES),
     facts=("n_samples", "n_test", "n_sentences"),
 )
 def synthetic_chains(

@@ -20,6 +20,7 @@ from greedyexp.generators._labelled_chains import (
     sampled,
     split_days,
 )
+from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.problem import Problem
 
 # Sensors, and activities with "No activity".
@@ -30,7 +31,7 @@ _SECONDS_PER_SAMPLE = 60
 
 def _shape(*, home, **_) -> dict:
     n_sensors, n_classes = _SIZES[home]
-    return {"n_tasks": n_classes, "n_features": n_sensors, "shared_design": True}
+    return shared_design(n_sensors, n_tasks=n_classes)
 
 
 @generator(

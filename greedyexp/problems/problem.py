@@ -253,16 +253,12 @@ def check_not_masked(value, name: str) -> None:
 
 def _responses(y) -> tuple[np.ndarray, ...]:
     if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
-        return tuple(_vector(yj, f"y[{j}]") for j, yj in enumerate(y))
+        return tuple(_finite(yj, f"y[{j}]", ndim=1) for j, yj in enumerate(y))
     check_not_masked(y, "y")
     array = np.asarray(y)
     if array.ndim == 2:
-        return tuple(_vector(column, f"y[:, {j}]") for j, column in enumerate(array.T))
-    return (_vector(array, "y"),)
-
-
-def _vector(value, name: str) -> np.ndarray:
-    return _finite(value, name, ndim=1)
+        return tuple(_finite(column, f"y[:, {j}]", ndim=1) for j, column in enumerate(array.T))
+    return (_finite(array, "y", ndim=1),)
 
 
 def as_matrix(value, name: str) -> np.ndarray:
