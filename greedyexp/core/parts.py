@@ -226,10 +226,9 @@ class Generator(Part):
 
     def check_declaration(self) -> None:
         if isinstance(self.provides, str):
-            raise PluginError(
-                f"'provides' of generator '{self.name}' must be a tuple of traits.",
-                place=self.place,
-                remedy=f'Write provides=("{self.provides}",).',
+            self._refuse(
+                "must have 'provides' set to a tuple of traits",
+                f'Write provides=("{self.provides}",).',
             )
         super().check_declaration()
 

@@ -49,7 +49,7 @@ _LONGEST_NAME = 200
 
 @lru_cache(maxsize=1)
 def _cached(
-    path: str, interval: float, representation: str, skip_bad_lines: bool, _stamp
+    path: str, _stamp: int, interval: float, representation: str, skip_bad_lines: bool
 ) -> tuple[LabelledChains, dict]:
     recording = read(Path(path), skip_bad_lines=skip_bad_lines)
     record = sampled(recording.sensors, recording.activities, interval, representation, path)
@@ -57,8 +57,7 @@ def _cached(
 
 
 def _read(path, interval, representation, skip_bad_lines) -> tuple[LabelledChains, dict]:
-    found, stamp = stamped(path)
-    return _cached(found, interval, representation, skip_bad_lines, stamp)
+    return _cached(*stamped(path), interval, representation, skip_bad_lines)
 
 
 def _check(*, train_share, **reading):

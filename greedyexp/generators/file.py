@@ -160,11 +160,12 @@ def file(
         ignore=ignore,
         delimiter=delimiter,
     )
+    # Tasks that share a design share its split and its scaling.
     repeats = whole.n_tasks // len(whole.designs)
     splits = [_split(rng, len(X), test_fraction) for X in whole.designs] * repeats
     scaled = [
         _scaled(whole, X, *split, standardize)
-        for X, split in zip(whole.designs, splits, strict=False)
+        for X, split in zip(whole.designs, splits[: len(whole.designs)], strict=True)
     ]
     X, X_test, scales = (parts * repeats for parts in zip(*scaled, strict=True))
     centred = [_centred(y, *split, standardize) for y, split in zip(whole.y, splits, strict=True)]
