@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq, isotonic_regression
 from scipy.special import bdtr, expit, log_expit, logit, ndtri, xlogy
 
-from greedyexp.stats.proportions import checked_confidence, checked_counts
+from greedyexp.stats.proportions import CONFIDENCE, checked_confidence, checked_counts
 
 # An end further from the data than this multiple of their range counts as infinite.
 FAR = 1e4
@@ -58,7 +58,7 @@ class Crossing:
 
 
 def crossing(
-    x, successes, trials, *, level: float = 0.5, confidence: float = 0.95, whole: bool = False
+    x, successes, trials, *, level: float = 0.5, confidence: float = CONFIDENCE, whole: bool = False
 ) -> Crossing:
     """Estimate the x at which a rising success probability crosses a level.
 

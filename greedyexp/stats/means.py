@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtrit
 
-from greedyexp.stats.proportions import checked_confidence
+from greedyexp.stats.proportions import CONFIDENCE, checked_confidence
 
 
-def t_interval(values, confidence: float = 0.95) -> tuple[float, float, float]:
+def t_interval(values, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
     """Return Student's interval for a mean.
 
     Parameters
@@ -38,7 +38,7 @@ def t_interval(values, confidence: float = 0.95) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def fieller(a, b, confidence: float = 0.95) -> tuple[float, float, float]:
+def fieller(a, b, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
     """Return Fieller's interval for the ratio mean(a) / mean(b) of paired samples.
 
     It contains every r for which the paired t-test does not reject mean(a) = r mean(b). If the mean

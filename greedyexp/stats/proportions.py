@@ -9,6 +9,9 @@ import numpy as np
 from scipy.special import betaln, ndtri, xlog1py, xlogy
 from scipy.stats import beta, binomtest
 
+# The confidence of all intervals, unless another one is given.
+CONFIDENCE = 0.95
+
 
 def checked_confidence(confidence: float) -> float:
     """Return the confidence level as a float.
@@ -39,7 +42,7 @@ def checked_counts(successes, trials) -> tuple[np.ndarray, np.ndarray]:
     return successes, trials
 
 
-def wilson(successes, trials, *, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def wilson(successes, trials, *, confidence: float = CONFIDENCE) -> tuple[np.ndarray, np.ndarray]:
     """Return Wilson's score interval for a binomial proportion.
 
     Parameters
@@ -71,7 +74,7 @@ def wilson(successes, trials, *, confidence: float = 0.95) -> tuple[np.ndarray, 
     return np.where(successes == 0, 0.0, low), np.where(failures == 0, 1.0, high)
 
 
-def clopper_pearson_upper(violations, trials, *, confidence: float = 0.95) -> np.ndarray:
+def clopper_pearson_upper(violations, trials, *, confidence: float = CONFIDENCE) -> np.ndarray:
     """Return the exact one-sided upper limit on the probability of a violation.
 
     After n trials without a violation it is 1 - (1 - confidence)^(1/n), about 3/n at 95%.
@@ -102,7 +105,7 @@ def clopper_pearson_upper(violations, trials, *, confidence: float = 0.95) -> np
 
 
 def confidence_sequence(
-    successes, trials, *, confidence: float = 0.95
+    successes, trials, *, confidence: float = CONFIDENCE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return an interval for a Bernoulli probability that stays valid after every trial.
 

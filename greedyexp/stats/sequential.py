@@ -6,7 +6,12 @@ import numpy as np
 from scipy.special import erf
 
 from greedyexp.stats.crossing import Crossing, crossing
-from greedyexp.stats.proportions import checked_confidence, confidence_sequence, wilson
+from greedyexp.stats.proportions import (
+    CONFIDENCE,
+    checked_confidence,
+    confidence_sequence,
+    wilson,
+)
 
 
 def anytime_confidence(confidence: float) -> float:
@@ -39,7 +44,7 @@ def nominal_confidence(confidence: float, *, sequential: bool) -> float:
 
 
 def located_crossing(
-    x, successes, trials, *, sequential: bool, level: float = 0.5, confidence: float = 0.95
+    x, successes, trials, *, sequential: bool, level: float = 0.5, confidence: float = CONFIDENCE
 ) -> Crossing:
     """Fit a crossing with a method that is valid for the placement of the trials.
 
@@ -56,7 +61,7 @@ def located_crossing(
 
 
 def proportion_interval(
-    successes, trials, *, sequential: bool, confidence: float = 0.95
+    successes, trials, *, sequential: bool, confidence: float = CONFIDENCE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Wilson's interval, or a confidence sequence if ``sequential``.
 
