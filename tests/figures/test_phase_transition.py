@@ -116,6 +116,8 @@ def test_success_metric_by_algorithm(frame):
         frame, CONTEXT, success={"greedy_dirty": "row_support", "default": "sign_support"}
     )
     assert curve(figure).get_ydata().tolist() == [1.0, 1.0, 1.0]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert any(label.endswith("(row support)") for label in labels)
 
 
 def test_second_axis_shows_sample_sizes(frame):

@@ -12,7 +12,8 @@ from greedyexp.claims.setting import setting_of
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import design_of
 from greedyexp.figures._plot.style import COLOURS
-from greedyexp.figures.phase_transition.thresholds import limit_at_zero, threshold_limit, thresholds
+from greedyexp.figures.phase_transition._crossings import thresholds
+from greedyexp.figures.phase_transition.threshold_limit import limit_at_zero, threshold_limit
 from greedyexp.protocols.base import Measured
 from greedyexp.results.context import Context
 

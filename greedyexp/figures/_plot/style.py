@@ -150,20 +150,20 @@ class LineStyles:
             for i, key in enumerate(keys)
         }
 
-    def handles(self, context: Context, remarks: Mapping[str, str] | None = None) -> list[Line2D]:
+    def handles(self, context: Context, metrics: Mapping[str, str] | None = None) -> list[Line2D]:
         """Return legend entries for each value of the first column and of the second.
 
         Parameters
         ----------
-        remarks : mapping of str to str, optional
-            Text in brackets after the title of an algorithm.
+        metrics : mapping of str to str, optional
+            The metric of each algorithm, written in brackets after its title.
         """
-        remarks = (remarks or {}) if self.line[0] == "algorithm" else {}
+        metrics = (metrics or {}) if self.line[0] == "algorithm" else {}
         single = self.dashed or len(self.line) == 1
         handles = []
         for value, colour in self.colours.items():
             label = group_text({self.line[0]: value}, context)
-            label += f" ({remarks[value]})" if value in remarks else ""
+            label += f" ({metrics[value].replace('_', ' ')})" if value in metrics else ""
             marker = self._markers[value] if single else None
             handles.append(legend_entry(label, color=colour, marker=marker))
         for value in self.levels[1] if len(self.line) > 1 else ():

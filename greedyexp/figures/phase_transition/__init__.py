@@ -1,7 +1,9 @@
 """Figures of success probabilities.
 
 - ``phase_transition``: success against a control parameter
-- ``thresholds``: crossings of a level of success, and their limit for infinite problems
+- ``transition_threshold``: its crossings of a level, against a property of the data
+- ``threshold_limit``: their limit for infinite problems
 - ``_successes``: counts of successes, and notes shared by all three figures
+- ``_crossings``: estimates and drawing of the crossings
 - ``_predictions``: predicted transitions and the success that noise allows
 """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import log
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -76,33 +76,26 @@ def in_panel(
     labels : iterable of str
         Of the algorithms.
     """
-    stated = applicable(rows, context, labels)
     groups = [group for _, group in rows.groupby(list(line[1:]))] if len(line) > 1 else [rows]
-    converted = (_converted(stated, group, context).items() for group in groups)
-    return list(dict.fromkeys(chain.from_iterable(converted)))
+    stated = applicable(rows, context, labels).items()
+    found = []
+    for group in groups:
+        for label, prediction in stated:
+            per_log_p = context.algorithms.get(label, label) in _PER_LOG_P
+            found.append((label, _at_size(prediction, group) if per_log_p else prediction))
+    return list(dict.fromkeys(found))
 
 
-def _converted(
-    stated: dict[str, Threshold], rows: pd.DataFrame, context: Context
-) -> dict[str, Threshold]:
-    """Convert predictions to theta for the size of these rows.
+def _at_size(prediction: Threshold, rows: pd.DataFrame) -> Threshold:
+    """Convert a prediction for n / (s log(p)) to theta for the size of these rows.
 
     At finite sizes, the prediction for the Lasso, n = 2 s log(p), is not a constant theta. If the
     rows have several sizes or none, its limit 2 is kept.
     """
     sizes = rows[["p", "s"]].drop_duplicates() if {"p", "s"} <= set(rows.columns) else []
     if len(sizes) != 1:
-        return stated
-    ((p, s),) = rows[["p", "s"]].drop_duplicates().to_numpy(dtype=float)
-    return {
-        label: _convert(prediction, p, s)
-        if context.algorithms.get(label, label) in _PER_LOG_P
-        else prediction
-        for label, prediction in stated.items()
-    }
-
-
-def _convert(prediction: Threshold, p: float, s: float) -> _Converted:
+        return prediction
+    ((p, s),) = np.asarray(sizes, dtype=float)
     return _Converted(
         lambda kappa: prediction.theta(kappa) * log(p) / log(p - (2 - kappa) * s),
         prediction.proved,

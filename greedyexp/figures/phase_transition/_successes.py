@@ -21,8 +21,8 @@ Success = Annotated[
 Theory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
 
 
-def success_column(success: Mapping[str, str], label: str, context: Context) -> str:
-    """Return the metric by which an algorithm succeeds.
+def metrics_of(frame: pd.DataFrame, context: Context, success: Mapping[str, str]) -> dict[str, str]:
+    """Return the metric by which each algorithm of a table succeeds.
 
     Parameters
     ----------
@@ -32,54 +32,20 @@ def success_column(success: Mapping[str, str], label: str, context: Context) -> 
     Raises
     ------
     ConfigError
-        If the mapping has no metric for the algorithm.
+        If the mapping has no metric for an algorithm.
     """
-    name = context.algorithms.get(label, label)
-    column = success_metric(success, label, name)
-    if column is None:
-        raise ConfigError(
-            f"`success` names no metric for '{label}'.", remedy="Add `default: sign_support`."
-        )
-    return column
-
-
-def success_metrics(
-    table: pd.DataFrame, success: Mapping[str, str], context: Context
-) -> dict[str, str]:
-    """Return the metric of each algorithm in the table as text."""
-    return {
-        label: success_column(success, label, context).replace("_", " ")
-        for label in sorted(table["algorithm"].unique())
-    }
-
-
-def successes(frame: pd.DataFrame, success: Mapping[str, str], context: Context) -> pd.Series:
-    """Return 1.0 where a replicate succeeded in the metric of its algorithm, else 0.0.
-
-    Raises
-    ------
-    ConfigError
-        If a metric is missing, or has values other than 0 and 1.
-    """
-    values = pd.Series(0.0, index=frame.index)
-    for label in frame["algorithm"].unique():
-        column = success_column(success, label, context)
-        require_columns(frame, [column])
-        require_numeric(frame, column)
-        rows = frame["algorithm"] == label
-        counted = frame.loc[rows, column].astype(float).fillna(0.0)
-        if not counted.isin((0.0, 1.0)).all():
+    metrics = {}
+    for label in sorted(frame["algorithm"].unique()):
+        column = success_metric(success, label, context.algorithms.get(label, label))
+        if column is None:
             raise ConfigError(
-                f"metric '{column}' is not a success: its values are not all 0 or 1.",
-                remedy="Name a metric such as sign_support.",
+                f"`success` names no metric for '{label}'.", remedy="Add `default: sign_support`."
             )
-        values[rows] = counted
-    return values
+        metrics[label] = column
+    return metrics
 
 
-def trials_of(
-    frame: pd.DataFrame, success: Mapping[str, str], context: Context, keys: Sequence[str]
-) -> pd.DataFrame:
+def trials_of(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) -> pd.DataFrame:
     """Return one row for each trial.
 
     Some protocols write several kinds of rows per replicate; those without the metric are left
@@ -88,15 +54,17 @@ def trials_of(
 
     Parameters
     ----------
+    metrics : mapping of str to str
+        From ``metrics_of``.
     keys : sequence of str
         Columns that separate points.
     """
     require_columns(frame, keys)
     if "record" not in frame.columns:
         return frame
-    columns = {success_column(success, label, context) for label in frame["algorithm"].unique()}
-    require_columns(frame, sorted(columns))
-    kinds = frame.loc[frame[sorted(columns)].notna().any(axis=1), "record"].unique()
+    columns = sorted(set(metrics.values()))
+    require_columns(frame, columns)
+    kinds = frame.loc[frame[columns].notna().any(axis=1), "record"].unique()
     rows = frame[frame["record"].isin(kinds) | failed_rows(frame)]
     for key in keys:
         incomplete = rows[key].isna() & failed_rows(rows)
@@ -107,16 +75,31 @@ def trials_of(
     return rows
 
 
-def count_successes(
-    frame: pd.DataFrame, success: Mapping[str, str], context: Context, keys: Sequence[str]
-) -> pd.DataFrame:
-    """Count ``successes`` and ``trials`` for every combination of the keys, sorted."""
-    table = frame[list(keys)].assign(value=successes(frame, success, context))
-    grouped = table.groupby(list(keys), sort=True, dropna=False)["value"]
-    return grouped.agg(successes="sum", trials="count").reset_index()
+def count(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) -> pd.DataFrame:
+    """Count ``successes`` and ``trials`` for every combination of the keys, sorted.
+
+    Raises
+    ------
+    ConfigError
+        If a metric is missing, or has values other than 0 and 1.
+    """
+    values = pd.Series(0.0, index=frame.index)
+    for label, column in metrics.items():
+        require_columns(frame, [column])
+        require_numeric(frame, column)
+        rows = frame["algorithm"] == label
+        counted = frame.loc[rows, column].astype(float).fillna(0.0)
+        if not counted.isin((0.0, 1.0)).all():
+            raise ConfigError(
+                f"metric '{column}' is not a success: its values are not all 0 or 1.",
+                remedy="Name a metric such as sign_support.",
+            )
+        values[rows] = counted
+    grouped = frame[list(keys)].assign(value=values).groupby(list(keys), sort=True, dropna=False)
+    return grouped["value"].agg(successes="sum", trials="count").reset_index()
 
 
-def success_notes(
+def notes(
     frame: pd.DataFrame, context: Context, trials: tuple[float, float, float], intervals: str
 ) -> list[str]:
     """Return the notes on origin, trials, intervals and failures.
@@ -138,14 +121,12 @@ def success_notes(
     ]
 
 
-def metrics_note(
-    frame: pd.DataFrame, context: Context, success: Mapping[str, str], line: Sequence[str]
-) -> str:
+def metrics_note(context: Context, metrics: Mapping[str, str], line: Sequence[str]) -> str:
     """Name the metric of each algorithm; empty if the legend does so."""
     if line[0] == "algorithm":
         return ""
     named = [
-        f"{context.titles.get(label, label)} ({metric})"
-        for label, metric in success_metrics(frame, success, context).items()
+        f"{context.titles.get(label, label)} ({column.replace('_', ' ')})"
+        for label, column in metrics.items()
     ]
     return f"Success of {', '.join(named)}"

@@ -14,15 +14,7 @@ from pydantic import Field
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.figures.phase_transition import _predictions as predictions
-from greedyexp.figures.phase_transition._successes import (
-    Success,
-    Theory,
-    count_successes,
-    metrics_note,
-    success_metrics,
-    success_notes,
-    trials_of,
-)
+from greedyexp.figures.phase_transition import _successes as successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_numeric
 from greedyexp.results.text import axis_label, short_name
@@ -42,12 +34,12 @@ def phase_transition(
     panel: plot.Panel = None,
     row: plot.Row = None,
     line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
-    success: Success = {"default": "sign_support"},  # noqa: B006
+    success: successes.Success = {"default": "sign_support"},  # noqa: B006
     scale: plot.Scale = "linear",
     second_axis: Annotated[
         str | None, Field(description="column that grows with x, shown along the top")
     ] = "n_samples",
-    theory: Theory = True,
+    theory: successes.Theory = True,
     ceiling: Annotated[bool, Field(description="draw the success that noise allows")] = False,
 ) -> Figure:
     """Success probability against ``x``, one line per algorithm and second key.
@@ -63,9 +55,10 @@ def phase_transition(
     (``greedyexp.theory.transitions``).
     """
     keys = [c for c in (row, panel, *line, x) if c]
-    frame = trials_of(frame, success, context, keys)
+    metrics = successes.metrics_of(frame, context, success)
+    frame = successes.trials_of(frame, metrics, keys)
     require_numeric(frame, x)
-    table = count_successes(frame, success, context, keys)
+    table = successes.count(frame, metrics, keys)
     styles = plot.LineStyles(table, line)
     panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False)
     drawn = []
@@ -89,13 +82,12 @@ def phase_transition(
         panels.title(axis, values, context, pad=8 + 15 * levels if levels else 4)
     panels.label(axis_label(x), "probability of success")
     ceilings = [predictions.ceiling_handle()] if ceiling else []
-    metrics = success_metrics(frame, success, context)
     panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn), *ceilings])
     trials = table["trials"]
     bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
     panels.note(
-        *success_notes(frame, context, (trials.min(), trials.max(), trials.sum()), bands),
-        metrics_note(frame, context, success, line),
+        *successes.notes(frame, context, (trials.min(), trials.max(), trials.sum()), bands),
+        successes.metrics_note(context, metrics, line),
         predictions.conversion_note(drawn),
         predictions.CEILING_NOTE if ceiling else "",
     )
@@ -138,9 +130,7 @@ def _draw_second_axis(axis: Axes, frame: pd.DataFrame, x: str, name: str, line: 
     key_column = next(separates, "")
     if key_column == "":
         return 0
-    groups: list[tuple[Any, pd.DataFrame]] = [(None, frame)]
-    if key_column:
-        groups = list(frame.groupby(key_column, sort=True))
+    groups: Any = list(frame.groupby(key_column)) if key_column else [(None, frame)]
     ticks = [t for t in axis.get_xticks() if frame[x].min() <= t <= frame[x].max()]
     for level, (key, rows) in enumerate(groups):
         known = rows.groupby(x, sort=True)[name].first()

@@ -1,0 +1,111 @@
+"""Thresholds, where success crosses a level: their estimates, how they are drawn, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from pydantic import Field
+
+from greedyexp.figures import _plot as plot
+from greedyexp.figures.phase_transition import _successes as successes
+from greedyexp.results.context import Context
+from greedyexp.results.records import require_columns, require_finite
+from greedyexp.results.text import axis_label, group_text
+from greedyexp.stats.sequential import located_crossing
+
+# Parameters of figures.
+Of = Annotated[str, Field(description="column whose threshold is estimated")]
+Level = Annotated[float, Field(gt=0, lt=1, description="probability of success at the threshold")]
+
+# Thresholds outside the tested range that a note names.
+_MAX_NAMED = 4
+
+
+def thresholds(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    of: str,
+    success: Mapping[str, str],
+    by: Sequence[str],
+    level: float = 0.5,
+) -> pd.DataFrame:
+    """Estimate the value of ``of`` at which success crosses ``level``, with its 95% interval.
+
+    Groups and points of a group may have different numbers of replicates. A replicate that failed
+    is a trial without success. If the number of trials depended on results, intervals are widened
+    to be valid at any stopping time (``stats.sequential``).
+
+    Parameters
+    ----------
+    of : str
+        A numeric column along which success rises.
+    success : mapping of str to str
+        Metric by algorithm label or registered name; ``default`` for the others.
+    by : sequence of str
+        One threshold for every combination of values of these columns.
+    level : float in (0, 1)
+
+    Returns
+    -------
+    DataFrame
+        The columns of ``by``, sorted; ``estimate``, ``low`` and ``high`` as in
+        ``stats.crossing.Crossing``; the number of all ``trials``; ``fewest`` and ``most`` trials
+        per point.
+
+    Raises
+    ------
+    ConfigError
+        If a column is missing, or ``of`` is not numeric.
+    """
+    require_columns(frame, [*by, of])
+    require_finite(frame, of)
+    counts = successes.count(frame, successes.metrics_of(frame, context, success), [*by, of])
+    rows = []
+    for key, points in counts.groupby(list(by), sort=True, dropna=False):
+        x, wins, trials = (points[name] for name in (of, "successes", "trials"))
+        fit = located_crossing(x, wins, trials, sequential=context.adaptive, level=level)
+        numbers = (fit.estimate, fit.low, fit.high, trials.sum(), trials.min(), trials.max())
+        rows.append((*key, *numbers))
+    names = ("estimate", "low", "high", "trials", "fewest", "most")
+    return pd.DataFrame(rows, columns=[*by, *names])
+
+
+def draw(
+    axis: Axes, at: pd.Series, points: pd.DataFrame, style: plot.Style, gid: str | None = None
+) -> None:
+    """Draw thresholds with intervals, and an open arrow for each outside the tested range."""
+    finite = points["estimate"].where(np.isfinite(points["estimate"]))
+    axis.plot(at, finite, **style, gid=gid)
+    known = points["estimate"].notna()
+    plot.draw_intervals(axis, at[known], points[known], style["color"])
+    for place, estimate in zip(at, points["estimate"], strict=True):
+        if np.isinf(estimate):
+            plot.draw_arrow(axis, place, estimate, style["color"])
+
+
+def axis_text(of: str, level: float) -> str:
+    """Return the label of the vertical axis."""
+    quantity = r"$\theta$" if of == "theta" else axis_label(of)
+    return f"{quantity} at {100 * level:.4g}% success"
+
+
+def notes(
+    frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: Sequence[str]
+) -> list[str]:
+    """Return the notes on trials and failures, and name thresholds outside the tested range."""
+    intervals = "95% intervals of a logistic fit"
+    if context.adaptive:
+        intervals += ", valid at any stopping time"
+    trials = (table["fewest"].min(), table["most"].max(), table["trials"].sum())
+    found = successes.notes(frame, context, trials, intervals)
+    outside = table.loc[~np.isfinite(table["estimate"]), list(keys)]
+    if len(outside):
+        names = [group_text(values, context) for values in outside.to_dict("records")]
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        found.append(f"Not crossed in the tested range: {'; '.join(names[:_MAX_NAMED])}{more}.")
+    return found

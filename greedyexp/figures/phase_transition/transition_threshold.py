@@ -1,0 +1,88 @@
+"""Crossings of a level of success against a property of the data, with predicted transitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from greedyexp.core.registry import figure
+from greedyexp.figures import _plot as plot
+from greedyexp.figures.phase_transition import _crossings as crossings
+from greedyexp.figures.phase_transition import _predictions as predictions
+from greedyexp.figures.phase_transition import _successes as successes
+from greedyexp.results.context import Context
+from greedyexp.results.records import require_finite
+from greedyexp.results.text import axis_label, number_text
+
+# Distance of the outermost of lines at one x, as a part of the axis: a marker moved along a steep
+# prediction would seem to lie off it.
+_OFFSET = 0.012
+
+
+@figure(
+    "transition_threshold", title="Transition threshold", columns=plot.reads(), apart=plot.separate
+)
+def transition_threshold(
+    frame: pd.DataFrame,
+    context: Context,
+    *,
+    x: plot.X = "kappa",
+    of: crossings.Of = "theta",
+    panel: plot.Panel = None,
+    row: plot.Row = None,
+    line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
+    success: successes.Success = {"default": "sign_support"},  # noqa: B006
+    level: crossings.Level = 0.5,
+    theory: successes.Theory = True,
+) -> Figure:
+    """Value of ``of`` at which success reaches ``level``, against ``x``, one line per algorithm.
+
+    Each threshold is the crossing of a logistic curve fitted to successes against ``of``. Vertical
+    bars are its 95% intervals, slightly shifted so that they do not overlap. A replicate that
+    failed is a trial without success. A threshold outside the tested range is an open arrow at the
+    edge of the panel, and named in the note. Thin curves are the predicted transitions. They are
+    drawn if ``x`` is kappa, ``of`` is theta and the coefficients have values for which the
+    prediction is stated. The prediction for the Lasso, n = 2 s log(p), depends on p and s in theta:
+    there is one curve for each size.
+    """
+    keys = [c for c in (row, panel, *line, x) if c]
+    metrics = successes.metrics_of(frame, context, success)
+    frame = successes.trials_of(frame, metrics, [*keys, of])
+    require_finite(frame, x)
+    table = crossings.thresholds(frame, context, of=of, success=success, by=keys, level=level)
+    styles = plot.LineStyles(table, line)
+    panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False, width=4.2, height=3.2)
+    stated = {}
+    if theory and (x, of) == ("kappa", "theta") and line[0] == "algorithm":
+        for axis, values in panels:
+            rows = plot.inside(frame, values)
+            stated[axis] = predictions.in_panel(rows, context, line, styles.colours)
+    drawn = [prediction for curves in stated.values() for _, prediction in curves]
+    curve = np.linspace(table[x].min(), table[x].max(), 101)
+    ends = table[["low", "high"]].to_numpy().ravel()
+    predicted = [prediction.theta(k) for prediction in drawn for k in curve]
+    tested = (frame[of].min(), frame[of].max())
+    levels = np.unique(table[x])
+    for axis, values in panels:
+        axis.set_ylim(*plot.linear_limits([*table["estimate"], *predicted], ends, tested))
+        panels.title(axis, values, context)
+        for label, prediction in stated.get(axis, []):
+            heights = [prediction.theta(k) for k in curve]
+            colour, dash = styles.colours[label], predictions.dash(prediction)
+            axis.plot(curve, heights, color=colour, linestyle=dash, **predictions.STYLE)
+        shown = plot.inside(table, values)
+        span = shown[x].max() - shown[x].min()
+        offsets = styles.offsets(min(0.45 * plot.least_gap(shown[x]), _OFFSET * span))
+        for key, points in shown.groupby(line, sort=True):
+            crossings.draw(axis, points[x] + offsets[key], points, styles.of(*key))
+        if len(levels) <= 8:
+            axis.set_xticks(levels, [number_text(float(value)) for value in levels])
+    panels.label(axis_label(x), crossings.axis_text(of, level))
+    panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn)])
+    panels.note(
+        *crossings.notes(frame, context, table, keys),
+        successes.metrics_note(context, metrics, line),
+        predictions.conversion_note(drawn),
+    )
+    return panels.figure
