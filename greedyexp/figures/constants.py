@@ -76,7 +76,15 @@ def constants(
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
     panels.legend([*styles.handles(context), *plot.mark_handles(mark, x)])
-    panels.note(*_notes(frame, table, context))
+    count = count_text(table["replicates"])
+    hidden, empty = int((table["value"] <= 0).sum()), int(table["value"].isna().sum())
+    panels.note(
+        f"{origin_text(context)}: means over {count} replicates with 95% t intervals",
+        failures_text(frame, "not in the means"),
+        _enclosure_text(frame, context),
+        f"Means of 0, not drawn: {hidden}." if hidden else "",
+        f"Points without a value: {empty}." if empty else "",
+    )
     return panels.figure
 
 
@@ -124,21 +132,6 @@ def _limits(drawn: pd.DataFrame) -> tuple[float, float]:
     low = min(low, *near) if len(near) else low
     margin = max((high / low) ** 0.05, 1.1)
     return low / margin, high * margin
-
-
-def _notes(frame: pd.DataFrame, table: pd.DataFrame, context: Context) -> list[str]:
-    count = count_text(table["replicates"])
-    hidden, empty = int((table["value"] <= 0).sum()), int(table["value"].isna().sum())
-    notes = [
-        f"{origin_text(context)}: means over {count} replicates with 95% t intervals",
-        failures_text(frame, "not in the means"),
-        _enclosure_text(frame, context),
-    ]
-    if hidden:
-        notes.append(f"Means of 0, not drawn: {hidden}.")
-    if empty:
-        notes.append(f"Points without a value: {empty}.")
-    return notes
 
 
 def _enclosure_text(frame: pd.DataFrame, context: Context) -> str:

@@ -3,56 +3,14 @@
 - ``panels``: grids of panels with legend and note, and the parameters of figures
 - ``axes``: logarithmic axes, ticks, limits
 - ``style``: colours and the styles of lines
-- ``marks``: intervals, bounds, vertical lines
+- ``marks``: bands, intervals, bounds, vertical lines
+
+Figures import this package as ``plot`` and use the names of all its modules.
 """
 
-# ruff: noqa: F401 - imported to be used from here
-from greedyexp.figures._plot.axes import (
-    MAX_ABOVE,
-    LogAxis,
-    horizontal_axis,
-    iteration_axis,
-    least_gap,
-    linear_limits,
-    log_ticks,
-    set_ticks,
-    tick_labels,
-)
-from greedyexp.figures._plot.marks import (
-    REFERENCE_LINE,
-    Mark,
-    bound_handle,
-    bound_marker,
-    draw_arrow,
-    draw_bound,
-    draw_interval,
-    draw_intervals,
-    draw_mark,
-    isolated,
-    mark_handles,
-    unreached_handles,
-    unreached_style,
-)
-from greedyexp.figures._plot.panels import (
-    IterationScale,
-    Line,
-    Panel,
-    Panels,
-    Row,
-    Scale,
-    X,
-    inside,
-    wrapped,
-)
-from greedyexp.figures._plot.style import (
-    COLOURS,
-    DASHES,
-    GREY,
-    MARKERS,
-    LineStyles,
-    Style,
-    cycle,
-    legend_entry,
-    shades,
-)
+# ruff: noqa: F401, F403
+from greedyexp.figures._plot.axes import *
+from greedyexp.figures._plot.marks import *
+from greedyexp.figures._plot.panels import *
+from greedyexp.figures._plot.style import *
 from greedyexp.results.columns import reads, separate, separate_algorithms

@@ -62,12 +62,8 @@ def cycle(names: Sequence[Key], items: Sequence[Item]) -> dict[Key, Item]:
 def shades(levels: Sequence[Key]) -> dict[Key, str]:
     """Assign colours from dark to light to ordered values; the lightest is still legible."""
     places = np.linspace(0.0, 0.88, len(levels)) if len(levels) > 1 else [0.35]
-    colours = [matplotlib.colors.to_hex(colour) for colour in _viridis(places)]
-    return dict(zip(levels, colours, strict=True))
-
-
-def _viridis(places: Sequence[float] | np.ndarray) -> np.ndarray:
-    return matplotlib.colormaps["viridis"](places)
+    colours: Any = matplotlib.colormaps["viridis"](places)
+    return dict(zip(levels, map(matplotlib.colors.to_hex, colours), strict=True))
 
 
 def legend_entry(label: str, *, color: Any = GREY, **style: Any) -> Line2D:

@@ -283,15 +283,10 @@ def _bounds(
     table = bound_medians(rows, frame, keys, "step", "excess_bound").rename(columns={"step": "at"})
     if shown is not None:
         table = table[table["theorem"].isin(shown)]
-    kept = [table.iloc[:0]]
-    for _, line in table.groupby(list(keys), sort=False):
-        seen = []
-        for _, one in line.groupby("theorem", sort=False):
-            values = one["median"].tolist()
-            if values not in seen:
-                seen.append(values)
-                kept.append(one)
-    return pd.concat(kept[1:] or kept)
+    names = [*dict.fromkeys([*keys, "theorem"])]
+    values = table.groupby(names, sort=False)["median"].agg(tuple).reset_index()
+    first = values.drop_duplicates([*keys, "median"])
+    return table.merge(first[names], on=names)
 
 
 def _draw(

@@ -83,7 +83,14 @@ def convergence(
             one = values | dict(zip(line, key, strict=True))
             _draw_gap(axis, plot.inside(measured, one), styles, key, floor)
             for kind, table in curves.items():
-                _draw_curve(axis, plot.inside(table, one), kind, styles.of(*key)["color"])
+                points = plot.inside(table, one)
+                if points.empty:
+                    continue
+                heights = points["median"].where(points["median"] > 0)
+                look = {"linestyle": _CURVES[kind][0], "linewidth": 1.0, "zorder": 1.8}
+                axis.plot(
+                    points["iteration"], heights, color=styles.of(*key)["color"], gid=kind, **look
+                )
         plot.iteration_axis(axis, measured["iteration"].max(), scale)
         axis.set_yscale("log")
         axis.set_ylim(*limits)
@@ -94,18 +101,14 @@ def convergence(
         for kind in curves
     ]
     panels.legend([*styles.handles(context), *handles])
-    notes = [
+    least = f"at most {number_text(floor)}"
+    ended = f"Lines end before the gap first is {least}; bands are cut off there."
+    panels.note(
         f"{origin_text(context)}: {spread_text(measured)}",
         failures_text(replicates(frame), "left out"),
-    ]
-    if curves:
-        notes.append("Bounds and predictions are medians too.")
-    if measured["low"].le(floor).any():
-        notes.append(
-            f"Lines end before the gap first is at most {number_text(floor)}; bands are cut off"
-            " there."
-        )
-    panels.note(*notes)
+        "Bounds and predictions are medians too." if curves else "",
+        ended if measured["low"].le(floor).any() else "",
+    )
     return panels.figure
 
 
@@ -174,20 +177,6 @@ def _draw_gap(
     )
     every = styles.marker_phase(key, 0.16)
     axis.plot(at, heights["median"], **style, markevery=every, gid="gap")
-
-
-def _draw_curve(axis: Axes, points: pd.DataFrame, kind: str, colour: Any) -> None:
-    if points.empty:
-        return
-    axis.plot(
-        points["iteration"],
-        points["median"].where(points["median"] > 0),
-        color=colour,
-        linestyle=_CURVES[kind][0],
-        linewidth=1.0,
-        gid=kind,
-        zorder=1.8,
-    )
 
 
 def _limits(

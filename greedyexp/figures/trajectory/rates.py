@@ -71,15 +71,12 @@ def rates(
         handles.append(plot.legend_entry(label, **_DOTS))
     panels.legend([*handles, *plot.mark_handles(mark, x)])
     unknown, stalled = int(rows["rate"].isna().sum()), int((rows["rate"] >= 1).sum())
-    notes = [
+    panels.note(
         f"{origin_text(context)}: {spread_text(table)}",
         failures_text(replicates(frame), "left out"),
-    ]
-    if unknown:
-        notes.append(f"Replicates whose rate could not be measured, left out: {unknown}.")
-    if stalled:
-        notes.append(f"Replicates whose gap did not shrink, left out: {stalled}.")
-    panels.note(*notes)
+        f"Replicates whose rate could not be measured, left out: {unknown}." if unknown else "",
+        f"Replicates whose gap did not shrink, left out: {stalled}." if stalled else "",
+    )
     return panels.figure
 
 
