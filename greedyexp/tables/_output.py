@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -165,28 +163,18 @@ def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
 
 def _csv(cells: pd.DataFrame) -> str:
     """Write full precision; a column of ``Cell`` becomes value, low, high and published, if any."""
-    columns: dict[str, list[str]] = {}
+    columns: dict[str, list] = {}
     for name in cells.columns:
         column = list(cells[name])
         if not all(isinstance(cell, Cell) for cell in column):
-            columns[name] = [_exact(cell) for cell in column]
+            columns[name] = column
             continue
-        columns[name] = [_exact(cell.value) for cell in column]
-        columns[f"{name} low"] = [_exact(cell.low) for cell in column]
-        columns[f"{name} high"] = [_exact(cell.high) for cell in column]
+        columns[name] = [cell.value for cell in column]
+        columns[f"{name} low"] = [cell.low for cell in column]
+        columns[f"{name} high"] = [cell.high for cell in column]
         if not all(math.isnan(cell.published) for cell in column):
-            columns[f"{name} published"] = [_exact(cell.published) for cell in column]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return out.getvalue()
-
-
-def _exact(value: object) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else repr(float(value))
-    return str(value)
+            columns[f"{name} published"] = [cell.published for cell in column]
+    return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
 
 
 def _markdown(cells: pd.DataFrame, caption: str, group: int | None) -> str:
