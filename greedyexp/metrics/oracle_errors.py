@@ -22,7 +22,7 @@ from greedyexp.theory.forward_backward import Bounds, bounds, bounds_of_any, gra
 FITTED = 1e-8
 SLACK = 1e-9
 
-_lower = partial(metric, better="lower", requires=("truth",), of="path")
+_oracle = partial(metric, requires=("truth",), of="path")
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Compared:
 _last: tuple[Problem, Path, list[Compared]] | None = None
 
 
-@_lower("oracle_error", title="squared error")
+@_oracle("oracle_error", better="lower", title="squared error")
 def oracle_error(problem: Problem, path: Path) -> np.ndarray:
     """||b - bbar||^2, where bbar minimises the path's loss over the true support."""
     return _along(problem, path, lambda one: one.error)
 
 
-@_lower("oracle_error_bound", title="bound on squared error")
+@_oracle("oracle_error_bound", better="lower", title="bound on squared error")
 def oracle_error_bound(problem: Problem, path: Path) -> np.ndarray:
     """Bound on ``oracle_error``, from the theorem of ``guaranteed`` or else from convexity.
 
@@ -65,38 +65,31 @@ def oracle_error_bound(problem: Problem, path: Path) -> np.ndarray:
     return _along(problem, path, lambda one: one.bounds.error)
 
 
-@_lower("objective_gap", title="objective gap")
+@_oracle("objective_gap", better="lower", title="objective gap")
 def objective_gap(problem: Problem, path: Path) -> np.ndarray:
     """Q(b) - Q(bbar), negative if the estimate fits better than the true support."""
     return _along(problem, path, lambda one: one.gap)
 
 
-@_lower("objective_gap_bound", title="bound on objective gap")
+@_oracle("objective_gap_bound", better="lower", title="bound on objective gap")
 def objective_gap_bound(problem: Problem, path: Path) -> np.ndarray:
     """Bound on ``objective_gap``, as ``oracle_error_bound``; else ||grad Q(b)||^2 / (2 rho_-)."""
     return _along(problem, path, lambda one: one.bounds.gap)
 
 
-@_lower("false_negatives_bound", title="bound on false negatives")
+@_oracle("false_negatives_bound", better="lower", title="bound on false negatives")
 def false_negatives_bound(problem: Problem, path: Path) -> np.ndarray:
     """Bound on ``false_negatives`` if ``guaranteed``, else the number of true coefficients."""
     return _along(problem, path, lambda one: one.bounds.missed)
 
 
-@_lower("false_positives_bound", title="bound on false positives")
+@_oracle("false_positives_bound", better="lower", title="bound on false positives")
 def false_positives_bound(problem: Problem, path: Path) -> np.ndarray:
     """Bound on ``false_positives`` if ``guaranteed``, else the number of true zeros."""
     return _along(problem, path, lambda one: one.bounds.wrong)
 
 
-@metric(
-    "guaranteed",
-    better="higher",
-    binary=True,
-    title="theorem applies",
-    requires=("truth",),
-    of="path",
-)
+@_oracle("guaranteed", better="higher", binary=True, title="theorem applies")
 def guaranteed(problem: Problem, path: Path) -> np.ndarray:
     """1 if Theorems 4 and 5 of Liu, Fujimaki & Ye (2014) bound the errors of the estimate, else 0.
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from greedyexp.core.registry import metric
 from greedyexp.problems.problem import Problem
+
+_exact = partial(metric, better="higher", binary=True, requires=("truth",))
+_wrong = partial(metric, better="lower", requires=("truth",))
 
 
 def truth_of(problem: Problem) -> np.ndarray:
@@ -15,34 +20,32 @@ def truth_of(problem: Problem) -> np.ndarray:
     return problem.truth
 
 
-@metric(
-    "sign_support", better="higher", binary=True, title="exact sign support", requires=("truth",)
-)
+@_exact("sign_support", title="exact sign support")
 def sign_support(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """1 when every coefficient has the true sign (zero included), else 0."""
     return (np.sign(coef) == np.sign(truth_of(problem))).all(axis=(-2, -1)).astype(int)
 
 
-@metric("support", better="higher", binary=True, title="exact support", requires=("truth",))
+@_exact("support", title="exact support")
 def support(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """1 when exactly the true entries are nonzero, else 0."""
     return ((coef != 0) == (truth_of(problem) != 0)).all(axis=(-2, -1)).astype(int)
 
 
-@metric("row_support", better="higher", binary=True, title="exact row support", requires=("truth",))
+@_exact("row_support", title="exact row support")
 def row_support(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """1 when exactly the rows with a true nonzero have a nonzero, else 0."""
     found = (coef != 0).any(axis=-1)
     return (found == (truth_of(problem) != 0).any(axis=-1)).all(axis=-1).astype(int)
 
 
-@metric("false_positives", better="lower", title="false positives", requires=("truth",))
+@_wrong("false_positives", title="false positives")
 def false_positives(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Number of nonzero entries that are truly zero."""
     return ((coef != 0) & (truth_of(problem) == 0)).sum(axis=(-2, -1))
 
 
-@metric("false_negatives", better="lower", title="false negatives", requires=("truth",))
+@_wrong("false_negatives", title="false negatives")
 def false_negatives(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Number of zero entries that are truly nonzero."""
     return ((coef == 0) & (truth_of(problem) != 0)).sum(axis=(-2, -1))
