@@ -16,7 +16,8 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import Variant
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures._plot.style import COLOURS
-from greedyexp.figures.tradeoff.tradeoff import curves, recorded_steps, tradeoff
+from greedyexp.figures.tradeoff._curves import curves, recorded_steps
+from greedyexp.figures.tradeoff.tradeoff import tradeoff
 from greedyexp.results.records import group_columns
 
 CORRECTIVE, FORWARD = COLOURS[:2]
