@@ -24,7 +24,7 @@ class Path:
     objective : array (m,)
         Objective of the algorithm at each estimate.
     converged : array of bool (m,)
-        Whether each estimate satisfies the convergence test of the algorithm.
+        True where the estimate satisfies the convergence test of the algorithm.
     message : str
         Remarks for the user; empty if there are none.
     loss : Loss, optional

@@ -53,9 +53,10 @@ def false_negatives(problem: Problem, coef: np.ndarray) -> np.ndarray:
 
 @metric("f_measure", better="higher", title="F-measure", requires=("truth",))
 def f_measure(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """2 |F and F*| / (|F| + |F*|) of the nonzero entries F and the true ones F*; 1 without any.
+    """2 |F and F*| / (|F| + |F*|) of the nonzero entries F and the true ones F*.
 
-    The harmonic mean of precision and recall, in [0, 1]. Liu, Fujimaki & Ye (2014), Section 5.
+    It is the harmonic mean of precision and recall, in [0, 1], and 1 if both are empty. Liu,
+    Fujimaki & Ye (2014), Section 5.
     """
     found, true = coef != 0, truth_of(problem) != 0
     both = (found & true).sum(axis=(-2, -1))
@@ -77,9 +78,9 @@ def row_support_size(problem: Problem, coef: np.ndarray) -> np.ndarray:
 
 @metric("selected_features", better=None, title="selected features", text=True)
 def selected_features(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Names of the features with a nonzero coefficient, joined by ``; ``; ``none`` without any.
+    """Names of the features with a nonzero coefficient, joined by ``; ``, or else ``none``.
 
-    With several tasks or classes the names for each, such as ``y_1: age; dose | y_2: none``.
+    With several tasks or classes, each has its own list, such as ``y_1: age; dose | y_2: none``.
     Unnamed features are called x0, x1, ..., unnamed tasks ``task 0``, ``task 1``, ... A name is
     quoted if it is ``none`` or contains ``;``, ``|``, ``:`` or a quotation mark; quotation marks
     inside it are doubled.

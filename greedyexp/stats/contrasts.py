@@ -24,8 +24,8 @@ def combined_interval(
 
     With e_i = c_i (theta_i - low_i) for c_i > 0 and c_i (high_i - theta_i) for c_i < 0 the lower
     end is the estimate minus sqrt(e^T R e), and likewise for the upper one. Symmetric t intervals
-    and the sample correlation give the paired t interval, Wilson intervals and ``phi`` Newcombe's
-    method 10.
+    and the sample correlation give the paired t interval. Wilson intervals and ``phi`` give
+    Newcombe's method 10.
 
     For equal samples the terms of e^T R e cancel and only rounding errors remain. The variance is
     therefore at least 1e-14 times the sum of the sizes of its terms, which makes the interval the

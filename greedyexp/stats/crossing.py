@@ -198,7 +198,7 @@ def _monotone_limits(x, successes, trials, level, confidence) -> tuple[float, fl
 
 
 def _near(successes: np.ndarray, trials: np.ndarray, level: float) -> np.ndarray:
-    """Mark the points to fit: those with a share near the level, and its neighbours."""
+    """Mark the points to fit: those with a share near the level, and the two at the crossing."""
     share = isotonic_regression(successes / trials, weights=trials).x
     near = (share > _NEAR * level) & (share < 1 - _NEAR * (1 - level))
     below, above = np.searchsorted(share, level, "left") - 1, np.searchsorted(share, level, "right")

@@ -112,9 +112,9 @@ def confidence_sequence(
     The interval contains every p with m / (p^s (1 - p)^f) < 1 / (1 - confidence), where s and f
     count successes and failures and m = B(1 + s, 1 + f) is the likelihood of the sequence under a
     uniform prior on p. If p is the true probability, this ratio is a nonnegative martingale that
-    starts at 1, under any stopping rule. By Ville's inequality it ever reaches
-    1 / (1 - confidence), and any of the intervals misses p, with probability at most
-    1 - confidence.
+    starts at 1, under any stopping rule. By Ville's inequality, the probability that it ever
+    reaches 1 / (1 - confidence) is at most 1 - confidence. So is the probability that any of the
+    intervals misses p.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def mcnemar(both: int, only_first: int, only_second: int, neither: int) -> float
     """Return the two-sided p-value of McNemar's exact test of equal success probabilities.
 
     Among the replicates on which the two methods differ, either one succeeds with probability 1/2
-    under the hypothesis. Replicates on which they agree do not enter.
+    under the hypothesis. Replicates on which they agree are ignored.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Cell:
     digits : int
         Decimals shown.
     significant : bool
-        Whether ``digits`` are significant digits, for columns with numbers of different sizes.
+        True if ``digits`` are significant digits, for columns with numbers of different sizes.
     """
 
     value: float

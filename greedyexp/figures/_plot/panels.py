@@ -52,9 +52,9 @@ class Panels:
     min_width : float, optional
         Smallest width of a panel in a long row; ``width`` if None.
     sharex : bool or "row"
-        Whether all panels, those of each row, or none share their horizontal axis.
+        Panels that share their horizontal axis: all, those of each row, or none.
     sharey : bool
-        Whether all panels share their vertical axis.
+        Share one vertical axis among all panels.
     """
 
     def __init__(

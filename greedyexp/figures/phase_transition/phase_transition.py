@@ -120,7 +120,7 @@ def _make_logarithmic(axis: Axes) -> None:
 
 
 def _draw_second_axis(axis: Axes, frame: pd.DataFrame, x: str, name: str, line: list[str]) -> int:
-    """Write the values of ``name`` at the ticks of x along the top, and return the lines it takes.
+    """Write the values of ``name`` along the top, and return the number of lines of text.
 
     One line of numbers suffices if all lines of the panel have the same numbers. Otherwise there
     is a line for each value of the key that separates them; if no single key does, none is drawn.

@@ -20,7 +20,7 @@ _ZERO = 0.07
 
 
 class CountsAxis:
-    """A logarithmic axis with text and a strip for accuracies that were not reached above it.
+    """A logarithmic axis, with a strip for accuracies that were not reached and text above it.
 
     Parameters
     ----------

@@ -245,7 +245,7 @@ class _ExcessAxis:
         Parameters
         ----------
         excess : bool
-            Whether an excess is drawn, which may be below zero.
+            True if an excess is drawn, which may be negative.
         """
         label = "at or below the reference" if excess else "zero"
         return [Patch(color=_SHADE, linewidth=0, label=label)] if self.has_zero else []

@@ -109,7 +109,7 @@ def _largest(rows: pd.DataFrame) -> list[Any]:
 
 
 def _counts_text(rows: pd.DataFrame, keys: list[str]) -> str:
-    """Return the number of coordinates shown, out of how many, and name them if they are few."""
+    """Return the numbers of coordinates shown and of all, and name those shown if they are few."""
     by_panel = rows.groupby(keys)["coordinate"] if keys else rows["coordinate"]
     counts = pd.Series(by_panel.nunique())
     sizes = list(rows["p"].dropna().unique()) if "p" in rows.columns else []
