@@ -32,7 +32,7 @@ class CrfLoss(CrfLikelihood):
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         fit = CrfFit(self)
         fit.begin(support, start)
-        return Restricted(fit.params, fit.value, fit.full_gradient, fit.converged, fit.message)
+        return Restricted.of(fit)
 
     def fit(self) -> Fit:
         return CrfFit(self)

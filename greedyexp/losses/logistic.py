@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from greedyexp.kernels import logistic_lines, logistic_newton
 from greedyexp.kernels.scalar_losses import LOGISTIC
-from greedyexp.losses.loss import TIE, Fit, Loss, LossKind, Restricted
+from greedyexp.losses.loss import TIE, UNCONVERGED, Fit, Loss, LossKind, Restricted
 from greedyexp.losses.signed_columns import (
     SLOPE_ROUNDING,
     SignedColumns,
@@ -86,10 +86,6 @@ class LogisticLoss(Loss):
         elif size > 0.0:
             # All slopes are zero; use the largest possible slope instead.
             self.scale = float(size)
-        # Without an intercept the fit without features is exact; this is its gradient.
-        self._at_zero = None if intercept else start.full_gradient
-        # All fits without features share this array.
-        start.full_gradient.flags.writeable = False
 
     @cached_property
     def largest_feature(self) -> float:
@@ -135,9 +131,7 @@ class LogisticLoss(Loss):
         return self.penalty * params - sums / self.n_samples
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
-        found = LogisticFit(self, support, start)
-        gradient = found.full_gradient
-        return Restricted(found.params, found.value, gradient, found.converged, found.message)
+        return Restricted.of(LogisticFit(self, support, start))
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
         """Return log(1 + exp(-y (x b + c))), shape (m, n)."""
@@ -145,7 +139,7 @@ class LogisticLoss(Loss):
         return np.logaddexp(0.0, -self._signs(y) * predicted)
 
     def fit(self) -> LogisticFit:
-        return LogisticFit(self, full_gradient=self._at_zero)
+        return LogisticFit(self)
 
     def _signs(self, y: np.ndarray) -> np.ndarray:
         return np.where(y == self.values[1], 1.0, -1.0)
@@ -166,8 +160,6 @@ class LogisticFit(Fit[LogisticLoss]):
     loss : LogisticLoss
     support : sequence of int
     start : array (d + q,), optional
-    full_gradient : array (d + q,), optional
-        Gradient at the minimiser, if known.
     """
 
     def __init__(
@@ -175,8 +167,6 @@ class LogisticFit(Fit[LogisticLoss]):
         loss: LogisticLoss,
         support: Indices = (),
         start: np.ndarray | None = None,
-        *,
-        full_gradient: np.ndarray | None = None,
     ):
         self.loss = loss
         self.support = []
@@ -192,7 +182,6 @@ class LogisticFit(Fit[LogisticLoss]):
         if start is not None:
             self._coef[:] = start[self._indices]
         self._refit()
-        self._full = full_gradient
 
     def add(self, features: Indices) -> None:
         self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
@@ -317,7 +306,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     def _explanation(self, separating: np.ndarray | None) -> str:
         if separating is None:
-            return "the gradient over the support does not reach its tolerance."
+            return UNCONVERGED
         indices = self._indices
         part = sorted(indices[place] for place in needed(self._signed, separating))
         part = [feature for feature in part if feature < self.loss.size]

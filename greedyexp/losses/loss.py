@@ -17,8 +17,8 @@ from greedyexp.problems.checks import Indices
 # Tolerance on |gradient| over the free coefficients of a restricted minimiser, relative to
 # ``Loss.scale``.
 TOLERANCE = 1e-10
-# Largest number of features listed in a message.
-NAMED = 6
+# Message of a fit that is not converged although a minimum exists.
+UNCONVERGED = "the gradient over the support does not reach its tolerance."
 # Gains that agree to this relative precision are ties.
 TIE = 1e-10
 
@@ -46,6 +46,11 @@ class Restricted:
     gradient: np.ndarray
     converged: bool
     message: str = ""
+
+    @classmethod
+    def of(cls, fit: Fit) -> Restricted:
+        """Return the minimiser that a fit has found."""
+        return cls(fit.params, fit.value, fit.full_gradient, fit.converged, fit.message)
 
 
 class Loss(ABC):
@@ -330,35 +335,9 @@ class Fit(ABC, Generic[L]):
         feature = int(np.argmax(gains >= gains.max() * (1.0 - TIE)))
         return feature, float(gains[feature])
 
-    def refit_gains(self) -> np.ndarray:
-        """Return the decrease of Q when a feature is added and all are refitted, shape (d,).
-
-        Only the squared loss implements it.
-        """
-        raise NotImplementedError
-
     def removal_costs(self) -> np.ndarray:
         """Return Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
         return self.loss.removal_costs(self.params, self.support)
-
-    def refit_removal_costs(self) -> np.ndarray:
-        """Return the increase of Q when a feature is removed and all others refitted, shape (k,).
-
-        Only the squared loss implements it.
-        """
-        raise NotImplementedError
-
-
-def remarks(skipped: np.ndarray, converged: bool) -> str:
-    """Return the message of a least-squares fit that has skipped these features."""
-    parts = []
-    if len(skipped):
-        named = ", ".join(str(feature) for feature in skipped[:NAMED])
-        more = f" and {len(skipped) - NAMED} more" if len(skipped) > NAMED else ""
-        parts.append(f"features in the span of those selected were left out: {named}{more}.")
-    if not converged:
-        parts.append("the least-squares fit does not reach its tolerance.")
-    return " ".join(parts)
 
 
 class PlainFit(Fit[Loss]):

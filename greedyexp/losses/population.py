@@ -8,7 +8,8 @@ import numpy as np
 
 from greedyexp.kernels import cholesky
 from greedyexp.kernels.linear_algebra import subtract_rows
-from greedyexp.losses.loss import TOLERANCE, Fit, Loss, PlainFit, Restricted, remarks
+from greedyexp.losses.loss import Fit, PlainFit, Restricted
+from greedyexp.losses.quadratic import QuadraticFit, QuadraticLoss
 from greedyexp.problems.checks import Indices
 from greedyexp.problems.moments import SPAN, DenseMoments, Moments, SpreadMoments
 
@@ -16,7 +17,7 @@ from greedyexp.problems.moments import SPAN, DenseMoments, Moments, SpreadMoment
 ROOM = 16
 
 
-class PopulationSquaredLoss(Loss):
+class PopulationSquaredLoss(QuadraticLoss):
     """R(w) = E[(<w, x> - y)^2] / 2 + ridge/2 ||w||^2.
 
     With the best linear predictor wbar = ``moments.predictor``, R is half of ``moments.least`` plus
@@ -46,8 +47,6 @@ class PopulationSquaredLoss(Loss):
     """
 
     n_samples = 1
-    beta = 1.0
-    rho = np.inf
 
     def __init__(self, moments: Moments, *, ridge: float = 0.0):
         self.moments = moments
@@ -80,21 +79,9 @@ class PopulationSquaredLoss(Loss):
         # Avoid BLAS: for long vectors it starts threads, which cost more than the sum.
         return 0.5 * (self._least + apart + self.ridge * float((params * params).sum()))
 
-    @property
-    def smoothness(self) -> np.ndarray:
-        """The constant second derivatives E[x_j^2] + ridge, shape (d,)."""
-        return self._curvature.copy()
-
     def strong_convexity(self, support: Indices) -> float:
         """Return the smallest eigenvalue of E[x_S x_S^T] + ridge I; infinite without features."""
         return self.moments.smallest_eigenvalue(support) + self.ridge
-
-    def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return steps -g_j / h_j and gains g_j^2 / (2 h_j), both (d,); zero for a zero feature."""
-        slope = self.gradient(params)
-        step = np.zeros(self.size)
-        np.divide(-slope, self._curvature, out=step, where=self._curvature > 0.0)
-        return step, -0.5 * slope * step
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         """Return the minimiser over the coefficients ``support``, of least norm if not unique.
@@ -108,9 +95,7 @@ class PopulationSquaredLoss(Loss):
         support = np.asarray(support, dtype=np.int64)
         params = np.zeros(self.size)
         params[support] = self.moments.solve(support, self.moments.cross[support], self.ridge)
-        value, gradient = self.value_and_gradient(params)
-        certified = np.abs(gradient[support]).max(initial=0.0) <= TOLERANCE * self.scale
-        return Restricted(params, value, gradient, bool(certified))
+        return self._restricted(params, support)
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         """Return R(w - w_i e_i) - R(w) = h_i w_i^2 / 2 - g_i w_i for each i of the support."""
@@ -127,13 +112,8 @@ class PopulationSquaredLoss(Loss):
         return PlainFit(self)
 
 
-class PopulationFit(Fit[PopulationSquaredLoss]):
-    """Base class of fits to moments: the support, barred features and convergence.
-
-    A feature is barred if the squared sine of its angle to the span of the support is at most
-    1e-10. ``add`` skips it, its gradient and gains are zero until a removal frees it, and
-    ``message`` lists it. With a ridge, each feature has an additional entry sqrt(ridge) of its own;
-    only with a tiny ridge can it lie in the span of others. Zero features stay barred.
+class PopulationFit(QuadraticFit[PopulationSquaredLoss]):
+    """Base class of fits to moments.
 
     Parameters
     ----------
@@ -141,58 +121,9 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
     """
 
     def __init__(self, loss: PopulationSquaredLoss):
-        self.loss = loss
-        self.support: list[int] = []
-        # The support as an array and as a mask.
-        self._held = np.zeros(ROOM, dtype=np.int64)
-        self._inside = np.zeros(loss.size, dtype=bool)
-        self._curvature = loss.smoothness
+        super().__init__(loss)
         self._barred = self._curvature <= 0.0
         self._solve()
-
-    def add(self, features: Indices) -> None:
-        """Add features to the support, except for those in its span, and refit."""
-        for feature in features:
-            if not (self._inside[feature] or self._barred[feature]):
-                self._make_room(len(self.support) + 1)
-                self._add_feature(int(feature))
-        self._solve()
-
-    def remove(self, features: Indices) -> None:
-        """Remove features from the support and refit."""
-        for feature in features:
-            place = self.support.index(feature)
-            self._prepare_removal(place)
-            del self.support[place]
-            self._inside[feature] = False
-            self._held[place : len(self.support)] = self._held[place + 1 : len(self.support) + 1]
-        self._solve()
-
-    @property
-    def gradient(self) -> np.ndarray:
-        """Gradient over the features, zero on the support and for barred features; shape (d,)."""
-        return self.full_gradient.copy()
-
-    def gains(self) -> np.ndarray:
-        """Return R(w) - min_a R(w + a e_j) = g_j^2 / (2 h_j) for every feature, shape (d,)."""
-        slope = self.full_gradient
-        gains = np.zeros(len(slope))
-        np.divide(slope * slope, 2.0 * self._curvature, out=gains, where=slope != 0.0)
-        return gains
-
-    def removal_costs(self) -> np.ndarray:
-        """Return R(w - w_i e_i) - R(w) = h_i w_i^2 / 2 for each i of the support."""
-        held = self._held[: len(self.support)]
-        own = self.params[held]
-        return 0.5 * self._curvature[held] * own * own
-
-    @abstractmethod
-    def _add_feature(self, feature: int) -> None:
-        """Add one feature to the support, and bar the features in the new span."""
-
-    @abstractmethod
-    def _prepare_removal(self, place: int) -> None:
-        """Prepare the removal of the feature at this position; free barred features."""
 
     @abstractmethod
     def _coefficients(self, held: np.ndarray) -> np.ndarray:
@@ -202,30 +133,26 @@ class PopulationFit(Fit[PopulationSquaredLoss]):
     def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
         """Return E[x x^T] (w - wbar), (d,), and (w - wbar)^T E[x x^T] (w - wbar) at ``params``."""
 
+    @property
+    def _held(self) -> np.ndarray:
+        """The support as an array (k,)."""
+        return np.array(self.support, dtype=np.int64)
+
+    def _is_barred(self, feature: int) -> bool:
+        return bool(self._barred[feature])
+
     def _solve(self) -> None:
-        """Compute coefficients, value, gradient and convergence on the current support."""
-        loss, held = self.loss, self._held[: len(self.support)]
+        loss, held = self.loss, self._held
         self._params = np.zeros(loss.size)
         self.params[held] = self._coefficients(held)
         gradient, apart = self._image(held)
         self.value = loss.value_at(self.params, apart)
         gradient += loss.ridge * self.params
         error = np.abs(gradient[held]).max(initial=0.0)
-        self.converged = bool(error <= TOLERANCE * loss.scale)
         gradient[held] = 0.0
         gradient[self._barred] = 0.0
         self._full_gradient = gradient
-        skipped = np.flatnonzero(self._barred & (self._curvature > 0.0))
-        self.message = remarks(skipped, self.converged)
-
-    def _append(self, feature: int) -> None:
-        self._held[len(self.support)] = feature
-        self._inside[feature] = True
-        self.support.append(feature)
-
-    def _make_room(self, needed: int) -> None:
-        if needed > len(self._held):
-            self._held = np.append(self._held, np.zeros_like(self._held))
+        self._conclude(error, self._barred & (self._curvature > 0.0))
 
 
 class SpreadFit(PopulationFit):
@@ -236,7 +163,7 @@ class SpreadFit(PopulationFit):
         super().__init__(loss)
 
     def _add_feature(self, feature: int) -> None:
-        self._append(feature)
+        self.support.append(feature)
         self._bar()
 
     def _prepare_removal(self, place: int) -> None:
@@ -245,20 +172,17 @@ class SpreadFit(PopulationFit):
     def _coefficients(self, held: np.ndarray) -> np.ndarray:
         # Recompute the barred features, because a removal shrinks the span.
         self._bar()
-        loss = self.loss
-        return loss.moments.solve(held, loss.moments.cross[held], loss.ridge)
+        return self._moments.solve(held, self._moments.cross[held], self.loss.ridge)
 
     def _image(self, held: np.ndarray) -> tuple[np.ndarray, float]:
-        moments = self.loss.moments
-        apart = self.params - moments.predictor
-        return moments.times(apart), moments.quadratic(apart)
+        apart = self.params - self._moments.predictor
+        return self._moments.times(apart), self._moments.quadratic(apart)
 
     def _bar(self) -> None:
         """Bar all features in the span of the support."""
-        held = self._held[: len(self.support)]
-        outside = self._moments.outside(held, self.loss.ridge)
+        outside = self._moments.outside(self._held, self.loss.ridge)
         self._barred = outside <= SPAN * self._curvature
-        self._barred[held] = False
+        self._barred[self._held] = False
 
 
 class DenseFit(PopulationFit):
@@ -278,16 +202,20 @@ class DenseFit(PopulationFit):
 
     def _add_feature(self, feature: int) -> None:
         moments, size = self._moments, len(self.support)
+        if size == len(self._rotated):
+            self._factor = np.pad(self._factor, (0, size))
+            self._rotated = np.pad(self._rotated, (0, size))
         cross = moments.matrix[feature, self._held]
         own = self._curvature[feature]
         if cholesky.append(self._factor, size, cross, own) <= SPAN:
             self._barred[feature] = True
             return
         cholesky.extend_solution(self._factor, size, moments.cross[feature], self._rotated)
-        self._append(feature)
+        self.support.append(feature)
 
     def _prepare_removal(self, place: int) -> None:
         cholesky.remove(self._factor, len(self.support), place, self._rotated)
+        # The removal may free any feature that is not zero.
         self._barred = self._curvature <= 0.0
 
     def _coefficients(self, held: np.ndarray) -> np.ndarray:
@@ -301,10 +229,3 @@ class DenseFit(PopulationFit):
         subtract_rows(image, self.params[held], moments.matrix, held, len(held))
         np.negative(image, out=image)
         return image, max(0.0, float((self.params - moments.predictor) @ image))
-
-    def _make_room(self, needed: int) -> None:
-        old = len(self._held)
-        super()._make_room(needed)
-        if len(self._held) > old:
-            self._factor = np.pad(self._factor, (0, old))
-            self._rotated = np.pad(self._rotated, (0, old))

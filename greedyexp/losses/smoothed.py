@@ -8,7 +8,7 @@ import numpy as np
 
 from greedyexp.kernels import clipped_lines, scalar_losses
 from greedyexp.kernels.clipped_lines import bend, line_step
-from greedyexp.losses.loss import Loss, Restricted
+from greedyexp.losses.loss import UNCONVERGED, Loss, Restricted
 from greedyexp.losses.signed_columns import SLOPE_ROUNDING, SignedColumns, derivative_tolerance
 from greedyexp.problems.checks import Indices
 
@@ -130,7 +130,19 @@ class SmoothedLoss(Loss):
             If there are several minimisers, the result is one of them.
         start : array (p,), optional
         """
-        return minimise_over_support(self, support, start)
+        places = np.asarray(support, dtype=np.int64)
+        params = np.zeros(self.size)
+        if start is not None:
+            params[places] = start[places]
+        rows = self.rows(places)
+        used = rows.any(axis=1)
+        if self.ridge > 0.0:
+            params[places[~used]] = 0.0
+        search = SupportSearch(self, rows[used], params[places[used]])
+        params[places[used]] = search.coef
+        message = "" if search.converged else UNCONVERGED
+        value, gradient = self.value_and_gradient(params)
+        return Restricted(params, value, gradient, search.converged, message)
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         costs = np.empty(len(support))
@@ -310,23 +322,3 @@ def _eigen_decomposition(bending: np.ndarray, edges: np.ndarray) -> tuple[np.nda
     triangle = np.linalg.qr(np.vstack([bending.T, np.diag(edges)]), mode="r")
     _, roots, vectors = np.linalg.svd(triangle)
     return roots**2, vectors.T
-
-
-def minimise_over_support(
-    loss: SmoothedLoss, support: Indices, start: np.ndarray | None
-) -> Restricted:
-    """Return a minimiser over the coefficients of a support."""
-    places = np.asarray(support, dtype=np.int64)
-    params = np.zeros(loss.size)
-    if start is not None:
-        params[places] = start[places]
-    rows = loss.rows(places)
-    used = rows.any(axis=1)
-    if loss.ridge > 0.0:
-        params[places[~used]] = 0.0
-    search = SupportSearch(loss, rows[used], params[places[used]])
-    params[places[used]] = search.coef
-    message = ""
-    if not search.converged:
-        message = "the gradient over the support does not reach its tolerance."
-    return Restricted(params, loss.value(params), loss.gradient(params), search.converged, message)

@@ -9,7 +9,8 @@ import numpy as np
 from greedyexp.kernels import column_basis as kernel
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
-from greedyexp.losses.loss import TOLERANCE, Fit, Loss, LossKind, Restricted, remarks
+from greedyexp.losses.loss import TOLERANCE, LossKind, Restricted
+from greedyexp.losses.quadratic import QuadraticFit, QuadraticLoss
 from greedyexp.problems.checks import Indices, check_response_size, is_sparse, largest_feature
 from greedyexp.problems.problem import Problem
 
@@ -26,7 +27,7 @@ CORRECTIONS = 3
 CONSTANT = 1e-14
 
 
-class SquaredLoss(Loss):
+class SquaredLoss(QuadraticLoss):
     """Q(b) = ||y - X b - b_0||^2 / (2 n) + ridge/2 ||b||^2.
 
     Parameters
@@ -50,7 +51,6 @@ class SquaredLoss(Loss):
     """
 
     kind = SQUARED
-    beta = 1.0
 
     def __init__(self, X, y, *, ridge: float = 0.0, intercept: bool = False):
         self.X = X
@@ -95,11 +95,6 @@ class SquaredLoss(Loss):
         gradient[self.size :] = offset
         return gradient
 
-    @property
-    def smoothness(self) -> np.ndarray:
-        """The constant second derivatives: ||x_j||^2 / n + ridge, one for the intercept."""
-        return self._curvature.copy()
-
     def strong_convexity(self, support: Indices) -> float:
         """Return the smallest eigenvalue of X_S^T X_S / n + ridge I; infinite for an empty support.
 
@@ -116,14 +111,6 @@ class SquaredLoss(Loss):
         # The smallest singular value of dependent columns is rounding error; no bound can use it.
         least = values[-1] if values[-1] > RANK * values[0] else 0.0
         return float(least**2 / self.n_samples + self.ridge)
-
-    def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return steps -g_j / h_j and gains g_j^2 / (2 h_j), both (p,); zero for a zero column."""
-        slope = self.gradient(params)[: self.size]
-        own = self._curvature[: self.size]
-        step = np.zeros(self.size)
-        np.divide(-slope, own, out=step, where=own > 0.0)
-        return step, -0.5 * slope * step
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         """Return the minimiser over the coefficients ``support`` and the intercept, by LAPACK.
@@ -146,10 +133,7 @@ class SquaredLoss(Loss):
         params = np.zeros(self.size + self.n_dense)
         params[support] = fitted
         params[self.size :] = self._data.mean - self._data.means[support] @ fitted
-        gradient = self.gradient(params)
-        free = np.append(support, np.arange(self.size, len(params)))
-        certified = np.abs(gradient[free]).max(initial=0.0) <= TOLERANCE * self.scale
-        return Restricted(params, self.value(params), gradient, bool(certified))
+        return self._restricted(params, np.append(support, np.arange(self.size, len(params))))
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         """Return Q(b - b_i e_i) - Q(b) = h_i b_i^2 / 2 - g_i b_i for each i of the support."""
@@ -172,19 +156,15 @@ class SquaredLoss(Loss):
         return self.y - self.X @ params[: self.size] - params[self.size :].sum()
 
 
-class SquaredFit(Fit[SquaredLoss]):
+class SquaredFit(QuadraticFit[SquaredLoss]):
     """Least squares on a support that grows and shrinks.
 
     Adding a feature costs one product with the design. Removing one costs plane rotations. The
     coefficients are checked on a residual that is computed from the columns, and corrected if
     needed.
 
-    A column is barred if the squared sine of its angle to the span of the support is at most 1e-10.
-    With an intercept, columns are centred first. ``add`` skips a barred column; its gradient and
-    gains are zero until a removal frees it. ``message`` lists the barred columns, except for zero
-    columns and for constant columns in a model with an intercept. With a ridge, each column has an
-    additional entry sqrt(n ridge) of its own; only with a tiny ridge can it lie in the span of
-    others.
+    With an intercept, columns are centred first; constant columns then count as zero columns. The
+    additional entry of each column in a model with a ridge is sqrt(n ridge).
 
     Parameters
     ----------
@@ -194,12 +174,10 @@ class SquaredFit(Fit[SquaredLoss]):
     """
 
     def __init__(self, loss: SquaredLoss, data: CentredData):
-        self.loss = loss
-        self.support: list[int] = []
+        super().__init__(loss)
         self._data = data
         self._slots: list[int] = []
         self._edge = np.sqrt(loss.n_samples * loss.ridge)
-        self._curvature = loss.smoothness[: loss.size]
         self._powers = data.powers + self._edge**2
         # A zero column stays barred, even if its computed distance drifts.
         self._limits = np.where(self._powers > 0.0, SPAN * self._powers, np.inf)
@@ -209,26 +187,6 @@ class SquaredFit(Fit[SquaredLoss]):
         self._basis = kernel.empty(self._response, correlation, self._powers, ROOM)
         self._floor = GAIN_FLOOR * float(data.response @ data.response) / loss.n_samples
         self._solve()
-
-    def add(self, features: Indices) -> None:
-        """Add features to the support, except for those in its span, and refit."""
-        for feature in features:
-            if feature not in self.support:
-                self._add_column(int(feature))
-        self._solve()
-
-    def remove(self, features: Indices) -> None:
-        """Remove features from the support and refit."""
-        for feature in features:
-            place = self.support.index(feature)
-            kernel.drop(self._basis, len(self.support), place)
-            del self.support[place]
-            del self._slots[place]
-        self._solve()
-
-    def gains(self) -> np.ndarray:
-        """Return Q(b) - min_a Q(b + a e_j) = g_j^2 / (2 h_j) for every feature, shape (p,)."""
-        return self._gains(self._curvature)
 
     def refit_gains(self) -> np.ndarray:
         """Return the decrease of Q when a feature is added and all are refitted, for every feature.
@@ -246,11 +204,6 @@ class SquaredFit(Fit[SquaredLoss]):
         outside = np.where(outside > self._limits, outside, np.inf)
         return self._gains(outside / self.loss.n_samples)
 
-    def removal_costs(self) -> np.ndarray:
-        """Return Q(b - b_i e_i) - Q(b) = h_i b_i^2 / 2 for each i of the support."""
-        own = self.params[self.support]
-        return 0.5 * self._curvature[self.support] * own * own
-
     def refit_removal_costs(self) -> np.ndarray:
         """Return the increase of Q when a feature is removed and the others are refitted.
 
@@ -265,18 +218,15 @@ class SquaredFit(Fit[SquaredLoss]):
         diagonal = kernel.inverse_diagonal(self._basis, len(self.support))
         return own * own / (2.0 * self.loss.n_samples * diagonal)
 
-    def _gains(self, curvature: np.ndarray) -> np.ndarray:
-        """Return g_j^2 / (2 curvature_j), and zero where it is within rounding error."""
-        slope = self.full_gradient[: self.loss.size]
-        gains = np.zeros(len(slope))
-        np.divide(slope * slope, 2.0 * curvature, out=gains, where=slope != 0.0)
-        gains[gains <= self._floor] = 0.0
-        return gains
+    def _is_barred(self, feature: int) -> bool:
+        return bool(self._basis.outside[feature] <= self._limits[feature])
 
-    def _add_column(self, feature: int) -> None:
+    def _prepare_removal(self, place: int) -> None:
+        kernel.drop(self._basis, len(self.support), place)
+        del self._slots[place]
+
+    def _add_feature(self, feature: int) -> None:
         size = len(self.support)
-        if self._basis.outside[feature] <= self._limits[feature]:
-            return
         self._make_room(size + 1)
         n = self.loss.n_samples
         slot = next(free for free in range(len(self._columns)) if free not in self._slots)
@@ -293,7 +243,6 @@ class SquaredFit(Fit[SquaredLoss]):
         self._slots.append(slot)
 
     def _solve(self) -> None:
-        """Compute coefficients, value, gradient and convergence on the current support."""
         n, size = self.loss.n_samples, len(self.support)
         slots = np.array(self._slots, dtype=np.int64)
         coef = kernel.coefficients(self._basis, size)
@@ -303,7 +252,6 @@ class SquaredFit(Fit[SquaredLoss]):
             if error <= TOLERANCE * self.loss.scale or left == 0:
                 break
             coef += kernel.correction(self._basis, size, residual)
-        self.converged = bool(error <= TOLERANCE * self.loss.scale)
         self.value = float(residual @ residual) / (2 * n)
         self._params = np.zeros(self.loss.size + self.loss.n_dense)
         self.params[self.support] = coef
@@ -313,16 +261,12 @@ class SquaredFit(Fit[SquaredLoss]):
         barred[self.support] = True
         np.divide(self._basis.correlation, -n, out=gradient[: self.loss.size], where=~barred)
         self._full_gradient = gradient
-        self.message = self._remarks(barred)
-
-    def _remarks(self, barred: np.ndarray) -> str:
-        """Return remarks on skipped columns and convergence, or an empty string."""
-        barred = barred & (self._powers > 0.0)
+        barred &= self._powers > 0.0
         barred[self.support] = False
-        features = np.flatnonzero(barred)
-        complete = len(self.support) + self.loss.n_dense >= self.loss.n_samples
-        skipped = features[:0] if complete else features
-        return remarks(skipped, self.converged)
+        if size + self.loss.n_dense >= n:
+            # The support spans all columns.
+            barred[:] = False
+        self._conclude(error, barred)
 
     def _measure_close_columns(self) -> None:
         """Recompute small distances of columns from the span, since updates lose digits."""
