@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -163,20 +162,6 @@ def check_max_support(shape: dict, *, max_support: int | None, **_) -> None:
             f"max_support = {max_support} is more than the number of coefficients,"
             f" {shape['n_features'] * shape['n_tasks']}."
         )
-
-
-@dataclass(frozen=True)
-class Model:
-    """The name of a loss and its parameters."""
-
-    loss: str
-    ridge: float
-    intercept: bool
-
-    @classmethod
-    def of(cls, *, loss: str, ridge: float, intercept: bool, **_) -> Model:
-        """The model among the parameters of an algorithm."""
-        return cls(loss, ridge, intercept)
 
 
 def needs(*, loss: str, **_) -> tuple[str, ...]:

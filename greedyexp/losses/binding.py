@@ -1,16 +1,13 @@
 """Find a loss by its name and bind it to the data of a problem.
 
-Each loss is one file in this package that is named after it and defines ``KIND``. The file is
+Each loss is a module of this package that is named after it and defines ``KIND``. The module is
 imported when the loss is first used. Code that works with any loss therefore depends on none in
 particular.
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.loss import Loss, LossKind
@@ -19,19 +16,10 @@ from greedyexp.problems.problem import Problem
 
 MOST_RIDGE = 1e150
 
-_ROOT = Path(__file__).resolve().parent
-_DEFINITION = re.compile(r"^KIND\b", re.MULTILINE)
-
-
-@cache
-def modules() -> dict[str, str]:
-    """Map the name of each loss to the dotted name of its module."""
-    found = {}
-    for path in sorted(_ROOT.rglob("*.py")):
-        if _DEFINITION.search(path.read_text(encoding="utf-8")):
-            inside = path.relative_to(_ROOT).with_suffix("").parts
-            found[path.stem] = ".".join((__package__, *inside))
-    return found
+# The dotted name of the module of each loss.
+MODULES = {
+    name: f"{__package__}.{name}" for name in ("absolute", "crf", "hinge", "logistic", "squared")
+}
 
 
 def module_of(name: str) -> str:
@@ -42,9 +30,9 @@ def module_of(name: str) -> str:
     ConfigError
         If there is no such loss.
     """
-    if name not in modules():
-        raise ConfigError(f"unknown loss '{name}'.", remedy=f"Use {_listed(modules())}.")
-    return modules()[name]
+    if name not in MODULES:
+        raise ConfigError(f"unknown loss '{name}'.", remedy=f"Use {', '.join(MODULES)}.")
+    return MODULES[name]
 
 
 def kind_of(name: str) -> LossKind:
@@ -60,7 +48,7 @@ def kind_of(name: str) -> LossKind:
 
 def names(*, smoothed: bool) -> list[str]:
     """Return the names of the losses that need smoothing, or of the others."""
-    return [name for name in modules() if kind_of(name).smoothed is smoothed]
+    return [name for name in MODULES if kind_of(name).smoothed is smoothed]
 
 
 def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = False) -> Loss:
@@ -85,10 +73,9 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
         If the loss does not accept these responses, tasks or chains, or if sums of squares of a
         feature or the response would overflow or underflow.
     """
-    if name not in modules() or kind_of(name).smoothed:
-        raise ConfigError(
-            f"unknown loss '{name}'.", remedy=f"Use {_listed(names(smoothed=False))}."
-        )
+    if name not in MODULES or kind_of(name).smoothed:
+        known = ", ".join(names(smoothed=False))
+        raise ConfigError(f"unknown loss '{name}'.", remedy=f"Use {known}.")
     kind = kind_of(name)
     check_ridge(ridge)
     refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
@@ -104,7 +91,3 @@ def check_ridge(ridge: float) -> None:
         raise ConfigError(
             f"ridge must be a number >= 0 and at most {MOST_RIDGE:g}, but is {ridge!r}."
         )
-
-
-def _listed(known) -> str:
-    return ", ".join(known)

@@ -123,9 +123,8 @@ class CrfLikelihood(ChainLoss):
         return TOLERANCE * np.append(own, np.full(self.n_dense, self.scale))
 
     def value(self, params: np.ndarray) -> float:
-        start, end, transition = self._weights(params)
         scores = self._scores(self.X, params)
-        total = log_partition(scores, start, end, transition, self._offsets)
+        total = log_partition(scores, *self._weights(params), self._offsets)
         return self._value(total, params, self.observed)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
@@ -138,13 +137,8 @@ class CrfLikelihood(ChainLoss):
     def pass_over(self, X, params: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:
         """Return Q and its gradient (k r + q,) for columns (n, k) of X and dense parameters."""
         r = self.shape[1]
-        start, end, transition = self._weights(params)
-        scores = self._scores(X, params)
-        forward, posterior = np.empty_like(scores), np.empty_like(scores)
-        pairs = np.zeros((r, r))
-        total = forward_backward(
-            scores, start, end, transition, self._offsets, forward, posterior, pairs
-        )
+        scores, transition = self._scores(X, params), self._weights(params).transition
+        total, forward, posterior, pairs = self._marginals(scores, params, self._offsets)
         joint = (forward[:-1].T @ scores[1:])[:r, :r]
         pairs += joint * np.exp(transition - transition.max())
         nodes = np.asarray(X.T @ posterior)[:, :r]
@@ -217,7 +211,8 @@ class CrfLikelihood(ChainLoss):
         if how == "viterbi":
             own = np.ascontiguousarray(scores[:, : self.shape[1]])
             return best_sequences(own, *self._weights(params), offsets)
-        return self._posterior(scores, params, offsets).argmax(axis=1)
+        posterior = self._marginals(scores, params, offsets)[2]
+        return posterior[:, : self.shape[1]].argmax(axis=1)
 
     def _counts_of_labels(self) -> np.ndarray:
         r = self.shape[1]
@@ -250,13 +245,13 @@ class CrfLikelihood(ChainLoss):
         loss = (total - observed @ params) / self.n_samples
         return float(loss + 0.5 * self.ridge * (params @ params))
 
-    def _posterior(self, scores, params, offsets) -> np.ndarray:
-        """Return probabilities of the states of each word, (n, r); overwrites the scores."""
-        r = self.shape[1]
+    def _marginals(self, scores, params: np.ndarray, offsets: np.ndarray) -> tuple:
+        """Return what ``forward_backward`` returns and writes: total, forward, posterior, pairs."""
         forward, posterior = np.empty_like(scores), np.empty_like(scores)
-        parts = self._weights(params)
-        forward_backward(scores, *parts, offsets, forward, posterior, np.zeros((r, r)))
-        return posterior[:, :r]
+        pairs = np.zeros((self.shape[1], self.shape[1]))
+        weights = self._weights(params)
+        total = forward_backward(scores, *weights, offsets, forward, posterior, pairs)
+        return total, forward, posterior, pairs
 
     def _prepared(self, params: np.ndarray) -> Chains:
         return prepare(self._scores(self.X, params), *self._weights(params), self._offsets)

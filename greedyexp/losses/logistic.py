@@ -11,7 +11,6 @@ from greedyexp.kernels import logistic_lines, logistic_newton
 from greedyexp.kernels.scalar_losses import LOGISTIC
 from greedyexp.losses.loss import TIE, UNCONVERGED, Fit, Loss, LossKind, Restricted
 from greedyexp.losses.signed_columns import (
-    SLOPE_ROUNDING,
     SignedColumns,
     derivative_tolerance,
     two_values,
@@ -75,17 +74,7 @@ class LogisticLoss(Loss):
         self.penalty[self.size :] = 0.0
         self.two_classes = bool((self.labels != self.labels[0]).any())
         self.scale = 1.0
-        start = LogisticFit(self)
-        slopes = np.abs(start.full_gradient[: self.size])
-        steepest = int(slopes.argmax())
-        row = np.empty(self.n_samples)
-        self.columns.write(steepest, row)
-        size = np.abs(row).mean()
-        if slopes[steepest] > SLOPE_ROUNDING * size:
-            self.scale = float(slopes[steepest])
-        elif size > 0.0:
-            # All slopes are zero; use the largest possible slope instead.
-            self.scale = float(size)
+        self.scale = self.columns.scale_of(self.fit().full_gradient[: self.size], 1.0)
 
     @cached_property
     def largest_feature(self) -> float:
@@ -170,30 +159,27 @@ class LogisticFit(Fit[LogisticLoss]):
     ):
         self.loss = loss
         self.support = []
-        self._signed = np.empty((max(8, loss.n_dense + len(support)), loss.n_samples))
-        self._signed[: loss.n_dense] = loss.labels
-        # Mean |value| of each signed column.
-        self._sizes = np.ones(loss.n_dense)
+        # The signed columns of ``_indices`` as rows.
+        self._signed = np.tile(loss.labels, (loss.n_dense, 1))
         self._margins, self._weights = np.empty(loss.n_samples), np.empty(loss.n_samples)
         # Whether a minimum is known to exist over the current support.
         self._known = loss.ridge > 0.0 and (loss.n_dense == 0 or loss.two_classes)
-        self._append_columns(support)
-        self._coef = np.zeros(len(self._indices))
+        self._full: np.ndarray | None = None
+        self._coef = np.zeros(loss.n_dense)
+        self._append(support)
         if start is not None:
             self._coef[:] = start[self._indices]
         self._refit()
 
     def add(self, features: Indices) -> None:
         self._known = self._known and (self.loss.ridge > 0.0 or not len(features))
-        self._append_columns(features)
-        self._coef = np.append(self._coef, np.zeros(len(features)))
+        self._append(features)
         self._refit()
 
     def remove(self, features: Indices) -> None:
         gone = {int(feature) for feature in features}
         stays = [place for place, feature in enumerate(self._indices) if feature not in gone]
-        self._signed[: len(stays)] = self._signed[stays]
-        self._coef, self._sizes = self._coef[stays], self._sizes[stays]
+        self._signed, self._coef = self._signed[stays], self._coef[stays]
         self.support = [feature for feature in self.support if feature not in gone]
         self._refit()
 
@@ -235,7 +221,7 @@ class LogisticFit(Fit[LogisticLoss]):
     def removal_costs(self) -> np.ndarray:
         costs = np.empty(len(self.support))
         first = self.loss.n_dense
-        own = self._signed[first : len(self._indices)]
+        own = self._signed[first:]
         logistic_lines.falls(own, self._coef[first:], self._margins, self.loss.ridge, costs)
         return costs
 
@@ -249,17 +235,11 @@ class LogisticFit(Fit[LogisticLoss]):
         """Number of signed columns without a penalty; they come first."""
         return self.loss.n_dense if self.loss.ridge > 0.0 else len(self._indices)
 
-    def _append_columns(self, features: Indices) -> None:
-        size = len(self._indices)
-        if size + len(features) > len(self._signed):
-            grown = np.empty((2 * (size + len(features)), self.loss.n_samples))
-            grown[:size] = self._signed[:size]
-            self._signed = grown
-        for place, feature in enumerate(features, start=size):
-            self.loss.columns.write(int(feature), self._signed[place])
-            self.support.append(int(feature))
-        taken = self._signed[size : size + len(features)]
-        self._sizes = np.append(self._sizes, np.abs(taken).mean(axis=1))
+    def _append(self, features: Indices) -> None:
+        """Append features with coefficients of zero."""
+        self.support.extend(int(feature) for feature in features)
+        self._signed = np.vstack([self._signed, self.loss.columns.rows(features)])
+        self._coef = np.append(self._coef, np.zeros(len(features)))
 
     def _refit(self) -> None:
         self._full = None
@@ -285,11 +265,11 @@ class LogisticFit(Fit[LogisticLoss]):
         return status, None if self._known else separating
 
     def _search(self, patient: bool) -> int:
-        indices = self._indices
+        sizes = np.abs(self._signed).mean(axis=1)
         status, self.value, self._known = logistic_newton.minimise(
-            self._signed[: len(indices)],
-            self.loss.penalty[indices],
-            derivative_tolerance(self._sizes, self.loss.scale),
+            self._signed,
+            self.loss.penalty[self._indices],
+            derivative_tolerance(sizes, self.loss.scale),
             self._coef,
             self._margins,
             self._weights,
@@ -300,7 +280,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     def _evaluate(self) -> None:
         """Compute margins, weights and value at the current coefficients."""
-        self._margins[:] = self._coef @ self._signed[: len(self._coef)]
+        self._margins[:] = self._coef @ self._signed
         self.value = logistic_lines.losses(self._margins, self._weights)
         self.value += 0.5 * float(self.loss.penalty[self._indices] @ self._coef**2)
 

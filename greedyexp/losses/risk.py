@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from greedyexp.core.errors import ConfigError, DataError, UserError
-from greedyexp.losses.binding import check_ridge, kind_of, modules
-from greedyexp.losses.loss import Loss, LossKind
+from greedyexp.losses.binding import MODULES, check_ridge, kind_of
+from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.problems.checks import check_feature_sizes
 from greedyexp.problems.problem import Problem
@@ -14,7 +14,7 @@ LEAST_BETA, MOST_BETA = 1e-100, 1e100
 
 def risk_names() -> list[str]:
     """Return the names of the losses that have a risk: those of single rows."""
-    return [name for name in modules() if not kind_of(name).per_class]
+    return [name for name in MODULES if not kind_of(name).per_class]
 
 
 def bind_risk(
@@ -84,7 +84,7 @@ def risk_refusal(
     n_tasks, n_samples : int
         Of the problem.
     """
-    if name not in modules() or kind_of(name).per_class:
+    if name not in MODULES or kind_of(name).per_class:
         return ConfigError(
             f"unknown loss '{name}' for a risk.", remedy=f"Use {', '.join(risk_names())}."
         )
@@ -98,18 +98,14 @@ def risk_refusal(
             "there are no rows to take a mean over.", remedy="Draw some, or give risk: population."
         )
     kind = kind_of(name)
-    return _beta_refusal(kind, beta) or kind.refusal(n_tasks=n_tasks, intercept=False)
-
-
-def _beta_refusal(kind: LossKind, beta: float | None) -> ConfigError | None:
     if kind.smoothed and beta is None:
         return ConfigError(
-            f"the {kind.name} loss is not smooth.", remedy="Give beta, the smoothness to use."
+            f"the {name} loss is not smooth.", remedy="Give beta, the smoothness to use."
         )
     if not kind.smoothed and beta is not None:
-        return ConfigError(f"the {kind.name} loss is already smooth.", remedy="Leave beta out.")
+        return ConfigError(f"the {name} loss is already smooth.", remedy="Leave beta out.")
     if beta is not None and not LEAST_BETA <= beta <= MOST_BETA:
         return ConfigError(
             f"beta must be a number > 0, from {LEAST_BETA:g} to {MOST_BETA:g}, but is {beta!r}."
         )
-    return None
+    return kind.refusal(n_tasks=n_tasks, intercept=False)

@@ -11,7 +11,7 @@ from greedyexp.core.errors import DataError
 from greedyexp.kernels import logistic_columns
 from greedyexp.kernels.logistic_columns import Columns
 from greedyexp.losses.loss import TOLERANCE
-from greedyexp.problems.checks import is_sparse, largest_feature
+from greedyexp.problems.checks import Indices, is_sparse, largest_feature
 
 # Rounding error of a derivative, relative to the mean |value| of its column.
 SLOPE_ROUNDING = 16 * np.finfo(float).eps
@@ -77,8 +77,7 @@ class SignedColumns:
         logistic_columns.powers(self.columns, weights, out)
         return out
 
-    def write(self, feature: int, row: np.ndarray) -> None:
-        """Write a column, including its zeros, to ``row`` (n,)."""
+    def _write(self, feature: int, row: np.ndarray) -> None:
         design = self._design
         if isinstance(design, np.ndarray):
             np.multiply(design[:, feature], self._signs, out=row)
@@ -87,6 +86,32 @@ class SignedColumns:
             row[:] = 0.0
             row[design.indices[own]] = design.data[own]
             row *= self._signs
+
+    def rows(self, features: Indices) -> np.ndarray:
+        """Return columns as rows, including their zeros, shape (k, n)."""
+        rows = np.empty((len(features), self.n_samples))
+        for row, feature in zip(rows, features, strict=True):
+            self._write(int(feature), row)
+        return rows
+
+    def scale_of(self, slopes: np.ndarray, largest: float) -> float:
+        """Return the size of the steepest slope at zero.
+
+        If all slopes are rounding errors, return the largest possible slope of that column instead.
+
+        Parameters
+        ----------
+        slopes : array (p,)
+            Derivatives of the mean loss.
+        largest : float > 0
+            Largest derivative of the loss of a row.
+        """
+        slopes = np.abs(slopes)
+        steepest = int(slopes.argmax())
+        size = np.abs(self.rows([steepest])).mean()
+        if slopes[steepest] > SLOPE_ROUNDING * size:
+            return float(slopes[steepest])
+        return float(size * largest) or 1.0
 
     def sum_of(self, coef: np.ndarray) -> np.ndarray:
         """Return the sum of the columns with weights ``coef`` (p,), shape (n,)."""

@@ -9,7 +9,7 @@ import numpy as np
 from greedyexp.kernels import clipped_lines, scalar_losses
 from greedyexp.kernels.clipped_lines import bend, line_step
 from greedyexp.losses.loss import UNCONVERGED, Loss, Restricted
-from greedyexp.losses.signed_columns import SLOPE_ROUNDING, SignedColumns, derivative_tolerance
+from greedyexp.losses.signed_columns import SignedColumns, derivative_tolerance
 from greedyexp.problems.checks import Indices
 
 # Largest number of steps from the starting point, for each smoother loss, and for the loss itself.
@@ -78,7 +78,8 @@ class SmoothedLoss(Loss):
         self.ridge = float(ridge)
         self.beta = float(beta)
         self._signs, self.offsets = signs, offsets
-        self.scale = self._scale_of_gradients()
+        largest = min(1.0, self.beta * np.abs(self.offsets).max())
+        self.scale = self.columns.scale_of(self.gradient(np.zeros(self.size)), largest)
 
     @cached_property
     def largest_feature(self) -> float:
@@ -159,10 +160,7 @@ class SmoothedLoss(Loss):
 
     def rows(self, support: Indices) -> np.ndarray:
         """Return the columns s * x_j of a support as rows, shape (k, n)."""
-        rows = np.empty((len(support), self.n_samples))
-        for place, feature in enumerate(support):
-            self.columns.write(int(feature), rows[place])
-        return rows
+        return self.columns.rows(support)
 
     def arguments(self, params: np.ndarray) -> np.ndarray:
         """Return u, shape (n,)."""
@@ -179,16 +177,6 @@ class SmoothedLoss(Loss):
     def _value(self, params: np.ndarray, beta: float) -> float:
         total = scalar_losses.total(self.kind, beta, self._predicted(params), self.responses)
         return total / self.n_samples + 0.5 * self.ridge * float(params @ params)
-
-    def _scale_of_gradients(self) -> float:
-        slopes = np.abs(self.gradient(np.zeros(self.size)))
-        steepest = int(slopes.argmax())
-        size = np.abs(self.rows([steepest])).mean()
-        if slopes[steepest] > SLOPE_ROUNDING * size:
-            return float(slopes[steepest])
-        # All slopes are zero; use the largest possible slope instead.
-        largest = min(1.0, self.beta * np.abs(self.offsets).max())
-        return float(size * largest) or 1.0
 
 
 class SupportSearch:

@@ -155,10 +155,10 @@ class Fingerprints:
             return []
         # A shipped part uses the loss that its parameters name; a plugin may use any.
         loss = params.get("loss")
-        if loss in binding.modules() and all(one.shipped for one in using):
+        if loss in binding.MODULES and all(one.shipped for one in using):
             names = [binding.module_of(loss)]
         else:
-            names = sorted(binding.modules().values())
+            names = sorted(binding.MODULES.values())
         return [code_version.of_module(name, known) for name in names]
 
     def _contents(self, generator: Generator, params: dict[str, Any]) -> list[str]:

@@ -7,4 +7,7 @@ l1_path           a smooth loss with an l1 penalty, along a path
 row_paths         least squares with a penalty on rows, along a path
 lasso_active_set  the exact Lasso
 gauge             steps of the ultimate method
+greedy_selection  one run of forward-backward greedy selection, with its states
+greedy_rules      scores of the features to add, and costs of those to drop
+refit             certificate of least-squares fits made in Gram form
 """

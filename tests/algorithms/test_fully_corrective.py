@@ -5,7 +5,6 @@ from foba_problems import classes, confounded
 from scipy import sparse
 from sklearn.linear_model import orthogonal_mp
 
-from greedyexp.algorithms.foba._run import Pursuit, Stops
 from greedyexp.algorithms.pursuit.omp import omp
 from greedyexp.algorithms.sparsity._corrective import rule_for
 from greedyexp.algorithms.sparsity.fully_corrective import fully_corrective
@@ -13,6 +12,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.moments import DenseMoments
 from greedyexp.problems.problem import Problem, as_problem
+from greedyexp.solvers.greedy_selection import Pursuit, Stops
 
 RULES = ["objective", "gradient", "residual"]
 LOSSES = [("squared", None), ("logistic", None), ("absolute", 3.0), ("hinge", 2.0)]

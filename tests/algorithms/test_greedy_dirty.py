@@ -9,10 +9,10 @@ from scipy.linalg import hadamard
 from slow_greedy_dirty import SlowGreedyDirty
 
 from greedyexp.algorithms.dirty.greedy_dirty import greedy_dirty
-from greedyexp.algorithms.pursuit._refit import squared_loss, stationarity
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.problem import Problem, as_problem
+from greedyexp.solvers.refit import squared_loss, stationarity
 from greedyexp.theory import noise as theory
 
 

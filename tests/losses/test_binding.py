@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.losses.binding import bind, kind_of, module_of, modules, names
+from greedyexp.losses.binding import MODULES, bind, kind_of, module_of, names
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.squared import SquaredLoss
@@ -33,17 +33,17 @@ def test_each_name_makes_its_loss():
 
 
 def test_each_loss_is_found_by_its_file():
-    assert sorted(modules()) == ["absolute", "crf", "hinge", "logistic", "squared"]
+    assert sorted(MODULES) == ["absolute", "crf", "hinge", "logistic", "squared"]
     assert module_of("squared") == "greedyexp.losses.squared"
     assert module_of("crf") == "greedyexp.losses.crf"
-    assert all(kind_of(name).name == name for name in modules())
+    assert all(kind_of(name).name == name for name in MODULES)
     with pytest.raises(ConfigError, match="unknown loss 'cubic'"):
         module_of("cubic")
 
 
 def test_a_loss_depends_on_no_other_loss():
     """An edit of one loss recomputes no row of another."""
-    paths = {name: Path(find_spec(module_of(name)).origin) for name in modules()}
+    paths = {name: Path(find_spec(module_of(name)).origin) for name in MODULES}
     binding = Path(find_spec("greedyexp.losses.binding").origin)
     for name, path in paths.items():
         others = {other for key, other in paths.items() if key != name}

@@ -216,12 +216,12 @@ def test_a_far_sample_is_not_taken_for_separation():
     assert np.abs(y * (X @ found.params[:12])).max() > 30
 
 
-def test_fits_cannot_spoil_the_gradient_that_they_share():
+def test_fits_do_not_share_their_gradients():
     X, y = classes(9)
     loss = LogisticLoss(X, y)
     fit = loss.fit()
     np.testing.assert_allclose(fit.full_gradient, loss.gradient(np.zeros(12)), atol=1e-15)
-    with pytest.raises(ValueError, match="read-only"):
-        fit.full_gradient[0] = 7.0
+    fit.full_gradient[0] = 7.0
+    np.testing.assert_allclose(loss.fit().full_gradient, loss.gradient(np.zeros(12)), atol=1e-15)
     fit.add([2])
     np.testing.assert_allclose(fit.full_gradient, loss.gradient(fit.params), atol=1e-15)

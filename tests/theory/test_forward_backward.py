@@ -7,9 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from greedyexp.algorithms._parameters import Model
 from greedyexp.algorithms.foba._path import threshold_of_theorem
-from greedyexp.algorithms.foba._rules import Gain, RefitGain, RowSlope, Slope
 from greedyexp.algorithms.foba.gain import foba_obj
 from greedyexp.algorithms.foba.gradient import foba_gdt
 from greedyexp.algorithms.lasso.lasso import lasso
@@ -21,6 +19,7 @@ from greedyexp.metrics import oracle_errors
 from greedyexp.metrics.support import false_negatives, false_positives
 from greedyexp.problems.problem import as_problem
 from greedyexp.protocols.fitting import fit, prescribed
+from greedyexp.solvers.greedy_rules import Gain, RefitGain, RowSlope, Slope
 from greedyexp.theory import forward_backward as theory
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
@@ -209,7 +208,6 @@ def test_each_path_is_compared_once_for_all_metrics(monkeypatch):
     )
 
 
-LEAST_SQUARES = Model("squared", 0.0, False)
 SHARED = {
     "loss": "squared",
     "ridge": 0.0,
@@ -235,7 +233,7 @@ def test_runs_with_the_threshold_of_the_theorem_are_guaranteed(seed, rule, noise
     X, y, truth = drawn(seed, *size, 3, noise=noise, correlation=0.2)
     problem = as_problem(X, y, truth=truth)
     try:
-        threshold = threshold_of_theorem(problem, LEAST_SQUARES, judge)
+        threshold = threshold_of_theorem(problem, bind("squared", problem), judge)
     except DataError:
         assume(False)
     part = registry.find("algorithm", select.__name__)
@@ -258,13 +256,15 @@ def test_runs_with_the_threshold_of_the_theorem_are_guaranteed(seed, rule, noise
 
 def test_threshold_of_the_theorem_is_refused_where_there_is_none():
     X, y, truth = drawn(1)
+    problem = as_problem(X, y, truth=truth)
+    loss = bind("squared", problem)
     for rule in (RowSlope, RefitGain):
         with pytest.raises(ConfigError, match="single features"):
-            threshold_of_theorem(as_problem(X, y, truth=truth), LEAST_SQUARES, rule)
+            threshold_of_theorem(problem, loss, rule)
     with pytest.raises(ConfigError, match="backward_ratio"):
-        threshold_of_theorem(as_problem(X, y, truth=truth), LEAST_SQUARES, Slope, ratio=0.25)
+        threshold_of_theorem(problem, loss, Slope, ratio=0.25)
     with pytest.raises(DataError, match="true coefficients"):
-        threshold_of_theorem(as_problem(X, y), LEAST_SQUARES, Slope)
+        threshold_of_theorem(as_problem(X, y), loss, Slope)
     signs = as_problem(X, np.where(y > np.median(y), 1.0, -1.0), truth=truth)
     with pytest.raises(DataError, match="do not apply"):
-        threshold_of_theorem(signs, Model("logistic", 0.0, False), Slope)
+        threshold_of_theorem(signs, bind("logistic", signs), Slope)

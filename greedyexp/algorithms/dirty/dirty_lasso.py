@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -10,7 +11,7 @@ from pydantic import Field
 from greedyexp.algorithms import _parameters as param
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import algorithm
-from greedyexp.estimates.path import Path
+from greedyexp.estimates.path import Path, join
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.row_paths import (
     PathSettings,
@@ -127,49 +128,25 @@ def dirty_lasso(
     given = lam if grid is None else grid["lam"]
     settings = PathSettings(given, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
     data = TaskMoments.of(problem)
-    groups = _groups(data, settings, ratio, grid)
-    paths, ratios, places = [], [], []
-    for value, lams, place in groups:
+
+    def one_ratio(value: float, lams: np.ndarray) -> Path:
         path = follow(data, row_penalty(data, value), lams, settings)
-        paths.append(path)
-        ratios.append(np.full(len(path), value))
-        places.append(place[: len(path)])
-    back = np.argsort(np.concatenate(places))
-    converged = np.concatenate([path.converged for path in paths])[back]
-    missing = sum(len(lams) for _, lams, _ in groups) - len(back)
-    return Path(
-        np.concatenate([path.coef for path in paths])[back],
-        {
-            "lam": np.concatenate([path.grid["lam"] for path in paths])[back],
-            "ratio": np.concatenate(ratios)[back],
-        },
-        np.concatenate([path.objective for path in paths])[back],
-        converged,
-        settings.remarks(converged, missing),
-    )
+        return replace(path, grid=path.grid | {"ratio": np.full(len(path), value)})
 
-
-def _groups(
-    data: TaskMoments, settings: PathSettings, ratio, grid: dict[str, np.ndarray] | None
-) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """Return for each ratio its values of lam and their positions in the result."""
-    groups = []
-    if grid is not None:
+    if grid is None:
+        default = 1.0 + (problem.n_tasks - 1) * np.array(DEFAULT_FRACTIONS)
+        ratios = (default if ratio is None else param.as_numbers(ratio)).tolist()
+        lams = [settings.lams(row_penalty(data, value).largest) for value in ratios]
+        path = join([one_ratio(*run) for run in zip(ratios, lams, strict=True)])
+        missing = sum(map(len, lams)) - len(path)
+    else:
         pairs_lam, pairs_ratio = checked_lam(grid["lam"]), param.as_numbers(grid["ratio"])
         if len(pairs_lam) != len(pairs_ratio):
             raise ConfigError("the grid needs the same number of values of lam and ratio.")
-        for value in dict.fromkeys(pairs_ratio.tolist()):
-            place = np.flatnonzero(pairs_ratio == value)
-            groups.append((value, pairs_lam[place], place))
-        return groups
-    if ratio is None:
-        ratio = 1.0 + (len(data.correlation) - 1) * np.array(DEFAULT_FRACTIONS)
-    start = 0
-    for value in param.as_numbers(ratio).tolist():
-        lams = settings.lams(row_penalty(data, value).largest)
-        groups.append((value, lams, np.arange(start, start + len(lams))))
-        start += len(lams)
-    return groups
+        places = [np.flatnonzero(pairs_ratio == value) for value in np.unique(pairs_ratio)]
+        paths = [one_ratio(float(pairs_ratio[own[0]]), pairs_lam[own]) for own in places]
+        path, missing = join(paths).take(np.argsort(np.concatenate(places))), 0
+    return replace(path, message=settings.remarks(path.converged, missing))
 
 
 def split(coef: np.ndarray, ratio: float) -> tuple[np.ndarray, np.ndarray]:

@@ -9,13 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.pursuit._refit import certify
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path, join
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import greedy_dirty as kernel
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.refit import certify
 from greedyexp.theory import noise as theory
 
 DEFAULT_FRACTIONS = (0.05, 0.25, 0.5, 0.75, 0.95)

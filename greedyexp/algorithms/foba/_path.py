@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._rules import BoundedGain, Gain, Rule, Slope, gain_rule, slope_rule
-from greedyexp.algorithms.foba._run import Pursuit, Run, Stops, coefficients
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.losses.binding import bind
 from greedyexp.losses.loss import Fit, Loss
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.greedy_rules import BoundedGain, Gain, Rule, Slope, gain_rule, slope_rule
+from greedyexp.solvers.greedy_selection import Pursuit, Run, Stops, path_of
 from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
 
 Function = TypeVar("Function", bound=Callable[..., Path])
+# The parameters that end a selection: its threshold, delta or epsilon, and both sizes.
+Limits = dict[str, float | None]
+SIZES = ("max_features", "max_groups")
 
 # Relative difference between two ways to compute a goodness.
 MARGIN = 1e-6
@@ -68,55 +70,34 @@ def check(
         )
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The parameters that end a selection.
+def bound_loss(
+    problem: Problem, *, loss: str, ridge: float, intercept: bool, **parameters: Any
+) -> Loss:
+    """Return the loss of a selection after a check of its parameters.
 
     Parameters
     ----------
-    name : {"delta", "epsilon"}
-        Name of the threshold.
-    threshold : float >= 0, optional
-    max_features, max_groups : int, optional
+    **parameters
+        Limits and options for ``check``.
+
+    Raises
+    ------
+    ConfigError
+        If a limit or an option is impossible for this problem or loss.
+    DataError
+        If the loss does not take the data.
     """
-
-    name: str
-    threshold: float | None
-    max_features: int | None
-    max_groups: int | None
-
-    def stops(self) -> Stops:
-        """The stops of a run; limits that are None never end it."""
-        return Stops(
-            self.threshold or 0.0,
-            sys.maxsize if self.max_features is None else self.max_features,
-            sys.maxsize if self.max_groups is None else self.max_groups,
-        )
-
-    def or_default(self, loss: Loss, rule: Rule) -> Limits:
-        """These limits, or half as many features as samples or coefficients if there are none."""
-        if (self.threshold, self.max_features, self.max_groups) != (None, None, None):
-            return self
-        return replace(self, max_features=max(rule.width, min(loss.n_samples, loss.size) // 2))
-
-    def loosest(self, name: str, values: np.ndarray) -> Limits:
-        """These limits, with the loosest of several values in place of one of them."""
-        if name == self.name:
-            return replace(self, threshold=float(values.min()))
-        if name == "max_features":
-            return replace(self, max_features=int(values.max()))
-        return replace(self, max_groups=int(values.max()))
+    param.enforce(check, problem, loss=loss, intercept=intercept, **parameters)
+    return bind(loss, problem, ridge=ridge, intercept=intercept)
 
 
 def greedy_path(
-    problem: Problem,
-    model: param.Model,
+    loss: Loss,
     rule: type[Rule],
     limits: Limits,
     *,
     ratio: float,
     grid: dict[str, np.ndarray] | None,
-    **options: str,
 ) -> Path:
     """Return the path of a selection.
 
@@ -124,38 +105,33 @@ def greedy_path(
 
     Parameters
     ----------
+    loss : Loss
     rule : subclass of Rule
+    limits : dict
+        ``max_features``, ``max_groups`` and the threshold, ``delta`` or ``epsilon``; None where
+        there is no limit. If there is none at all, the selection ends at half as many features as
+        there are samples or coefficients.
     ratio : float in [0, 1]
         Zero for a selection without backward steps.
     grid : dict of one array, optional
-        ``max_features``, ``max_groups`` or the threshold of ``limits``: one estimate for each
-        value, which replaces that limit. Without it, one estimate for each number of features, or
-        of groups if ``max_groups`` is given or groups are taken whole.
-    **options : str
-        ``unit`` or ``judge``, for ``check``.
+        Values of one of the limits: one estimate for each value, which replaces that limit. Without
+        it, one estimate for each number of features, or of groups if ``max_groups`` is given or
+        groups are taken whole.
 
     Raises
     ------
     ConfigError
-        If a limit or an option is impossible for this problem or loss, or the grid has other names.
-    DataError
-        If the loss does not take the data.
+        If the grid has other names or impossible values.
     """
-    param.enforce(
-        check,
-        problem,
-        loss=model.loss,
-        intercept=model.intercept,
-        max_features=limits.max_features,
-        max_groups=limits.max_groups,
-        **options,
-    )
-    loss = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept)
     ruling = rule(loss)
     pursuit = Pursuit(loss, ruling, ratio)
+    (threshold,) = set(limits) - set(SIZES)
     if grid is None:
-        run = pursuit.pursue(limits.or_default(loss, ruling).stops())
-        by_groups = limits.max_groups is not None or ruling.by_row
+        if all(limit is None for limit in limits.values()):
+            half = min(loss.n_samples, loss.size) // 2
+            limits = limits | {"max_features": max(ruling.width, half)}
+        run = pursuit.pursue(_stops(limits, threshold))
+        by_groups = limits["max_groups"] is not None or ruling.by_row
         name = "max_groups" if by_groups else "max_features"
         reach = _reach(run, name, ruling)
         asked = np.arange(reach.max())
@@ -165,33 +141,38 @@ def greedy_path(
             asked = np.append(asked, len(asked))
             chosen, answered = _answers(reach, asked)
     else:
-        name, asked = _asked(grid, limits.name)
-        run = pursuit.pursue(limits.loosest(name, asked).stops())
-        if name == limits.name:
+        name, asked = _asked(grid, threshold)
+        loosest = asked.min() if name == threshold else asked.max()
+        run = pursuit.pursue(_stops(limits | {name: float(loosest)}, threshold))
+        if name == threshold:
             chosen, answered = _answers(-_goodness(run), -asked)
         else:
             chosen, answered = _answers(_reach(run, name, ruling), asked)
     states = [run.states[index] for index in chosen]
-    certified = np.array([state.certified for state in states])
-    return Path(
-        coef=coefficients(loss, states),
+    return path_of(
+        loss,
+        states,
+        answered | (not run.failed),
         grid={name: asked.astype(float)},
-        objective=np.array([state.objective for state in states]),
-        converged=certified & (answered | (not run.failed)),
         message=" ".join(run.remarks),
-        loss=loss,
-        dense=np.array([state.dense for state in states]),
         facts={
-            "additions": np.array([state.additions for state in states]),
-            "removals": np.array([state.removals for state in states]),
+            name: np.array([getattr(state, name) for state in states])
+            for name in ("additions", "removals")
         },
         history=_history(run, ruling),
     )
 
 
+def _stops(limits: Limits, threshold: str) -> Stops:
+    """Return the stops of a run; limits that are None never end it."""
+    sizes = (limits[name] for name in SIZES)
+    most = (sys.maxsize if size is None else int(size) for size in sizes)
+    return Stops(limits[threshold] or 0.0, *most)
+
+
 def _asked(grid: dict[str, np.ndarray], threshold: str) -> tuple[str, np.ndarray]:
     """Return the one name of the grid and its values; raise ConfigError if they are invalid."""
-    names = (threshold, "max_features", "max_groups")
+    names = (threshold, *SIZES)
     if len(grid) != 1 or not set(grid) <= set(names):
         raise ConfigError(f"the grid must hold values of one of {', '.join(names)}.")
     (name,) = grid
@@ -258,21 +239,24 @@ def _prescribed(
     problem: Problem,
     rule: type[Rule],
     *,
+    loss: str,
+    ridge: float,
+    intercept: bool,
     backward_ratio: float = RATIO,
     stop: str = "optimum",
-    **params,
+    **_,
 ) -> np.ndarray:
-    model = param.Model.of(**params)
+    bound = bind(loss, problem, ridge=ridge, intercept=intercept)
     if stop == "theorem":
-        return np.array([threshold_of_theorem(problem, model, rule, ratio=backward_ratio)])
+        return np.array([threshold_of_theorem(problem, bound, rule, ratio=backward_ratio)])
     # The best goodness on the true support, and a margin for rounding: a run that reaches the true
     # support ends there.
-    fit, _ = _fit_of_truth(problem, model)
-    return np.array([rule(fit.loss).best(fit)[1] * (1.0 + MARGIN)])
+    fit = _fit_of_truth(problem, bound)[0]
+    return np.array([rule(bound).best(fit)[1] * (1.0 + MARGIN)])
 
 
 def threshold_of_theorem(
-    problem: Problem, model: param.Model, rule: type[Rule], *, ratio: float = RATIO
+    problem: Problem, loss: Loss, rule: type[Rule], *, ratio: float = RATIO
 ) -> float:
     """delta of Theorem 1 or epsilon of Theorem 2, with rho_- measured where the run ends.
 
@@ -287,7 +271,8 @@ def threshold_of_theorem(
     ----------
     problem : Problem
         With the true coefficients.
-    model : Model
+    loss : Loss
+        Bound to the problem.
     rule : subclass of Rule
         One of ``THRESHOLDS``: those of ``foba_obj`` (delta) and ``foba_gdt`` (epsilon).
     ratio : float in [1/2, 1]
@@ -310,8 +295,7 @@ def threshold_of_theorem(
             "the theorems require single features, judge: coordinate and backward_ratio >= 1/2.",
             remedy="Use stop: optimum.",
         )
-    best, true = _fit_of_truth(problem, model)
-    loss = best.loss
+    best, true = _fit_of_truth(problem, loss)
     slope = float(np.abs(best.gradient).max())
     single = float(loss.smoothness[: loss.size].max())
     # rho_- is at most rho_+, so no state has a smaller threshold.
@@ -327,7 +311,7 @@ def threshold_of_theorem(
     )
 
 
-def _fit_of_truth(problem: Problem, model: param.Model) -> tuple[Fit, np.ndarray]:
+def _fit_of_truth(problem: Problem, loss: Loss) -> tuple[Fit, np.ndarray]:
     """The fit on the true support, and this support.
 
     Raises
@@ -340,7 +324,7 @@ def _fit_of_truth(problem: Problem, model: param.Model) -> tuple[Fit, np.ndarray
             "the theoretical stopping threshold needs the true coefficients.",
             remedy="Give max_features or a threshold.",
         )
-    fit = bind(model.loss, problem, ridge=model.ridge, intercept=model.intercept).fit()
+    fit = loss.fit()
     support = np.flatnonzero(problem.truth)
     fit.add(support.tolist())
     if not fit.converged:

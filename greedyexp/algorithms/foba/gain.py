@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._path import Limits, gain_theory, greedy_path, selection
-from greedyexp.algorithms.foba._rules import gain_rule
+from greedyexp.algorithms.foba._path import (
+    Limits,
+    bound_loss,
+    gain_theory,
+    greedy_path,
+    selection,
+)
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.greedy_rules import gain_rule
 
 
 @selection(
@@ -96,17 +102,13 @@ def foba_obj(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, Algorithm 1.
     """
-    model = param.Model(loss, ridge, intercept)
-    limits = Limits("delta", delta, max_features, max_groups)
-    return greedy_path(
-        problem,
-        model,
-        gain_rule(judge, prune),
-        limits,
-        ratio=backward_ratio,
-        grid=grid,
-        judge=judge,
-    )
+    limits: Limits = {
+        "delta": delta,
+        "max_features": max_features,
+        "max_groups": max_groups,
+    }
+    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, judge=judge, **limits)
+    return greedy_path(bound, gain_rule(judge, prune), limits, ratio=backward_ratio, grid=grid)
 
 
 @selection(
@@ -180,8 +182,10 @@ def forward_obj(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, section 5.
     """
-    model = param.Model(loss, ridge, intercept)
-    limits = Limits("delta", delta, max_features, max_groups)
-    return greedy_path(
-        problem, model, gain_rule(judge, prune), limits, ratio=0.0, grid=grid, judge=judge
-    )
+    limits: Limits = {
+        "delta": delta,
+        "max_features": max_features,
+        "max_groups": max_groups,
+    }
+    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, judge=judge, **limits)
+    return greedy_path(bound, gain_rule(judge, prune), limits, ratio=0.0, grid=grid)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._path import Limits, gradient_theory, greedy_path, selection
-from greedyexp.algorithms.foba._rules import slope_rule
+from greedyexp.algorithms.foba._path import (
+    Limits,
+    bound_loss,
+    gradient_theory,
+    greedy_path,
+    selection,
+)
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.greedy_rules import slope_rule
 
 
 @selection(
@@ -123,11 +129,13 @@ def foba_gdt(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, Algorithm 1.
     """
-    model = param.Model(loss, ridge, intercept)
-    limits = Limits("epsilon", epsilon, max_features, max_groups)
-    return greedy_path(
-        problem, model, slope_rule(unit), limits, ratio=backward_ratio, grid=grid, unit=unit
-    )
+    limits: Limits = {
+        "epsilon": epsilon,
+        "max_features": max_features,
+        "max_groups": max_groups,
+    }
+    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, unit=unit, **limits)
+    return greedy_path(bound, slope_rule(unit), limits, ratio=backward_ratio, grid=grid)
 
 
 @selection(
@@ -196,6 +204,10 @@ def forward_gdt(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, section 5.
     """
-    model = param.Model(loss, ridge, intercept)
-    limits = Limits("epsilon", epsilon, max_features, max_groups)
-    return greedy_path(problem, model, slope_rule(unit), limits, ratio=0.0, grid=grid, unit=unit)
+    limits: Limits = {
+        "epsilon": epsilon,
+        "max_features": max_features,
+        "max_groups": max_groups,
+    }
+    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, unit=unit, **limits)
+    return greedy_path(bound, slope_rule(unit), limits, ratio=0.0, grid=grid)

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.pursuit._refit import certify
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
@@ -16,6 +15,7 @@ from greedyexp.kernels import gram_fit
 from greedyexp.kernels import omp as kernel
 from greedyexp.problems.checks import require_memory
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.refit import certify
 
 
 def check(

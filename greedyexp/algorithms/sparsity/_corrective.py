@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.algorithms.foba._rules import Rule, gain_rule, slope_rule
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.loss import Fit, Loss
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.greedy_rules import Rule, gain_rule, slope_rule
 
 # Mean squares of columns that agree to this relative precision are equal.
 EQUAL = 1e-10

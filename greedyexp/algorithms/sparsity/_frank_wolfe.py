@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Protocol, cast
@@ -56,6 +56,28 @@ class Answers:
     reached: np.ndarray
     asked: StepGrid
     stuck: int | None
+
+    @classmethod
+    def joined(cls, answers: Sequence[Answers], order: np.ndarray, asked: StepGrid) -> Answers:
+        """Return the answers of several runs, in the order of the points of a grid."""
+        coef, steps, gap, reached = (
+            np.concatenate([getattr(own, name) for own in answers])[order]
+            for name in ("coef", "steps", "gap", "reached")
+        )
+        stuck = [own.stuck for own in answers if own.stuck is not None]
+        return cls(coef, steps, gap, reached, asked, max(stuck, default=None))
+
+    def path(self, loss: Loss, objective: np.ndarray, facts: dict[str, np.ndarray]) -> Path:
+        """Return the answers as a path."""
+        return Path(
+            coef=self.coef[:, :, None],
+            grid=self.asked.grid,
+            objective=objective,
+            converged=self.reached,
+            message=self.remarks,
+            loss=loss,
+            facts=facts,
+        )
 
     def values(self, value: Callable[[np.ndarray], float]) -> np.ndarray:
         """A function of the coefficients at each point, (m,); computed once for each state."""

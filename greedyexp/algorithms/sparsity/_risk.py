@@ -27,26 +27,6 @@ ANY_BETA = 1.0
 MOST_STEPS = 2**53
 
 
-@dataclass(frozen=True)
-class RiskModel:
-    """The name and parameters of a loss, and whether its mean is over sample or population."""
-
-    loss: str
-    beta: float | None
-    ridge: float
-    risk: str
-
-    def bind(self, problem: Problem) -> Loss:
-        """The loss over the rows, or the distribution, of a problem."""
-        return bind_risk(
-            self.loss,
-            problem,
-            ridge=self.ridge,
-            beta=self.beta,
-            population=self.risk == "population",
-        )
-
-
 def needs(*, risk: str, **_) -> tuple[str, ...]:
     """Traits that the risk requires of the data."""
     return ("moments",) if risk == "population" else ()
@@ -92,11 +72,14 @@ class BoundRisk:
     kinked: bool
 
     @classmethod
-    def of(cls, model: RiskModel, problem: Problem) -> BoundRisk:
-        """The risk of a model, not smoothed if a kinked loss has no beta."""
-        kinked = model.loss in KINKED and model.beta is None
-        smooth = replace(model, beta=ANY_BETA) if kinked else model
-        return cls(smooth.bind(problem), kinked)
+    def of(
+        cls, problem: Problem, loss: str, *, beta: float | None, ridge: float, risk: str
+    ) -> BoundRisk:
+        """The risk of a loss, not smoothed if a kinked loss has no beta."""
+        kinked = loss in KINKED and beta is None
+        beta = ANY_BETA if kinked else beta
+        population = risk == "population"
+        return cls(bind_risk(loss, problem, ridge=ridge, beta=beta, population=population), kinked)
 
     def value(self, params: np.ndarray) -> float:
         """Return R."""

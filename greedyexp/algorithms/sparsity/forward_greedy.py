@@ -6,9 +6,10 @@ import numpy as np
 
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.sparsity._frank_wolfe import follow, in_ball
-from greedyexp.algorithms.sparsity._risk import RiskModel, check, needs_of_ball, step_grid
+from greedyexp.algorithms.sparsity._risk import check, needs_of_ball, step_grid
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.radius import radius_of
 from greedyexp.theory.sparsity_bounds import smoothness_of_risk, theorem2
@@ -125,19 +126,12 @@ def forward_greedy(
     """
     param.enforce(check, problem, loss=loss, beta=beta, risk=risk)
     asked = step_grid(grid, steps, epsilon)
-    bound = RiskModel(loss, beta, ridge, risk).bind(problem)
+    bound = bind_risk(loss, problem, ridge=ridge, beta=beta, population=risk == "population")
     size = radius_of(problem, radius, "algorithm 'forward_greedy'")
     answers = follow(bound, problem, size, step, asked)
-    return Path(
-        coef=answers.coef[:, :, None],
-        grid=answers.asked.grid,
-        objective=answers.values(bound.value),
-        converged=answers.reached,
-        message=answers.remarks,
-        loss=bound,
-        facts={
-            "steps": answers.steps,
-            "gap": answers.gap,
-            "radius": np.full(len(answers.steps), size),
-        },
-    )
+    facts = {
+        "steps": answers.steps,
+        "gap": answers.gap,
+        "radius": np.full(len(answers.steps), size),
+    }
+    return answers.path(bound, answers.values(bound.value), facts)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._run import Pursuit, Stops, coefficients
 from greedyexp.algorithms.sparsity._corrective import covered, rule_for
-from greedyexp.algorithms.sparsity._risk import RiskModel, check, needs, step_grid
+from greedyexp.algorithms.sparsity._risk import check, needs, step_grid
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import Loss
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.greedy_selection import Pursuit, Stops, path_of
 from greedyexp.theory.sparsity_bounds import smoothness_of_risk, theorem3, theorem4
 from greedyexp.theory.theorems import Reference, RiskBound
 
@@ -119,7 +120,7 @@ def fully_corrective(
     Algorithm 3, Theorems 3 and 4.
     """
     param.enforce(check, problem, loss=loss, beta=beta, risk=risk)
-    bound = RiskModel(loss, beta, ridge, risk).bind(problem)
+    bound = bind_risk(loss, problem, ridge=ridge, beta=beta, population=risk == "population")
     asked = None if grid is None else step_grid(grid, steps).steps
     most = steps if asked is None else int(asked.max())
     wanted = range(min(most, bound.size) + 1) if asked is None else set(asked.tolist())
@@ -130,14 +131,12 @@ def fully_corrective(
         asked = np.arange(end + 1 + run.failed)
     state_of = {len(state.support): state for state in run.states}
     states = [state_of.get(size, run.states[-1]) for size in asked.tolist()]
-    certified = np.array([state.certified for state in states])
-    return Path(
-        coef=coefficients(bound, states),
+    return path_of(
+        bound,
+        states,
+        (asked <= end) | (not run.failed),
         grid={"steps": asked.astype(float)},
-        objective=np.array([state.objective for state in states]),
-        converged=certified & ((asked <= end) | (not run.failed)),
         message=" ".join(run.remarks),
-        loss=bound,
         facts={"steps": np.minimum(asked, end)},
         history={
             "step": np.arange(1, len(run.steps) + 1),

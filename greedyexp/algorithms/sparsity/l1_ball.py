@@ -7,7 +7,6 @@ import numpy as np
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.sparsity._risk import (
     BoundRisk,
-    RiskModel,
     check_unsmoothed,
     needs_of_ball,
 )
@@ -80,7 +79,7 @@ def l1_ball(
     equation 4 and Lemma 5.
     """
     param.enforce(check_unsmoothed, problem, loss=loss, beta=beta, risk=risk)
-    bound = BoundRisk.of(RiskModel(loss, beta, ridge, risk), problem)
+    bound = BoundRisk.of(problem, loss, beta=beta, ridge=ridge, risk=risk)
     size = radius_of(problem, radius, "algorithm 'l1_ball'")
     found = bound.minimise_over_ball(size)
     objective = np.array([found.value])

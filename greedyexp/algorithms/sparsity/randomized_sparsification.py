@@ -11,7 +11,6 @@ from pydantic import Field
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.sparsity._risk import (
     BoundRisk,
-    RiskModel,
     check_unsmoothed,
     needs,
     needs_of_ball,
@@ -185,7 +184,7 @@ def randomized_sparsification(
     """
     param.enforce(_check, problem, loss=loss, beta=beta, risk=risk, radius=radius, start=start)
     asked = step_grid(grid, steps)
-    bound = BoundRisk.of(RiskModel(loss, beta, ridge, risk), problem)
+    bound = BoundRisk.of(problem, loss, beta=beta, ridge=ridge, risk=risk)
     origin = _start(problem, bound, start, radius)
     coef, objective = _sparsified(bound, origin.params, asked.steps, repeats, rng)
     every = np.full(len(asked), 1.0)

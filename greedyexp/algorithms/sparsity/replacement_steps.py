@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._rules import ROUNDING, Rule, Slope
-from greedyexp.algorithms.foba._run import Pursuit, Run, State, Stops, coefficients
 from greedyexp.algorithms.sparsity import _risk
 from greedyexp.algorithms.sparsity._corrective import covered, rule_for
-from greedyexp.algorithms.sparsity._risk import RiskModel, needs, step_grid
+from greedyexp.algorithms.sparsity._risk import needs, step_grid
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import TIE, Fit
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.problem import Problem
+from greedyexp.solvers.greedy_rules import ROUNDING, Rule, Slope
+from greedyexp.solvers.greedy_selection import Pursuit, Run, State, Stops, path_of
 from greedyexp.theory.sparsity_bounds import smoothness_of_risk, theorem5
 from greedyexp.theory.theorems import Reference, RiskBound
 
@@ -157,7 +157,7 @@ def replacement_steps(
     P. Jain, A. Tewari, I. S. Dhillon, Orthogonal matching pursuit with replacement, 2011.
     """
     param.enforce(check, problem, features=features, loss=loss, beta=beta, risk=risk)
-    bound = RiskModel(loss, beta, ridge, risk).bind(problem)
+    bound = bind_risk(loss, problem, ridge=ridge, beta=beta, population=risk == "population")
     asked = None if grid is None else step_grid(grid, steps).steps
     most = steps if asked is None else int(asked.max())
     ruling = rule_for(rule, bound, problem, risk)
@@ -172,14 +172,12 @@ def replacement_steps(
     if asked is None:
         asked = np.arange(end + 1 + (run.failed and not start.failed))
     states = [run.states[step] for step in np.minimum(asked, end)]
-    certified = np.array([state.certified for state in states])
-    return Path(
-        coef=coefficients(bound, states),
+    return path_of(
+        bound,
+        states,
+        (not start.failed) & ((asked <= end) | (not run.failed)),
         grid={"steps": asked.astype(float)},
-        objective=np.array([state.objective for state in states]),
-        converged=certified & (not start.failed) & ((asked <= end) | (not run.failed)),
         message=" ".join([*start.remarks, *run.remarks]),
-        loss=bound,
         facts={
             "steps": np.minimum(asked, end),
             "features": np.array([len(state.support) for state in states]),
@@ -190,22 +188,21 @@ def replacement_steps(
 
 def _history(start: Run, run: Exchange) -> dict[str, np.ndarray]:
     """One entry for each feature of the start, and for each replacement."""
-    rows = [(0, step.unit, -1, step.objective, True) for step in start.steps]
-    for number, attempt in enumerate(run.attempts, start=1):
-        rows.append((number, attempt.taken, attempt.dropped, attempt.objective, attempt.accepted))
+    first = [Replacement(0, step.unit, -1, step.objective, True) for step in start.steps]
     kinds = {"step": int, "taken": int, "dropped": int, "objective": float, "accepted": bool}
     return {
-        name: np.array([row[place] for row in rows], dtype=kind)
-        for place, (name, kind) in enumerate(kinds.items())
+        name: np.array([getattr(one, name) for one in first + run.attempts], dtype=kind)
+        for name, kind in kinds.items()
     }
 
 
-@dataclass(frozen=True)
-class Replacement:
+class Replacement(NamedTuple):
     """One attempt to replace a feature.
 
     Parameters
     ----------
+    step : int
+        Number of the attempt; zero for the first features, which replace nothing.
     taken, dropped : int
     objective : float
         R after it; if it is rejected, the value of R that was compared; if the run has no fit, R
@@ -213,6 +210,7 @@ class Replacement:
     accepted : bool
     """
 
+    step: int
     taken: int
     dropped: int
     objective: float
@@ -293,12 +291,12 @@ class Exchange:
         """Accept the present fit if R fell by more than rounding."""
         if before - self.fit.value <= ROUNDING * abs(before):
             return self._reject(taken, dropped, self.fit.value)
-        self.attempts.append(Replacement(taken, dropped, self.fit.value, True))
+        self._note(taken, dropped, self.fit.value, True)
         self.states.append(State.of(self.fit))
         return True
 
     def _reject(self, taken: int, dropped: int, after: float) -> bool:
-        self.attempts.append(Replacement(taken, dropped, after, False))
+        self._note(taken, dropped, after, False)
         self._remark("no replacement lowers the risk")
         return False
 
@@ -307,11 +305,13 @@ class Exchange:
         if self.fit.converged:
             return True
         self.failed = True
-        before = self.states[-1].objective
-        self.attempts.append(Replacement(taken, dropped, before, False))
+        self._note(taken, dropped, self.states[-1].objective, False)
         why = self.fit.message or "the fit has no certificate."
         self.remarks.append(f"the replacements end before {self.rule.name(taken)}: {why}")
         return False
+
+    def _note(self, *attempt) -> None:
+        self.attempts.append(Replacement(len(self.attempts) + 1, *attempt))
 
     def _remark(self, event: str) -> None:
         count = len(self.states) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from pydantic import Field
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.sparsity import _risk
 from greedyexp.algorithms.sparsity._frank_wolfe import Answers, follow, in_ball
-from greedyexp.algorithms.sparsity._risk import StepGrid, needs_of_ball, step_grid
+from greedyexp.algorithms.sparsity._risk import needs_of_ball, step_grid
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
@@ -163,86 +163,36 @@ def smoothed_forward_greedy(
     if not (asked.epsilon > 0.0).all():
         raise ConfigError("epsilon must be positive: a nonsmooth loss cannot be minimised exactly.")
     size = radius_of(problem, radius, "algorithm 'smoothed_forward_greedy'")
-    runs = _SmoothedRuns(problem, loss, ridge, size, step, reading)
-    return runs.path(asked, epsilon)
+
+    def smoothed(accuracy: float) -> Loss:
+        beta = READINGS[reading].sharpness * RHO**2 / accuracy
+        return bind_risk(loss, problem, ridge=ridge, beta=beta)
+
+    # Without a grid of the user all points have the same accuracy, and there is one run.
+    accuracies, answers, facts = np.unique(asked.epsilon), [], []
+    places = [np.flatnonzero(asked.epsilon == accuracy) for accuracy in accuracies]
+    for accuracy, own in zip(accuracies.tolist(), places, strict=True):
+        goals = asked.only(own).scaled(READINGS[reading].share)
+        risk = smoothed(accuracy)
+        answers.append(follow(risk, problem, size, step, goals))
+        facts.append(_facts(risk, answers[-1], size))
+    if asked.given:
+        order = np.argsort(np.concatenate(places))
+    else:
+        order, asked = np.arange(len(answers[0].steps)), answers[0].asked
+    joined = {name: np.concatenate([own[name] for own in facts])[order] for name in facts[0]}
+    return Answers.joined(answers, order, asked).path(smoothed(epsilon), joined["risk"], joined)
 
 
-@dataclass(frozen=True)
-class _SmoothedRuns:
-    """Runs on one problem.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : {"absolute", "hinge"}
-    ridge : float >= 0
-    radius : float > 0
-    step : {"paper", "line_search"}
-    reading : {"corrected", "2009", "2008"}
-    """
-
-    problem: Problem
-    name: str
-    ridge: float
-    radius: float
-    step: str
-    reading: str
-
-    def loss(self, epsilon: float) -> Loss:
-        """The loss, smoothed for an accuracy."""
-        beta = READINGS[self.reading].sharpness * RHO**2 / epsilon
-        return bind_risk(self.name, self.problem, ridge=self.ridge, beta=beta)
-
-    def path(self, asked: StepGrid, epsilon: float) -> Path:
-        """The path with these points.
-
-        Parameters
-        ----------
-        asked : StepGrid
-            With accuracies > 0, all equal unless the user gave a grid.
-        epsilon : float
-            The accuracy for which the loss of the path is smoothed.
-        """
-        places = [np.flatnonzero(asked.epsilon == value) for value in np.unique(asked.epsilon)]
-        runs = [self._run(asked.only(own)) for own in places]
-        answers = [own for own, _ in runs]
-        total = sum(len(own.steps) for own in answers)
-        order = np.argsort(np.concatenate(places)) if asked.given else np.arange(total)
-        stuck = [own.stuck for own in answers if own.stuck is not None]
-
-        def joined(name: str) -> np.ndarray:
-            return np.concatenate([getattr(own, name) for own in answers])[order]
-
-        found = Answers(
-            joined("coef"),
-            joined("steps"),
-            joined("gap"),
-            joined("reached"),
-            asked=asked if asked.given else answers[0].asked,
-            stuck=max(stuck, default=None),
-        )
-        facts = {name: np.concatenate([own[name] for _, own in runs])[order] for name in runs[0][1]}
-        return Path(
-            coef=found.coef[:, :, None],
-            grid=found.asked.grid,
-            objective=facts["risk"],
-            converged=found.reached,
-            message=found.remarks,
-            loss=self.loss(epsilon),
-            facts=facts,
-        )
-
-    def _run(self, asked: StepGrid) -> tuple[Answers, dict[str, np.ndarray]]:
-        """The answers for points of the same accuracy, and their facts."""
-        epsilon = float(asked.epsilon[0])
-        loss, share = self.loss(epsilon), READINGS[self.reading].share
-        answers = follow(loss, self.problem, self.radius, self.step, asked.scaled(share))
-        return answers, {
-            "steps": answers.steps,
-            "gap": answers.gap + certified_error(RHO, loss.beta),
-            "smoothed_gap": answers.gap,
-            "smoothed_risk": answers.values(loss.value),
-            "risk": answers.values(loss.unsmoothed),
-            "beta": np.full(len(answers.gap), loss.beta),
-            "radius": np.full(len(answers.gap), self.radius),
-        }
+def _facts(loss: Loss, answers: Answers, radius: float) -> dict[str, np.ndarray]:
+    """Return the facts of a run on a smoothed loss."""
+    count = len(answers.gap)
+    return {
+        "steps": answers.steps,
+        "gap": answers.gap + certified_error(RHO, loss.beta),
+        "smoothed_gap": answers.gap,
+        "smoothed_risk": answers.values(loss.value),
+        "risk": answers.values(loss.unsmoothed),
+        "beta": np.full(count, loss.beta),
+        "radius": np.full(count, radius),
+    }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from greedyexp.algorithms.foba._rules import ROUNDING, Rule
 from greedyexp.core.errors import DataError
+from greedyexp.estimates.path import Path
 from greedyexp.losses.loss import TIE, Fit, Loss
+from greedyexp.solvers.greedy_rules import ROUNDING, Rule
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,30 @@ class State:
         return cls(support, values, dense, fit.value, fit.converged, **details)
 
 
-def coefficients(loss: Loss, states: Sequence[State]) -> np.ndarray:
-    """Return the estimates (m, p, r) of states."""
+def path_of(loss: Loss, states: Sequence[State], answered: np.ndarray, **parts: Any) -> Path:
+    """Return the path of some states.
+
+    Parameters
+    ----------
+    loss : Loss
+    states : sequence of State (m,)
+    answered : bool array (m,)
+        Whether each state is the answer to its point of the grid. The estimate is converged if its
+        fit also has a certificate.
+    **parts
+        ``grid``, ``message``, ``facts`` and ``history`` of the path.
+    """
     coef = np.zeros((len(states), loss.size))
     for row, state in zip(coef, states, strict=True):
         row[state.support] = state.values
-    return coef.reshape(-1, *loss.shape)
+    return Path(
+        coef=coef.reshape(-1, *loss.shape),
+        objective=np.array([state.objective for state in states]),
+        converged=np.array([state.certified for state in states]) & answered,
+        loss=loss,
+        dense=np.array([state.dense for state in states]),
+        **parts,
+    )
 
 
 @dataclass(frozen=True)
