@@ -165,7 +165,7 @@ def check_max_support(shape: dict, *, max_support: int | None, **_) -> None:
 
 
 def needs(*, loss: str, **_) -> tuple[str, ...]:
-    """Traits that the loss requires of the data."""
+    """Return the traits that the loss requires of the data."""
     return kind_of(loss).traits
 
 
@@ -198,17 +198,17 @@ def check_loss(
 
 
 def coefficients_per_row(shape: dict, loss: str) -> int:
-    """r, the number of coefficients of one feature in data of this shape."""
+    """Return r, the number of coefficients of one feature in data of this shape."""
     return shape["n_tasks"] if kind_of(loss).per_class else 1
 
 
 def as_numbers(values: float | Sequence[float] | np.ndarray) -> np.ndarray:
-    """One or several numbers as a float array (m,)."""
+    """Return one or several numbers as a float array (m,)."""
     return np.atleast_1d(np.asarray(values, dtype=float))
 
 
 def grid_values(grid: dict[str, np.ndarray], name: str, *, whole: bool = False) -> np.ndarray:
-    """Values (m,) of one parameter of a grid: at least one, finite and not negative.
+    """Return the values (m,) of one parameter of a grid: at least one, finite and not negative.
 
     Parameters
     ----------

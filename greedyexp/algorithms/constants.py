@@ -37,7 +37,9 @@ def _constant(
     return algorithm(name, title=title, paper=paper, yields="constant", check=check)
 
 
-def _design(problem: Problem) -> np.ndarray:
+def _design(problem: Problem, check: Callable[..., None] = check_single_task) -> np.ndarray:
+    """Return the design of a problem that passes a check."""
+    enforce(check, problem)
     return single_task(problem).design
 
 
@@ -87,8 +89,7 @@ def mu1_sdp(
     DataError
         If the problem is too large because its columns are linearly dependent.
     """
-    enforce(_check_relaxation, problem)
-    return curvature_l1_sdp(_design(problem), tol=tol)
+    return curvature_l1_sdp(_design(problem, _check_relaxation), tol=tol)
 
 
 def _check_enumeration(shape: dict, **_) -> None:
@@ -108,8 +109,7 @@ def mu1_exact(problem: Problem) -> Constant:
     (1/n) min ||P z||^2 over ||z||_1 = 1 if the columns are independent, otherwise
     (1/n) min ||P^T v||_inf^2 over unit v in the range of P.
     """
-    enforce(_check_enumeration, problem)
-    return curvature_l1(_design(problem))
+    return curvature_l1(_design(problem, _check_enumeration))
 
 
 def _check_independent(shape: dict, **_) -> None:
@@ -124,8 +124,7 @@ def _check_independent(shape: dict, **_) -> None:
 @_constant("mu1_upper", "mu1, upper bound", "Lemma 23", check=_check_independent)
 def mu1_upper(problem: Problem) -> Constant:
     """1^T P^T P 1 / (n p^2), an upper bound on mu1 with independent columns."""
-    enforce(_check_independent, problem)
-    return curvature_l1_upper(_design(problem))
+    return curvature_l1_upper(_design(problem, _check_independent))
 
 
 @_constant("smoothness_l2", "L2", "section 2.1")

@@ -327,17 +327,18 @@ class Fit(ABC, Generic[L]):
         return gains
 
     def best_gain(self) -> tuple[int, float]:
-        """Return the feature of the largest gain, and that gain.
-
-        Among gains that agree to a relative ``TIE``, the lowest index wins.
-        """
-        gains = self.gains()
-        feature = int(np.argmax(gains >= gains.max() * (1.0 - TIE)))
-        return feature, float(gains[feature])
+        """Return the feature of the largest gain, and that gain; ties go to the lowest index."""
+        return highest(self.gains())
 
     def removal_costs(self) -> np.ndarray:
         """Return Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
         return self.loss.removal_costs(self.params, self.support)
+
+
+def highest(scores: np.ndarray) -> tuple[int, float]:
+    """Return the place of the largest score, and this score; ties go to the lowest place."""
+    place = int((scores >= scores.max() * (1.0 - TIE)).argmax())
+    return place, float(scores[place])
 
 
 class PlainFit(Fit[Loss]):

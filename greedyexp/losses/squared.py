@@ -181,7 +181,8 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
         self._powers = data.powers + self._edge**2
         # A zero column stays barred, even if its computed distance drifts.
         self._limits = np.where(self._powers > 0.0, SPAN * self._powers, np.inf)
-        self._response = self._with_ridge_entries(data.response, ROOM)
+        # The response over the samples and over the ridge entries of all columns with room.
+        self._response = np.pad(data.response, (0, ROOM if self._edge else 0))
         self._columns = np.zeros((ROOM, len(self._response)))
         correlation = data.correlate(data.response)
         self._basis = kernel.empty(self._response, correlation, self._powers, ROOM)
@@ -283,32 +284,21 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
             outside[feature] = column @ column + self._edge**2
 
     def _make_room(self, needed: int) -> None:
-        if needed < len(self._columns):
+        more, old = len(self._columns), self._basis
+        if needed < more:
             return
-        room = 2 * len(self._columns)
-        self._response = self._with_ridge_entries(self._response[: self.loss.n_samples], room)
-        width = len(self._response)
-        self._columns = _enlarged(self._columns, (room, width))
-        old = self._basis
+        edges = more if self._edge else 0
+        self._response = np.pad(self._response, (0, edges))
+        self._columns = np.pad(self._columns, ((0, more), (0, edges)))
         self._basis = kernel.Basis(
-            _enlarged(old.vectors, (room, width)),
-            _enlarged(old.rows, (room, self.loss.size)),
-            _enlarged(old.factor, (room, room)),
-            _enlarged(old.rotated, (room,)),
-            _enlarged(old.residual, (width,)),
+            np.pad(old.vectors, ((0, more), (0, edges))),
+            np.pad(old.rows, ((0, more), (0, 0))),
+            np.pad(old.factor, (0, more)),
+            np.pad(old.rotated, (0, more)),
+            np.pad(old.residual, (0, edges)),
             old.correlation,
             old.outside,
         )
-
-    def _with_ridge_entries(self, vector: np.ndarray, room: int) -> np.ndarray:
-        """Return a vector over the samples, padded for the ridge entries of ``room`` columns."""
-        return np.append(vector, np.zeros(room if self._edge else 0))
-
-
-def _enlarged(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    larger = np.zeros(shape)
-    larger[tuple(slice(length) for length in array.shape)] = array
-    return larger
 
 
 class CentredData:

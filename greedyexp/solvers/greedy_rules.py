@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from greedyexp.losses.loss import TIE, Fit, Loss
+from greedyexp.losses.loss import Fit, Loss, highest
 
 # A fit may leave derivatives below this fraction of their largest possible value.
 FLAT = 1e-9
@@ -59,14 +59,14 @@ class Rule(ABC):
         if slopes[unit] > CLOSE * self.loss.scale:
             return unit, best
         scores = np.where(slopes > self._noise(fit), self.goodness(fit), 0.0)
-        return _highest(scores)
+        return highest(scores)
 
     def _first(self, fit: Fit) -> tuple[int, float]:
-        """The unit of the largest goodness."""
-        return _highest(self.goodness(fit))
+        """Return the unit of the largest goodness, and this goodness."""
+        return highest(self.goodness(fit))
 
     def _slopes(self, fit: Fit) -> np.ndarray:
-        """Size of the derivatives of each unit, zero for those in the support."""
+        """Return the size of the derivatives of each unit, zero for those in the support."""
         return np.abs(fit.gradient)
 
     def _noise(self, fit: Fit) -> np.ndarray:
@@ -84,19 +84,19 @@ class Rule(ABC):
         return self.loss.steepest(self.loss.fit().value)
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
-        """Increase of the loss when each of the units ``taken``, in this order, is dropped."""
+        """Return the increase of the loss when each unit of ``taken`` is dropped, in this order."""
         return fit.removal_costs()
 
     def members(self, unit: int) -> list[int]:
-        """Coefficients of a unit."""
+        """Return the coefficients of a unit."""
         return [unit]
 
     def row(self, unit: int) -> int:
-        """Row of a unit."""
+        """Return the row of a unit."""
         return unit // self.loss.shape[1]
 
     def name(self, unit: int) -> str:
-        """Name of a unit in messages."""
+        """Return the name of a unit in messages."""
         row, column = divmod(unit, self.loss.shape[1])
         return f"feature {row} of class {column}" if self.loss.shape[1] > 1 else f"feature {row}"
 
@@ -180,11 +180,6 @@ class RefitGain(Rule):
 
     def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
         return cast(_RefitScores, fit).refit_removal_costs()
-
-
-def _highest(scores: np.ndarray) -> tuple[int, float]:
-    unit = int((scores >= scores.max() * (1.0 - TIE)).argmax())
-    return unit, float(scores[unit])
 
 
 def slope_rule(unit: str) -> type[Rule]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -86,10 +86,11 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
         )
     origin = np.zeros(loss.size)
     value, gradient = loss.value_and_gradient(origin)
-    certify = _Certifier(loss, radius, value, float(np.abs(gradient).max()))
-    if radius * certify.steepest <= FINEST * value:
+    steepest = float(np.abs(gradient).max())
+    certify = partial(_certified, loss=loss, radius=radius, value_at_zero=value, steepest=steepest)
+    if radius * steepest <= FINEST * value:
         return certify(origin)
-    finest = FINEST * value + min(EPS * radius * certify.steepest, GAP * value)
+    finest = FINEST * value + min(EPS * radius * steepest, GAP * value)
     moments = spread_moments(loss)
     if moments is not None:
         best = certify(minimise_spread(loss, moments, radius))
@@ -106,42 +107,28 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     return best
 
 
-@dataclass(frozen=True)
-class _Certifier:
-    """Compute values, gaps and convergence of points of the ball.
+def _certified(
+    params: np.ndarray, loss: Loss, radius: float, value_at_zero: float, steepest: float
+) -> BallMinimum:
+    """Return a point of the ball with its gap; ``steepest`` is max |grad R(0)|."""
+    value, gradient = loss.value_and_gradient(params)
+    gap: float = min(duality_gap(params, gradient, radius), value)
+    size = max(steepest, float(loss.smoothness.max() * np.abs(params).sum()))
+    allowed = float(GAP * value_at_zero + ROUNDING * radius * size)
+    allowed = min(allowed, COARSEST * value_at_zero)
+    if gap > allowed:
+        gap = min(gap, _unconstrained_gap(loss, gradient, allowed))
+    return BallMinimum.with_gap(params, value, gap, allowed)
 
-    Parameters
-    ----------
-    loss : Loss
-    radius : float > 0
-    value, steepest : float
-        R(0) and max |grad R(0)|.
-    """
 
-    loss: Loss
-    radius: float
-    value: float
-    steepest: float
-
-    def __call__(self, params: np.ndarray) -> BallMinimum:
-        value, gradient = self.loss.value_and_gradient(params)
-        gap: float = min(duality_gap(params, gradient, self.radius), value)
-        size = max(self.steepest, float(self.loss.smoothness.max() * np.abs(params).sum()))
-        allowed = float(GAP * self.value + ROUNDING * self.radius * size)
-        allowed = min(allowed, COARSEST * self.value)
-        if gap > allowed:
-            gap = min(gap, self._unconstrained_gap(gradient, allowed))
-        return BallMinimum.with_gap(params, value, gap, allowed)
-
-    def _unconstrained_gap(self, gradient: np.ndarray, allowed: float) -> float:
-        """Return an upper bound of R(w) - min R without a ball; infinite if it is of no use."""
-        square = float(gradient @ gradient)
-        # The strong convexity is at most the smallest smoothness. This test avoids most
-        # computations.
-        if square > 2.0 * allowed * float(self.loss.smoothness.min()):
-            return np.inf
-        convexity = self.loss.strong_convexity(range(self.loss.size))
-        return square / (2.0 * convexity) if convexity > 0.0 else np.inf
+def _unconstrained_gap(loss: Loss, gradient: np.ndarray, allowed: float) -> float:
+    """Return an upper bound of R(w) - min R without a ball; infinite if it is of no use."""
+    square = float(gradient @ gradient)
+    # The strong convexity is at most the smallest smoothness. This test avoids most computations.
+    if square > 2.0 * allowed * float(loss.smoothness.min()):
+        return np.inf
+    convexity = loss.strong_convexity(range(loss.size))
+    return square / (2.0 * convexity) if convexity > 0.0 else np.inf
 
 
 def minimise_unsmoothed_over_ball(loss: SmoothedLoss, radius: float) -> BallMinimum:

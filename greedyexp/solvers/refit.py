@@ -43,7 +43,7 @@ def certify(
 
 
 def stationarity(problem: Problem, coef: np.ndarray) -> float:
-    """max |x_i^T res_j| / (||x_i|| ||y_j||) over the support; zero at a least-squares fit."""
+    """Return max |x_i^T res_j| / (||x_i|| ||y_j||) over the support; zero at a minimum."""
     if problem.shared_design:
         return _stationarity_of(problem.X[0], np.stack(problem.y, axis=1), coef)
     tasks = zip(problem.X, problem.y, coef.T, strict=True)
@@ -51,7 +51,7 @@ def stationarity(problem: Problem, coef: np.ndarray) -> float:
 
 
 def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
-    """``stationarity`` of tasks with responses (n, r) that share a design."""
+    """Return ``stationarity`` of tasks with responses (n, r) that share a design."""
     rows = np.flatnonzero(coef.any(axis=1))
     if 4 * len(rows) < X.shape[1]:
         X, coef = X[:, rows], coef[rows]
@@ -64,7 +64,7 @@ def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
 
 
 def from_design(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """The least-squares fit on the support of ``coef`` (p, r), by orthogonal factorisation."""
+    """Return the least-squares fit on the support of ``coef`` (p, r), by a factorisation of X."""
     fit = np.zeros_like(coef)
     for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True)):
         support = np.flatnonzero(coef[:, j])
@@ -75,6 +75,6 @@ def from_design(problem: Problem, coef: np.ndarray) -> np.ndarray:
 
 
 def squared_loss(problem: Problem, coef: np.ndarray) -> float:
-    """sum_j ||y_j - X_j b_j||^2 / (2 n_j) at coefficients (p, r)."""
+    """Return sum_j ||y_j - X_j b_j||^2 / (2 n_j) at coefficients (p, r)."""
     residuals = (y - X @ b for X, y, b in zip(problem.X, problem.y, coef.T, strict=True))
     return float(sum(residual @ residual / (2 * len(residual)) for residual in residuals))

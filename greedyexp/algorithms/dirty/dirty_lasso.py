@@ -150,7 +150,9 @@ def dirty_lasso(
 
 
 def split(coef: np.ndarray, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """The cheapest S and B with S + B = coef: B is coef clipped, row by row, to [-theta, theta].
+    """Return the cheapest S and B with S + B = coef.
+
+    B is coef clipped, row by row, to [-theta, theta].
 
     Lowering theta gains lam_b = ratio * lam_s and costs lam_s for each task beyond it, so theta is
     the size of the ceil(ratio)-th largest entry of the row, and 0 for ratio = r.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -174,84 +173,83 @@ def greedy_dirty(
     ----------
     A. Jalali, S. Sanghavi, A new greedy algorithm for multiple sparse regression, 2012.
     """
-    asked = w if grid is None else grid["w"]
-    param.enforce(check, problem, w=asked, c=c, max_support=max_support)
-    runs = _runs(problem, w, c, epsilon, relative_floor, grid)
-    pieces = [_one_weight(problem, run, nu, stack == "per_class", max_support) for run in runs]
-    places = [run.order for run in runs if run.order is not None]
-    path = join(pieces)
-    return path.take(np.argsort(np.concatenate(places))) if places else path
-
-
-@dataclass(frozen=True)
-class _Run:
-    """The run for one weight, and the thresholds to answer.
-
-    With ``asked``, the run answers each of these thresholds, at the positions ``order`` of the
-    result. Without it, the run gives every distinct estimate for thresholds from ``stop`` to
-    ``top``.
-    """
-
-    weight: float
-    stop: float
-    top: float = np.inf
-    relative_floor: float = 0.0
-    asked: np.ndarray | None = None
-    order: np.ndarray | None = None
-
-
-def _runs(problem: Problem, w, c, epsilon, relative_floor: float, grid) -> list[_Run]:
-    """The runs for the weights and thresholds, or for the pairs of a grid."""
+    param.enforce(check, problem, w=w if grid is None else grid["w"], c=c, max_support=max_support)
+    per_class = stack == "per_class"
     if grid is None:
-        r = problem.n_tasks
-        weights = 1.0 + (r - 1) * np.array(DEFAULT_FRACTIONS) if w is None else param.as_numbers(w)
-        if epsilon is None and problem.sparsity is None:
-            return [_Run(weight, 0.0, relative_floor=relative_floor) for weight in weights]
+        default = 1.0 + (problem.n_tasks - 1) * np.array(DEFAULT_FRACTIONS)
+        weights = default if w is None else param.as_numbers(w)
         if epsilon is None:
-            unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
-            return [_Run(weight, c[0] * unit, c[1] * unit) for weight in weights]
+            wanted = _default_thresholds(problem, c, relative_floor)
+            return join(
+                [_path(problem, one, wanted, nu, per_class, max_support) for one in weights]
+            )
         thresholds = param.as_numbers(epsilon)
-        pairs_w = np.repeat(weights, len(thresholds))
-        pairs_epsilon = np.tile(thresholds, len(weights))
-    else:
-        pairs_w, pairs_epsilon = (np.asarray(grid[name], dtype=float) for name in ("w", "epsilon"))
+        grid = {
+            "w": np.repeat(weights, len(thresholds)),
+            "epsilon": np.tile(thresholds, len(weights)),
+        }
+    pairs_w, pairs_epsilon = (np.asarray(grid[name], dtype=float) for name in ("w", "epsilon"))
     if len(pairs_w) == 0 or len(pairs_w) != len(pairs_epsilon):
         raise ConfigError(
             "the grid needs the same number of values of w and epsilon, at least one."
         )
     if not (np.isfinite(pairs_epsilon) & (pairs_epsilon >= 0)).all():
         raise ConfigError("a stopping threshold epsilon must be a number >= 0.")
-    runs = []
-    for weight in dict.fromkeys(pairs_w):
-        order = np.flatnonzero(pairs_w == weight)
-        asked = pairs_epsilon[order]
-        runs.append(_Run(weight, asked.min(), asked=asked, order=order))
-    return runs
+    places = [np.flatnonzero(pairs_w == weight) for weight in dict.fromkeys(pairs_w)]
+    paths = []
+    for own in places:
+        wanted = _Thresholds(pairs_epsilon[own].min(), asked=pairs_epsilon[own])
+        paths.append(_path(problem, pairs_w[own[0]], wanted, nu, per_class, max_support))
+    return join(paths).take(np.argsort(np.concatenate(places)))
 
 
-def _one_weight(problem: Problem, run: _Run, nu, per_class, max_support) -> Path:
+class _Thresholds(NamedTuple):
+    """The thresholds for which a run gives estimates.
+
+    With ``asked``, the run gives one estimate for each of these. Without it, the run gives every
+    distinct estimate for thresholds from ``stop`` to ``top``.
+    """
+
+    stop: float
+    top: float = np.inf
+    relative_floor: float = 0.0
+    asked: np.ndarray | None = None
+
+
+def _default_thresholds(
+    problem: Problem, c: tuple[float, float], relative_floor: float
+) -> _Thresholds:
+    """Return the thresholds of ``c``, or all above the floor if the sparsity is unknown."""
+    if problem.sparsity is None:
+        return _Thresholds(0.0, relative_floor=relative_floor)
+    unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
+    return _Thresholds(c[0] * unit, c[1] * unit)
+
+
+def _path(problem: Problem, weight: float, wanted: _Thresholds, nu, per_class, max_support) -> Path:
+    """Return the path of one weight."""
     epsilon, loss, ends, entries, values, status, skipped, smallest = kernel.path(
         gram_fit.stored(problem.gram),
         problem.correlation,
         problem.response_power,
         np.minimum(problem.n_samples, problem.n_features),
-        run.weight,
+        weight,
         nu,
         per_class,
-        run.stop,
-        run.relative_floor,
+        wanted.stop,
+        wanted.relative_floor,
         UNLIMITED if max_support is None else max_support,
     )
-    if run.asked is None:
+    if wanted.asked is None:
         # Keep the last estimate even if max_support ended the run above the range.
         chosen = np.flatnonzero(
-            (epsilon <= run.top) | (np.arange(len(epsilon)) == len(epsilon) - 1)
+            (epsilon <= wanted.top) | (np.arange(len(epsilon)) == len(epsilon) - 1)
         )
         labels = epsilon[chosen]
     else:
         # Labels decrease; the state for a threshold is the first with a label at most that.
-        chosen = np.searchsorted(-epsilon, -run.asked, side="left").clip(max=len(epsilon) - 1)
-        labels = run.asked
+        chosen = np.searchsorted(-epsilon, -wanted.asked, side="left").clip(max=len(epsilon) - 1)
+        labels = wanted.asked
     kept, back = np.unique(chosen, return_inverse=True)
     coef = kernel.fill(ends, entries, values, kept, problem.n_features, problem.n_tasks)
     coef, loss, message = certify(problem, coef, loss[kept], smallest)
@@ -259,14 +257,14 @@ def _one_weight(problem: Problem, run: _Run, nu, per_class, max_support) -> Path
     if status == kernel.CYCLE:
         converged[-1] = False
     answered = converged[chosen]
-    if status == kernel.TOO_LARGE and run.asked is not None:
-        answered = answered & (run.asked >= epsilon[-1])
+    if status == kernel.TOO_LARGE and wanted.asked is not None:
+        answered = answered & (wanted.asked >= epsilon[-1])
     return Path(
         coef if len(back) == len(kept) and (np.diff(back) > 0).all() else coef[back],
-        {"w": np.full(len(chosen), run.weight), "epsilon": labels},
+        {"w": np.full(len(chosen), weight), "epsilon": labels},
         loss[back],
         answered,
-        _message(run.weight, status, skipped, epsilon, message),
+        _message(weight, status, skipped, epsilon, message),
     )
 
 

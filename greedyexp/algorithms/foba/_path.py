@@ -180,14 +180,14 @@ def _asked(grid: dict[str, np.ndarray], threshold: str) -> tuple[str, np.ndarray
 
 
 def _reach(run: Run, name: str, rule: Rule) -> np.ndarray:
-    """Number of features, or rows, after the next step from each state."""
+    """Return the number of features, or rows, after the next step from each state."""
     if name == "max_features":
         return np.array([len(state.support) + rule.width for state in run.states])
     return np.array([state.n_rows + state.opens for state in run.states])
 
 
 def _goodness(run: Run) -> np.ndarray:
-    """Goodness of the best step from each state, infinite if it was not computed."""
+    """Return the goodness of the best step from each state; infinite if it was not computed."""
     goodness = np.array([state.goodness for state in run.states])
     return np.where(np.isnan(goodness), np.inf, goodness)
 
@@ -209,7 +209,7 @@ def _answers(reach: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _history(run: Run, rule: Rule) -> dict[str, np.ndarray]:
-    """One entry for each step, with ``task`` if a row has several coefficients."""
+    """Return one entry for each step, with ``task`` if a row has several coefficients."""
     units = np.array([step.unit for step in run.steps], dtype=np.int64)
     r = rule.loss.shape[1]
     history = {
@@ -258,7 +258,7 @@ def _prescribed(
 def threshold_of_theorem(
     problem: Problem, loss: Loss, rule: type[Rule], *, ratio: float = RATIO
 ) -> float:
-    """delta of Theorem 1 or epsilon of Theorem 2, with rho_- measured where the run ends.
+    """Return delta of Theorem 1 or epsilon of Theorem 2, with rho_- measured at the end of the run.
 
     The bounds on the errors of an estimate need rho_- only between it and the best fit on the true
     support (see ``theory.forward_backward``). Each state of a run therefore has its own threshold.
@@ -312,7 +312,7 @@ def threshold_of_theorem(
 
 
 def _fit_of_truth(problem: Problem, loss: Loss) -> tuple[Fit, np.ndarray]:
-    """The fit on the true support, and this support.
+    """Return the fit on the true support, and this support.
 
     Raises
     ------

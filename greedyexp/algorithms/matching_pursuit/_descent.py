@@ -45,7 +45,7 @@ class Task:
 
 
 def single_task(problem: Problem) -> Task:
-    """The arrays of a problem with one task, checked.
+    """Return the arrays of a problem with one task, after a check.
 
     A column of zeros is allowed. Its coefficient does not enter the loss: without a penalty it does
     not change, with a penalty it shrinks to zero.
@@ -138,7 +138,7 @@ class CompiledIteration(Iteration):
 
 
 def _gram(design: np.ndarray) -> np.ndarray:
-    """P^T P / n, in which equal columns have equal entries.
+    """Return P^T P / n, in which equal columns have equal entries.
 
     Derivatives are updated with this matrix; equal entries preserve ties between equal columns.
     """

@@ -150,7 +150,7 @@ class DiagonalDescent(Iteration):
             self._descend(1, -np.inf)
 
     def _least(self, target: float) -> float:
-        """Squared norm of the residual in this basis below which the target may be met."""
+        """Return the squared residual norm in this basis below which the target may be met."""
         if target < 0.0:
             return -np.inf
         norm = np.sqrt(2 * len(self._task.response) * target) * (1 + 1e-12) + self._doubt

@@ -281,7 +281,7 @@ class Budget:
     most: int
 
     def rounds(self, iteration: int) -> int:
-        """Rounds of the inner loop that follows an iteration."""
+        """Return the number of rounds of the inner loop after an iteration."""
         # A larger exponent would overflow.
         longest = np.inf if self.growth == 1.0 else 300.0 / np.log(self.growth)
         grown = self.first * self.growth ** min(iteration, longest)

@@ -141,7 +141,7 @@ def pursuit_path(
     normalize: bool,
     refit: bool,
 ) -> Path:
-    """The path of a pursuit with the number of features as its grid ``name``.
+    """Return the path of a pursuit with the number of features as its grid ``name``.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ EQUAL = 1e-10
 
 
 class Residual(Rule):
-    """How well one scaled column matches the slopes of the loss.
+    """Match of one scaled column with the slopes of the loss.
 
     With R(w) = Q(X w) and u = grad Q(X w), min_a ||a X^j - u||^2 is ||u||^2 minus <X^j, u>^2 /
     ||X^j||^2, so the feature with the largest |<X^j, u>| / ||X^j|| is best (Shalev-Shwartz, Srebro
@@ -60,7 +60,7 @@ def rule_for(name: str, loss: Loss, problem: Problem, risk: str) -> Rule:
 
 
 def mean_squares(problem: Problem, risk: str) -> np.ndarray:
-    """E[x_j^2] over the rows, or the distribution, of a problem, shape (d,)."""
+    """Return E[x_j^2] over the rows, or the distribution, of a problem, shape (d,)."""
     if risk == "population":
         assert problem.moments is not None
         return problem.moments.diagonal

@@ -80,7 +80,7 @@ class Answers:
         )
 
     def values(self, value: Callable[[np.ndarray], float]) -> np.ndarray:
-        """A function of the coefficients at each point, (m,); computed once for each state."""
+        """Return a function of the coefficients at each point, (m,); called once for each state."""
         _, first, place = np.unique(self.steps, return_index=True, return_inverse=True)
         return np.array([value(self.coef[index]) for index in first])[place]
 
@@ -233,7 +233,7 @@ class Walk:
 
 
 def _quadratic(loss: Loss, problem: Problem) -> tuple | None:
-    """``rows``, ``scale``, ``bump`` and ``cross`` of a quadratic risk; None for another risk."""
+    """Return ``rows``, ``scale``, ``bump`` and ``cross`` of a quadratic risk; None for others."""
     if isinstance(loss, PopulationSquaredLoss):
         return _moments(loss.moments, loss.ridge)
     if isinstance(loss, SquaredLoss) and loss.size <= MOST_KEPT:
@@ -252,7 +252,7 @@ def _moments(moments: Moments, ridge: float) -> tuple:
 
 
 def _matrix(rows: np.ndarray, cross: np.ndarray, ridge: float, equal: EqualColumns) -> tuple:
-    """The form of a matrix E[x x^T], where copies get the numbers of their originals.
+    """Return the form of a matrix E[x x^T], where copies get the numbers of their originals.
 
     Derivatives of different columns are compared exactly. A relative tolerance would be harmful:
     near the minimum the derivatives of all features in use agree to any tolerance, and a step

@@ -28,12 +28,15 @@ MOST_STEPS = 2**53
 
 
 def needs(*, risk: str, **_) -> tuple[str, ...]:
-    """Traits that the risk requires of the data."""
+    """Return the traits that the risk requires of the data."""
     return ("moments",) if risk == "population" else ()
 
 
 def needs_of_ball(*, radius: float | None, risk: str = "sample", **_) -> tuple[str, ...]:
-    """Traits that an algorithm on an l1 ball requires: without a radius it needs the truth."""
+    """Return the traits that an algorithm on an l1 ball requires.
+
+    Without a radius it needs the true coefficients.
+    """
     return (*needs(risk=risk), *(("truth",) if radius is None else ()))
 
 
@@ -51,7 +54,7 @@ def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None
 
 
 def check_unsmoothed(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None:
-    """``check`` for algorithms that need no beta."""
+    """Raise ValueError as ``check``; a missing beta is accepted."""
     beta = ANY_BETA if loss in KINKED and beta is None else beta
     check(shape, loss=loss, beta=beta, risk=risk)
 
@@ -75,7 +78,7 @@ class BoundRisk:
     def of(
         cls, problem: Problem, loss: str, *, beta: float | None, ridge: float, risk: str
     ) -> BoundRisk:
-        """The risk of a loss, not smoothed if a kinked loss has no beta."""
+        """Return the risk of a loss; a kinked loss without beta is not smoothed."""
         kinked = loss in KINKED and beta is None
         beta = ANY_BETA if kinked else beta
         population = risk == "population"
@@ -86,13 +89,13 @@ class BoundRisk:
         return self.loss.unsmoothed(params) if self.kinked else self.loss.value(params)
 
     def minimise_over_ball(self, radius: float) -> BallMinimum:
-        """The minimiser over ||w||_1 <= radius, with its certificate."""
+        """Return the minimiser over ||w||_1 <= radius, with its certificate."""
         if self.kinked:
             return minimise_unsmoothed_over_ball(cast(SmoothedLoss, self.loss), radius)
         return minimise_over_ball(self.loss, radius)
 
     def facts(self, objective: np.ndarray) -> dict[str, np.ndarray]:
-        """``risk`` if the objective is not that of the loss of the path."""
+        """Return ``risk``, if the objective is not the value of the loss of the path."""
         return {"risk": objective} if self.kinked else {}
 
 
@@ -139,7 +142,7 @@ class StepGrid:
         return self.steps >= (0 if "epsilon" in self.names else self.budget)
 
     def until(self, end: int) -> StepGrid:
-        """The points of a run that made ``end`` steps: those before the end, and the end.
+        """Return the points of a run that made ``end`` steps: those before the end, and the end.
 
         Points given by the user are unchanged.
         """
@@ -153,7 +156,7 @@ class StepGrid:
         return replace(self, steps=self.steps[places], epsilon=self.epsilon[places])
 
     def scaled(self, share: float) -> StepGrid:
-        """The points with a fraction of their accuracies."""
+        """Return the points with a fraction of their accuracies."""
         return replace(self, epsilon=share * self.epsilon)
 
 

@@ -17,7 +17,7 @@ from greedyexp.theory.theorems import Reference, RiskBound
 
 
 def theorems(path: Path, reference: Reference, **_) -> list[RiskBound]:
-    """Theorem 2, as proved for the excess and for the end, for a reference in the ball."""
+    """Return Theorem 2 for the excess and for the end of a run; none outside the ball."""
     if path.loss is None or not in_ball(path, reference):
         return []
     constants = smoothness_of_risk(path.loss), float(path.facts["radius"][0])

@@ -21,7 +21,7 @@ EQUAL = 1e-9
 
 
 def theorems(path: Path, reference: Reference, *, rule: str, risk: str, **_) -> list[RiskBound]:
-    """T3 and T4 for a path of ``fully_corrective``; none if the rule is not ``covered``.
+    """Return T3 and T4 for a path of ``fully_corrective``; none if the rule is not ``covered``.
 
     lam of T4 is that of R on the union of the supports of the estimates and of the reference; its
     proof needs no other supports. For the squared loss it is the least eigenvalue there, for any
@@ -150,7 +150,7 @@ def fully_corrective(
 def _strong_convexity(
     path: Path, loss: Loss, reference: Reference, risk: str
 ) -> tuple[float, float]:
-    """lam, and the number of features up to which it is valid."""
+    """Return lam, and the number of features up to which it is valid."""
     taken = np.zeros(0, dtype=np.int64) if path.history is None else path.history["taken"]
     met = np.union1d(taken, np.flatnonzero(reference.params)).astype(np.int64).tolist()
     lam = loss.strong_convexity(met)

@@ -48,7 +48,7 @@ def _needs(*, start: str, **params) -> tuple[str, ...]:
 
 
 def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[RiskBound]:
-    """Theorem 1 for each constant of the loss, for a reference no better than w*.
+    """Return Theorem 1 for each constant of the loss; none for a reference better than w*.
 
     If w* is a minimiser over the ball of its norm, Markov's inequality shows that the excess is
     small with probability 1/2, and not only in the mean. For Lipschitz losses without a ridge the
@@ -206,7 +206,7 @@ def randomized_sparsification(
 
 
 def _start(problem: Problem, bound: BoundRisk, start: str, radius: float | None) -> BallMinimum:
-    """w* and its certificate; raise DataError if w* is zero."""
+    """Return w* and its certificate; raise DataError if w* is zero."""
     if start == "truth":
         params = truth_of(problem, "Use start: l1_ball.")
         found = BallMinimum(params, bound.value(params), np.inf, True)
@@ -232,7 +232,7 @@ def _sparsified(
     repeats: int,
     rng: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimates (m, d) and their risks (m,), at each point the best of all sequences."""
+    """Return estimates (m, d) and their risks (m,), at each point the best of all sequences."""
     rng = np.random.default_rng(0) if rng is None else rng
     support = np.flatnonzero(origin)
     sizes, signs = np.abs(origin[support]), np.sign(origin[support])

@@ -31,7 +31,7 @@ def check(shape: dict, *, features: int, **others) -> None:
 
 
 def theorems(path: Path, reference: Reference, *, rule: str, variant: str, **_) -> list[RiskBound]:
-    """T5 for a path of ``replacement_steps``; none for the simple variant.
+    """Return T5 for a path of ``replacement_steps``; none for the simple variant.
 
     lam is the least strong convexity of R on the sets F' of the run, each united with the support
     of the reference. The theorem promises nothing if there are fewer features than it requires.
@@ -187,7 +187,7 @@ def replacement_steps(
 
 
 def _history(start: Run, run: Exchange) -> dict[str, np.ndarray]:
-    """One entry for each feature of the start, and for each replacement."""
+    """Return one entry for each feature of the start, and for each replacement."""
     first = [Replacement(0, step.unit, -1, step.objective, True) for step in start.steps]
     kinds = {"step": int, "taken": int, "dropped": int, "objective": float, "accepted": bool}
     return {
@@ -319,7 +319,10 @@ class Exchange:
 
 
 def _smallest(fit: Fit) -> tuple[int, int]:
-    """Place in the support, and index, of the smallest |coefficient|; ties to the lowest index."""
+    """Return place in the support, and index, of the smallest |coefficient|.
+
+    Ties go to the lowest index.
+    """
     support = np.array(fit.support, dtype=np.int64)
     sizes = np.abs(fit.params[support])
     equal = np.flatnonzero(sizes <= sizes.min() * (1.0 + TIE))
@@ -328,7 +331,7 @@ def _smallest(fit: Fit) -> tuple[int, int]:
 
 
 def _enlarged_supports(history: dict[str, np.ndarray]) -> Iterator[list[int]]:
-    """F with the feature taken, for each replacement tried; F itself if there was none."""
+    """Yield F with the feature taken, for each attempt to replace; F itself if there was none."""
     support = history["taken"][history["step"] == 0].tolist()
     tried = np.flatnonzero(history["step"] > 0)
     if not len(tried):

@@ -35,7 +35,7 @@ def check(shape: dict, *, loss: str, **_) -> None:
 def theorems(
     path: Path, reference: Reference, *, ridge: float, epsilon: float, reading: str, **_
 ) -> list[RiskBound]:
-    """The theorem of the reading, proved or printed, for a reference in the ball.
+    """Return the theorem of the reading, proved or printed; none outside the ball.
 
     The bound of the excess after k steps holds for runs with the parameter epsilon. It is infinite
     if points of the path have another epsilon.
