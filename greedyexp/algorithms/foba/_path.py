@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from greedyexp.solvers.greedy_selection import Pursuit, Run, Stops, path_of
 from greedyexp.theory.forward_backward import gain_threshold, gradient_threshold
 
 Function = TypeVar("Function", bound=Callable[..., Path])
-# The parameters that end a selection: its threshold, delta or epsilon, and both sizes.
-Limits = dict[str, float | None]
 SIZES = ("max_features", "max_groups")
 
 # Relative difference between two ways to compute a goodness.
@@ -38,15 +36,42 @@ THRESHOLDS: dict[type[Rule], Callable[[float, float, float], float]] = {
 }
 
 
-def selection(name: str, **declared: Any) -> Callable[[Function], Function]:
-    """Return the decorator that registers a selection; ``declared`` is what it does not share."""
+class Limits(NamedTuple):
+    """The parameters that end a selection; None where there is no limit.
+
+    Parameters
+    ----------
+    name : {"delta", "epsilon"}
+        Name of the threshold.
+    threshold : float >= 0, optional
+    max_features, max_groups : int, optional
+    """
+
+    name: str
+    threshold: float | None
+    max_features: int | None
+    max_groups: int | None
+
+    def stops(self) -> Stops:
+        """Return the stops of a run; limits that are None never end it."""
+        most = (sys.maxsize if size is None else size for size in self[2:])
+        return Stops(self.threshold or 0.0, *most)
+
+
+def selection(
+    name: str, *, threshold: str, title: str, paper: str
+) -> Callable[[Function], Function]:
+    """Return the decorator that registers a selection with a threshold of this name."""
     return algorithm(
         name,
+        title=title,
+        paper=paper,
         requires=param.needs,
         check=check,
+        theory=gradient_theory if threshold == "epsilon" else gain_theory,
         theory_requires=("truth",),
         takes_sparse=True,
-        **declared,
+        stops=(threshold, *SIZES),
     )
 
 
@@ -71,14 +96,14 @@ def check(
 
 
 def bound_loss(
-    problem: Problem, *, loss: str, ridge: float, intercept: bool, **parameters: Any
+    problem: Problem, limits: Limits, *, loss: str, ridge: float, intercept: bool, **options: str
 ) -> Loss:
     """Return the loss of a selection after a check of its parameters.
 
     Parameters
     ----------
-    **parameters
-        Limits and options for ``check``.
+    **options
+        ``unit`` or ``judge``, for ``check``.
 
     Raises
     ------
@@ -87,7 +112,8 @@ def bound_loss(
     DataError
         If the loss does not take the data.
     """
-    param.enforce(check, problem, loss=loss, intercept=intercept, **parameters)
+    sizes = {"max_features": limits.max_features, "max_groups": limits.max_groups}
+    param.enforce(check, problem, loss=loss, intercept=intercept, **sizes, **options)
     return bind(loss, problem, ridge=ridge, intercept=intercept)
 
 
@@ -107,10 +133,9 @@ def greedy_path(
     ----------
     loss : Loss
     rule : subclass of Rule
-    limits : dict
-        ``max_features``, ``max_groups`` and the threshold, ``delta`` or ``epsilon``; None where
-        there is no limit. If there is none at all, the selection ends at half as many features as
-        there are samples or coefficients.
+    limits : Limits
+        If there is none, the selection ends at half as many features as there are samples or
+        coefficients.
     ratio : float in [0, 1]
         Zero for a selection without backward steps.
     grid : dict of one array, optional
@@ -125,13 +150,12 @@ def greedy_path(
     """
     ruling = rule(loss)
     pursuit = Pursuit(loss, ruling, ratio)
-    (threshold,) = set(limits) - set(SIZES)
     if grid is None:
-        if all(limit is None for limit in limits.values()):
+        if limits[1:] == (None, None, None):
             half = min(loss.n_samples, loss.size) // 2
-            limits = limits | {"max_features": max(ruling.width, half)}
-        run = pursuit.pursue(_stops(limits, threshold))
-        by_groups = limits["max_groups"] is not None or ruling.by_row
+            limits = limits._replace(max_features=max(ruling.width, half))
+        run = pursuit.pursue(limits.stops())
+        by_groups = limits.max_groups is not None or ruling.by_row
         name = "max_groups" if by_groups else "max_features"
         reach = _reach(run, name, ruling)
         asked = np.arange(reach.max())
@@ -141,12 +165,13 @@ def greedy_path(
             asked = np.append(asked, len(asked))
             chosen, answered = _answers(reach, asked)
     else:
-        name, asked = _asked(grid, threshold)
-        loosest = asked.min() if name == threshold else asked.max()
-        run = pursuit.pursue(_stops(limits | {name: float(loosest)}, threshold))
-        if name == threshold:
+        name, asked = _asked(grid, limits.name)
+        if name == limits.name:
+            run = pursuit.pursue(limits._replace(threshold=float(asked.min())).stops())
             chosen, answered = _answers(-_goodness(run), -asked)
         else:
+            loosest = limits._asdict() | {name: int(asked.max())}
+            run = pursuit.pursue(Limits(**loosest).stops())
             chosen, answered = _answers(_reach(run, name, ruling), asked)
     states = [run.states[index] for index in chosen]
     return path_of(
@@ -161,13 +186,6 @@ def greedy_path(
         },
         history=_history(run, ruling),
     )
-
-
-def _stops(limits: Limits, threshold: str) -> Stops:
-    """Return the stops of a run; limits that are None never end it."""
-    sizes = (limits[name] for name in SIZES)
-    most = (sys.maxsize if size is None else int(size) for size in sizes)
-    return Stops(limits[threshold] or 0.0, *most)
 
 
 def _asked(grid: dict[str, np.ndarray], threshold: str) -> tuple[str, np.ndarray]:

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._path import (
-    Limits,
-    bound_loss,
-    gain_theory,
-    greedy_path,
-    selection,
-)
+from greedyexp.algorithms.foba._path import Limits, bound_loss, greedy_path, selection
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.greedy_rules import gain_rule
@@ -21,8 +15,7 @@ from greedyexp.solvers.greedy_rules import gain_rule
     "foba_obj",
     title="FoBa-obj",
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1",
-    theory=gain_theory,
-    stops=("delta", "max_features", "max_groups"),
+    threshold="delta",
 )
 def foba_obj(
     problem: Problem,
@@ -102,12 +95,8 @@ def foba_obj(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, Algorithm 1.
     """
-    limits: Limits = {
-        "delta": delta,
-        "max_features": max_features,
-        "max_groups": max_groups,
-    }
-    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, judge=judge, **limits)
+    limits = Limits("delta", delta, max_features, max_groups)
+    bound = bound_loss(problem, limits, loss=loss, ridge=ridge, intercept=intercept, judge=judge)
     return greedy_path(bound, gain_rule(judge, prune), limits, ratio=backward_ratio, grid=grid)
 
 
@@ -115,8 +104,7 @@ def foba_obj(
     "forward_obj",
     title="Forward-obj",
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1 without backward steps",
-    theory=gain_theory,
-    stops=("delta", "max_features", "max_groups"),
+    threshold="delta",
 )
 def forward_obj(
     problem: Problem,
@@ -182,10 +170,6 @@ def forward_obj(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, section 5.
     """
-    limits: Limits = {
-        "delta": delta,
-        "max_features": max_features,
-        "max_groups": max_groups,
-    }
-    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, judge=judge, **limits)
+    limits = Limits("delta", delta, max_features, max_groups)
+    bound = bound_loss(problem, limits, loss=loss, ridge=ridge, intercept=intercept, judge=judge)
     return greedy_path(bound, gain_rule(judge, prune), limits, ratio=0.0, grid=grid)

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.foba._path import (
-    Limits,
-    bound_loss,
-    gradient_theory,
-    greedy_path,
-    selection,
-)
+from greedyexp.algorithms.foba._path import Limits, bound_loss, greedy_path, selection
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.greedy_rules import slope_rule
@@ -21,8 +15,7 @@ from greedyexp.solvers.greedy_rules import slope_rule
     "foba_gdt",
     title="FoBa-gdt",
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1",
-    theory=gradient_theory,
-    stops=("epsilon", "max_features", "max_groups"),
+    threshold="epsilon",
 )
 def foba_gdt(
     problem: Problem,
@@ -129,12 +122,8 @@ def foba_gdt(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, Algorithm 1.
     """
-    limits: Limits = {
-        "epsilon": epsilon,
-        "max_features": max_features,
-        "max_groups": max_groups,
-    }
-    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, unit=unit, **limits)
+    limits = Limits("epsilon", epsilon, max_features, max_groups)
+    bound = bound_loss(problem, limits, loss=loss, ridge=ridge, intercept=intercept, unit=unit)
     return greedy_path(bound, slope_rule(unit), limits, ratio=backward_ratio, grid=grid)
 
 
@@ -142,8 +131,7 @@ def foba_gdt(
     "forward_gdt",
     title="Forward-gdt",
     paper="Liu, Fujimaki & Ye (2014), Algorithm 1 without backward steps",
-    theory=gradient_theory,
-    stops=("epsilon", "max_features", "max_groups"),
+    threshold="epsilon",
 )
 def forward_gdt(
     problem: Problem,
@@ -204,10 +192,6 @@ def forward_gdt(
     J. Liu, R. Fujimaki, J. Ye, Forward-backward greedy algorithms for general convex smooth
     functions over a cardinality constraint, 2014, section 5.
     """
-    limits: Limits = {
-        "epsilon": epsilon,
-        "max_features": max_features,
-        "max_groups": max_groups,
-    }
-    bound = bound_loss(problem, loss=loss, ridge=ridge, intercept=intercept, unit=unit, **limits)
+    limits = Limits("epsilon", epsilon, max_features, max_groups)
+    bound = bound_loss(problem, limits, loss=loss, ridge=ridge, intercept=intercept, unit=unit)
     return greedy_path(bound, slope_rule(unit), limits, ratio=0.0, grid=grid)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from greedyexp.algorithms._equal_columns import equal_columns, equalise
 from greedyexp.algorithms._parameters import enforce
 from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.kernels import coordinate_descent, descent_state
 from greedyexp.problems.problem import Problem
@@ -23,6 +25,10 @@ def check_single_task(shape: dict, **_) -> None:
     """Raise ValueError if there are several tasks."""
     if shape["n_tasks"] > 1:
         raise ValueError(f"this method takes one task; the data have {shape['n_tasks']}.")
+
+
+# The decorator of an iterative method.
+iterative = partial(algorithm, yields="iterates", check=check_single_task)
 
 
 @dataclass(frozen=True)

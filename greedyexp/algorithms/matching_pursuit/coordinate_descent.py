@@ -9,12 +9,11 @@ from pydantic import Field
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.matching_pursuit._descent import (
     CompiledIteration,
-    check_single_task,
     checked_lam,
+    iterative,
     single_task,
 )
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.kernels.coordinate_descent import (
     GAUSS_SOUTHWELL,
@@ -27,12 +26,10 @@ from greedyexp.theory.constants import SMOOTHNESS, smoothness_l1
 from greedyexp.theory.convergence_rates import predict_coordinate_descent
 
 
-@algorithm(
+@iterative(
     "gs_coordinate_descent",
     title="GS coordinate descent",
     paper="Nutini et al. (2015); Moucer, Taylor & Bach (2024), eq. 11",
-    yields="iterates",
-    check=check_single_task,
     guarantee=convergence_rates.gs_coordinate_descent,
     prediction=predict_coordinate_descent,
 )
@@ -80,12 +77,10 @@ def gs_coordinate_descent(problem: Problem) -> Iteration:
     return CompiledIteration(task, GAUSS_SOUTHWELL, 0.0, l1, gram=True)
 
 
-@algorithm(
+@iterative(
     "proximal_gs_coordinate_descent",
     title="Proximal GS coordinate descent",
     paper="Nutini et al. (2015), GS-q rule; Moucer, Taylor & Bach (2024), eq. 15",
-    yields="iterates",
-    check=check_single_task,
     guarantee=convergence_rates.proximal_gs_coordinate_descent,
 )
 def proximal_gs_coordinate_descent(
@@ -145,12 +140,10 @@ def proximal_gs_coordinate_descent(
     return CompiledIteration(task, PROXIMAL_GAUSS_SOUTHWELL, lam, constant, gram=True)
 
 
-@algorithm(
+@iterative(
     "rmp",
     title="RMP",
     paper="Moucer, Taylor & Bach (2024), Algorithm 1",
-    yields="iterates",
-    check=check_single_task,
     guarantee=convergence_rates.rmp,
 )
 def rmp(problem: Problem, *, lam: param.Lam) -> Iteration:

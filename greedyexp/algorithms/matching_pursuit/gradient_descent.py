@@ -8,11 +8,10 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.matching_pursuit._descent import (
     CompiledIteration,
     Task,
-    check_single_task,
     checked_lam,
+    iterative,
     single_task,
 )
-from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, objective
 from greedyexp.kernels.coordinate_descent import PROXIMAL_GRADIENT, descend_diagonal
 from greedyexp.problems.problem import Problem
@@ -21,12 +20,10 @@ from greedyexp.theory.constants import smoothness_l2
 from greedyexp.theory.convergence_rates import predict_gradient_descent
 
 
-@algorithm(
+@iterative(
     "gradient_descent",
     title="Gradient descent",
     paper="Moucer, Taylor & Bach (2024), section 2.1",
-    yields="iterates",
-    check=check_single_task,
     guarantee=convergence_rates.gradient_descent,
     prediction=predict_gradient_descent,
 )
@@ -63,12 +60,10 @@ def gradient_descent(problem: Problem) -> Iteration:
     return DiagonalDescent(single_task(problem))
 
 
-@algorithm(
+@iterative(
     "proximal_gradient",
     title="Proximal gradient",
     paper="Combettes & Wajs (2005); Moucer, Taylor & Bach (2024), eq. 14",
-    yields="iterates",
-    check=check_single_task,
     guarantee=convergence_rates.proximal_gradient,
 )
 def proximal_gradient(problem: Problem, *, lam: param.Lam) -> Iteration:

@@ -12,12 +12,11 @@ from pydantic import Field
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.matching_pursuit._descent import (
     Task,
-    check_single_task,
     checked_lam,
+    iterative,
     single_task,
 )
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import gs_coordinate_descent
-from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration, SteppedIteration
 from greedyexp.kernels.ultimate_inner import alternate, begin, random_blocks
 from greedyexp.problems.problem import Problem
@@ -59,12 +58,10 @@ class UltimateIteration(SteppedIteration):
         return step.estimate
 
 
-@algorithm(
+@iterative(
     "ultimate",
     title="Ultimate method",
     paper="Moucer, Taylor & Bach (2024), eq. 20",
-    check=check_single_task,
-    yields="iterates",
     guarantee=convergence_rates.ultimate,
 )
 def ultimate(problem: Problem, *, lam: param.Lam = 0.0) -> Iteration:
@@ -114,12 +111,10 @@ def ultimate(problem: Problem, *, lam: param.Lam = 0.0) -> Iteration:
     return UltimateIteration(single_task(problem), lam)
 
 
-@algorithm(
+@iterative(
     "ultimate_alternating",
     title="Ultimate method, alternating",
     paper="Moucer, Taylor & Bach (2024), Appendix F.2",
-    check=check_single_task,
-    yields="iterates",
 )
 def ultimate_alternating(
     problem: Problem,
@@ -186,12 +181,10 @@ def ultimate_alternating(
     )
 
 
-@algorithm(
+@iterative(
     "ultimate_ar_bcd",
     title="Ultimate method, AR-BCD",
     paper="Moucer, Taylor & Bach (2024), Appendix F.1",
-    check=check_single_task,
-    yields="iterates",
 )
 def ultimate_ar_bcd(
     problem: Problem,
