@@ -181,8 +181,8 @@ def greedy_path(
         grid={name: asked.astype(float)},
         message=" ".join(run.remarks),
         facts={
-            name: np.array([getattr(state, name) for state in states])
-            for name in ("additions", "removals")
+            count: np.array([getattr(state, count) for state in states])
+            for count in ("additions", "removals")
         },
         history=_history(run, ruling),
     )
