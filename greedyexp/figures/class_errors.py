@@ -30,8 +30,7 @@ SHARE = "class_share"
 @figure(
     "class_errors",
     title="Errors of classes",
-    columns=plot.reads("class_error", "class", "size", apart=plot.separate_algorithms),
-    apart=plot.separate_algorithms,
+    **plot.declared("class_error", "class", "size", apart=plot.separate_algorithms),
 )
 def class_errors(
     frame: pd.DataFrame,

@@ -24,12 +24,7 @@ from greedyexp.results.text import axis_label, count_text, failures_text, origin
 from greedyexp.stats.means import t_interval
 
 
-@figure(
-    "constants",
-    title="Constants",
-    columns=plot.reads("value", "lower", "upper"),
-    apart=plot.separate,
-)
+@figure("constants", title="Constants", **plot.declared("value", "lower", "upper"))
 def constants(
     frame: pd.DataFrame,
     context: Context,

@@ -75,6 +75,17 @@ def reads(*measured: str, apart: Callable[..., list[str]] = separate) -> Callabl
     return columns
 
 
+def declared(*measured: str, apart: Callable[..., list[str]] = separate) -> dict[str, Any]:
+    """Return the arguments ``columns`` and ``apart`` with which a figure or table is registered.
+
+    Parameters
+    ----------
+    *measured, apart
+        As for ``reads``.
+    """
+    return {"columns": reads(*measured, apart=apart), "apart": apart}
+
+
 def separated_by_results(
     part: Display, params: Mapping[str, Any], results: Collection[str]
 ) -> list[tuple[str, str]]:

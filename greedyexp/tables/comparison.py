@@ -12,7 +12,7 @@ from pydantic import Field
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import table
 from greedyexp.protocols.base import FIT_SECONDS
-from greedyexp.results.columns import reads, separate_algorithms
+from greedyexp.results.columns import declared, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import (
     Where,
@@ -92,9 +92,8 @@ def comparison(
 @table(
     "timing",
     title="Seconds",
-    columns=reads(_SECONDS, apart=separate_algorithms),
-    apart=separate_algorithms,
     by_algorithm="published",
+    **declared(_SECONDS, apart=separate_algorithms),
 )
 def timing(
     frame: pd.DataFrame,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from greedyexp.core.registry import table
 from greedyexp.metrics.support import selected_of
-from greedyexp.results.columns import reads, separate_algorithms
+from greedyexp.results.columns import declared, reads, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, failed_rows, rows_where
 from greedyexp.results.summaries import Sizes, is_single, name_text, records_at, selection_notes
@@ -24,8 +24,7 @@ Most = Annotated[int, Field(ge=1, description="largest number of features listed
 @table(
     "used_features",
     title="Features in use",
-    columns=reads("used", "feature", "size", apart=separate_algorithms),
-    apart=separate_algorithms,
+    **declared("used", "feature", "size", apart=separate_algorithms),
 )
 def used_features(
     frame: pd.DataFrame,

@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.registry import table
-from greedyexp.results.columns import reads, separate_algorithms
+from greedyexp.results.columns import declared, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
 from greedyexp.results.text import count_text, failures_text, number_text, origin_text, short_name
@@ -36,12 +36,7 @@ _RATIO = "Ratio: steps to promised steps, median and largest over replicates and
 Row = Annotated[str | None, Field(description="column with one group of rows per value")]
 
 
-@table(
-    "slopes",
-    title="Growth of steps",
-    columns=reads(*ACCURACY_COLUMNS, apart=separate_algorithms),
-    apart=separate_algorithms,
-)
+@table("slopes", title="Growth of steps", **declared(*ACCURACY_COLUMNS, apart=separate_algorithms))
 def slopes(
     frame: pd.DataFrame,
     context: Context,

@@ -13,4 +13,4 @@ from greedyexp.figures._plot.axes import *
 from greedyexp.figures._plot.marks import *
 from greedyexp.figures._plot.panels import *
 from greedyexp.figures._plot.style import *
-from greedyexp.results.columns import reads, separate, separate_algorithms
+from greedyexp.results.columns import declared, reads, separate, separate_algorithms

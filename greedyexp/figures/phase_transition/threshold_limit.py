@@ -41,12 +41,7 @@ _DIAMOND: plot.Style = {
 }
 
 
-@figure(
-    "threshold_limit",
-    title="Limit of the transition threshold",
-    columns=plot.reads(),
-    apart=plot.separate,
-)
+@figure("threshold_limit", title="Limit of the transition threshold", **plot.declared())
 def threshold_limit(
     frame: pd.DataFrame,
     context: Context,

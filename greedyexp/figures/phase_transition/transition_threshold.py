@@ -20,9 +20,7 @@ from greedyexp.results.text import axis_label, number_text
 _OFFSET = 0.012
 
 
-@figure(
-    "transition_threshold", title="Transition threshold", columns=plot.reads(), apart=plot.separate
-)
+@figure("transition_threshold", title="Transition threshold", **plot.declared())
 def transition_threshold(
     frame: pd.DataFrame,
     context: Context,

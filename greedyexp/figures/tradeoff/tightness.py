@@ -33,8 +33,7 @@ _SHADE: plot.Style = {"color": "0.88", "linewidth": 0}
 @figure(
     "tightness",
     title="Features that an accuracy needs",
-    columns=plot.reads("record", "epsilon", "needed", *_KNOWN, apart=plot.separate_algorithms),
-    apart=plot.separate_algorithms,
+    **plot.declared("record", "epsilon", "needed", *_KNOWN, apart=plot.separate_algorithms),
 )
 def tightness(
     frame: pd.DataFrame,

@@ -32,9 +32,8 @@ _CURVES: dict[str, tuple[Any, str]] = {
 @figure(
     "convergence",
     title="Convergence",
-    columns=plot.reads("record", "iteration", "gap"),
-    apart=plot.separate,
     by_algorithm="twice",
+    **plot.declared("record", "iteration", "gap"),
 )
 def convergence(
     frame: pd.DataFrame,

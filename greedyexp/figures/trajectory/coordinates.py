@@ -24,8 +24,7 @@ _GREY: plot.Style = {"color": "0.72", "linewidth": 0.7}
 @figure(
     "coordinates",
     title="Coordinates",
-    columns=plot.reads("record", "iteration", "coordinate", "coefficient"),
-    apart=plot.separate,
+    **plot.declared("record", "iteration", "coordinate", "coefficient"),
 )
 def coordinates(
     frame: pd.DataFrame,

@@ -30,8 +30,7 @@ _LINE: plot.Style = {"marker": "o", "markersize": 2.6, "linewidth": 1.1}
 @figure(
     "epsilon_curve",
     title="Iterations to reach an accuracy",
-    columns=plot.reads("record", "epsilon", "iterations"),
-    apart=plot.separate,
+    **plot.declared("record", "epsilon", "iterations"),
 )
 def epsilon_curve(
     frame: pd.DataFrame,

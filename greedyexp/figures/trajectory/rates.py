@@ -16,12 +16,7 @@ from greedyexp.results.text import axis_label, failures_text, origin_text
 _DOTS: plot.Style = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
 
 
-@figure(
-    "rates",
-    title="Rates of convergence",
-    columns=plot.reads("record", "rate", "predicted_rate"),
-    apart=plot.separate,
-)
+@figure("rates", title="Rates of convergence", **plot.declared("record", "rate", "predicted_rate"))
 def rates(
     frame: pd.DataFrame,
     context: Context,
