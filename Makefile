@@ -1,20 +1,23 @@
-# Every target sets up what it needs; the only requirements are Python >= 3.10, make and a C compiler.
+# Every target sets up what it needs; the only requirements are Python >= 3.10, make and a C++
+# compiler. A user's environment is enough for figures; tests and the like need the developer's.
 PYTHON ?= python3
 PROFILE ?= quick
 FROZEN ?= build/frozen
 VENV := .venv
 BIN := $(VENV)/bin
+KERNELS := CMakeLists.txt $(wildcard greedyexp/kernels/*.cpp greedyexp/kernels/*.hpp)
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: figure figures data test test-deep lint freeze bench wheel clean
+.PHONY: figure figures data kernels test test-deep lint freeze bench wheel clean
 
-figure: $(READY)  ## the main experiment: data, figure and where to find them
+figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
 
-figures: $(READY) data  ## every experiment in configs/, in the profile PROFILE
+figures: $(INSTALLED) data  ## every experiment in configs/, in the profile PROFILE
 	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going
 
-data: $(READY)  ## the public data sets that experiments read
+data: $(INSTALLED)  ## the public data sets that experiments read
 	for name in $$($(BIN)/greedyexp data list | cut -d' ' -f1); do \
 	  $(BIN)/greedyexp data where $$name > /dev/null 2>&1 || $(BIN)/greedyexp data fetch $$name || exit 1; \
 	done
@@ -41,10 +44,19 @@ bench: $(READY)  ## speed ratios against other libraries, single-threaded
 wheel: $(READY)  ## dist/*.whl
 	$(BIN)/python -m build --wheel
 
-$(READY): pyproject.toml
+kernels:  ## compile the kernels that were edited, without installing anything else
+	test -e $(READY) || $(MAKE) $(READY)
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+	touch $(INSTALLED) $(READY)
+
+$(INSTALLED): pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet --editable .
+	touch $(INSTALLED)
+
+$(READY): $(INSTALLED)
+	$(BIN)/pip install --quiet --group dev
 	touch $(READY)
 
 clean:

@@ -56,6 +56,10 @@ class StorageError(UserError):
     """The results folder or its journal cannot be read or written."""
 
 
+class InstallationError(UserError):
+    """The installed package is incomplete."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a remedy with the closest known name, or with all names if none is close."""
     names = sorted(set(known))

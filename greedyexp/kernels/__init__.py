@@ -1,6 +1,9 @@
-"""Compiled inner loops on plain float64 arrays, without validation, input or output.
+"""Inner loops in C++ on plain float64 arrays, without validation, input or output.
 
-- ``_compile``: the decorator of all kernels, and their cache.
+A kernel that Python calls is a pair of files: ``omp.py`` states the contract and allocates the
+results, ``omp.cpp`` holds the loops. Code that several kernels share is in headers (``.hpp``).
+
+- ``arrays.hpp``, ``casters.hpp``: views of arrays, and their conversion from numpy.
 - ``linear_algebra``, ``cholesky``, ``orthogonal_factor``: vectors and updated factorisations.
 - ``gram_fit``, ``column_basis``: least squares on a changing support.
 - ``omp``, ``greedy_dirty``: greedy selection in Gram form.
@@ -13,6 +16,45 @@
 - ``frank_wolfe``, ``frank_wolfe_margins``: forward greedy steps over an l1 ball.
 - ``ultimate_inner``, ``gauge_step``: the step of the ultimate method.
 - ``max_cut``: quadratic forms over sign vectors.
-
-This file and those of subfolders hold no code: a kernel's cache does not depend on them.
 """
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+from greedyexp.core.errors import InstallationError
+
+
+def source_digest(folder: Path) -> str:
+    """Return the hash of all C++ files of a folder, as computed by CMakeLists.txt."""
+    files = sorted([*folder.glob("*.cpp"), *folder.glob("*.hpp")], key=lambda file: file.name)
+    each = (hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
+    return hashlib.sha256("".join(each).encode()).hexdigest()
+
+
+def _load() -> ModuleType:
+    """Return the extension module for this processor."""
+    from numpy._core._multiarray_umath import __cpu_features__
+
+    # Both variants give the same bits; the one with AVX2 is built on x86-64 only.
+    variants = ["_native_avx2", "_native"] if __cpu_features__.get("AVX2") else ["_native"]
+    for name in variants:
+        try:
+            module = importlib.import_module(f"greedyexp.kernels.{name}")
+        except ModuleNotFoundError:
+            continue
+        if module.SOURCES != source_digest(Path(__file__).parent):
+            raise InstallationError(
+                "the compiled kernels are older than their sources.",
+                remedy="Run 'pip install .' again, or 'make kernels' in a checkout.",
+            )
+        return module
+    raise InstallationError(
+        "the compiled kernels are missing.", remedy="Install greedyexp by 'pip install'."
+    )
+
+
+native = _load()

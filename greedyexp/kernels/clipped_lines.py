@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import FAST
+from greedyexp.kernels.linear_algebra_numba import FAST
 from greedyexp.kernels.logistic_columns import gather
 
 MOST_STEPS = 200

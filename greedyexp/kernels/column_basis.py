@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from greedyexp.kernels import cholesky
+from greedyexp.kernels import cholesky_numba as cholesky
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import axpy, dot, rotate, subtract_rows
+from greedyexp.kernels.linear_algebra_numba import axpy, dot, rotate, subtract_rows
 
 
 class Basis(NamedTuple):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import axpy, dot, subtract_rows
+from greedyexp.kernels.linear_algebra_numba import axpy, dot, subtract_rows
 
 REFRESH = 1000
 # Squared residual, over that of the last refresh, at which to refresh.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import FAST, dot
+from greedyexp.kernels.linear_algebra_numba import FAST, dot
 
 # Steps between two fresh gradients: a constant, and a number for each feature, which keeps the cost
 # of fresh gradients small compared with that of the steps.

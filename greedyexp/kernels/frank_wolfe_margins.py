@@ -25,7 +25,7 @@ from greedyexp.kernels.frank_wolfe import (
     largest,
     length,
 )
-from greedyexp.kernels.linear_algebra import FAST, axpy, dot
+from greedyexp.kernels.linear_algebra_numba import FAST, axpy, dot
 from greedyexp.kernels.scalar_losses import SQUARED, slope, slopes
 
 REFRESH = 1000

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import axpy, dot
+from greedyexp.kernels.linear_algebra_numba import axpy, dot
 from greedyexp.kernels.orthogonal_factor import append, remove, solve, solve_transposed
 
 MOVE, PRICE = 0, 1

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from greedyexp.kernels import cholesky
+from greedyexp.kernels import cholesky_numba as cholesky
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import subtract_rows
+from greedyexp.kernels.linear_algebra_numba import subtract_rows
 
 # A column counts as lying in the span of the support if the squared sine of its angle to the span
 # is below SPAN: in Gram form the error of that number is about 1e-14. Gram form squares the

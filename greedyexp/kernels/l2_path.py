@@ -24,8 +24,8 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.cholesky import remove, solve, solve_transposed
-from greedyexp.kernels.linear_algebra import dot, gradient, write_point
+from greedyexp.kernels.cholesky_numba import remove, solve, solve_transposed
+from greedyexp.kernels.linear_algebra_numba import dot, gradient, write_point
 
 # A point is finished when its optimality conditions hold to this part of lam.
 PRECISION = 1e-9

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import FAST
+from greedyexp.kernels.linear_algebra_numba import FAST
 
 # Samples and features of a block that fits in the processor's cache.
 BLOCK = 32

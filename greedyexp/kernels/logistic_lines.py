@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import FAST
+from greedyexp.kernels.linear_algebra_numba import FAST
 from greedyexp.kernels.logistic_columns import gather, reach_of
 
 # A Newton step that moves no margin by more than this is the last: its error is of the order of its

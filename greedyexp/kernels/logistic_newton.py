@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.kernels import cholesky
+from greedyexp.kernels import cholesky_numba as cholesky
 from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.logistic_lines import losses
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import dot, rotate
+from greedyexp.kernels.linear_algebra_numba import dot, rotate
 
 
 @kernel

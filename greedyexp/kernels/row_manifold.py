@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.cholesky import append, remove, solve, solve_transposed
-from greedyexp.kernels.linear_algebra import dot, gradient
+from greedyexp.kernels.cholesky_numba import append, remove, solve, solve_transposed
+from greedyexp.kernels.linear_algebra_numba import dot, gradient
 from greedyexp.kernels.row_penalty import LOWER, TIED, UPPER, ZERO
 
 # A variable whose squared distance from the span of the others is below this part of its own

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import axpy, gradient, write_point
+from greedyexp.kernels.linear_algebra_numba import axpy, gradient, write_point
 from greedyexp.kernels.row_manifold import Manifold, newton, settle, stationarity
 from greedyexp.kernels.row_penalty import certificate, row_gauge, row_minimiser
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra import FAST
+from greedyexp.kernels.linear_algebra_numba import FAST
 
 # (a - y)^2 / 2 and log(1 + exp(-y a)); |a - y| and max(0, 1 - y a), smoothed. Labels are -1 and 1.
 SQUARED, LOGISTIC, ABSOLUTE, HINGE = range(4)

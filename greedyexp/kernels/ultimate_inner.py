@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.cholesky import append, solve, solve_transposed
+from greedyexp.kernels.cholesky_numba import append, solve, solve_transposed
 
 
 class Inner(NamedTuple):

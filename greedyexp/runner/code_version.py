@@ -1,7 +1,8 @@
 """The version of a part's code: a hash of its syntax and of all modules that it imports.
 
 Docstrings, comments and formatting do not count; everything else does. Imports are read from the
-source and not executed: those inside greedyexp and, for a plugin, those of files in its folder.
+source and not executed: those inside greedyexp and, for a plugin, those of files in its folder. A
+compiled kernel counts by its C++ file and the headers that this includes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ _ROW_KINDS = (Generator, Algorithm, Protocol, Metric)
 # algorithms that it can call (see ``_inside``).
 _UNCOUNTED = {"core", "api"}
 _PACKAGE_IMPORT = re.compile(r"^\s*(?:from|import)\s+greedyexp\.(\w+)", re.MULTILINE)
+
+_CPP = (".cpp", ".hpp")
+_CPP_COMMENT = re.compile(r"//[^\n]*")
+_CPP_INCLUDE = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -162,8 +167,16 @@ def _read(path: Path, _changed: int, _size: int) -> Source:
     content = path.read_bytes()
     text = content.decode("utf-8")
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
-    version = f"{name} {_digest(_syntax(text).encode())}"
-    return Source(version, _digest(content), tuple(_imports(ast.parse(text), path)))
+    if path.suffix in _CPP:
+        syntax = " ".join(_CPP_COMMENT.sub("", text).split())
+        imports = [path.parent / name for name in _CPP_INCLUDE.findall(text)]
+    else:
+        syntax = _syntax(text)
+        imports = _imports(ast.parse(text), path)
+        compiled = path.with_suffix(".cpp")
+        if compiled.is_file():
+            imports.append(compiled)
+    return Source(f"{name} {_digest(syntax.encode())}", _digest(content), tuple(imports))
 
 
 def _digest(content: bytes) -> str:

@@ -197,7 +197,11 @@ def package(tmp_path, monkeypatch):
         ),
         "kernels/deep/__init__.py": "",
         "kernels/deep/deepest.py": "X = 1\n",
+        "kernels/inner.cpp": '#include <cmath>\n#include "shared.hpp"\nint x = 1; // comment\n',
+        "kernels/shared.hpp": '#include "deepest.hpp"\n',
+        "kernels/deepest.hpp": "",
         "kernels/other.py": "Y = 1\n",
+        "kernels/other.cpp": "",
         "algorithms/family/three.py": "import greedyexp.problems.problem\n",
         "problems/problem.py": "class Problem: pass\n",
         "core/errors.py": "A = 1\n",
@@ -219,6 +223,9 @@ def package(tmp_path, monkeypatch):
         ("algorithms/one.py", "kernels/inner.py", True),
         ("algorithms/one.py", "kernels/deep/deepest.py", True),
         ("algorithms/one.py", "kernels/__init__.py", True),
+        ("algorithms/one.py", "kernels/inner.cpp", True),
+        ("algorithms/one.py", "kernels/deepest.hpp", True),
+        ("algorithms/one.py", "kernels/other.cpp", False),
         ("algorithms/one.py", "problems/problem.py", True),
         ("algorithms/one.py", "kernels/other.py", False),
         ("algorithms/one.py", "core/errors.py", False),
@@ -251,6 +258,22 @@ def test_a_part_is_stale_when_what_it_builds_on_changes(package, part, edited, s
 def test_only_syntax_counts(tmp_path, text, same):
     plain, other = tmp_path / "a" / "f.py", tmp_path / "b" / "f.py"
     for path, content in ((plain, "def f(x):\n    return x + 1\n"), (other, text)):
+        path.parent.mkdir()
+        path.write_text(content)
+    assert (code_version.of_file(plain) == code_version.of_file(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("int x = 1;  // why\n\nint y;", True),
+        ("int  x = 1;\nint y;\n", True),
+        ("int x = 2;\nint y;\n", False),
+    ],
+)
+def test_comments_in_a_compiled_kernel_do_not_count(tmp_path, text, same):
+    plain, other = tmp_path / "a" / "f.cpp", tmp_path / "b" / "f.cpp"
+    for path, content in ((plain, "int x = 1;\nint y;\n"), (other, text)):
         path.parent.mkdir()
         path.write_text(content)
     assert (code_version.of_file(plain) == code_version.of_file(other)) is same

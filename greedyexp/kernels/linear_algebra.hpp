@@ -1,0 +1,132 @@
+// Sums of vectors, inner products, products of matrices and plane rotations.
+//
+// Numbers are added in an order that does not depend on the processor, so results have the same
+// bits everywhere.
+#pragma once
+
+#include "arrays.hpp"
+
+namespace greedyexp {
+
+// Eight partial sums fill vector registers of any width up to 512 bits.
+constexpr Index LANES = 8;
+
+inline double total_of(const double (&lanes)[LANES]) {
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+// Inner product of the first ``x.size()`` entries.
+inline double dot(View<const double> x, View<const double> y) {
+    GREEDYEXP_REQUIRE(x.size() <= y.size());
+    const double *a = x.data(), *b = y.data();
+    const Index size = x.size(), blocked = size - size % LANES;
+    double lanes[LANES] = {};
+    for (Index i = 0; i < blocked; i += LANES)
+        for (Index k = 0; k < LANES; ++k) lanes[k] += a[i + k] * b[i + k];
+    double total = total_of(lanes);
+    for (Index i = blocked; i < size; ++i) total += a[i] * b[i];
+    return total;
+}
+
+// y += scale * x
+inline void axpy(double scale, View<const double> x, View<double> y) {
+    GREEDYEXP_REQUIRE(x.size() >= y.size());
+    const double *a = x.data();
+    double *__restrict out = y.data();
+    for (Index i = 0; i < y.size(); ++i) out[i] += scale * a[i];
+}
+
+// out -= sum over t < count of weights[t] * matrix[order[t]], four rows at a time. ``out`` is none
+// of these rows.
+inline void subtract_rows(View<double> out, View<const double> weights, Matrix<const double> matrix,
+                          View<const Index> order, Index count) {
+    double *__restrict to = out.data();
+    const Index size = out.size(), blocked = count - count % 4;
+    for (Index t = 0; t < blocked; t += 4) {
+        const double *one = matrix[order[t]].data(), *two = matrix[order[t + 1]].data();
+        const double *three = matrix[order[t + 2]].data(), *four = matrix[order[t + 3]].data();
+        const double a = weights[t], b = weights[t + 1], c = weights[t + 2], d = weights[t + 3];
+        for (Index i = 0; i < size; ++i)
+            to[i] -= (a * one[i] + b * two[i]) + (c * three[i] + d * four[i]);
+    }
+    for (Index t = blocked; t < count; ++t) axpy(-weights[t], matrix[order[t]], out);
+}
+
+// out = A x
+inline void multiply(Matrix<const double> A, View<const double> x, View<double> out) {
+    for (Index i = 0; i < A.rows(); ++i) out[i] = dot(A[i], x);
+}
+
+// out = A^T x
+inline void multiply_transposed(Matrix<const double> A, View<const double> x, View<double> out) {
+    fill(out, 0.0);
+    for (Index i = 0; i < A.rows(); ++i) axpy(x[i], A[i], out);
+}
+
+// out = A B, where ``out`` is neither A nor B.
+inline void multiply(Matrix<const double> A, Matrix<const double> B, Matrix<double> out) {
+    GREEDYEXP_REQUIRE(A.columns() == B.rows());
+    for (Index i = 0; i < A.rows(); ++i) {
+        double *__restrict to = out[i].data();
+        const Index size = out.columns(), count = A.columns(), blocked = count - count % 4;
+        fill(out[i], 0.0);
+        for (Index t = 0; t < blocked; t += 4) {
+            const double *one = B[t].data(), *two = B[t + 1].data();
+            const double *three = B[t + 2].data(), *four = B[t + 3].data();
+            const double a = A(i, t), b = A(i, t + 1), c = A(i, t + 2), d = A(i, t + 3);
+            for (Index k = 0; k < size; ++k)
+                to[k] += (a * one[k] + b * two[k]) + (c * three[k] + d * four[k]);
+        }
+        for (Index t = blocked; t < count; ++t) axpy(A(i, t), B[t], out[i]);
+    }
+}
+
+// out = A B^T
+inline void multiply_by_transposed(Matrix<const double> A, Matrix<const double> B,
+                                   Matrix<double> out) {
+    for (Index i = 0; i < A.rows(); ++i)
+        for (Index j = 0; j < B.rows(); ++j) out(i, j) = dot(A[i], B[j]);
+}
+
+// Apply a plane rotation to two vectors.
+inline void rotate(View<double> one, View<double> other, double cosine, double sine) {
+    for (Index i = 0; i < one.size(); ++i) {
+        const double a = one[i], b = other[i];
+        one[i] = cosine * a + sine * b;
+        other[i] = cosine * b - sine * a;
+    }
+}
+
+// grad_j = correlation_j - G_j coef_j for each task j, in time p for each nonzero coefficient.
+// G (1 or r, p, p) is shared if it has one matrix; the others are (r, p).
+inline void gradient(Cube<const double> G, Matrix<const double> correlation,
+                     Matrix<const double> coef, Matrix<double> grad) {
+    const Index r = coef.rows(), p = coef.columns();
+    const Own<Index> held(p);
+    const Own<double> weights(p);
+    for (Index j = 0; j < r; ++j) {
+        Index count = 0;
+        for (Index i = 0; i < p; ++i)
+            if (coef(j, i) != 0.0) {
+                held[count] = i;
+                weights[count++] = coef(j, i);
+            }
+        copy(correlation[j], grad[j]);
+        subtract_rows(grad[j], weights, G[std::min(j, G.depth() - 1)], held, count);
+    }
+}
+
+// Copy the nonzero coefficients (r, p) to a point of a path (p, r); return their number.
+inline Index write_point(Matrix<const double> coef, Matrix<double> point) {
+    Index count = 0;
+    for (Index i = 0; i < coef.columns(); ++i)
+        for (Index j = 0; j < coef.rows(); ++j)
+            if (coef(j, i) != 0.0) {
+                point(i, j) = coef(j, i);
+                ++count;
+            }
+    return count;
+}
+
+}  // namespace greedyexp

@@ -1,0 +1,23 @@
+// The extension module: one submodule for each kernel file.
+#include <nanobind/nanobind.h>
+
+#include "sources.hpp"
+
+namespace nb = nanobind;
+
+#define GREEDYEXP_KERNELS(apply) \
+    apply(cholesky)              \
+    apply(linear_algebra)        \
+    apply(omp)
+
+#define GREEDYEXP_DECLARE(name) \
+    namespace greedyexp::name { void bind(nb::module_ &); }
+#define GREEDYEXP_BIND(name) \
+    { nb::module_ part = module.def_submodule(#name); greedyexp::name::bind(part); }
+
+GREEDYEXP_KERNELS(GREEDYEXP_DECLARE)
+
+NB_MODULE(GREEDYEXP_MODULE, module) {
+    module.attr("SOURCES") = GREEDYEXP_SOURCES;
+    GREEDYEXP_KERNELS(GREEDYEXP_BIND)
+}

@@ -1,0 +1,209 @@
+// Orthogonal matching pursuit; the contract is in omp.py.
+//
+// Features are never removed, so the rows of W = L^{-1} G_S are kept for all features, where L is
+// the Cholesky factor of G_SS. A new feature i then costs one pass over them: L gains the row
+// W[:, i], W gains the row (G_i - W[:, i]^T W) / pivot, and a multiple of that row is subtracted
+// from the correlation of the residual. The factor need not be stored, since L^T = W[:, S].
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "casters.hpp"
+#include "gram_fit.hpp"
+#include "linear_algebra.hpp"
+
+namespace greedyexp::omp {
+namespace {
+
+struct Options {
+    bool normalize;  // score by the loss decrease, not by the squared correlation
+    bool refit;      // score by the loss decrease after a refit
+};
+
+// One task of a pursuit.
+struct Task {
+    Matrix<const double> gram;
+    double floor;  // gains up to here are rounding errors
+    Index capacity;
+    Matrix<double> rows;               // W
+    std::vector<double> half_inverse;  // 1 / (2 G_ii), zero for a column that can gain no more
+    std::vector<double> residual;      // correlation of the residual
+    std::vector<double> rotated;       // L^{-1} c_S
+    std::vector<double> weights;       // W[:, i], the row of L for a staged feature i
+    std::vector<Index> support;
+    Index size = 0;
+    std::vector<double> sines;  // squared sines of columns to the span, by differences, if refit
+    std::vector<double> gains;
+
+    Task(Matrix<const double> gram, View<const double> correlation, double power, Index capacity,
+         Matrix<double> rows)
+        : gram(gram), floor(GAIN_FLOOR * power), capacity(capacity), rows(rows),
+          half_inverse(half_inverse_of(gram)), residual(correlation.begin(), correlation.end()),
+          rotated(rows.rows()), weights(rows.rows()), support(rows.rows()),
+          sines(correlation.size(), 1.0), gains(correlation.size()) {}
+
+    void score(const Options &options) {
+        for (std::size_t i = 0; i < gains.size(); ++i) {
+            const double gain = residual[i] * residual[i] * half_inverse[i];
+            gains[i] = gain > floor ? gain : 0.0;
+        }
+        // A sine below SPAN is a rounding error; staging will reject such a column.
+        if (options.refit)
+            for (std::size_t i = 0; i < gains.size(); ++i) gains[i] /= std::max(sines[i], SPAN);
+    }
+
+    // Squared sine of the angle between column i and the span of the support, or zero when the
+    // support is full. The new row of L is left in ``weights``.
+    double stage(Index i) {
+        if (size >= capacity) return 0.0;
+        double within = 0.0;
+        for (Index t = 0; t < size; ++t) {
+            weights[t] = rows(t, i);
+            within += weights[t] * weights[t];
+        }
+        return 1.0 - 2.0 * within * half_inverse[i];
+    }
+
+    // Add the staged feature to the support and update the residual.
+    void take(Index i, double sine, View<const Index> in_order, const Options &options) {
+        View<double> row = rows[size];
+        copy(gram[i], row);
+        subtract_rows(row, weights, rows, in_order, size);
+        const double pivot = std::sqrt(gram(i, i) * sine);
+        const double step = residual[i] / pivot, inverse = 1.0 / pivot;
+        for (Index k = 0; k < row.size(); ++k) {
+            row[k] *= inverse;
+            residual[k] -= step * row[k];
+        }
+        if (options.refit)
+            for (Index k = 0; k < row.size(); ++k)
+                sines[k] -= 2.0 * row[k] * row[k] * half_inverse[k];
+        rotated[size] = step;
+        support[size] = i;
+        ++size;
+        half_inverse[i] = 0.0;
+    }
+
+    // Solve L^T b = L^{-1} c_S and write b to column ``column`` of ``coef`` (p, r); return the
+    // response power that the fit explains.
+    double write(Matrix<double> coef, Index column) {
+        std::vector<double> b(rotated.begin(), rotated.begin() + size);
+        double explained = 0.0;
+        for (Index t = size - 1; t >= 0; --t) {
+            for (Index later = t + 1; later < size; ++later) b[t] -= rows(t, support[later]) * b[later];
+            b[t] /= rows(t, support[t]);
+        }
+        for (Index t = 0; t < size; ++t) {
+            coef(support[t], column) = b[t];
+            explained += rotated[t] * rotated[t];
+        }
+        return explained;
+    }
+};
+
+// A pursuit of the same features by several tasks, or by one.
+class Pursuit {
+  public:
+    Pursuit(std::vector<Task> tasks, Options options, Index features)
+        : tasks_(std::move(tasks)), options_(options), scores_(features) {
+        for (Index t = 0; t < tasks_[0].rows.rows(); ++t) in_order_.push_back(t);
+    }
+
+    std::vector<Task> &tasks() { return tasks_; }
+    double smallest() const { return smallest_; }
+
+    // The feature with the largest sum of scores over the tasks, or -1 if no feature gains.
+    Index best_feature() {
+        std::fill(scores_.begin(), scores_.end(), 0.0);
+        for (Task &task : tasks_) {
+            task.score(options_);
+            for (std::size_t i = 0; i < scores_.size(); ++i) {
+                if (options_.normalize)
+                    scores_[i] += task.gains[i];
+                else if (task.gains[i] > 0.0)
+                    scores_[i] += task.residual[i] * task.residual[i];
+            }
+        }
+        const auto [best, top] = first_largest(scores_);
+        return top > 0.0 ? best : -1;
+    }
+
+    // Add feature i to the supports, or bar its entries in the span; return the number barred.
+    // Nothing is added when an entry with a gain is barred: the feature must compete again.
+    Index add_feature(Index i) {
+        Index barred = 0;
+        std::vector<double> sines(tasks_.size());
+        for (std::size_t j = 0; j < tasks_.size(); ++j) {
+            Task &task = tasks_[j];
+            if (task.half_inverse[i] == 0.0) continue;
+            sines[j] = task.stage(i);
+            if (sines[j] <= SPAN) {
+                sines[j] = 0.0;
+                task.half_inverse[i] = 0.0;
+                barred += task.gains[i] > 0.0;
+            }
+        }
+        if (barred == 0)
+            for (std::size_t j = 0; j < tasks_.size(); ++j)
+                if (sines[j] > 0.0) {
+                    tasks_[j].take(i, sines[j], in_order_, options_);
+                    smallest_ = std::min(smallest_, sines[j]);
+                }
+        return barred;
+    }
+
+  private:
+    std::vector<Task> tasks_;
+    Options options_;
+    std::vector<double> scores_;
+    std::vector<Index> in_order_;  // 0, 1, ...
+    double smallest_ = 1.0;        // smallest squared sine of an added column
+};
+
+std::tuple<Index, Index, double> pursuits(
+    Cube<const double> gram, Matrix<const double> correlation, View<const double> power,
+    View<const Index> capacity, bool together, bool normalize, bool refit, View<const Index> counts,
+    Cube<double> coef, View<double> loss) {
+    const Index r = correlation.rows(), p = correlation.columns();
+    const Index width = together ? r : 1;
+    Index reached = 0, skipped = 0;
+    double smallest = 1.0;
+    // Memory for W, allocated once: allocation for every task would cost as much as the arithmetic.
+    OwnCube<double> room(width, *std::max_element(capacity.begin(), capacity.end()), p);
+    for (Index first = 0; first < r; first += width) {
+        std::vector<Task> tasks;
+        for (Index j = 0; j < width; ++j)
+            tasks.emplace_back(gram[(first + j) % gram.depth()], correlation[first + j],
+                               power[first + j], capacity[first + j], room[j]);
+        Pursuit pursuit(std::move(tasks), {normalize, refit}, p);
+        Index taken = 0;
+        bool ended = false;
+        for (Index k = 0; k < counts.size();) {
+            if (taken == counts[k] || ended) {
+                for (Index j = 0; j < width; ++j) {
+                    const double explained = pursuit.tasks()[j].write(coef[k], first + j);
+                    loss[k] += std::max(0.5 * (power[first + j] - explained), 0.0);
+                }
+                ++k;
+                continue;
+            }
+            const Index i = pursuit.best_feature();
+            if (i < 0) {
+                ended = true;
+                continue;
+            }
+            const Index barred = pursuit.add_feature(i);
+            skipped += barred;
+            taken += barred == 0;
+        }
+        reached = std::max(reached, taken);
+        smallest = std::min(smallest, pursuit.smallest());
+    }
+    return {reached, skipped, smallest};
+}
+
+}  // namespace
+
+void bind(nb::module_ &module) { module.def("pursuits", &pursuits); }
+
+}  // namespace greedyexp::omp
