@@ -11,6 +11,20 @@
 
 namespace nb = nanobind;
 
+namespace greedyexp {
+
+// A numpy array that takes over the memory of a vector.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> values) {
+    auto *kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void *vector) noexcept {
+        delete static_cast<std::vector<T> *>(vector);
+    });
+    return {kept->data(), {kept->size()}, owner};
+}
+
+}  // namespace greedyexp
+
 namespace nanobind::detail {
 
 template <class T, std::size_t dimensions>

@@ -18,7 +18,7 @@ import numpy as np
 
 from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.descent_state import HELD, ITERATION, conclude, move, move_all, reached
-from greedyexp.kernels.gram_fit import first_largest
+from greedyexp.kernels.gram_fit_numba import first_largest
 from greedyexp.kernels.linear_algebra_numba import dot
 
 GAUSS_SOUTHWELL, PROXIMAL_GAUSS_SOUTHWELL, PROXIMAL_GRADIENT, MATCHING_PURSUIT = range(4)

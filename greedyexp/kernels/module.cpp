@@ -7,6 +7,8 @@ namespace nb = nanobind;
 
 #define GREEDYEXP_KERNELS(apply) \
     apply(cholesky)              \
+    apply(gram_fit)              \
+    apply(greedy_dirty)          \
     apply(linear_algebra)        \
     apply(omp)
 
