@@ -63,7 +63,9 @@ def solve(chol: np.ndarray, size: int, x: np.ndarray) -> None:
     native.cholesky.solve(chol, size, x)
 
 
-def solve_transposed(chol: np.ndarray, size: int, rotated: np.ndarray, solution: np.ndarray) -> None:
+def solve_transposed(
+    chol: np.ndarray, size: int, rotated: np.ndarray, solution: np.ndarray
+) -> None:
     """Solve L^T x = ``rotated`` into ``solution[:size]``, the second half of solving A x = c.
 
     ``rotated`` and ``solution`` may be the same array.

@@ -1,0 +1,67 @@
+"""The compiled kernels: the same bits on every processor, and never older than their sources."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import greedyexp.kernels
+from greedyexp.core.errors import InstallationError
+from greedyexp.kernels import greedy_dirty, native, omp, source_digest
+
+
+@pytest.fixture(params=range(3))
+def moments(request):
+    rng = np.random.default_rng(request.param)
+    X = rng.standard_normal((2, 30, 37))
+    y = X[:, :, :4].sum(axis=2) + rng.standard_normal((2, 30))
+    gram = np.einsum("jna,jnb->jab", X, X) / 30
+    return gram, np.einsum("jna,jn->ja", X, y) / 30, (y**2).sum(axis=1) / 30
+
+
+@pytest.mark.skipif(
+    not native.__name__.endswith("_avx2"), reason="the processor has a single variant"
+)
+def test_both_variants_give_the_same_bits(moments, monkeypatch):
+    gram, correlation, power = moments
+    capacity = np.full(2, 30)
+
+    def results():
+        yield from omp.pursuits(
+            gram, correlation, power, capacity, False, True, True, np.array([5, 20])
+        )
+        yield from greedy_dirty.path(
+            gram, correlation, power, capacity, 1.5, 0.5, False, 1e-6, 0.0, 10**6
+        )
+
+    fast = list(results())
+    plain = importlib.import_module("greedyexp.kernels._native")
+    monkeypatch.setattr(omp, "native", plain)
+    monkeypatch.setattr(greedy_dirty, "native", plain)
+    for one, other in zip(fast, results(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_kernels_older_than_their_sources_are_refused(monkeypatch):
+    monkeypatch.setattr(greedyexp.kernels, "source_digest", lambda folder: "edited")
+    with pytest.raises(InstallationError, match="older than their sources"):
+        greedyexp.kernels._load()
+
+
+def test_every_cpp_file_counts_as_a_source(tmp_path):
+    (tmp_path / "a.cpp").write_text("int a;")
+    before = source_digest(tmp_path)
+    (tmp_path / "b.hpp").write_text("")
+    added = source_digest(tmp_path)
+    (tmp_path / "a.cpp").write_text("int b;")
+    assert len({before, added, source_digest(tmp_path)}) == 3
+
+
+def test_an_output_of_another_layout_is_refused(moments):
+    gram, correlation, power = moments
+    coef = np.zeros((37, 2, 1)).transpose(2, 0, 1)[:, :, ::-1]
+    with pytest.raises(TypeError):
+        native.omp.pursuits(
+            gram, correlation, power, np.full(2, 5), False, True, False, np.array([2]), coef,
+            np.zeros(1),
+        )  # fmt: skip
