@@ -10,7 +10,9 @@ namespace nb = nanobind;
     apply(gram_fit)              \
     apply(greedy_dirty)          \
     apply(linear_algebra)        \
-    apply(omp)
+    apply(omp)                   \
+    apply(row_path)              \
+    apply(row_penalty)
 
 #define GREEDYEXP_DECLARE(name) \
     namespace greedyexp::name { void bind(nb::module_ &); }

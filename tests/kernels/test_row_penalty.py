@@ -7,25 +7,24 @@ from hypothesis import strategies as st
 from row_oracles import penalty
 from scipy.optimize import linprog
 
-from greedyexp.kernels.row_manifold import Manifold, cross
-from greedyexp.kernels.row_penalty import (
-    LOWER,
-    TIED,
-    UPPER,
-    ZERO,
-    certificate,
-    row_gauge,
-    row_minimiser,
-)
+from greedyexp.kernels import native
 
+ZERO, UPPER = native.row_penalty.ZERO, native.row_penalty.UPPER
+TIED, LOWER = native.row_penalty.TIED, native.row_penalty.LOWER
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=150)
 
 
 def minimise(g, h, lam_s, lam_b):
     g, h = np.asarray(g, dtype=float), np.asarray(h, dtype=float)
     row, kind = np.empty(len(g)), np.empty(len(g), np.int8)
-    theta = row_minimiser(g, h, lam_s, lam_b, row, kind, np.empty(2 * len(g) + 1))
+    theta = native.row_penalty.minimise(g, h, lam_s, lam_b, row, kind)
     return row, kind, theta
+
+
+def gauges(grad, lam_s, lam_b):
+    out = np.empty(grad.shape[1])
+    native.row_penalty.gauges(grad, lam_s, lam_b, out)
+    return out
 
 
 @st.composite
@@ -128,15 +127,11 @@ def test_box_alone_is_soft_thresholding_in_spite_of_rounding():
 @pytest.mark.parametrize("theta", [0.0, -1e-300])
 def test_a_row_vanishes_when_an_entry_joins_a_level_of_zero(theta):
     coef = np.array([[0.0], [0.0], [0.7]])
-    M = Manifold(
-        coef,
-        np.array([theta]),
-        np.array([[LOWER], [TIED], [UPPER]], np.int8),
-        *[np.zeros((3, 1))] * 11,
-    )
-    cross.py_func(M, 0, 0)
-    assert M.kind[:, 0].tolist() == [ZERO, ZERO, UPPER]
-    assert M.theta[0] == 0
+    level = np.array([theta])
+    kind = np.array([[LOWER], [TIED], [UPPER]], np.int8)
+    native.row_penalty.cross(coef, level, kind, 0, 0)
+    assert kind[:, 0].tolist() == [ZERO, ZERO, UPPER]
+    assert level[0] == 0
     assert coef[:, 0].tolist() == [0, 0, 0.7]
 
 
@@ -151,7 +146,7 @@ def test_zero_columns_stay_zero():
 @given(rows())
 def test_gauge_is_the_dual_norm(case):
     g, _, lam_s, lam_b = case
-    gauge = row_gauge(g[:, None], 0, lam_s, lam_b)
+    gauge = gauges(g[:, None], lam_s, lam_b)[0]
     assert gauge == pytest.approx(max(np.abs(g).max() / lam_s, np.abs(g).sum() / lam_b))
     # The gauge is the largest <g, v> over the unit ball of the penalty, reached on sign patterns.
     reached = 0.0
@@ -172,11 +167,11 @@ def test_certificate_is_primal_minus_dual_at_any_point():
     residual = y - X @ coef
     grad, correlation = (X.T @ residual / n).T, (X.T @ y / n).T
     power = (y**2).sum() / n
-    value, gap = certificate(
-        np.ascontiguousarray(coef.T), theta, grad, correlation, power, lam_s, lam_b
+    value, gap = native.row_penalty.certificate(
+        coef.T, theta, grad, correlation, power, lam_s, lam_b
     )
     primal = (residual**2).sum() / (2 * n) + penalty(coef, lam_s, lam_b)
-    gauge = max(row_gauge(grad, i, lam_s, lam_b) for i in range(p))
+    gauge = gauges(grad, lam_s, lam_b).max()
     alpha = residual / n / max(gauge, 1)
     dual = (alpha * y).sum() - n / 2 * (alpha**2).sum()
     assert value == pytest.approx(primal, rel=1e-12)
