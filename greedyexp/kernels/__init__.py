@@ -11,7 +11,7 @@ results, ``omp.cpp`` holds the loops. Code that several kernels share is in head
 - ``l2_path``: the path of the l1/l2 group lasso.
 - ``scalar_losses``, ``logistic_columns``, ``logistic_lines``, ``logistic_newton``,
   ``clipped_lines``: losses of predictions and their minima along coordinates.
-- ``chain_pass``, ``chain_moments``: labelled chains.
+- ``scaled_chain``, ``chain_pass``, ``chain_moments``: labelled chains.
 - ``descent_state``, ``coordinate_descent``: coordinate descent and matching pursuit.
 - ``frank_wolfe``, ``frank_wolfe_margins``: forward greedy steps over an l1 ball.
 - ``ultimate_inner``, ``gauge_step``: the step of the ultimate method.

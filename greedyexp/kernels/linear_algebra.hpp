@@ -58,28 +58,31 @@ inline void multiply(Matrix<const double> A, View<const double> x, View<double> 
     for (Index i = 0; i < A.rows(); ++i) out[i] = dot(A[i], x);
 }
 
+// out += A^T x, four rows of A at a time. ``out`` is none of them.
+inline void add_rows(View<const double> x, Matrix<const double> A, View<double> out) {
+    GREEDYEXP_REQUIRE(x.size() == A.rows() && out.size() == A.columns());
+    double *__restrict to = out.data();
+    const Index size = out.size(), blocked = A.rows() - A.rows() % 4;
+    for (Index t = 0; t < blocked; t += 4) {
+        const double *one = A[t].data(), *two = A[t + 1].data();
+        const double *three = A[t + 2].data(), *four = A[t + 3].data();
+        const double a = x[t], b = x[t + 1], c = x[t + 2], d = x[t + 3];
+        for (Index i = 0; i < size; ++i)
+            to[i] += (a * one[i] + b * two[i]) + (c * three[i] + d * four[i]);
+    }
+    for (Index t = blocked; t < A.rows(); ++t) axpy(x[t], A[t], out);
+}
+
 // out = A^T x
 inline void multiply_transposed(Matrix<const double> A, View<const double> x, View<double> out) {
     fill(out, 0.0);
-    for (Index i = 0; i < A.rows(); ++i) axpy(x[i], A[i], out);
+    add_rows(x, A, out);
 }
 
 // out = A B, where ``out`` is neither A nor B.
 inline void multiply(Matrix<const double> A, Matrix<const double> B, Matrix<double> out) {
-    GREEDYEXP_REQUIRE(A.columns() == B.rows());
-    for (Index i = 0; i < A.rows(); ++i) {
-        double *__restrict to = out[i].data();
-        const Index size = out.columns(), count = A.columns(), blocked = count - count % 4;
-        fill(out[i], 0.0);
-        for (Index t = 0; t < blocked; t += 4) {
-            const double *one = B[t].data(), *two = B[t + 1].data();
-            const double *three = B[t + 2].data(), *four = B[t + 3].data();
-            const double a = A(i, t), b = A(i, t + 1), c = A(i, t + 2), d = A(i, t + 3);
-            for (Index k = 0; k < size; ++k)
-                to[k] += (a * one[k] + b * two[k]) + (c * three[k] + d * four[k]);
-        }
-        for (Index t = blocked; t < count; ++t) axpy(A(i, t), B[t], out[i]);
-    }
+    fill(out.flat(), 0.0);
+    for (Index i = 0; i < A.rows(); ++i) add_rows(A[i], B, out[i]);
 }
 
 // out = A B^T

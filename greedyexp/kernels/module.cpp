@@ -6,6 +6,8 @@
 namespace nb = nanobind;
 
 #define GREEDYEXP_KERNELS(apply) \
+    apply(chain_moments)         \
+    apply(chain_pass)            \
     apply(cholesky)              \
     apply(gram_fit)              \
     apply(greedy_dirty)          \

@@ -11,13 +11,8 @@ import numpy as np
 import scipy.sparse
 
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.kernels.chain_moments import (
-    Chains,
-    changes,
-    minima_of_feature,
-    prepare,
-)
-from greedyexp.kernels.chain_pass import LANES, best_sequences, forward_backward, log_partition
+from greedyexp.kernels.chain_moments import Chains
+from greedyexp.kernels.chain_pass import GROUP, best_sequences, forward_backward, log_partition
 from greedyexp.losses.loss import TOLERANCE, ChainLoss
 from greedyexp.losses.quasi_newton import Descent
 from greedyexp.problems.chains import ChainWeights, chain_weights, check_lengths
@@ -95,7 +90,7 @@ class CrfLikelihood(ChainLoss):
         self.n_dense = n_classes * (n_classes + 2)
         self.n_samples = n
         self.ridge = float(ridge)
-        self._width = -(-n_classes // LANES) * LANES
+        self._width = -(-n_classes // GROUP) * GROUP
         self._offsets = np.concatenate(([0], np.cumsum(self.chains)))
         self.observed = self._counts_of_labels()
 
@@ -137,8 +132,9 @@ class CrfLikelihood(ChainLoss):
     def pass_over(self, X, params: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:
         """Return Q and its gradient (k r + q,) for columns (n, k) of X and dense parameters."""
         r = self.shape[1]
-        scores, transition = self._scores(X, params), self._weights(params).transition
-        total, forward, posterior, pairs = self._marginals(scores, params, self._offsets)
+        scores, weights = self._scores(X, params), self._weights(params)
+        total, forward, posterior, pairs = forward_backward(scores, *weights, self._offsets)
+        transition = weights.transition
         joint = (forward[:-1].T @ scores[1:])[:r, :r]
         pairs += joint * np.exp(transition - transition.max())
         nodes = np.asarray(X.T @ posterior)[:, :r]
@@ -179,8 +175,7 @@ class CrfLikelihood(ChainLoss):
         present = params[: self.size].reshape(self.shape)
         chains = self._prepared(params)
         for i in range(self.shape[0]):
-            steps[i], gains[i] = minima_of_feature(
-                chains,
+            steps[i], gains[i] = chains.minima_of_feature(
                 self._column(i),
                 observed[i],
                 present[i],
@@ -199,7 +194,7 @@ class CrfLikelihood(ChainLoss):
         columns = self.columns(rows)
         if is_sparse(columns):
             columns = columns.toarray()
-        change = changes(self._prepared(params), columns, place, support % self.shape[1], steps)
+        change = self._prepared(params).changes(columns, place, support % self.shape[1], steps)
         change -= self.observed[support] * steps
         return change / self.n_samples - 0.5 * self.ridge * steps**2
 
@@ -209,9 +204,8 @@ class CrfLikelihood(ChainLoss):
         offsets = np.concatenate(([0], np.cumsum(check_lengths(chains, X.shape[0]))))
         scores = self._scores(X, params)
         if how == "viterbi":
-            own = np.ascontiguousarray(scores[:, : self.shape[1]])
-            return best_sequences(own, *self._weights(params), offsets)
-        posterior = self._marginals(scores, params, offsets)[2]
+            return best_sequences(scores, *self._weights(params), offsets)
+        posterior = forward_backward(scores, *self._weights(params), offsets)[2]
         return posterior[:, : self.shape[1]].argmax(axis=1)
 
     def _counts_of_labels(self) -> np.ndarray:
@@ -232,8 +226,7 @@ class CrfLikelihood(ChainLoss):
         )
 
     def _weights(self, params: np.ndarray) -> ChainWeights:
-        # Kernels need a contiguous array, hence the copy.
-        return chain_weights(np.array(params[-self.n_dense :]), self.shape[1])
+        return chain_weights(params[-self.n_dense :], self.shape[1])
 
     def _scores(self, X, params: np.ndarray) -> np.ndarray:
         """Return padded scores of each word and state, shape (n, R)."""
@@ -245,16 +238,8 @@ class CrfLikelihood(ChainLoss):
         loss = (total - observed @ params) / self.n_samples
         return float(loss + 0.5 * self.ridge * (params @ params))
 
-    def _marginals(self, scores, params: np.ndarray, offsets: np.ndarray) -> tuple:
-        """Return what ``forward_backward`` returns and writes: total, forward, posterior, pairs."""
-        forward, posterior = np.empty_like(scores), np.empty_like(scores)
-        pairs = np.zeros((self.shape[1], self.shape[1]))
-        weights = self._weights(params)
-        total = forward_backward(scores, *weights, offsets, forward, posterior, pairs)
-        return total, forward, posterior, pairs
-
     def _prepared(self, params: np.ndarray) -> Chains:
-        return prepare(self._scores(self.X, params), *self._weights(params), self._offsets)
+        return Chains(self._scores(self.X, params), *self._weights(params), self._offsets)
 
     def _column(self, i: int) -> np.ndarray:
         """Return column i of X as a contiguous array (n,)."""

@@ -8,7 +8,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.kernels.chain_moments import Count, moments
 from greedyexp.losses import crf_likelihood as crf
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.loss import Loss
@@ -30,9 +29,9 @@ def test_value_and_gradient_are_those_of_all_labellings(size, p, r):
 
 def curvature(loss, b):
     """Second derivatives along the selectable coordinates, from variances of counts."""
-    chains, every = loss._prepared(b), np.arange(len(loss.chains))
+    chains = loss._prepared(b)
     variances = [
-        moments(chains, every, Count(loss._column(i), k), 0.0)[2]
+        chains.moments(loss._column(i), k, 0.0)[2]
         for i in range(loss.shape[0])
         for k in range(loss.shape[1])
     ]
