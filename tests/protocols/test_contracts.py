@@ -392,7 +392,7 @@ def test_a_worker_says_the_same_and_what_is_finished_is_kept(call, tmp_path):
     refused(result, "parts.py:11: ", "provides the trait 'truth'")
     write(tmp_path)
     (tmp_path / "parts.py").write_text(PLUGIN.replace("n == 9", "n == 0"))
-    assert call("run", "study.yaml", "-j", "1", cwd=tmp_path).returncode == 0
+    assert call("run", "study.yaml", "--engine", "serial", cwd=tmp_path).returncode == 0
     assert list(table(tmp_path)["status"]) == ["ok"] * 4
 
 
