@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ import yaml
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.messages import Keys, dotted
-from greedyexp.experiment.parameters import BadValue
 
 MAX_NODES = 100_000
 MAX_DIGITS = 300
@@ -208,9 +207,9 @@ class Node:
         """Report an error at this node."""
         self.diagnostics.add(self.place, message, remedy or "")
 
-    def add_all(self, error: BadValue) -> None:
-        """Report the errors of a value at the places inside it."""
-        for keys, message, remedy in error.found:
+    def add_all(self, found: Iterable[tuple[Keys, str, str]]) -> None:
+        """Report errors, each with the keys from this node, the message and the remedy."""
+        for keys, message, remedy in found:
             self.at(*keys).add(message, remedy)
 
 
