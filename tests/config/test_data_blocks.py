@@ -139,7 +139,7 @@ def test_only_chooses_blocks_and_their_points():
     chosen = load(settings, only=["data=wide", "theta=2"]).points
     assert [(p.label, p.params["theta"]) for p in chosen] == [("wide", 2.0)]
     told = message(settings, only=["data=wde"])
-    assert "no point has data = 'wde'. It takes: 't_overlap', 'wide'." in told
+    assert "no point has data = 'wde'. Did you mean 'wide'?" in told
     entries = {"algorithms": ["t_lasso"], "metrics": ["t_size"]}
     kept = load(listed(OVERLAP, FILE, **entries), only=["name=a"]).points
     assert [p.label for p in kept] == ["t_file"]
