@@ -138,10 +138,12 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
         targets = _settable(doc, override.key)
         _check_shape(doc, override, targets)
         if override.key not in targets:
+            # A misspelt parameter is never meant to be a whole sweep.
+            known = [key for key in targets if not key.endswith((".sweep", ".zip"))]
             raise ConfigError(
                 f"there is no setting '{override.key}'.",
                 place=override.source,
-                remedy=did_you_mean(override.key, targets),
+                remedy=did_you_mean(override.key, known),
             )
         for target in targets[override.key]:
             target.put(doc, override.value)
@@ -225,16 +227,16 @@ def _protocol_name(protocol: Any) -> list[Any]:
     return list(protocol) if isinstance(protocol, dict) else [protocol]
 
 
-def _settable(doc: Document, key: str) -> dict[str, list[Target]]:
+def _settable(doc: Document, wanted: str) -> dict[str, list[Target]]:
     """Return the settings that the command line can change, by their dotted keys.
 
-    A name that several entries share has a target in each of them. ``trials.success`` takes any
-    name, so ``key`` is listed if it starts with it.
+    A name that several entries share has a target in each of them. A ``wanted`` key below
+    ``trials.success`` is included, since any algorithm may be named there.
     """
     plain = (keys for keys in _paths(Settings) if keys != ("profiles",))
     found = {".".join(keys): [Target((), keys)] for keys in plain}
-    if key.startswith("trials.success."):
-        found[key] = [Target((), tuple(key.split(".", 2)))]
+    if wanted.startswith("trials.success."):
+        found[wanted] = [Target((), tuple(wanted.split(".", 2)))]
     data = doc.get(("data",))
     blocks = range(len(data)) if isinstance(data, list) else ()
     holders: list[Keys] = [("data", index) for index in blocks]
