@@ -138,12 +138,10 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
         targets = _settable(doc, override.key)
         _check_shape(doc, override, targets)
         if override.key not in targets:
-            # A misspelt parameter is never meant to be a whole sweep.
-            known = [key for key in targets if not key.endswith((".sweep", ".zip"))]
             raise ConfigError(
                 f"there is no setting '{override.key}'.",
                 place=override.source,
-                remedy=did_you_mean(override.key, known),
+                remedy=did_you_mean(override.key, targets),
             )
         for target in targets[override.key]:
             target.put(doc, override.value)
@@ -245,6 +243,8 @@ def _settable(doc: Document, wanted: str) -> dict[str, list[Target]]:
         prefix = ".".join(map(str, holder))
         found |= {f"{prefix}.{key}": [target] for key, target in of_block.items()}
         if not blocks:
+            # Only the blocks of a list have labels.
+            del found["data.label"]
             # The prefix may be left out.
             names = of_block.keys() - {*found, *Generator.reserved_keys}
             found |= {name: [of_block[name]] for name in names}
