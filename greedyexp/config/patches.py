@@ -12,7 +12,6 @@ import re
 import typing
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import yaml
@@ -254,16 +253,15 @@ def _settable(doc: Document, wanted: str) -> dict[str, list[Target]]:
         for key, target in of_protocol.items():
             found[f"protocol.{key}"] = found[f"protocol.{protocol.name}.{key}"] = [target]
     for section, kind in (("algorithms", "algorithm"), ("figures", "figure")):
-        entries = read_entries(Node(doc), section)
+        by_name, by_label = defaultdict(list), defaultdict(list)
+        for entry in read_entries(Node(doc), section):
+            # A bare name becomes a mapping with that name.
+            holder = (*entry.node.keys[:2], entry.name)
+            for key, target in _targets_in(holder, kind, entry.name).items():
+                by_name[f"{section}.{entry.name}.{key}"].append(target)
+                by_label[f"{section}.{label_of(entry)}.{key}"].append(target)
         # A label takes precedence over a name.
-        for name_of in (attrgetter("name"), label_of):
-            named = defaultdict(list)
-            for entry in entries:
-                # A bare name becomes a mapping with that name.
-                holder = (*entry.node.keys[:2], entry.name)
-                for key, target in _targets_in(holder, kind, entry.name).items():
-                    named[f"{section}.{name_of(entry)}.{key}"].append(target)
-            found |= named
+        found |= by_name | by_label
     return found
 
 
