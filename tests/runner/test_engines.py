@@ -298,7 +298,10 @@ def test_what_a_process_computed_after_compiling_is_computed_again_by_another(la
     plugin = tmp_path / "compiled.py"
     plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
     report = lab.run(
-        plugins=[str(lab.plugin), str(plugin)], algorithms=[f"{lab.tag}_compiled"], trials=3
+        plugins=[str(lab.plugin), str(plugin)],
+        algorithms=[f"{lab.tag}_compiled"],
+        trials=3,
+        how={"jobs": 1},
     )
     assert (report.done, report.failed) == (6, 0)
     first, *others = (tmp_path / "pids").read_text().split()
@@ -319,10 +322,10 @@ def test_compiling_is_shown_only_when_kernels_are_compiled(lab, tmp_path, monkey
     plugin = tmp_path / "compiled.py"
     plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
     entry = {"plugins": [str(lab.plugin), str(plugin)], "algorithms": [f"{lab.tag}_compiled"]}
-    lab.run(**entry)
+    lab.run(**entry, how={"jobs": 1})
     assert any(shown)
     shown.clear()
-    lab.run(**entry, how={"force": True})
+    lab.run(**entry, how={"jobs": 1, "force": True})
     assert shown
     assert not any(shown)
 

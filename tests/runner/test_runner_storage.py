@@ -114,7 +114,7 @@ def test_a_disk_that_fills_up_during_a_run_keeps_what_was_there(lab):
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
     try:
         with pytest.raises(StorageError, match="free space"):
-            lab.run(trials=400)
+            lab.run(trials=400, how={"jobs": 1})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (lab.results / "lab.csv").read_bytes() == table
@@ -283,7 +283,7 @@ def test_workers_use_one_thread_each(lab):
         + "\nfrom threadpoolctl import threadpool_info\n"
         + "THREADS = max(e['num_threads'] for e in threadpool_info())\n"
     )
-    report = lab.run(algorithms=[f"{lab.tag}_median"])
+    report = lab.run(algorithms=[f"{lab.tag}_median"], how={"jobs": 1})
     with report.csv.open(newline="") as stream:
         assert {row["threads"] for row in csv.DictReader(stream)} == {"1"}
 
