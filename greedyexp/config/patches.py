@@ -302,6 +302,8 @@ def _check_shape(doc: Document, override: Override, known: Container[str]) -> No
         )
     data = doc.get(("data",))
     block: Keys = ("data",)
+    if data == []:
+        return  # refused when the section is read
     if isinstance(data, list):
         last, number = len(data) - 1, rest.partition(".")[0]
         bare = any(f"data.{index}.{override.key}" in known for index in range(len(data)))

@@ -105,6 +105,10 @@ def test_parameters_and_facts_must_not_be_called_data():
         assert load(base(data={"generator": name}, figures=None, profiles=None, **entries)).points
 
 
+def test_an_empty_list_has_no_block_to_change():
+    assert "there is no setting 'data.p'" in message(listed(), overrides=["data.p=3"])
+
+
 def test_the_command_line_changes_one_block():
     settings = listed(OVERLAP, WIDE)
     changed = load(settings, overrides=["data.1.p=32", "data.0.kappa=0.5", "data.0.label=narrow"])
