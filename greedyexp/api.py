@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import signal
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, TypeAdapter
 
 from greedyexp.core import registry, shipped
-from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.errors import ConfigError, DataError, did_you_mean
 from greedyexp.core.parts import Algorithm
 from greedyexp.core.signals import Interrupted
 from greedyexp.estimates.path import Path
 from greedyexp.estimates.solution import Solution
+from greedyexp.experiment.parameters import BadValue, Parameters, read_value
 from greedyexp.problems.chains import as_chains
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols import fitting
 from greedyexp.protocols.contracts import check_iteration
 from greedyexp.protocols.fitting import run_until_converged
+
+# Arguments of `solve` that are not parameters of an algorithm.
+_SETTINGS: dict[str, Any] = {
+    "folds": Annotated[int, Field(ge=2)],
+    "seed": Annotated[int, Field(ge=0)],
+    "noise_std": Annotated[float, Field(ge=0)] | None,
+    "iterations": Annotated[int, Field(ge=1)],
+    "tol": Annotated[float, Field(gt=0)],
+}
 
 
 def solve(
@@ -94,15 +105,14 @@ def solve(
         standard deviation. A nonzero constant column counts as an intercept. The ``message`` of
         the solution contains the warning, too.
     """
-    from greedyexp.experiment.parameters import Parameters
-
     part = registry.find("algorithm", name)
     if part.yields == "constant":
         raise ConfigError(
             f"algorithm '{name}' computes a constant, not a solution.",
             remedy="Run an experiment with 'protocol: constants'.",
         )
-    _refuse_settings(part, tuning, folds, seed, noise_std)
+    _refuse_tuning(part, tuning)
+    folds, seed, noise_std = _settings(folds=folds, seed=seed, noise_std=noise_std)
     iterates = part.yields == "iterates"
     if not iterates:
         limits = {"iterations": iterations, "tol": tol}
@@ -179,34 +189,31 @@ def _with_remarks(found: Solution, *more: str) -> Solution:
     return replace(found, message=" ".join(text for text in (found.message, *more) if text))
 
 
-def _refuse_settings(part: Algorithm, tuning, folds, seed, noise_std) -> None:
-    if tuning not in fitting.TUNINGS:
-        known = ", ".join(fitting.TUNINGS)
-        raise ConfigError(f"tuning must be one of {known}, but is {tuning!r}.")
+def _refuse_tuning(part: Algorithm, tuning) -> None:
     if tuning == "oracle":
         raise ConfigError(
             "tuning 'oracle' needs the true coefficients, which solve() does not accept.",
             remedy="Use tuning='end', 'cv' or 'theory'.",
         )
+    if tuning not in fitting.TUNINGS:
+        raise ConfigError(
+            f"there is no tuning {tuning!r}.",
+            remedy=did_you_mean(str(tuning).lower(), ("end", "cv", "theory")),
+        )
     if tuning != "end" and not part.takes_grid:
         raise ConfigError(
             f"algorithm '{part.name}' has no path to tune.", remedy="Use tuning='end'."
         )
-    for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
-        _refuse_count(name, value, least)
-    if noise_std is not None and not (_is_number(noise_std) and 0 <= noise_std < np.inf):
-        raise ConfigError(f"noise_std must be a number of at least 0, but is {noise_std!r}.")
 
 
-def _refuse_count(name: str, value, least: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ConfigError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
-
-
-def _is_number(value) -> bool:
-    known = isinstance(value, (int, float, np.integer, np.floating))
-    return known and not isinstance(value, bool)
+def _settings(**given) -> Iterator[Any]:
+    """Yield the settings, validated like the parameters of an algorithm."""
+    for name, value in given.items():
+        try:
+            yield read_value(TypeAdapter(_SETTINGS[name]), _plain(value), name)
+        except BadValue as error:
+            _, message, remedy = error.found[0]
+            raise ConfigError(message, remedy=remedy or None) from None
 
 
 def _chained(X, y, chains) -> Problem:
@@ -284,13 +291,11 @@ def _iterated(
     part: Algorithm, problem: Problem, values: dict, iterations: int | None, tol: float | None
 ) -> Solution:
     """Iterate until the certificate or the maximum number of iterations is reached."""
-    iterations = 10_000 if iterations is None else iterations
-    tol = 1e-10 if tol is None else tol
-    _refuse_count("iterations", iterations, 1)
-    if not (_is_number(tol) and 0 < tol < np.inf):
-        raise ConfigError(f"tol must be a positive number, but is {tol!r}.")
+    iterations, tol = _settings(
+        iterations=10_000 if iterations is None else iterations, tol=1e-10 if tol is None else tol
+    )
     way = check_iteration(part, part.function(problem, **values), problem.n_features)
-    found = run_until_converged(way, problem, iterations=int(iterations), tol=tol)
+    found = run_until_converged(way, problem, iterations=iterations, tol=tol)
     coef, converged = way.coef, found.distance <= tol
     remarks = [way.trouble] if way.trouble else []
     if not converged:

@@ -1,11 +1,18 @@
-"""The command line as users meet it: a process of its own, and a small experiment to run."""
+"""The command line as users meet it, and a small experiment to run."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+
+import pytest
+from kept_registry import kept_registry
+
+from greedyexp import cli
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -88,6 +95,23 @@ def greedyexp(
         timeout=timeout,
         check=False,
     )
+
+
+def answer(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess:
+    """Return what ``greedyexp`` returns, from this process.
+
+    It serves fixtures that several tests share; the fixture ``call`` serves single tests.
+    """
+    with (
+        kept_registry(),
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as printed,
+        redirect_stderr(io.StringIO()) as told,
+    ):
+        patch.chdir(cwd)
+        patch.setenv("MPLBACKEND", "Agg")
+        code = cli.main([*map(str, arguments)])
+    return subprocess.CompletedProcess(arguments, code, printed.getvalue(), told.getvalue())
 
 
 def write_toy(folder: Path, name: str = "toy", algorithms: str = "[toy_exact]") -> Path:

@@ -134,8 +134,14 @@ class Laboratory:
         return experiments.load(self.settings(**changes), only=only)
 
     def run(self, *, only=(), folder=None, how=None, **changes) -> runner.Report:
-        """Run the settings with changes; ``how`` are the options of ``runner.run``."""
-        options = {"jobs": 1, "progress": False, **(how or {})}
+        """Run the settings with changes; ``how`` are the options of ``runner.run``.
+
+        Without an engine or a number of jobs, no worker is started: each takes a second to import
+        everything.
+        """
+        how = how or {}
+        serial = {} if how.keys() & {"engine", "jobs"} else {"engine": "serial", "jobs": None}
+        options = {"jobs": 1, "progress": False, **serial, **how}
         return runner.run(
             self.experiment(only=only, **changes),
             folder or self.results,

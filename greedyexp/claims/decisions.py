@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -300,8 +299,8 @@ class JudgedTest:
 
 
 @dataclass(kw_only=True)
-class AnsweredTest(JudgedTest, ABC):
-    """A test with a p-value, computed on creation."""
+class AnsweredTest(JudgedTest):
+    """A test with a p-value. Subclasses compute it on creation and implement ``decide``."""
 
     estimate: float
     trials: int
@@ -310,21 +309,6 @@ class AnsweredTest(JudgedTest, ABC):
     confidence: float = math.nan
     low: float = math.nan
     high: float = math.nan
-
-    def __post_init__(self) -> None:
-        self.p = self._p_value()
-
-    @abstractmethod
-    def _p_value(self) -> float:
-        """Return the p-value before the correction for multiple tests."""
-
-    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        self.p_adjusted, self.confidence = p_adjusted, confidence
-        self._decide(p_adjusted <= alpha)
-
-    @abstractmethod
-    def _decide(self, significant: bool) -> None:
-        """Set the interval, and the verdict or the number of trials needed for one."""
 
 
 @dataclass(kw_only=True)
@@ -344,16 +328,17 @@ class Compared(AnsweredTest):
             return self.boundary, self.boundary
         return self.boundary - self.margin, self.boundary + self.margin
 
-    def _p_value(self) -> float:
+    def __post_init__(self) -> None:
         p = max(p_value_of(self.contrast.interval, b) for b in dict.fromkeys(self._boundaries))
         if self.relation != "==":
             p = max(p, self.contrast.exact_p(self.boundary))
-        return max(p, self.contrast.constant_p())
+        self.p = max(p, self.contrast.constant_p())
 
-    def _decide(self, significant: bool) -> None:
-        self.low, self.high = self.contrast.interval(self.confidence)
+    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
+        self.p_adjusted, self.confidence = p_adjusted, confidence
+        self.low, self.high = self.contrast.interval(confidence)
         answer = self._answer()
-        if significant and answer is not Verdict.INCONCLUSIVE:
+        if p_adjusted <= alpha and answer is not Verdict.INCONCLUSIVE:
             self.verdict = answer
         else:
             self.needed_trials, self.obstacle = self._needed()
@@ -411,17 +396,17 @@ class Bounded(AnsweredTest):
     replicates: int
     points: int
 
-    def _p_value(self) -> float:
-        """Return 0 after a violation, else the probability of none if their rate were ``RARE``."""
-        return 0.0 if self.violations else (1 - RARE) ** self.replicates
+    def __post_init__(self) -> None:
+        # Without a violation, the probability of none if their rate were RARE.
+        self.p = 0.0 if self.violations else (1 - RARE) ** self.replicates
 
-    def _decide(self, significant: bool) -> None:
-        self.low = 0.0
+    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
+        self.p_adjusted, self.confidence, self.low = p_adjusted, confidence, 0.0
         limit = clopper_pearson_upper(self.violations, self.replicates, confidence=self.confidence)
         self.high = float(limit)
         if self.violations:
             self.verdict = Verdict.REFUTED
-        elif significant:
+        elif p_adjusted <= alpha:
             self.verdict = Verdict.SUPPORTED
         else:
             rows = math.log(1 - self.confidence) / math.log(1 - RARE)

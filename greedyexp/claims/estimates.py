@@ -192,7 +192,7 @@ class Estimator:
 
     def __init__(self, table: Table):
         self.table = table
-        self._made: dict[tuple[Quantity, Group], Estimate | MissingData] = {}
+        self._made: dict[tuple[Quantity, Group], Estimate] = {}
 
     def estimate(self, quantity: Quantity, cell: Group) -> Estimate:
         """Return the estimate of a quantity in a cell.
@@ -204,14 +204,8 @@ class Estimator:
         """
         key = (quantity, tuple(sorted(cell)))
         if key not in self._made:
-            try:
-                self._made[key] = self._make(quantity, cell)
-            except MissingData as lack:
-                self._made[key] = lack
-        made = self._made[key]
-        if isinstance(made, MissingData):
-            raise made
-        return made
+            self._made[key] = self._make(quantity, cell)
+        return self._made[key]
 
     def _make(self, quantity: Quantity, cell: Group) -> Estimate:
         match quantity:
@@ -331,14 +325,8 @@ class Estimator:
         x, place = np.unique(at, return_inverse=True)
         successes = np.bincount(place, weights=wins)
         trials = np.bincount(place).astype(float)
-        locate = partial(
-            located_crossing,
-            x,
-            successes,
-            trials,
-            sequential=self.table.setting.sequential,
-            level=quantity.level,
-        )
+        counts, sequential = (x, successes, trials), self.table.setting.sequential
+        locate = partial(located_crossing, *counts, sequential=sequential, level=quantity.level)
 
         @cache
         def interval(confidence: float) -> Interval:
@@ -367,10 +355,8 @@ class Estimator:
         peaks = peaks_of(x, self._heights(quantity, rows).T)
         middles = (peaks.low + peaks.high) / 2
         sample = self._sample(rows.ravel(), pairs=replicates)
-        interval, constant = (
-            cache(partial(_peak_interval, peaks)),
-            _all_equal(peaks.low, peaks.high),
-        )
+        interval = cache(partial(_peak_interval, peaks))
+        constant = _all_equal(peaks.low, peaks.high)
         return Estimate(Peak, float(middles.mean()), middles, sample, interval, constant, peaks)
 
     def _position(self, quantity: Peak, rows: np.ndarray) -> float:

@@ -6,8 +6,10 @@ import functools
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -138,17 +140,13 @@ def _unanswered(test: Test, shown: dict[str, Any], lack: MissingData) -> JudgedT
 
 def _comparisons(test: Comparison, margin: float, estimator: Estimator) -> list[JudgedTest]:
     table = estimator.table
-    tested: list[JudgedTest] = []
-    for group in _groups(test.form, (), table):
-        shown = table.shown(group)
-        try:
-            found = contrast(test.form, group, estimator)
-            boundary = number(test.boundary, group, test.form.algorithms, table)
-        except MissingData as lack:
-            tested.append(_unanswered(test, shown, lack))
-            continue
-        tested.append(_compared(test, shown, found, boundary, margin))
-    return tested
+
+    def measure(group: Group) -> tuple[Contrast, float]:
+        found = contrast(test.form, group, estimator)
+        return found, number(test.boundary, group, test.form.algorithms, table)
+
+    groups = _groups(test.form, (), table)
+    return [_compared(test, table.shown(one), partial(measure, one), margin) for one in groups]
 
 
 def _groups(form: Form, along: tuple[str, ...], table: Table) -> list[Group]:
@@ -169,41 +167,49 @@ def _groups(form: Form, along: tuple[str, ...], table: Table) -> list[Group]:
 
 def _steps(test: Monotone, estimator: Estimator) -> list[JudgedTest]:
     """Return a test for each step from a value of the column to the next."""
-    table, labels = estimator.table, test.form.algorithms
-    along = table.setting.zipped_with(test.column, labels)
-    tested: list[JudgedTest] = []
+    table = estimator.table
+
+    def measure(before: Group, after: Group) -> tuple[Contrast, float]:
+        low, high = (contrast(test.form, cell, estimator) for cell in (before, after))
+        return high.minus(low), 0.0
+
+    tested = []
     for group in _groups(test.form, (test.column,), table):
+        shown = table.shown(group)
         try:
-            cells = table.cells(group, along, labels)
-            places = [_number_in(table.shown(cell), test.column) for cell in cells]
-            if len(set(places)) < 2:
-                raise MissingData(f"there is only one value of {test.column}")
+            cells = _ordered_cells(test, group, table)
         except MissingData as lack:
-            tested.append(_unanswered(test, table.shown(group), lack))
+            tested.append(_unanswered(test, shown, lack))
             continue
-        order = np.argsort(places, kind="stable")
-        for one, two in itertools.pairwise(order):
-            shown = table.shown(group) | {test.column: [places[one], places[two]]}
-            try:
-                low, high = (contrast(test.form, cells[place], estimator) for place in (one, two))
-            except MissingData as lack:
-                tested.append(_unanswered(test, shown, lack))
-                continue
-            tested.append(_compared(test, shown, high.minus(low), 0.0, 0.0))
+        for (low, before), (high, after) in itertools.pairwise(cells):
+            step = shown | {test.column: [low, high]}
+            tested.append(_compared(test, step, partial(measure, before, after)))
     return tested
 
 
-def _number_in(shown: dict[str, Any], column: str) -> float:
-    """Return a value of a column, which must be a number."""
-    value = shown.get(column)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise MissingData(f"{column} is not a number everywhere")
-    return value
+def _ordered_cells(test: Monotone, group: Group, table: Table) -> list[tuple[float, Group]]:
+    """Return the cells along the column of a test, each after its value, in increasing order."""
+    labels = test.form.algorithms
+    cells = table.cells(group, table.setting.zipped_with(test.column, labels), labels)
+    values: list[Any] = [table.shown(cell).get(test.column) for cell in cells]
+    if any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in values):
+        raise MissingData(f"{test.column} is not a number everywhere")
+    if len(set(values)) < 2:
+        raise MissingData(f"there is only one value of {test.column}")
+    return sorted(zip(values, cells, strict=True), key=itemgetter(0))
 
 
 def _compared(
-    test: Test, shown: dict[str, Any], found: Contrast, boundary: float, margin: float
-) -> Compared:
+    test: Comparison | Monotone,
+    shown: dict[str, Any],
+    measure: Callable[[], tuple[Contrast, float]],
+    margin: float = 0.0,
+) -> JudgedTest:
+    """Test a contrast against a boundary; without an answer if data for them are missing."""
+    try:
+        found, boundary = measure()
+    except MissingData as lack:
+        return _unanswered(test, shown, lack)
     samples = {id(estimate): estimate.sample for estimate in found.estimates}.values()
     return Compared(
         group=shown,

@@ -304,12 +304,14 @@ class Claim:
 
     Parameters
     ----------
-    id, quote, place, note : str
-        Identifier, quotation from the paper, its location there, and a comment on the test.
+    id, quote : str
+        Identifier, and quotation from the paper.
     figure : str
         The family of claims that are corrected together for multiple testing.
     tests : tuple of Test
         All must hold.
+    place, note : str
+        Location of the quotation in the paper, and a comment on the tests.
     where : dict
         Column -> value or list of values, which select the rows.
     margin : float or None
@@ -318,12 +320,12 @@ class Claim:
 
     id: str
     quote: str
-    place: str
     figure: str
     tests: tuple[Test, ...]
+    place: str = ""
+    note: str = ""
     where: dict[str, Any] = field(default_factory=dict)
     margin: float | None = None
-    note: str = ""
 
 
 def named_in(test: Test) -> tuple[list[str], frozenset[str]]:

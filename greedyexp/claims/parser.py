@@ -101,16 +101,9 @@ def compile_claim(entry: Mapping[str, Any], setting: Setting, family: str) -> Cl
         raise BadClaim(("test",), "a test with == needs a margin.", "Add 'margin: 0.05'.")
     if margin is not None and not equality:
         raise BadClaim(("margin",), "a margin is allowed only with ==.", "Remove it, or write ==.")
-    return Claim(
-        id=entry["id"],
-        quote=entry["quote"],
-        place=entry.get("place") or "",
-        figure=entry.get("figure") or family,
-        tests=tuple(tests),
-        where=dict(entry.get("where") or {}),
-        margin=margin,
-        note=entry.get("note") or "",
-    )
+    given = {key: entry[key] for key in ("place", "where", "margin", "note") if entry.get(key)}
+    figure = entry.get("figure") or family
+    return Claim(entry["id"], entry["quote"], figure, tuple(tests), **given)
 
 
 def parse(text: str, setting: Setting) -> Test:

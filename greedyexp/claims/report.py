@@ -53,14 +53,9 @@ def _claim_record(judged: JudgedClaim) -> dict[str, Any]:
     claim = judged.claim
     trials = [test.trials for test in judged.tests if test.trials is not None]
     return {
-        "id": claim.id,
-        "quote": claim.quote,
-        "place": claim.place,
-        "figure": claim.figure,
+        **{key: getattr(claim, key) for key in ("id", "quote", "place", "figure")},
         "test": [test.text for test in claim.tests],
-        "where": claim.where,
-        "margin": claim.margin,
-        "note": claim.note,
+        **{key: getattr(claim, key) for key in ("where", "margin", "note")},
         "verdict": judged.verdict.value,
         "reason": reason(judged),
         "trials": min(trials, default=None),

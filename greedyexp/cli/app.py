@@ -12,18 +12,7 @@ from greedyexp.cli import failures, process
 from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
 
-COMMANDS = {
-    "run": "greedyexp.cli.commands.run",
-    "plot": "greedyexp.cli.commands.plot",
-    "verify": "greedyexp.cli.commands.verify",
-    "status": "greedyexp.cli.commands.status",
-    "list": "greedyexp.cli.commands.list",
-    "show": "greedyexp.cli.commands.show",
-    "check": "greedyexp.cli.commands.check",
-    "schema": "greedyexp.cli.commands.schema",
-    "new": "greedyexp.cli.commands.new",
-    "data": "greedyexp.cli.commands.data",
-}
+COMMANDS = ("run", "plot", "verify", "status", "list", "show", "check", "schema", "new", "data")
 
 EXIT_CODES = """\b
 Exit codes:
@@ -41,7 +30,7 @@ Exit codes:
 
 @click.group(
     cls=LazyGroup,
-    modules=COMMANDS,
+    modules={name: f"greedyexp.cli.commands.{name}" for name in COMMANDS},
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

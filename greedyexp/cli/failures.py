@@ -48,16 +48,7 @@ def report(
     shown = with_traceback or bool(ctx and ctx.obj and ctx.obj.get("traceback"))
     if shown:
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    if isinstance(error, UserError):
-        click.echo(f"Error: {_one_line(error)}", err=True)
-        return error.exit_code
-    if isinstance(error, OSError) and error.filename is not None:
-        click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
-        return USER_ERROR
-    if isinstance(error, FileNotFoundError) and not _in_a_folder():
-        click.echo("Error: the current folder no longer exists. Change to another one.", err=True)
-        return USER_ERROR
-    if isinstance(error, UnicodeEncodeError) and (sentence := _unencodable(error)):
+    if sentence := _sentence(error):
         click.echo(f"Error: {sentence}", err=True)
         return USER_ERROR
     what = _one_line(f"{type(error).__name__}: {error}").rstrip(".: ")
@@ -89,6 +80,17 @@ def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], obj
         except Exception as error:
             code = max(code, report(error, ctx))
     return code
+
+
+def _sentence(error: Exception) -> str:
+    """Return the message for an error that the user can fix; empty for an internal error."""
+    if isinstance(error, UserError):
+        return _one_line(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, FileNotFoundError) and not _in_a_folder():
+        return "the current folder no longer exists. Change to another one."
+    return _unencodable(error) if isinstance(error, UnicodeEncodeError) else ""
 
 
 def _in_a_folder() -> bool:

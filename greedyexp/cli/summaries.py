@@ -22,16 +22,16 @@ _COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow"}
 _WIDTH = 96
 
 
-def unchecked(folder: Path) -> list[str]:
-    """Return a note if a run folder has no manifest; otherwise no line."""
+def warn_unchecked(folder: Path) -> None:
+    """Print a note on stderr if a run folder has no manifest."""
     from greedyexp.runner.state import MANIFEST, find
 
-    if find(folder, MANIFEST).is_file():
-        return []
-    return [
-        f"Note: {folder} has no {MANIFEST}, so it cannot be checked whether its files come from"
-        " one run."
-    ]
+    if not find(folder, MANIFEST).is_file():
+        click.echo(
+            f"Note: {folder} has no {MANIFEST}, so it cannot be checked whether its files come"
+            " from one run.",
+            err=True,
+        )
 
 
 def problems(table: Path, labels: Container[str]) -> list[str]:

@@ -4,8 +4,12 @@ document    YAML with places, and cursors that collect errors
 sections    entries, parameters and sweeps
 data        blocks of data, with the points of their sweep
 rules       checks of data against the needs of parts
-algorithms  protocol, algorithms, metrics, rule for trials
-choices     checks of claims, figures and tables
+protocol    the protocol and its metrics
+algorithms  algorithms, with their tuning and their sweeps
+trials      the rule for the number of trials
+choices     checks of the rows that claims, figures and tables choose
+claims      checks of claims
+displays    figures and tables, with checks of what they show
 patches     profiles and ``--set``
 only        ``--only``
 loading     the whole experiment

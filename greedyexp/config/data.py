@@ -10,7 +10,6 @@ from typing import Any
 
 from greedyexp.config.document import Node, Place
 from greedyexp.config.sections import (
-    MAX_ROWS,
     check_label,
     find_part,
     read_assigned,
@@ -24,6 +23,8 @@ from greedyexp.experiment.model import Point
 from greedyexp.experiment.sweep import axes_of
 from greedyexp.problems.checks import memory_shortage, physical_memory
 
+# Maximum number of rows of an experiment.
+MAX_ROWS = 10_000_000
 COUNTS = ("n_tasks", "n_samples", "n_features")
 _KNOWN = {*COUNTS, "shared_design"}
 _BYTES = 8
@@ -216,14 +217,22 @@ def read_data(node: Node, trials: int) -> Data | None:
             blocks[block.label] = block
     if node.count > before:
         return None
-    count = sum(len(block.points) for block in blocks.values())
-    if count * trials > MAX_ROWS:
+    check_size(node, sum(len(block.points) for block in blocks.values()), trials)
+    return None if node.count > before else Data(list(blocks.values()), listed)
+
+
+def check_size(node: Node, points: int, trials: int, algorithms: int | None = None) -> bool:
+    """Report too many replicates or, given the number of algorithms, rows; True if few enough."""
+    if points * trials * (1 if algorithms is None else algorithms) > MAX_ROWS:
+        also, made = "", "replicates"
+        if algorithms is not None:
+            also, made = f", {algorithms} algorithm(s)", "rows"
         node.add(
-            f"{count} points and {trials} trial(s) make more than {MAX_ROWS} replicates.",
+            f"{points} point(s), {trials} trial(s){also} make more than {MAX_ROWS} {made}.",
             "Sweep fewer values or lower trials.",
         )
-        return None
-    return Data(list(blocks.values()), listed)
+        return False
+    return True
 
 
 def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
@@ -240,13 +249,8 @@ def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
             "Remove it.",
         )
     assigned = read_assigned(generator, node, written, labelled=listed)
-    if assigned.size * trials > MAX_ROWS:
-        node.at("sweep").add(
-            f"{assigned.size} points and {trials} trial(s) make more than {MAX_ROWS} replicates.",
-            "Sweep fewer values or lower trials.",
-        )
-        return None
-    points = assigned.combinations()
+    few = check_size(node.at("sweep"), assigned.size, trials)
+    points = assigned.combinations() if few else None
     if points is None or node.count > before:
         return None
     order = assigned.order
@@ -377,8 +381,8 @@ def refusal(
     message: str,
     check: Callable[[Any], None],
     cases: Iterable[tuple[dict[str, Any], int, Any]],
-    names: Iterable[str],
-    total: int,
+    names: Iterable[str] = (),
+    total: int = 1,
 ) -> str | None:
     """Return the first refusal with the number of other points refused; None without one.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ import yaml
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.messages import Keys, dotted
-from greedyexp.experiment.parameters import BadValue
 
 MAX_NODES = 100_000
 MAX_DIGITS = 300
@@ -208,9 +207,9 @@ class Node:
         """Report an error at this node."""
         self.diagnostics.add(self.place, message, remedy or "")
 
-    def add_all(self, error: BadValue) -> None:
-        """Report the errors of a value at the places inside it."""
-        for keys, message, remedy in error.found:
+    def add_all(self, found: Iterable[tuple[Keys, str, str]]) -> None:
+        """Report errors, each with the keys from this node, the message and the remedy."""
+        for keys, message, remedy in found:
             self.at(*keys).add(message, remedy)
 
 
@@ -235,22 +234,21 @@ class _Loader(_SAFE_LOADER):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (PyYAML's own class attribute)
 
 
-_Loader.add_implicit_resolver(
-    _TAG + "bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
-_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"^(?:~|null|Null|NULL|)$"), [*"~nN", ""])
-_Loader.add_implicit_resolver(_TAG + "merge", re.compile(r"^<<$"), ["<"])
-_Loader.add_implicit_resolver(
-    _TAG + "int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*(?:_[0-9]+)*)$"), list("-+0123456789")
-)
-_Loader.add_implicit_resolver(
-    _TAG + "float",
-    re.compile(
-        r"^[-+]?(?:(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"
-        r"|^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$"
+_WHOLE = r"(?:0|[1-9][0-9]*(?:_[0-9]+)*)"
+# Tag -> pattern of the scalars, and the characters with which they may start.
+_SCALARS = {
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    "merge": (r"<<", "<"),
+    "int": (rf"[-+]?{_WHOLE}", "-+0123456789"),
+    "float": (
+        rf"[-+]?(?:{_WHOLE}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+.0123456789",
     ),
-    list("-+.0123456789"),
-)
+}
+for _kind, (_pattern, _first) in _SCALARS.items():
+    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(rf"^(?:{_pattern})$"), list(_first))
 
 
 def read_file(path: str | Path) -> Document:
@@ -371,11 +369,13 @@ class _Builder:
         return items
 
     def mapping(self, node: yaml.MappingNode, keys: Keys) -> dict[str, Any]:
-        own: dict[str, yaml.Node] = {}
-        merged: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _TAG + "merge":
-                merged.update(self.merged(value_node, keys))
+                values.update(self.merged(value_node, keys))
+        own: dict[str, yaml.Node] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _TAG + "merge":
                 continue
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self.error("a key must be a word.", key_node)
@@ -386,13 +386,12 @@ class _Builder:
                     f"the key '{key}' is given twice{first}.", key_node, "Remove one of them."
                 )
             own[key] = key_node
-        values = {}
-        for key_node, value_node in node.value:
-            if key_node.tag != _TAG + "merge":
-                path = (*keys, key_node.value)
-                self.places[path] = self.place(key_node)
-                values[key_node.value] = self.build(value_node, path)
-        return {**{key: value for key, value in merged.items() if key not in values}, **values}
+            path = (*keys, key)
+            self.places[path] = self.place(key_node)
+            # Keys of the mapping itself follow those that are merged into it.
+            values.pop(key, None)
+            values[key] = self.build(value_node, path)
+        return values
 
     def merged(self, node: yaml.Node, keys: Keys) -> dict[str, Any]:
         """Return the keys that ``<<: *alias`` adds; in a list the first one wins."""
@@ -405,28 +404,25 @@ class _Builder:
             result.update(value)
         return result
 
-    def number(self, kind: str, node: yaml.ScalarNode) -> int | float:
-        text = node.value.replace("_", "").lower()
-        try:
-            if kind == "int" and len(text) <= MAX_DIGITS:
-                return int(text)
-            if kind == "float":
-                return float(text.replace(".inf", "inf").replace(".nan", "nan"))
-        except ValueError:
-            pass
-        raise self.error(f"'{node.value[:40]}' cannot be read as a number.", node)
-
     def scalar(self, node: yaml.ScalarNode) -> Any:
         kind, text = node.tag.removeprefix(_TAG), node.value
-        if kind in ("int", "float"):
-            return self.number(kind, node)
-        if kind == "bool":
-            return text.lower() == "true"
         if kind == "null":
             return None
         if kind == "str":
             return text
-        raise self.error(f"the tag '{node.tag}' is not supported.", node)
+        if kind == "bool":
+            return text.lower() == "true"
+        if kind not in ("int", "float"):
+            raise self.error(f"the tag '{node.tag}' is not supported.", node)
+        digits = text.replace("_", "").lower()
+        try:
+            if kind == "float":
+                return float(digits.replace(".inf", "inf").replace(".nan", "nan"))
+            if len(digits) <= MAX_DIGITS:
+                return int(digits)
+        except ValueError:
+            pass
+        raise self.error(f"'{text[:40]}' cannot be read as a number.", node)
 
 
 def _not_yaml(problem: str | None, source: str, line: int | None) -> ConfigError:

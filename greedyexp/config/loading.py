@@ -9,26 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from greedyexp.claims.setting import setting_of
-from greedyexp.config.algorithms import (
-    DisplayEntry,
-    complete_rule,
-    read_algorithms,
-    read_displays,
-    read_metrics,
-    read_protocol,
-)
-from greedyexp.config.choices import (
-    Choice,
-    Values,
-    check_algorithms_of,
-    check_averages,
-    check_base,
-    check_choice,
-    check_display,
-    read_claims,
-    values_of,
-)
+from greedyexp.config.algorithms import read_algorithms
+from greedyexp.config.choices import Choice, Values, values_of
+from greedyexp.config.claims import read_claims
 from greedyexp.config.data import read_data
+from greedyexp.config.displays import check_displays, read_displays
 from greedyexp.config.document import Document, Node, document_of, read_file
 from greedyexp.config.only import keep_only
 from greedyexp.config.patches import (
@@ -41,8 +26,10 @@ from greedyexp.config.patches import (
     require_tag,
     variant_name,
 )
+from greedyexp.config.protocol import read_metrics, read_protocol
 from greedyexp.config.rules import check_columns, check_protocol_needs
 from greedyexp.config.sections import check_keys, read_models
+from greedyexp.config.trials import complete_rule
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Figure, Metric, Table
 from greedyexp.core.plugins import load_plugins
@@ -205,9 +192,6 @@ def _load(request: _Request) -> Experiment:
         rule = complete_rule(rule, protocol, data, measured, algorithms, node.at("trials"))
     check_protocol_needs(protocol.part, protocol.spec.params, data, node.at("protocol"))
     columns = check_columns(data, algorithms.specs, [one.name for one in measured], node)
-    for display in (*figures, *tables):
-        check_display(display, columns, measured)
-        check_algorithms_of(display, algorithms.names, changed=replaced)
     resolved = partial(
         _resolved,
         node.doc,
@@ -220,9 +204,8 @@ def _load(request: _Request) -> Experiment:
     design = design_of(resolved(), request.profile)
     setting = setting_of(design, measured, columns - data.texts)
     elsewhere = partial(request.elsewhere, metrics)
-    choice = Choice(data, algorithms.specs, setting, measured, elsewhere)
-    if not node.count:
-        _check_displays([*figures, *tables], choice, changed=bool(overrides), replaced=replaced)
+    choice = Choice(data, algorithms, setting, measured, columns, elsewhere)
+    check_displays([*figures, *tables], choice, changed=bool(overrides), replaced=replaced)
     claims, dropped = read_claims(node, choice, design.family, request.unchanged())
     read_models(node, "readings", Reading)
     stop_if_any()
@@ -246,18 +229,6 @@ def _load(request: _Request) -> Experiment:
         # Without the claims that were dropped.
         resolved=resolved(),
     )
-
-
-def _check_displays(
-    displays: list[DisplayEntry], choice: Choice, *, changed: bool, replaced: bool
-) -> None:
-    for display in displays:
-        check_averages(display, choice)
-        # After changes of the command line a figure may choose no rows.
-        if not changed:
-            check_choice(display, choice)
-        if not (changed or replaced):
-            check_base(display, choice)
 
 
 def _changed(node: Node, request: _Request, overrides: list[Override]) -> tuple[list[str], bool]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.experiment.messages import show
-from greedyexp.experiment.model import AlgorithmSpec, Experiment
+from greedyexp.experiment.messages import listing, show
+from greedyexp.experiment.model import Experiment
 from greedyexp.experiment.parameters import same_value
 
 # Only other commas separate values: one in brackets belongs to a label such as
 # "greedy (nu=0.5, w=1.2)" or to a list, and one in quotes to a text.
 _COMMA = re.compile(r",(?![^(\[]*[)\]])")
 _QUOTED = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?=,|$)""")
-_LISTED = 12
+
+# The names of each algorithm, or the value of each point, by index.
+Rows = Mapping[int, tuple[Any, ...]]
 
 
 def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
@@ -38,8 +40,8 @@ def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
     """
     cells = [point.cells for point in experiment.points]
     columns = ["algorithm", *dict.fromkeys(name for point in cells for name in point)]
-    labels: set[str] | None = None
-    points: dict[str, set[int]] = {}
+    names = [(spec.label, spec.name, spec.entry) for spec in experiment.algorithms]
+    chosen: dict[str, set[int]] = {}
     for text in only:
         column, pieces = _split(text)
         place = f"--only {text}"
@@ -57,26 +59,22 @@ def keep_only(experiment: Experiment, only: tuple[str, ...]) -> Experiment:
                 remedy="Choose by another column, or give a number of trials with --trials.",
             )
         if column == "algorithm":
-            names = {name for spec in experiment.algorithms for name in _names(spec)}
-            for word in _joined(pieces, names):
-                labels = (labels or set()) | _labels(word, experiment.algorithms, place)
+            rows: Rows = dict(enumerate(names))
         else:
-            values = {i: point[column] for i, point in enumerate(cells) if column in point}
-            texts = {value for value in values.values() if isinstance(value, str)}
-            for word in _joined(pieces, texts):
-                points.setdefault(column, set()).update(_points(column, word, values, place))
-    kept = set(range(len(cells))).intersection(*points.values())
-    if not kept:
+            rows = {i: (point[column],) for i, point in enumerate(cells) if column in point}
+        for word in _joined(pieces, _texts(rows)):
+            chosen.setdefault(column, set()).update(_matching(column, word, rows, place))
+    algorithms = chosen.pop("algorithm", set(range(len(names))))
+    points = set(range(len(cells))).intersection(*chosen.values())
+    if not points:
         raise ConfigError(
             "no point of the sweep matches all of these.",
             place=" ".join(f"--only {text}" for text in only),
         )
     return replace(
         experiment,
-        points=[experiment.points[index] for index in sorted(kept)],
-        algorithms=[
-            spec for spec in experiment.algorithms if labels is None or spec.label in labels
-        ],
+        points=[experiment.points[index] for index in sorted(points)],
+        algorithms=[experiment.algorithms[index] for index in sorted(algorithms)],
         whole=experiment,
     )
 
@@ -111,47 +109,39 @@ def _joined(pieces: list[str], texts: set[str]) -> list[str]:
     return words
 
 
-def _names(spec: AlgorithmSpec) -> tuple[str, str, str]:
-    return spec.label, spec.name, spec.entry
+def _texts(rows: Rows) -> set[str]:
+    return {one for row in rows.values() for one in row if isinstance(one, str)}
 
 
-def _labels(word: str, algorithms: list[AlgorithmSpec], place: str) -> set[str]:
-    known = {name for spec in algorithms for name in _names(spec)}
-    value = word if word in known else read_text(word, place, lines=False).data
+def _matching(column: str, word: str, rows: Rows, place: str) -> set[int]:
+    """Return the rows that have a value, or one of a list of values.
+
+    Raises
+    ------
+    ConfigError
+        If no row has a value.
+    """
+
+    def rows_with(value: Any) -> set[int]:
+        return {i for i, row in rows.items() if any(same_value(one, value) for one in row)}
+
     # A label that looks like a number is a text.
-    listed = isinstance(value, list) and value
-    names = list(map(str, value)) if listed else [value if isinstance(value, str) else word]
-    for name in names:
-        if name not in known:
-            near = did_you_mean(name, known)
-            raise ConfigError(
-                f"the experiment has no algorithm '{name}'.",
-                place=place,
-                remedy=near if near.startswith("Did") else _listing(sorted(known)),
-            )
-    return {spec.label for spec in algorithms if set(names) & set(_names(spec))}
-
-
-def _points(column: str, word: str, values: dict[int, Any], place: str) -> set[int]:
-    # A label that looks like a number is a text.
-    found = {index for index, one in values.items() if one == word}
-    if found:
-        return found
-    value = read_text(word, place, lines=False).data
-    found = {index for index, one in values.items() if same_value(one, value)}
-    listed = isinstance(value, list) and value and not found
+    value = word if rows_with(word) else read_text(word, place, lines=False).data
+    listed = isinstance(value, list) and value and not rows_with(value)
+    found: set[int] = set()
     for choice in value if listed else [value]:
-        chosen = {index for index, one in values.items() if same_value(one, choice)}
+        if column == "algorithm" and not isinstance(choice, str):
+            choice = str(choice) if listed else word
+        chosen = rows_with(choice)
         if not chosen:
+            known = [one for row in rows.values() for one in row]
+            near = did_you_mean(choice, _texts(rows)) if isinstance(choice, str) else ""
             raise ConfigError(
-                f"no point has {column} = {show(choice)}.",
+                f"the experiment has no algorithm '{choice}'."
+                if column == "algorithm"
+                else f"no point has {column} = {show(choice)}.",
                 place=place,
-                remedy=_listing(values.values()),
+                remedy=near if near.startswith("Did") else listing(known, choice),
             )
         found |= chosen
     return found
-
-
-def _listing(values: Iterable[Any]) -> str:
-    texts = list(dict.fromkeys(map(show, values)))
-    return f"It takes: {', '.join(texts[:_LISTED])}{', ...' if len(texts) > _LISTED else ''}."

@@ -1,7 +1,7 @@
 """Changes of the settings of a file: its profile, ``--set``, ``--trials`` and ``--seed``.
 
-Every change becomes a list of patches. A change of a parameter replaces every earlier setting of
-this parameter: its value, its sweep and its place in a zip.
+A change of a parameter replaces every earlier setting of this parameter: its value, its sweep and
+its place in a zip.
 """
 
 from __future__ import annotations
@@ -9,39 +9,27 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+import typing
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import yaml
+from pydantic import BaseModel
 
 from greedyexp.config.document import Document, Node, Place, read_text
 from greedyexp.config.sections import entry_at, label_of, read_entries
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.parts import KINDS
+from greedyexp.core.parts import KINDS, Generator
 from greedyexp.core.registry import parts
 from greedyexp.experiment.design import DEFAULT_PROTOCOL
 from greedyexp.experiment.messages import Keys, show
-from greedyexp.experiment.model import (
-    PROFILES,
-    AdaptiveTrials,
-    Locate,
-    PaperReference,
-    Settings,
-    Until,
-)
+from greedyexp.experiment.model import PROFILES, Settings
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.sweep import is_range, names_in
 
 FIXED = ("name", "plugins", "profiles")
 CHANGEABLE = tuple(key for key in Settings.model_fields if key not in FIXED)
-SETTABLE = tuple(key for key in Settings.model_fields if key != "profiles")
-_RULE = (
-    *AdaptiveTrials.model_fields,
-    *(f"until.{key}" for key in Until.model_fields),
-    *(f"locate.{key}" for key in Locate.model_fields),
-)
 # Settings that change no row: they are about trials, figures, claims and texts.
 _KEEP_ROWS = (
     *("trials", "time_limit", "name", "description", "paper"),
@@ -51,33 +39,6 @@ _TAG = re.compile(r"[A-Za-z0-9_.,=-]+")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _LONGEST = 100
 _DIGEST = 8
-
-
-@dataclass(frozen=True)
-class Patch:
-    """A value to put at a key path, or parameters to remove from the mapping there.
-
-    Parameters
-    ----------
-    keys : key path
-    value : Document, optional
-    origin : key path
-        Where the value is in its document.
-    removed : set of str
-        Parameters to remove from the mapping, its sweep and its zips.
-    """
-
-    keys: Keys
-    value: Document | None = None
-    origin: Keys = ()
-    removed: frozenset[str] = frozenset()
-
-    def apply(self, doc: Document) -> None:
-        """Apply the patch."""
-        if self.value is not None:
-            doc.graft(self.keys, self.value, self.origin)
-        elif isinstance(doc.get(self.keys), dict):
-            _remove_parameters(doc, self.keys, self.removed)
 
 
 class Override(NamedTuple):
@@ -95,6 +56,42 @@ class Override(NamedTuple):
     def section(self) -> str:
         """The first key, which is a key of the top level."""
         return self.key.partition(".")[0]
+
+
+class Target(NamedTuple):
+    """A setting that the command line can change.
+
+    Parameters
+    ----------
+    keys : key path
+        The mapping that holds the setting.
+    path : tuple of str
+        The keys of the setting inside the mapping.
+    parameters : Parameters, optional
+        The parameters that the mapping can sweep, if the setting fixes or sweeps some of them.
+    """
+
+    keys: Keys
+    path: tuple[str, ...]
+    parameters: Parameters | None = None
+
+    def put(self, doc: Document, value: Document) -> None:
+        """Put a value there and remove what the document had for the same parameters."""
+        path = self.path
+        if self.parameters is not None:
+            if path[0] != "sweep" and _is_sweep(value.data, path[0], self.parameters):
+                path = ("sweep", *path)
+            change = value.data
+            for key in reversed(path):
+                change = {key: change}
+            _remove_parameters(doc, self.keys, names_in(change))
+        doc.graft((*self.keys, *path), value)
+
+
+def _is_sweep(value: Any, name: str, parameters: Parameters) -> bool:
+    """Return True for a list or a range that is not itself a value of the parameter."""
+    several = isinstance(value, list) or is_range(value)
+    return several and not parameters.accepts(name, value)
 
 
 def parse_override(text: str) -> Override:
@@ -137,15 +134,16 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
         If there is no such setting; the message suggests the closest.
     """
     for override in overrides:
-        patches = _compiled(doc, override)
-        if not patches:
+        targets = _settable(doc, override.key)
+        _check_shape(doc, override, targets)
+        if override.key not in targets:
             raise ConfigError(
                 f"there is no setting '{override.key}'.",
                 place=override.source,
-                remedy=did_you_mean(override.key, _known_keys(doc)),
+                remedy=did_you_mean(override.key, targets),
             )
-        for patch in patches:
-            patch.apply(doc)
+        for target in targets[override.key]:
+            target.put(doc, override.value)
 
 
 def apply_profile(doc: Document, profile: str) -> None:
@@ -159,9 +157,7 @@ def apply_profile(doc: Document, profile: str) -> None:
     changes = doc.get(("profiles", profile))
     for key in changes if isinstance(changes, dict) else ():
         if key in CHANGEABLE:
-            # Each patch depends on what the patches before it have changed.
-            for patch in _merged(doc, (key,), ("profiles", profile, key)):
-                patch.apply(doc)
+            _merge(doc, (key,), ("profiles", profile, key))
 
 
 def check_profiles(node: Node, profile: str) -> None:
@@ -205,8 +201,8 @@ def _check_profile(node: Node, profile: str, base: Any) -> None:
         )
 
 
-def _merged(doc: Document, keys: Keys, origin: Keys) -> Iterator[Patch]:
-    """Yield the patches that merge the value at ``origin`` into the one at ``keys``."""
+def _merge(doc: Document, keys: Keys, origin: Keys) -> None:
+    """Merge the value at ``origin`` into the one at ``keys``."""
     base, change = doc.get(keys), doc.get(origin)
     both = isinstance(base, dict) and isinstance(change, dict)
     # A rule for the number of trials, like the values of one sweep, is replaced as a whole.
@@ -214,129 +210,117 @@ def _merged(doc: Document, keys: Keys, origin: Keys) -> Iterator[Patch]:
     if keys == ("data",) and both:
         whole = change.get("generator", base.get("generator")) != base.get("generator")
         if not whole:
-            yield Patch(keys, removed=frozenset(names_in(change) - {"generator"}))
+            _remove_parameters(doc, keys, names_in(change) - {"generator"})
     elif keys == ("protocol",):
         whole = _protocol_name(base) != _protocol_name(change)
     if both and not whole:
         for key in change:
-            yield from _merged(doc, (*keys, key), (*origin, key))
+            _merge(doc, (*keys, key), (*origin, key))
     elif whole or change is not None or not isinstance(base, dict):
-        yield Patch(keys, doc, origin)
+        doc.graft(keys, doc, origin)
 
 
 def _protocol_name(protocol: Any) -> list[Any]:
     return list(protocol) if isinstance(protocol, dict) else [protocol]
 
 
-def _compiled(doc: Document, override: Override) -> list[Patch]:
-    """Return the patches of an override; none if there is no such setting."""
-    key, value = override.key, override.value
-    head, _, rest = key.partition(".")
-    if key in SETTABLE:
-        return [Patch((head,), value)]
-    if head == "data" and rest:
-        return _data_patches(doc, rest, override)
-    if head == "protocol" and rest:
-        return _protocol_patches(doc, rest, value)
-    if head in ("algorithms", "figures") and rest:
-        return _entry_patches(doc, head, rest, value)
-    if head == "trials" and (rest in _RULE or rest.startswith("success.")):
-        if not isinstance(doc.get(("trials",)), dict):
-            raise ConfigError(
-                f"'trials' is a fixed number here; it has no '{rest}'.",
-                place=override.source,
-                remedy="Set a whole rule, such as --set 'trials={until: {half_width: 0.1}}'.",
-            )
-        return [Patch(("trials", *rest.split(".", 1)), value)]
-    if head == "paper" and rest in PaperReference.model_fields:
-        return [Patch(("paper", rest), value)]
-    generators = [doc.get((*keys, "generator")) for keys in _blocks(doc)]
-    if not rest and any(head in _names("generator", name) for name in generators):
-        return _data_patches(doc, head, override)
-    return []
+def _settable(doc: Document, wanted: str) -> dict[str, list[Target]]:
+    """Return the settings that the command line can change, by their dotted keys.
 
-
-def _data_patches(doc: Document, rest: str, override: Override) -> list[Patch]:
-    data, keys = doc.get(("data",)), _blocks(doc)[0][:1]
-    if isinstance(data, list):
-        index, _, rest = rest.partition(".")
-        if not index.isdecimal() or int(index) >= len(data):
-            raise ConfigError(
-                f"data is a list here; select a block by its number from 0 to {len(data) - 1}.",
-                place=override.source,
-                remedy=f"Such as --set data.{len(data) - 1}.{override.key.rpartition('.')[2]}=...",
-            )
-        keys = ("data", int(index))
-    block = doc.get(keys)
-    if not isinstance(block, dict):
-        raise ConfigError("data must be a mapping.", place=str(doc.place(keys)))
-    if rest == "generator" or (rest == "label" and isinstance(data, list)):
-        return [Patch((*keys, rest), override.value)]
-    parameters = _parameters("generator", block.get("generator"))
-    return _parameter_patches(keys, rest, override.value, parameters)
-
-
-def _protocol_patches(doc: Document, name: str, value: Document) -> list[Patch]:
-    """Set one parameter of the protocol: ``parameter`` or, as in the file, ``name.parameter``."""
-    entry = entry_at(Node(doc, ("protocol",)), "protocol", DEFAULT_PROTOCOL)
-    if entry is None:
-        return []
-    names = _names("protocol", entry.name)
-    name = name if name in names else name.removeprefix(f"{entry.name}.")
-    return [Patch(("protocol", entry.name, name), value)] if name in names else []
-
-
-def _entry_patches(doc: Document, section: str, rest: str, value: Document) -> list[Patch]:
-    """Set one key of the entries whose label, or else whose name, begins ``rest``."""
-    kind = section.removesuffix("s")
-    entries = read_entries(Node(doc), section)
-    for name_of in (label_of, attrgetter("name")):
-        words = [name_of(one) for one in entries if rest.startswith(f"{name_of(one)}.")]
-        if not words:
-            continue
-        word = max(words, key=len)
-        key = rest[len(word) + 1 :]
-        patches: list[Patch] = []
-        for entry in entries:
-            if name_of(entry) != word:
-                continue
+    A name that several entries share has a target in each of them. A ``wanted`` key below
+    ``trials.success`` is included, since any algorithm may be named there.
+    """
+    plain = (keys for keys in _paths(Settings) if keys != ("profiles",))
+    found = {".".join(keys): [Target((), keys)] for keys in plain}
+    if wanted.startswith("trials.success."):
+        found[wanted] = [Target((), tuple(wanted.split(".", 2)))]
+    data = doc.get(("data",))
+    blocks = range(len(data)) if isinstance(data, list) else ()
+    holders: list[Keys] = [("data", index) for index in blocks]
+    for holder in holders or [("data",)]:
+        of_block = _targets_in(holder, "generator", doc.get((*holder, "generator")))
+        prefix = ".".join(map(str, holder))
+        found |= {f"{prefix}.{key}": [target] for key, target in of_block.items()}
+        if not blocks:
+            # Only the blocks of a list have labels.
+            del found["data.label"]
+            # The prefix may be left out.
+            names = of_block.keys() - {*found, *Generator.reserved_keys}
+            found |= {name: [of_block[name]] for name in names}
+    protocol = entry_at(Node(doc, ("protocol",)), "protocol", DEFAULT_PROTOCOL)
+    if protocol is not None:
+        of_protocol = _targets_in(("protocol", protocol.name), "protocol", protocol.name)
+        for key, target in of_protocol.items():
+            found[f"protocol.{key}"] = found[f"protocol.{protocol.name}.{key}"] = [target]
+    for section, kind in (("algorithms", "algorithm"), ("figures", "figure")):
+        by_name, by_label = defaultdict(list), defaultdict(list)
+        for entry in read_entries(Node(doc), section):
             # A bare name becomes a mapping with that name.
-            keys, names = (*entry.node.keys[:2], entry.name), _names(kind, entry.name)
-            own = KINDS[kind].reserved_keys if kind == "algorithm" else names
-            if key in own and key != "sweep":
-                found = [Patch((*keys, key), value)]
-            elif kind == "algorithm":
-                found = _parameter_patches(keys, key, value, _parameters(kind, entry.name))
-            else:
-                found = []
-            if not found:
-                return []
-            patches += found
-        return patches
-    return []
+            holder = (*entry.node.keys[:2], entry.name)
+            for key, target in _targets_in(holder, kind, entry.name).items():
+                by_name[f"{section}.{entry.name}.{key}"].append(target)
+                by_label[f"{section}.{label_of(entry)}.{key}"].append(target)
+        # A label takes precedence over a name.
+        found |= by_name | by_label
+    return found
 
 
-def _parameter_patches(
-    keys: Keys, rest: str, value: Document, parameters: Parameters | None
-) -> list[Patch]:
-    """Fix or sweep one parameter of the mapping at ``keys``."""
+def _paths(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
+    """Yield the key paths of a model, with those of the models in its fields."""
+    for name, field in model.model_fields.items():
+        yield (name,)
+        for kind in typing.get_args(field.annotation):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from ((name, *path) for path in _paths(kind))
+
+
+def _targets_in(holder: Keys, kind: str, name: Any) -> dict[str, Target]:
+    """Return the settings of a part in the mapping at ``holder``, by their dotted keys."""
+    part = parts(kind).get(name) if isinstance(name, str) else None
+    parameters = None if part is None else Parameters(part)
     names = parameters.names if parameters else []
-    head, _, swept = rest.partition(".")
-    if rest in ("sweep", "sweep.zip"):
-        whole = {"sweep": {"zip": value.data} if swept else value.data}
-        removed, target = names_in(whole), tuple(rest.split("."))
-    elif head == "sweep" and swept in names:
-        removed, target = {swept}, ("sweep", swept)
-    elif parameters and rest in names:
-        many = isinstance(value.data, list) or is_range(value.data)
-        sweeps = many and not parameters.accepts(rest, value.data)
-        removed, target = {rest}, ("sweep", rest) if sweeps else (rest,)
-    else:
-        return []
-    return [Patch(keys, removed=frozenset(removed)), Patch((*keys, *target), value)]
+    reserved = KINDS[kind].reserved_keys
+    paths: list[tuple[str, ...]] = [(key,) for key in (*reserved, *names)]
+    if "sweep" not in reserved:
+        return {key: Target(holder, (key,)) for key in names}
+    paths += [("sweep", key) for key in ("zip", *names)]
+    fixed = set(reserved) - {"sweep"}
+    return {
+        ".".join(path): Target(holder, path, None if path[0] in fixed else parameters)
+        for path in paths
+    }
 
 
-def _remove_parameters(doc: Document, keys: Keys, names: frozenset[str]) -> None:
+def _check_shape(doc: Document, override: Override, known: Container[str]) -> None:
+    """Raise ``ConfigError`` if the key does not fit the shape of the data or of ``trials``."""
+    head, _, rest = override.key.partition(".")
+    if head == "trials" and rest and not isinstance(doc.get(("trials",)), dict):
+        raise ConfigError(
+            f"'trials' is a fixed number here; it has no '{rest}'.",
+            place=override.source,
+            remedy="Set a whole rule, such as --set 'trials={until: {half_width: 0.1}}'.",
+        )
+    data = doc.get(("data",))
+    block: Keys = ("data",)
+    if data == []:
+        return  # refused when the section is read
+    if isinstance(data, list):
+        last, number = len(data) - 1, rest.partition(".")[0]
+        bare = any(f"data.{index}.{override.key}" in known for index in range(len(data)))
+        if not number.isdecimal() or int(number) > last:
+            if (head == "data" and rest) or (bare and override.key not in known):
+                raise ConfigError(
+                    f"data is a list here; select a block by its number from 0 to {last}.",
+                    place=override.source,
+                    remedy=f"Such as --set data.{last}.{override.key.rpartition('.')[2]}=...",
+                )
+            return
+        block = ("data", int(number))
+    if head == "data" and rest and not isinstance(doc.get(block), dict):
+        raise ConfigError("data must be a mapping.", place=str(doc.place(block)))
+
+
+def _remove_parameters(doc: Document, keys: Keys, names: set[str]) -> None:
     """Remove parameters from the mapping at ``keys``, its sweep and its zips."""
     zipped = (*keys, "sweep", "zip")
     groups = doc.get(zipped)
@@ -350,43 +334,6 @@ def _remove_parameters(doc: Document, keys: Keys, names: frozenset[str]) -> None
                 doc.remove(holder)
     if groups == [] and paths:
         doc.remove(zipped)
-
-
-def _parameters(kind: str, name: Any) -> Parameters | None:
-    """Return the parameters of a part; None for an unknown name."""
-    part = parts(kind).get(name) if isinstance(name, str) else None
-    return None if part is None else Parameters(part)
-
-
-def _names(kind: str, name: Any) -> list[str]:
-    parameters = _parameters(kind, name)
-    return parameters.names if parameters else []
-
-
-def _blocks(doc: Document) -> list[Keys]:
-    """Return the key paths of the blocks of the data."""
-    data = doc.get(("data",))
-    return [("data", i) for i in range(len(data))] if isinstance(data, list) else [("data",)]
-
-
-def _known_keys(doc: Document) -> Iterator[str]:
-    yield from SETTABLE
-    yield from (f"paper.{key}" for key in PaperReference.model_fields)
-    yield from (f"trials.{key}" for key in _RULE)
-    for keys in _blocks(doc):
-        block = ".".join(map(str, keys))
-        yield f"{block}.generator"
-        for name in _names("generator", doc.get((*keys, "generator"))):
-            yield from (name, f"{block}.{name}", f"{block}.sweep.{name}")
-    protocol = entry_at(Node(doc, ("protocol",)), "protocol", DEFAULT_PROTOCOL)
-    if protocol is not None:
-        for name in _names("protocol", protocol.name):
-            yield from (f"protocol.{name}", f"protocol.{protocol.name}.{name}")
-    for section in ("algorithms", "figures"):
-        kind = section.removesuffix("s")
-        for entry in read_entries(Node(doc), section):
-            for key in (*_names(kind, entry.name), *KINDS[kind].reserved_keys):
-                yield f"{section}.{label_of(entry)}.{key}"
 
 
 def variant_name(overrides: Sequence[Override]) -> str:

@@ -18,10 +18,9 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Part
 from greedyexp.core.registry import find
 from greedyexp.experiment.messages import dotted, show
+from greedyexp.experiment.model import PartSpec
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
 from greedyexp.experiment.sweep import Range, is_range, read_range, zip_groups
-
-MAX_ROWS = 10_000_000
 
 Model = TypeVar("Model", bound=BaseModel)
 Registered = TypeVar("Registered", bound=Part)
@@ -116,7 +115,7 @@ def read_models(node: Node, section: str, model: type[Model]) -> list[tuple[Node
         try:
             found.append((item, read_value(model_adapter(model), written, "")))
         except BadValue as error:
-            item.add_all(error)
+            item.add_all(error.found)
     return found
 
 
@@ -163,7 +162,7 @@ class Axis:
                 try:
                     values.append(parameters.read(name, value))
                 except BadValue as error:
-                    (node if isinstance(column, Range) else node.at(index)).add_all(error)
+                    (node if isinstance(column, Range) else node.at(index)).add_all(error.found)
             columns.append(values)
         if len({len(column) for column in columns}) > 1:
             return []
@@ -269,7 +268,7 @@ def read_assigned(
                     "To vary it, write it below 'sweep:'.",
                 )
             else:
-                here.add_all(error)
+                here.add_all(error.found)
     axes = _axes(node.at("sweep"), parameters) if "sweep" in own else []
     assigned = Assigned(parameters, fixed, axes, node)
     for name in sorted(written.keys() & assigned.names):
@@ -280,6 +279,18 @@ def read_assigned(
         if name not in written and name not in assigned.names:
             node.add(f"{part.kind} '{part.name}' needs a value for '{name}'.")
     return assigned
+
+
+def read_spec(part: Part | None, entry: Entry) -> PartSpec | None:
+    """Return a part with all its parameters; None after an error."""
+    if part is None:
+        return None
+    before = entry.node.count
+    assigned = read_assigned(part, entry.node, entry.settings)
+    if entry.node.count > before:
+        return None
+    params = assigned.constant
+    return PartSpec(part.name, {name: params[name] for name in assigned.parameters.names})
 
 
 def _meant_to_sweep(parameters: Parameters, name: str, value: Any) -> bool:
@@ -356,7 +367,7 @@ def _column(name: str, node: Node) -> list[Any] | Range | None:
         try:
             return read_range(value, name)
         except BadValue as error:
-            node.add_all(error)
+            node.add_all(error.found)
         return None
     node.add(
         f"the sweep of {name} must be a list or a range, but is {show(value)}.",

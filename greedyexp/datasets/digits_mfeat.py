@@ -11,11 +11,13 @@ from __future__ import annotations
 import io
 from functools import lru_cache
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from greedyexp.datasets import places
 from greedyexp.datasets.catalogue import Dataset, Member
+
+if TYPE_CHECKING:
+    import numpy as np
 
 N_DIGITS = 10
 
@@ -71,6 +73,8 @@ def load(dataset: Dataset = DATASET) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=1)
 def _loaded(dataset: Dataset, folder: Path, _stamps) -> tuple[np.ndarray, np.ndarray]:
+    import numpy as np
+
     texts = places.texts(dataset, folder)
     X = np.hstack([np.loadtxt(io.BytesIO(text), ndmin=2) for text in texts])
     labels = np.repeat(np.arange(N_DIGITS), len(X) // N_DIGITS)

@@ -14,11 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from greedyexp.datasets import places
 from greedyexp.datasets.catalogue import Dataset, Member
+
+if TYPE_CHECKING:
+    import numpy as np
 
 N_SAMPLES = 72
 N_GENES = 7129
@@ -93,6 +95,8 @@ def load(dataset: Dataset = DATASET) -> Expression:
 
 @lru_cache(maxsize=1)
 def _loaded(dataset: Dataset, folder: Path, _stamps) -> Expression:
+    import numpy as np
+
     samples: list[int] = []
     columns: list[np.ndarray] = []
     genes: tuple[str, ...] = ()

@@ -13,12 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-
-import numpy as np
-from scipy.sparse import csr_array
+from typing import TYPE_CHECKING
 
 from greedyexp.datasets import places
 from greedyexp.datasets.catalogue import Dataset, Member
+
+if TYPE_CHECKING:
+    import numpy as np
+    from scipy.sparse import csr_array
 
 # Name, sha256 of the canonical text, rows and columns.
 _MEMBERS = (
@@ -95,6 +97,9 @@ def _loaded(dataset: Dataset, folder: Path, _stamps) -> Split:
 
 def _rows(text: bytes, member: Member) -> tuple[csr_array, np.ndarray]:
     """Features and labels of a file whose hash has been checked."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
     features = np.array([line.count(b":") for line in text.splitlines()])
     numbers = np.array(text.replace(b":", b" ").split(), dtype="S").astype(float)
     # Each row has a label, then index and value of each feature.

@@ -14,11 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from greedyexp.datasets import places
 from greedyexp.datasets.catalogue import Dataset, Member
+
+if TYPE_CHECKING:
+    import numpy as np
 
 HOMES = ("A", "B")
 
@@ -108,6 +110,8 @@ def _loaded(dataset: Dataset, folder: Path, _stamps) -> dict[str, Home]:
 
 def _intervals(text: bytes, *, drop: int | None) -> Intervals:
     """Begin, end and name of each line; the name is all words after the times except ``drop``."""
+    import numpy as np
+
     rows = [line.split() for line in text.decode("ascii").splitlines()[_HEADINGS:]]
     times = np.array(
         [[f"{row[0]}T{row[1]}", f"{row[2]}T{row[3]}"] for row in rows], dtype="datetime64[s]"

@@ -12,6 +12,9 @@ Keys = tuple[str | int, ...]
 # One of ``ValidationError.errors()``.
 Error = Mapping[str, Any]
 
+# Maximum number of values in a message.
+_LISTED = 12
+
 SLUG = "^[A-Za-z0-9_-]+$"
 
 _EXPECTED = {
@@ -59,6 +62,16 @@ def show(value: Any) -> str:
     else:
         text = repr(value)
     return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
+def listing(values: Iterable[Any], wanted: Any = None) -> str:
+    """Return a remedy with the possible values or, if they are many numbers, the nearest one."""
+    known = list({show(value): value for value in values}.items())
+    numbers = [value for _, value in known if isinstance(value, (int, float))]
+    if len(known) > _LISTED and isinstance(wanted, (int, float)) and numbers:
+        return f"The nearest is {show(min(numbers, key=lambda value: abs(value - wanted)))}."
+    more = ", ..." if len(known) > _LISTED else ""
+    return f"It takes: {', '.join(text for text, _ in known[:_LISTED])}{more}." if known else ""
 
 
 def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys, str, str]]:

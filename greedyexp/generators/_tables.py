@@ -262,7 +262,7 @@ def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             held = table[name].iloc[row]
             what = "nothing" if pd.isna(held) else f"'{held}'"
             raise DataError(
-                f"column '{name}' holds {what}, which is not a finite number.",
+                f"column '{name}' holds {what}; a finite number is needed.",
                 place=f"{path}:{row + 2}",
                 remedy=f"Remove or impute it, or leave the column out with `ignore: [{name}]`.",
             )

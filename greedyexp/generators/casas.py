@@ -199,7 +199,8 @@ class _Reader:
 
 def _time(written: str) -> np.datetime64:
     try:
-        if _TIME.fullmatch(written):
+        # numpy has a year 0, which the calendar has not.
+        if _TIME.fullmatch(written) and not written.startswith("0000"):
             # Digits below a microsecond are left out.
             return np.datetime64(written[:26], "us")
     except ValueError:

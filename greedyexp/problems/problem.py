@@ -157,7 +157,7 @@ class Problem:
         """
         if self.chains is not None:
             raise DataError(
-                "cross-validation cannot take chains of words apart.", remedy="Use tuning='end'."
+                "cross-validation cannot split chains of words.", remedy="Use tuning='end'."
             )
         if self.shared_design and all(k is keep[0] for k in keep):
             X = (self.X[0][keep[0]],) * self.n_tasks

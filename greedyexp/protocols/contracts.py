@@ -98,7 +98,7 @@ def check_array(
     name : str
         Its name in messages; empty for the whole result.
     shape : tuple of int or str, optional
-        Lengths of the axes. A letter stands for any length.
+        Lengths of the axes. A letter means any length.
     """
     check_type(part, name, value, np.ndarray, "a NumPy array")
     name = name or "an array"

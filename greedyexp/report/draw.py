@@ -18,7 +18,6 @@ from greedyexp.core import registry
 from greedyexp.core.errors import (
     ConfigError,
     PluginError,
-    StorageError,
     UserError,
     last_line,
 )
@@ -37,7 +36,7 @@ from greedyexp.results.columns import (
     with_panels,
 )
 from greedyexp.results.records import require_columns, with_sizes
-from greedyexp.runner.files import replacing
+from greedyexp.runner.files import make_folder, replacing
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 
 
@@ -71,7 +70,7 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
         If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
-        return retry_if_replaced(lambda: _drawn(folder, out))
+        return retry_if_replaced(folder, lambda: _drawn(folder, out))
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
@@ -230,16 +229,9 @@ def _write(picture: Any, stem: Path, note: str) -> list[Path]:
         "png": {"Description": note, "Software": "greedyexp"},
         "pdf": {"Subject": note, "CreationDate": None},
     }
+    make_folder(stem.parent)
     files = [stem.with_suffix(f".{suffix}") for suffix in metadata]
-    try:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        for file, (suffix, about) in zip(files, metadata.items(), strict=True):
-            with replacing(file) as stream:
-                picture.savefig(stream, format=suffix, metadata=about)
-    except (OSError, StorageError) as error:
-        system = error if isinstance(error, OSError) else error.__cause__
-        raise StorageError(
-            f"the figure cannot be written ({getattr(system, 'strerror', None) or error}).",
-            place=str(stem.parent),
-        ) from None
+    for file, (suffix, about) in zip(files, metadata.items(), strict=True):
+        with replacing(file) as stream:
+            picture.savefig(stream, format=suffix, metadata=about)
     return files

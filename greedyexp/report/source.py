@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import zlib
-from collections.abc import Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from greedyexp.core.errors import PluginError, StorageError
+from greedyexp.core.errors import StorageError
 from greedyexp.core.plugins import load_plugins
 from greedyexp.experiment.design import Design, read_design
 from greedyexp.protocols.base import FIT_SECONDS, Status
@@ -21,20 +20,20 @@ from greedyexp.results.context import Context, context_of
 from greedyexp.results.records import replicates
 from greedyexp.runner.state import (
     CONFIG,
+    MANIFEST,
     RERUN_REMEDY,
     TIMINGS,
-    State,
+    RunState,
     find,
     folders,
     read_state,
-    refuse_replaced,
-    snapshot_of,
     table_of,
 )
 
 _PANDAS = tuple(int(number) for number in pd.__version__.split(".")[:2])
 # Before pandas 3.1, the default parser may be wrong in the last digit.
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
+_NOT_JOINED = "the seconds cannot be joined to the table"
 _STATUSES = {status.value for status in Status}
 
 
@@ -54,7 +53,7 @@ class Source:
         Facts about the run for figures and tables.
     """
 
-    state: State
+    state: RunState
     design: Design
     frame: pd.DataFrame
     context: Context
@@ -72,7 +71,9 @@ def run_folders(path: Path) -> list[Path]:
     StorageError
         If there is none.
     """
-    found = [folder for folder in folders(path) if table_of(folder)]
+    found = [
+        folder for folder in folders(path) if table_of(folder) or find(folder, MANIFEST).is_file()
+    ]
     if not found:
         raise StorageError(
             "there is no finished run here.", place=str(path), remedy="`greedyexp run` makes one."
@@ -83,30 +84,25 @@ def run_folders(path: Path) -> list[Path]:
 def read_source(folder: Path) -> Source:
     """Read a run folder and load its plugins. The journal is not needed.
 
+    Call it inside ``retry_if_replaced``.
+
     Raises
     ------
     StorageError
         If the table or the configuration is missing, unreadable or damaged, or if they belong
         to different runs.
     """
-    before = snapshot_of(folder)
     state = read_state(folder)
     design = read_design(state.config_text, folder / CONFIG, folder.resolve().name)
     plugins = [find(folder, name) for name in design.plugins]
-    try:
-        load_plugins([path for path in plugins if path.is_file()])
-    except PluginError:
-        refuse_replaced(folder, before)
-        raise
+    load_plugins([path for path in plugins if path.is_file()])
     # The plugins must belong to the same state.
     state.require_current()
     frame = read_frame(state.table, state.table_content)
-    _refuse_damaged(frame, state.table)
-    part = _part_of_run(state.manifest, frame)
+    _refuse_unidentified(frame, state.table)
+    part = _part_of_run(state, frame)
     if part and frame.empty:
-        raise StorageError(
-            f"the table has {part} of the run.", place=str(state.table), remedy=RERUN_REMEDY
-        )
+        raise _damaged(state.table, f"the table has {part} of the run.")
     context = context_of(design, frame["algorithm"].unique(), part)
     return Source(state, design, _with_seconds(frame, state), context)
 
@@ -137,41 +133,54 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
             **_EXACT,
         )
     except (OSError, ValueError, EOFError, zlib.error) as error:
-        raise StorageError(
-            f"the table cannot be read ({str(error).rstrip('.')}).",
-            place=str(table),
-            remedy=RERUN_REMEDY,
-        ) from None
+        raise _damaged(table, f"the table cannot be read ({str(error).rstrip('.')}).") from None
 
 
-def _refuse_damaged(frame: pd.DataFrame, table: Path) -> None:
-    """Raise ``StorageError`` if a row lacks its replicate, its algorithm or a valid status."""
-    for name in ("algorithm", "status", "replicate"):
+def refuse_damaged(
+    frame: pd.DataFrame, table: Path, required: Iterable[str], numeric: Container[str]
+) -> None:
+    """Raise ``StorageError`` if a required column is missing, or has text although it is numeric.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    table : Path
+        Its file, for the message.
+    required : iterable of str
+    numeric : container of str
+        Those of the required columns that must be numbers.
+    """
+    for name in required:
         if name not in frame.columns:
-            wrong = f"the table has no column '{name}'."
-        elif frame[name].isna().any():
-            wrong = f"column '{name}' of the table has empty cells."
-        elif name == "replicate" and not frame.empty and not is_numeric_dtype(frame[name]):
-            wrong = "column 'replicate' of the table is not a number in every row."
-        elif name == "status" and not frame[name].isin(_STATUSES).all():
-            unknown = frame.loc[~frame[name].isin(_STATUSES), name].iloc[0]
-            wrong = f"the table has an unknown status '{unknown}'."
-        else:
-            continue
-        raise StorageError(wrong, place=str(table), remedy=RERUN_REMEDY)
+            raise _damaged(table, f"the table has no column '{name}'.")
+        if name in numeric and not frame.empty and not is_numeric_dtype(frame[name]):
+            raise _damaged(table, f"column '{name}' of the table is not a number in every row.")
 
 
-def _part_of_run(manifest: Mapping[str, Any], frame: pd.DataFrame) -> str:
+def _refuse_unidentified(frame: pd.DataFrame, table: Path) -> None:
+    """Raise ``StorageError`` if a row lacks its replicate, its algorithm or a valid status."""
+    names = ("algorithm", "status", "replicate")
+    refuse_damaged(frame, table, names, numeric=("replicate",))
+    for name in names:
+        if frame[name].isna().any():
+            raise _damaged(table, f"column '{name}' of the table has empty cells.")
+    unknown = frame.loc[~frame["status"].isin(_STATUSES), "status"]
+    if not unknown.empty:
+        raise _damaged(table, f"the table has an unknown status '{unknown.iloc[0]}'.")
+
+
+def _damaged(table: Path, wrong: str) -> StorageError:
+    return StorageError(wrong, place=str(table), remedy=RERUN_REMEDY)
+
+
+def _part_of_run(state: RunState, frame: pd.DataFrame) -> str:
     """Return ``3 of 12 replicates`` if the table has fewer than the manifest, else ``''``."""
-    finished = 0
-    # A run can be read without its manifest.
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        finished = int(manifest["replicates"]["done"])
+    finished = int(state.manifest["replicates"]["done"]) if state.manifest else 0
     found = len(replicates(frame))
     return f"{found} of {finished} replicates" if found < finished else ""
 
 
-def _with_seconds(frame: pd.DataFrame, state: State) -> pd.DataFrame:
+def _with_seconds(frame: pd.DataFrame, state: RunState) -> pd.DataFrame:
     """Add the column ``fit_seconds`` from ``timings.csv``, if there is one.
 
     All rows of a replicate have the seconds of its fit; they are empty if it has none.
@@ -189,7 +198,7 @@ def _with_seconds(frame: pd.DataFrame, state: State) -> pd.DataFrame:
         return frame
     keys = [name for name in timings.columns if name not in ("seconds", seconds_name)]
     if not {"replicate", "algorithm"} <= set(keys) <= set(frame.columns):
-        raise _damaged_seconds(path, "its columns are not those of the table")
+        raise _damaged(path, f"{_NOT_JOINED}: its columns are not those of the table.")
     seconds = pd.Series(float("nan"), index=frame.index)
     blocks: Any = [("", timings)]
     if "data" in timings.columns:
@@ -198,16 +207,10 @@ def _with_seconds(frame: pd.DataFrame, state: State) -> pd.DataFrame:
         # A fact of the data fills the cells of a parameter that only other blocks have.
         known = [name for name in keys if rows[name].notna().any()]
         if rows.duplicated(known).any():
-            raise _damaged_seconds(path, "it has two rows of one replicate")
+            raise _damaged(path, f"{_NOT_JOINED}: it has two rows of one replicate.")
         here = frame[frame["data"] == block] if "data" in timings.columns else frame
         wanted = here[known].astype(object)
         measured = rows[[*known, seconds_name]].astype(dict.fromkeys(known, object))
         found = wanted.merge(measured, how="left", on=known)
         seconds[here.index] = found[seconds_name].to_numpy(dtype=float)
     return frame.assign(**{seconds_name: seconds})
-
-
-def _damaged_seconds(path: Path, why: str) -> StorageError:
-    return StorageError(
-        f"the seconds cannot be joined to the table: {why}.", place=str(path), remedy=RERUN_REMEDY
-    )

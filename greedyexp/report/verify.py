@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pandas.api.types import is_numeric_dtype
-
 from greedyexp.claims.evaluation import JudgedClaim, evaluate_claims
 from greedyexp.claims.language import Claim
 from greedyexp.claims.parser import BadClaim, compile_claim
@@ -19,10 +17,9 @@ from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.model import ClaimEntry
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
-from greedyexp.protocols.base import Measured
-from greedyexp.report.source import Source, read_source
+from greedyexp.report.source import Source, read_source, refuse_damaged
 from greedyexp.runner.files import write_text
-from greedyexp.runner.state import RERUN_REMEDY, Replaced, retry_if_replaced, unchanged
+from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -72,7 +69,7 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     ConfigError
         If a claim of the configuration cannot be read.
     """
-    return retry_if_replaced(lambda: _verify(folder, write))
+    return retry_if_replaced(folder, lambda: _verify(folder, write))
 
 
 def _verify(folder: Path, write: bool) -> Verified:
@@ -129,7 +126,10 @@ def _judged(source: Source) -> list[JudgedClaim]:
         if not isinstance(entries, list):
             raise ConfigError("claims must be a list.")
         measured = design.measured
-        _refuse_damaged_measurements(source, measured)
+        # A run may be kept without its seconds; claims about them are inconclusive then.
+        kinds = {one.name: one.kind for one in measured if one.kind not in ("text", "seconds")}
+        numeric = [name for name, kind in kinds.items() if kind != "key"]
+        refuse_damaged(source.frame, source.state.table, kinds, numeric)
         setting = setting_of(design, measured, source.frame.columns)
         family = design.family
         claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
@@ -137,20 +137,6 @@ def _judged(source: Source) -> list[JudgedClaim]:
         error.place = f"{place}: {error.place}" if error.place else place
         raise
     return evaluate_claims(claims, source.frame, setting)
-
-
-def _refuse_damaged_measurements(source: Source, measured: list[Measured]) -> None:
-    """Raise ``StorageError`` if a column of the protocol is missing or has text for numbers."""
-    frame = source.frame
-    # A run may be kept without its seconds; claims about them are inconclusive then.
-    for column in [column for column in measured if column.kind not in ("text", "seconds")]:
-        if column.name not in frame.columns:
-            wrong = f"the table has no column '{column.name}'."
-        elif column.kind != "key" and not (frame.empty or is_numeric_dtype(frame[column.name])):
-            wrong = f"column '{column.name}' of the table is not a number in every row."
-        else:
-            continue
-        raise StorageError(wrong, place=str(source.state.table), remedy=RERUN_REMEDY)
 
 
 def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:

@@ -183,9 +183,7 @@ def compare(
     """
     require_columns(frame, [row, *metrics])
     refuse_all_failed(frame)
-    for metric in metrics:
-        if not pd.api.types.is_numeric_dtype(frame[metric]):
-            raise ConfigError(f"column '{metric}' is not a number.", remedy="Name a metric.")
+    require_numeric(frame, *metrics)
     for metric in [name for by_metric in published.values() for name in by_metric]:
         if metric not in metrics:
             raise ConfigError(

@@ -19,7 +19,7 @@ _LAZY = {
     "ENGINES": "greedyexp.runner.session",
     "FolderStatus": "greedyexp.runner.folder_status",
     "Report": "greedyexp.runner.session",
-    "RunOptions": "greedyexp.runner.session",
+    "RunOptions": "greedyexp.runner.work",
     "folders_below": "greedyexp.runner.folder_status",
     "rehearse": "greedyexp.runner.rehearsal",
     "run": "greedyexp.runner.session",

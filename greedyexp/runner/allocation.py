@@ -28,7 +28,8 @@ _OFFSET = 0.5
 _REACH = 3.0
 
 
-class Rule(ABC):
+@dataclass(frozen=True)
+class TrialRule(ABC):
     """A rule based on the numbers of successes; counts are integer arrays (points of the series,).
 
     Parameters
@@ -39,9 +40,8 @@ class Rule(ABC):
         Maximum number of replicates of a point.
     """
 
-    def __init__(self, batch: int, most: int):
-        self.batch = batch
-        self.most = most
+    batch: int
+    most: int
 
     @abstractmethod
     def first(self, count: int) -> np.ndarray:
@@ -61,16 +61,15 @@ class Rule(ABC):
         return wanted
 
 
-class Narrow(Rule):
+@dataclass(frozen=True)
+class NarrowRule(TrialRule):
     """Continue until the interval of a success probability has the given half width.
 
     The interval is a confidence sequence: it holds for all numbers of replicates simultaneously,
     and therefore also for the number at which this rule stops.
     """
 
-    def __init__(self, half_width: float, batch: int, most: int):
-        super().__init__(batch, most)
-        self.half_width = half_width
+    half_width: float
 
     def first(self, count: int) -> np.ndarray:
         return np.full(count, self.batch)
@@ -80,7 +79,8 @@ class Narrow(Rule):
         return list(np.flatnonzero((high - low) / 2 > self.half_width))
 
 
-class Locate(Rule):
+@dataclass(frozen=True)
+class LocateRule(TrialRule):
     """Place replicates where success crosses a level, until its interval is narrow enough.
 
     Bisection along the values finds the transition. Then a logistic curve is fitted to all results,
@@ -100,11 +100,9 @@ class Locate(Rule):
         Half width of the interval of the crossing, in units of the control parameter.
     """
 
-    def __init__(self, values: np.ndarray, level: float, half_width: float, batch: int, most: int):
-        super().__init__(batch, most)
-        self.values = np.asarray(values, dtype=float)
-        self.level = level
-        self.half_width = half_width
+    values: np.ndarray
+    level: float
+    half_width: float
 
     def first(self, count: int) -> np.ndarray:
         wanted = np.zeros(count, dtype=int)
@@ -162,13 +160,13 @@ class Series:
         Index of the algorithm.
     metric : str
         Column with its successes.
-    rule : Rule
+    rule : TrialRule
     """
 
     points: np.ndarray
     algorithm: int
     metric: str
-    rule: Rule
+    rule: TrialRule
 
 
 def series_of(experiment: Experiment) -> list[Series]:
@@ -192,14 +190,16 @@ def _series(
     experiment: Experiment, adaptive: AdaptiveTrials, points: list[int], number: int
 ) -> Series:
     spec = experiment.algorithms[number]
-    sizes = (adaptive.min, adaptive.max)
     metric = success_metric(adaptive.success, spec.label, spec.name)
     assert metric is not None
+    sizes = (adaptive.min, adaptive.max)
+    rule: TrialRule
     if adaptive.until is not None:
-        return Series(np.array(points), number, metric, Narrow(adaptive.until.half_width, *sizes))
-    locate = adaptive.locate
-    assert locate is not None
-    # The points of a block are sorted by value, so the values increase.
-    values = np.array([experiment.points[index].params[locate.of] for index in points])
-    rule = Locate(values, locate.threshold, locate.half_width, *sizes)
+        rule = NarrowRule(*sizes, adaptive.until.half_width)
+    else:
+        locate = adaptive.locate
+        assert locate is not None
+        # The points of a block are sorted by value, so the values increase.
+        values = [float(experiment.points[index].params[locate.of]) for index in points]
+        rule = LocateRule(*sizes, np.array(values), locate.threshold, locate.half_width)
     return Series(np.array(points), number, metric, rule)

@@ -58,12 +58,12 @@ def counted_packages(root: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-def of_function(function: Callable[..., Any], known: dict[Path, Source] | None = None) -> str:
+def of_function(function: Callable[..., Any], known: dict[Path, SourceFile] | None = None) -> str:
     """Return the version of the code that a registered function runs.
 
     Parameters
     ----------
-    known : dict of Path to Source, optional
+    known : dict of Path to SourceFile, optional
         Files as they were when first read; files read now are added.
 
     Raises
@@ -85,7 +85,7 @@ def of_function(function: Callable[..., Any], known: dict[Path, Source] | None =
     return _digest(_syntax(text).encode())
 
 
-def of_module(name: str, known: dict[Path, Source] | None = None) -> str:
+def of_module(name: str, known: dict[Path, SourceFile] | None = None) -> str:
     """Return the version of a module of greedyexp and of all that it imports."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
@@ -93,7 +93,7 @@ def of_module(name: str, known: dict[Path, Source] | None = None) -> str:
     return of_file(Path(spec.origin).resolve(), known)
 
 
-def of_file(path: Path, known: dict[Path, Source] | None = None) -> str:
+def of_file(path: Path, known: dict[Path, SourceFile] | None = None) -> str:
     """Return the version of a source file and, transitively, of the modules that it imports."""
     # Names and hashes are sorted: moving a plugin or greedyexp to another folder changes nothing.
     lines = sorted(source.version for source in sources(path, known).values())
@@ -109,10 +109,10 @@ def source_of(function: Callable[..., Any]) -> Path | None:
     return Path(name).resolve() if name is not None and Path(name).is_file() else None
 
 
-def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, Source]:
+def sources(path: Path, known: dict[Path, SourceFile] | None = None) -> dict[Path, SourceFile]:
     """Return a source file and the counted files that it imports, directly or not."""
     known = {} if known is None else known
-    found: dict[Path, Source] = {}
+    found: dict[Path, SourceFile] = {}
     waiting = [path]
     while waiting:
         current = waiting.pop()
@@ -125,11 +125,11 @@ def sources(path: Path, known: dict[Path, Source] | None = None) -> dict[Path, S
 
 
 def text_of(path: Path) -> str:
-    """Return the hash of the bytes of a file, as in ``Source.text``."""
+    """Return the hash of the bytes of a file, as in ``SourceFile.text``."""
     return _digest(path.read_bytes())
 
 
-def edited(path: Path, source: Source) -> bool:
+def edited(path: Path, source: SourceFile) -> bool:
     """Return True if the code of a file has changed since it was read; comments are not code."""
     try:
         return _digest(path.read_bytes()) != source.text and _source(path).version != source.version
@@ -138,7 +138,7 @@ def edited(path: Path, source: Source) -> bool:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """One file as it was read.
 
     Parameters
@@ -156,14 +156,14 @@ class Source:
     imports: tuple[Path, ...]
 
 
-def _source(path: Path) -> Source:
+def _source(path: Path) -> SourceFile:
     # Cached by the time of the last change: workers load the file that is now on the disk, even if
     # this process has imported an earlier version.
     return _read(path, path.stat().st_mtime_ns, path.stat().st_size)
 
 
 @cache
-def _read(path: Path, _changed: int, _size: int) -> Source:
+def _read(path: Path, _changed: int, _size: int) -> SourceFile:
     content = path.read_bytes()
     text = content.decode("utf-8")
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
@@ -176,7 +176,7 @@ def _read(path: Path, _changed: int, _size: int) -> Source:
         compiled = path.with_suffix(".cpp")
         if compiled.is_file():
             imports.append(compiled)
-    return Source(f"{name} {_digest(syntax.encode())}", _digest(content), tuple(imports))
+    return SourceFile(f"{name} {_digest(syntax.encode())}", _digest(content), tuple(imports))
 
 
 def _digest(content: bytes) -> str:

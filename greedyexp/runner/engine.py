@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from greedyexp.core import signals
 from greedyexp.core.plugins import exit_refused
 from greedyexp.core.signals import Interrupted
-from greedyexp.runner.evaluator import DataMade, Evaluator, PausableClock
+from greedyexp.runner.evaluator import Evaluator, PausableClock
 from greedyexp.runner.work import Batch, Item, Result, Work
 
 _WAITING = (
@@ -120,7 +120,6 @@ class Engine(ABC):
         next_batch: Callable[[], Batch],
         *,
         expected: int,
-        time_limit: float | None,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
         """Yield results in any order as they arrive, and an empty list now and then.
@@ -133,9 +132,6 @@ class Engine(ABC):
             free, which bounds memory by the batches in progress.
         expected : int
             Number of results of a complete run.
-        time_limit : float, optional
-            Seconds for one algorithm, or for making one data set. Slower ones are stopped and get
-            the status ``timeout``.
         interruption : Interruption
 
         Raises
@@ -162,11 +158,10 @@ class SerialEngine(Engine):
         next_batch: Callable[[], Batch],
         *,
         expected: int,
-        time_limit: float | None,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
         clock = PausableClock()
-        with threadpool_limits(limits=1), clock.pause_for_numba(), exit_refused(_exit_error):
+        with threadpool_limits(limits=1), clock.pause_for_numba(), exit_refused(_exited):
             evaluator = Evaluator(work, clock)
             while not interruption.soon and (batch := next_batch()):
                 for item in batch:
@@ -175,7 +170,7 @@ class SerialEngine(Engine):
                     yield _results_of(evaluator, item, interruption)
 
 
-def _exit_error(status: int) -> BaseException:
+def _exited(status: int) -> BaseException:
     # The replicate fails, as it does when the call ends a worker process.
     return RuntimeError(f"it called os._exit({status})")
 
@@ -183,15 +178,10 @@ def _exit_error(status: int) -> BaseException:
 def _results_of(evaluator: Evaluator, item: Item, interruption: Interruption) -> list[Result]:
     """Return the results of an item; after an interruption, only those that are complete."""
     results: list[Result] = []
-    data = DataMade({}, 0.0)
     try:
         for step in evaluator.evaluate(item, interruption.abandonable):
-            if isinstance(step, DataMade):
-                data = step
-            elif not interruption.now:
-                algorithm = item.algorithms[len(results)]
-                place = item.point, item.replicate, algorithm
-                results.append(Result(*place, step.outcome, data.facts, step.seconds, data.seconds))
+            if isinstance(step, Result) and not interruption.now:
+                results.append(step)
             if interruption.soon:
                 break
     except Interrupted:

@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, cast
@@ -33,8 +33,8 @@ from greedyexp.protocols.base import Outcome, Setup, Status
 from greedyexp.protocols.contracts import breach, own_randomness_only
 from greedyexp.protocols.problem_contract import check_problem, same_problem
 from greedyexp.runner import code_version, seeds
-from greedyexp.runner.code_version import Source
-from greedyexp.runner.work import Item, Work
+from greedyexp.runner.code_version import SourceFile
+from greedyexp.runner.work import DataMade, Item, Result, Work
 
 # Addresses in messages would differ from run to run.
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
@@ -108,30 +108,6 @@ class PausableClock:
         return listener
 
 
-@dataclass(frozen=True)
-class DataMade:
-    """A data set was generated.
-
-    Parameters
-    ----------
-    facts : dict
-        Facts of the problem.
-    seconds : float
-        Time to generate it, divided by the number of algorithms.
-    """
-
-    facts: dict[str, Any]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """The outcome of an algorithm, or of the failure to generate its data set."""
-
-    outcome: Outcome
-    seconds: float
-
-
 class Evaluator:
     """Call the parts of an experiment, which are looked up once, for every replicate.
 
@@ -165,7 +141,7 @@ class Evaluator:
 
     def evaluate(
         self, item: Item, guard: Callable[[], AbstractContextManager[Any]] = nullcontext
-    ) -> Iterator[DataMade | Evaluated]:
+    ) -> Iterator[DataMade | Result]:
         """Generate a data set and evaluate its algorithms in order; exceptions become outcomes.
 
         Parameters
@@ -178,6 +154,7 @@ class Evaluator:
         PluginError
             If a part breaks its contract, which ends the run (see ``protocols.contracts``).
         """
+        place = item.point, item.replicate
         start = self._clock.now()
         try:
             with guard():
@@ -187,11 +164,12 @@ class Evaluator:
             raise
         except PART_ERRORS as error:
             failed = self._failed(error)
-            outcome = tidy_message(Outcome(Status.ERROR, f"no data: {failed.message}"))
-            for _ in item.algorithms:
-                yield Evaluated(replace(outcome, traceback=failed.traceback), 0.0)
+            outcome = replace(failed, message=tidy_message(f"no data: {failed.message}"))
+            for algorithm in item.algorithms:
+                yield Result(*place, algorithm, outcome)
             return
-        yield DataMade(facts, (self._clock.now() - start) / len(item.algorithms))
+        data = DataMade(facts, (self._clock.now() - start) / len(item.algorithms))
+        yield data
         for algorithm in item.algorithms:
             start, pauses = self._clock.now(), self._clock.pauses
             with guard():
@@ -200,7 +178,8 @@ class Evaluator:
                 if short and self._clock.pauses > pauses:
                     # Loading code and libraries makes the first fit many times slower.
                     outcome = self._outcome(problem, item, algorithm)
-            yield Evaluated(outcome, self._clock.now() - start)
+            seconds = self._clock.now() - start
+            yield Result(*place, algorithm, outcome, facts, seconds, data.seconds)
 
     def problem(self, generator: str, params: dict[str, Any], replicate: int) -> Problem:
         """Return one data set.
@@ -268,7 +247,7 @@ class Evaluator:
         outcome, place = Outcome.of_exception(error), self._tracebacks.place(error)
         message = f"{place}: {outcome.message}" if place else outcome.message
         text = self._tracebacks.text(error) if self._work.tracebacks else ""
-        return tidy_message(replace(outcome, message=message, traceback=text))
+        return replace(outcome, message=tidy_message(message), traceback=text)
 
     def _tidy(self, outcome: Outcome) -> Outcome:
         rows = [{key: plain(value) for key, value in row.items()} for row in outcome.rows]
@@ -277,7 +256,8 @@ class Evaluator:
             raise breach(self._protocol, f"made a column '{unknown[0]}' that it does not declare")
         if not rows and not outcome.status.failed:
             raise breach(self._protocol, "made no row")
-        return tidy_message(replace(outcome, status=Status(outcome.status), rows=rows))
+        message = tidy_message(outcome.message)
+        return replace(outcome, status=Status(outcome.status), message=message, rows=rows)
 
 
 class PluginTracebacks:
@@ -349,7 +329,7 @@ def _folder(file: str) -> str:
     return file if file.startswith("<") else os.path.dirname(file)
 
 
-def _require_unchanged(code: Iterable[tuple[Path, Source]], parts: Iterable[Part]) -> None:
+def _require_unchanged(code: Iterable[tuple[Path, SourceFile]], parts: Iterable[Part]) -> None:
     known = dict(code)
     texts = {source.text for source in known.values()}
     edited = [path for path, source in known.items() if code_version.edited(path, source)]
@@ -385,12 +365,11 @@ def _arrays(X: Any) -> tuple[np.ndarray, ...]:
     return X.data, X.indices, X.indptr
 
 
-def tidy_message(outcome: Outcome) -> Outcome:
-    """Make the message one line of bounded length without addresses, the same in every run."""
+def tidy_message(text: str) -> str:
+    """Return a message as one line of bounded length without addresses, the same in every run."""
     # Undecodable bytes in a message, as in file names, could not be stored.
-    text = outcome.message.encode("utf-8", "backslashreplace").decode().replace("\0", " ")
-    message = " ".join(_ADDRESS.sub("0x...", text).split())[:_LONGEST_MESSAGE]
-    return outcome if message == outcome.message else replace(outcome, message=message)
+    text = text.encode("utf-8", "backslashreplace").decode().replace("\0", " ")
+    return " ".join(_ADDRESS.sub("0x...", text).split())[:_LONGEST_MESSAGE]
 
 
 def plain(value: Any) -> bool | int | float | str | None:

@@ -31,6 +31,7 @@ if sys.platform == "win32":
     def _lock(descriptor: int, wait: bool) -> None:
         os.lseek(descriptor, _FAR, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        os.lseek(descriptor, 0, os.SEEK_SET)
 else:
     import fcntl
 
@@ -84,7 +85,7 @@ def unwritable(path: Path, error: OSError) -> StorageError:
         f"this cannot be written: {reason(error)}.",
         place=str(path),
         remedy="Check free space and permissions, or choose another folder with --out. Finished"
-        " replicates are kept, and the same command continues the run.",
+        " replicates are kept.",
     )
 
 
@@ -137,8 +138,9 @@ def _digest(stream: BinaryIO | gzip.GzipFile) -> str:
     return digest.hexdigest()
 
 
-class FolderLock:
-    """A lock that is held while a run writes to a folder. Use it as a context manager.
+@contextmanager
+def folder_lock(folder: Path, *, name: str = LOCK, wait: bool = False) -> Iterator[None]:
+    """Hold a lock inside a ``with`` block, while a run writes to a folder.
 
     The operating system releases it when the process dies.
 
@@ -156,47 +158,37 @@ class FolderLock:
         If another process holds the lock and ``wait`` is false (the message names the process), the
         folder cannot be written, or its file system has no locks.
     """
-
-    def __init__(self, folder: Path, *, name: str = LOCK, wait: bool = False):
-        self._path = folder / name
-        self._wait = wait
-        self._descriptor = -1
-
-    def __enter__(self) -> FolderLock:
+    path = folder / name
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    try:
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise unwritable(self._path.parent, error) from error
-        try:
-            _lock(descriptor, self._wait)
+            _lock(descriptor, wait)
             os.ftruncate(descriptor, 0)
-            os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
         except OSError as error:
-            os.close(descriptor)
-            raise self._refusal(error) from error
-        self._descriptor = descriptor
-        return self
-
-    def __exit__(self, *_: object) -> None:
+            raise _not_locked(path, error) from error
+        yield
+    finally:
         # The file is kept: if it were removed, two later runs could lock two different files.
-        os.close(self._descriptor)
+        os.close(descriptor)
 
-    def _refusal(self, error: OSError) -> StorageError:
-        if isinstance(error, (BlockingIOError, PermissionError)):
-            return StorageError(
-                f"another run (process {self._holder()}) is writing to this folder.",
-                place=str(self._path.parent),
-                remedy="Wait for it to end, or choose another folder with --out.",
-            )
+
+def _not_locked(path: Path, error: OSError) -> StorageError:
+    if not isinstance(error, (BlockingIOError, PermissionError)):
         return StorageError(
             f"the folder cannot be locked: {error.strerror}.",
-            place=str(self._path.parent),
+            place=str(path.parent),
             remedy="Check free space, or choose a folder on a local disk with --out.",
         )
-
-    def _holder(self) -> str:
-        try:
-            return self._path.read_text(encoding="ascii").strip() or "unknown"
-        except (OSError, ValueError):
-            return "unknown"
+    try:
+        holder = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        holder = ""
+    return StorageError(
+        f"another run (process {holder or 'unknown'}) is writing to this folder.",
+        place=str(path.parent),
+        remedy="Wait for it to end, or choose another folder with --out.",
+    )

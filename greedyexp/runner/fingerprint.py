@@ -17,7 +17,7 @@ from greedyexp.datasets.own import locate
 from greedyexp.experiment.model import AlgorithmSpec, Experiment, Point
 from greedyexp.losses import binding
 from greedyexp.runner import code_version
-from greedyexp.runner.code_version import Source
+from greedyexp.runner.code_version import SourceFile
 from greedyexp.runner.files import reason
 from greedyexp.runner.seeds import digest
 
@@ -33,15 +33,15 @@ class InputFiles:
 
     Parameters
     ----------
-    code : dict of Path to Source
-        Source files that rows depend on.
+    code : dict of Path to SourceFile
+        SourceFile files that rows depend on.
     data : dict of Path to str
         Hashes of the data files.
     names : dict of Path to str
         Names of the data files in the settings.
     """
 
-    code: dict[Path, Source] = field(default_factory=dict)
+    code: dict[Path, SourceFile] = field(default_factory=dict)
     data: dict[Path, str] = field(default_factory=dict)
     names: dict[Path, str] = field(default_factory=dict)
 
@@ -167,7 +167,7 @@ class Fingerprints:
         return [self._files.hash(name) for name in reads(**params)] if reads else []
 
 
-def _binds_losses(part: Part, known: dict[Path, Source]) -> bool:
+def _binds_losses(part: Part, known: dict[Path, SourceFile]) -> bool:
     path = code_version.source_of(part.function)
     return path is None or Path(binding.__file__).resolve() in code_version.sources(path, known)
 

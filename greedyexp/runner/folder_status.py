@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,10 +24,9 @@ from greedyexp.runner.state import (
     UNFINISHED,
     find,
     folders,
+    read_manifest,
     read_state,
-    refuse_replaced,
     retry_if_replaced,
-    snapshot_of,
     table_of,
 )
 
@@ -93,24 +91,23 @@ def status(folder: Path) -> FolderStatus:
     ConfigError, PluginError
         If there is a journal but the experiment can no longer be loaded.
     """
-    return retry_if_replaced(lambda: _status(Path(folder)))
+    folder = Path(folder)
+    return retry_if_replaced(folder, lambda: _status(folder))
 
 
 def _status(folder: Path) -> FolderStatus:
-    before = snapshot_of(folder)
-    manifest = _read_manifest(folder)
-    if table_of(folder) is not None:
+    manifest = read_manifest(folder)
+    if manifest or table_of(folder):
         read_state(folder)
     if (folder / journals.NAME).is_file():
         try:
             return _from_journal(folder, manifest)
         except UserError as error:
-            refuse_replaced(folder, before)
             # A copy of a folder may lack plugins or data but have the manifest.
             damaged = isinstance(error, StorageError)
-            if damaged or manifest is None or (folder / UNFINISHED).exists():
+            if damaged or not manifest or (folder / UNFINISHED).exists():
                 raise
-    if manifest is None:
+    if not manifest:
         raise StorageError(
             "there is no run here.", place=str(folder), remedy="`greedyexp run` makes one."
         )
@@ -127,7 +124,7 @@ def _status(folder: Path) -> FolderStatus:
     )
 
 
-def _from_journal(folder: Path, manifest: dict[str, Any] | None) -> FolderStatus:
+def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:
     unfinished = (folder / UNFINISHED / CONFIG).is_file()
     with Journal(folder, read_only=True) as journal:
         home = folder / UNFINISHED if unfinished else find(folder, CONFIG).parent
@@ -137,11 +134,11 @@ def _from_journal(folder: Path, manifest: dict[str, Any] | None) -> FolderStatus
             plan.grow_fully(journal)
             census = Census(len(plan))
             counts, seconds = np.zeros((2, *plan.wanted.shape))
-            for slot, timing in plan.timings(journal):
+            for slot, timing in plan.finished(journal.timings):
                 census.count(timing)
                 counts[slot.point, slot.algorithm] += 1
                 seconds[slot.point, slot.algorithm] += timing.seconds
-    jobs = manifest["jobs"] if manifest else 1
+    jobs = manifest.get("jobs", 1)
     return FolderStatus(
         name=experiment.name,
         profile=folder.resolve().name,
@@ -205,17 +202,6 @@ def _experiment(folder: Path, home: Path, origin: Path | None) -> Experiment:
     start = origin if origin is not None and origin.is_dir() else folder.resolve()
     # The profile has already been applied to resolved settings, so any name is correct.
     return experiments.reload(settings, profile=experiments.PROFILES[0], folder=start)
-
-
-def _read_manifest(folder: Path) -> dict[str, Any] | None:
-    path = find(folder, MANIFEST)
-    if not path.is_file():
-        return None
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return content
-    except (OSError, ValueError) as error:
-        raise StorageError(f"the manifest cannot be read: {error}.", place=str(path)) from error
 
 
 def _size(folder: Path) -> int:

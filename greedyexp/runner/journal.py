@@ -30,7 +30,7 @@ _MOST_VARIABLES = 500
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One finished replicate.
 
     Parameters
@@ -90,7 +90,7 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, entries: Iterable[JournalEntry]) -> None:
         """Write entries in one transaction; an entry replaces an older one of the same key."""
         rows = [
             (entry.key, *_packed(entry), entry.seconds, entry.outcome.fit_seconds)
@@ -109,16 +109,12 @@ class Journal:
                     self._db.execute("ROLLBACK")
                 raise
 
-    def statuses(self, keys: Sequence[bytes]) -> dict[bytes, Status]:
-        """Return the status of each finished replicate among these keys."""
-        return {key: self._status(name) for key, name in self._select("key, status", keys)}
-
     def timings(self, keys: Sequence[bytes]) -> dict[bytes, Timing]:
         """Return status and seconds of each finished replicate among these keys."""
         found = self._select(f"key, status, seconds, {self._fits}", keys)
         return {key: Timing(self._status(name), *seconds) for key, name, *seconds in found}
 
-    def entries(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
+    def entries(self, keys: Sequence[bytes]) -> dict[bytes, JournalEntry]:
         """Return the entry of each finished replicate among these keys."""
         columns = f"key, status, message, facts, rows, checksum, seconds, {self._fits}"
         return {row[0]: self._unpacked(row) for row in self._select(columns, keys)}
@@ -134,10 +130,6 @@ class Journal:
         """Store the base folder of relative paths, for ``status``."""
         with _storage_errors(self.path):
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('origin', ?)", (str(folder),))
-
-    def __len__(self) -> int:
-        with _storage_errors(self.path):
-            return int(self._db.execute("SELECT count(*) FROM outcomes").fetchone()[0])
 
     def _open(self, read_only: bool) -> None:
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
@@ -210,15 +202,15 @@ class Journal:
         except ValueError:
             raise _damaged(self.path, f"there is no status '{name}'") from None
 
-    def _unpacked(self, row: tuple[Any, ...]) -> Entry:
+    def _unpacked(self, row: tuple[Any, ...]) -> JournalEntry:
         key, status, message, facts, rows, checksum, seconds, fit_seconds = row
         if checksum != _checksum(status, message, facts, rows):
             raise _damaged(self.path, "a row does not match its checksum")
         outcome = Outcome(Status(status), message, json.loads(rows), fit_seconds)
-        return Entry(key, outcome, json.loads(facts), seconds)
+        return JournalEntry(key, outcome, json.loads(facts), seconds)
 
 
-def _packed(entry: Entry) -> tuple[str, str, str, str, int]:
+def _packed(entry: JournalEntry) -> tuple[str, str, str, str, int]:
     outcome = entry.outcome
     # json writes floats by repr, which is read back as the same number.
     texts = (

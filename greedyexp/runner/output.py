@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.model import Experiment
 from greedyexp.runner.files import replacing
-from greedyexp.runner.journal import Entry, Journal
+from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Plan, Slot
 from greedyexp.runner.seeds import plain_data
 
@@ -29,7 +29,7 @@ Write = Callable[[list[str]], object]
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """Column names of an experiment, except the facts of its problems.
 
     Parameters
@@ -40,9 +40,9 @@ class Columns:
     swept : tuple of str
         Parameters that are swept inside an algorithm's entry.
     measured : tuple of str
-        Columns of the protocol.
+        TableColumns of the protocol.
     seconds : tuple of str
-        Columns of the protocol with times, which differ from run to run.
+        TableColumns of the protocol with times, which differ from run to run.
     """
 
     data: tuple[str, ...]
@@ -68,7 +68,7 @@ class Columns:
         return [*self.data, "replicate", "algorithm", *self.swept, "seconds", *self.seconds]
 
 
-def columns_of(experiment: Experiment) -> Columns:
+def columns_of(experiment: Experiment) -> TableColumns:
     """Return the columns of an experiment."""
     generators = dict.fromkeys(point.generator for point in experiment.points)
     parameters = [registry.find("generator", name).parameters.model_fields for name in generators]
@@ -76,7 +76,7 @@ def columns_of(experiment: Experiment) -> Columns:
     protocol = registry.find("protocol", experiment.protocol.name)
     metrics = [registry.find("metric", name) for name in experiment.metrics]
     measured = protocol.columns(metrics, **experiment.protocol.params)
-    return Columns(
+    return TableColumns(
         data=(*label, *dict.fromkeys(name for fields in parameters for name in fields)),
         swept=tuple(dict.fromkeys(name for spec in experiment.algorithms for name in spec.swept)),
         measured=tuple(column.name for column in measured if column.kind != "seconds"),
@@ -126,7 +126,7 @@ def write_tables(plan: Plan, journal: Journal, folder: Path) -> Path:
 class _Rows:
     """The finished rows of a plan."""
 
-    def __init__(self, plan: Plan, columns: Columns, journal: Journal):
+    def __init__(self, plan: Plan, columns: TableColumns, journal: Journal):
         self._plan = plan
         self._columns = columns
         self._journal = journal
@@ -135,7 +135,7 @@ class _Rows:
     def write_table(self, write: Write) -> None:
         facts = self._fact_names()
         write(self._columns.of_table(facts))
-        for slot, entry in self._finished():
+        for slot, entry in self._plan.finished(self._journal.entries):
             head = [
                 *self._data_cells(slot.point, entry.facts),
                 *(cell(entry.facts.get(name)) for name in facts),
@@ -150,23 +150,16 @@ class _Rows:
     def write_timings(self, write: Write) -> None:
         write(self._columns.of_timings)
         timed = bool(self._columns.seconds)
-        for slot, timing in self._plan.timings(self._journal):
+        for slot, timing in self._plan.finished(self._journal.timings):
             where = [*self._data_cells(slot.point, {}), *self._algorithm_cells(slot)]
             write([*where, cell(timing.seconds), *([cell(timing.fit_seconds)] if timed else [])])
 
     def _fact_names(self) -> tuple[str, ...]:
         """Return the facts of all problems in the order of their first row."""
         names: dict[str, None] = {}
-        for _, entry in self._finished():
+        for _, entry in self._plan.finished(self._journal.entries):
             names.update(dict.fromkeys(entry.facts))
         return tuple(name for name in names if name not in self._columns.data)
-
-    def _finished(self) -> Iterator[tuple[Slot, Entry]]:
-        for slots in self._plan.in_canonical_order():
-            entries = self._journal.entries([slot.key for slot in slots])
-            for slot in slots:
-                if slot.key in entries:
-                    yield slot, entries[slot.key]
 
     def _data_cells(self, point: int, facts: dict[str, Any]) -> list[str]:
         """Return label and parameters; a fact fills the column of another generator's parameter."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, NamedTuple
+from itertools import groupby, islice
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from greedyexp.runner.work import Batch, Item, Result
 
 # Replicates read from the journal at a time.
 _CHUNK = 500
+
+Found = TypeVar("Found")
+Find = Callable[[Sequence[bytes]], dict[bytes, Found]]
 
 
 class Slot(NamedTuple):
@@ -89,7 +92,6 @@ class Plan:
     def __init__(self, experiment: Experiment, files: InputFiles | None = None):
         self.experiment, self.files = experiment, files or InputFiles()
         self._fingerprints = Fingerprints(experiment, self.files)
-        self._algorithms = range(len(experiment.algorithms))
         shape = (len(experiment.points), len(experiment.algorithms))
         self._open = series_of(experiment)
         self.wanted = np.full(shape, 0 if self._open else experiment.trials)
@@ -102,16 +104,22 @@ class Plan:
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
         return self._fingerprints.key(point, replicate, algorithm)
 
-    def in_canonical_order(self) -> Iterator[list[Slot]]:
-        """Yield chunks of slots in the order of the CSV: point, replicate, algorithm."""
+    def finished(self, find: Find[Found]) -> Iterator[tuple[Slot, Found]]:
+        """Yield the finished replicates in the order of the CSV: point, replicate, algorithm.
+
+        Parameters
+        ----------
+        find : callable
+            ``timings`` or ``entries`` of a journal, which returns the second value of each pair.
+        """
         slots = (
-            Slot(point, replicate, algorithm, self.key(point, replicate, algorithm))
+            self._slot(point, replicate, algorithm)
             for point, wanted in enumerate(self.wanted.tolist())
             for replicate in range(max(wanted))
-            for algorithm in self._algorithms
-            if replicate < wanted[algorithm]
+            for algorithm, count in enumerate(wanted)
+            if replicate < count
         )
-        return _chunks(slots, _CHUNK)
+        return ((slot, found) for slot, found in _looked_up(slots, find) if found is not None)
 
     def grow_fully(self, journal: Journal, *, retry_failed: bool = False) -> None:
         """Grow as far as the results in the journal determine.
@@ -150,18 +158,10 @@ class Plan:
         self.wanted[series.points, series.algorithm] = wanted
         return bool((wanted > trials).any())
 
-    def timings(self, journal: Journal) -> Iterator[tuple[Slot, Timing]]:
-        """Yield status and seconds of the finished replicates, in canonical order."""
-        for slots in self.in_canonical_order():
-            found = journal.timings([slot.key for slot in slots])
-            for slot in slots:
-                if slot.key in found:
-                    yield slot, found[slot.key]
-
     def census(self, journal: Journal) -> Census:
         """Count the finished replicates in the journal."""
         found = Census(len(self))
-        for _, timing in self.timings(journal):
+        for _, timing in self.finished(journal.timings):
             found.count(timing)
         return found
 
@@ -190,32 +190,33 @@ class Plan:
         """
         # The plan may grow during the iteration; the next call yields what is added.
         wanted = self.wanted.copy()
-        asked = (
-            (point, replicate, np.flatnonzero(here).tolist())
+        slots = (
+            self._slot(point, replicate, int(algorithm))
             for replicate in range(int(wanted.max(initial=0)))
             for point, here in enumerate((beyond <= replicate) & (replicate < wanted))
-            if here.any()
+            for algorithm in np.flatnonzero(here)
         )
-        per_chunk = max(1, _CHUNK // max(1, len(self._algorithms)))
-        for chunk in _chunks(asked, per_chunk):
-            keys = {
-                (point, replicate, algorithm): self.key(point, replicate, algorithm)
-                for point, replicate, algorithms in chunk
-                for algorithm in algorithms
-            }
-            known = {} if force else journal.statuses(list(keys.values()))
-            finished = {
-                key for key, status in known.items() if not (retry_failed and status.failed)
-            }
-            for point, replicate, algorithms in chunk:
-                left = tuple(
-                    algorithm
-                    for algorithm in algorithms
-                    if keys[point, replicate, algorithm] not in finished
-                )
-                if left:
-                    source = self.experiment.points[point]
-                    yield Item(point, source.generator, source.params, replicate, left)
+        if not force:
+            slots = (
+                slot
+                for slot, found in _looked_up(slots, journal.timings)
+                if found is None or (retry_failed and found.status.failed)
+            )
+        for (point, replicate), some in groupby(slots, lambda slot: (slot.point, slot.replicate)):
+            source = self.experiment.points[point]
+            algorithms = tuple(slot.algorithm for slot in some)
+            yield Item(point, source.generator, source.params, replicate, algorithms)
+
+    def _slot(self, point: int, replicate: int, algorithm: int) -> Slot:
+        return Slot(point, replicate, algorithm, self.key(point, replicate, algorithm))
+
+
+def _looked_up(slots: Iterator[Slot], find: Find[Found]) -> Iterator[tuple[Slot, Found | None]]:
+    """Yield each slot with its entry in the journal, or None."""
+    while chunk := list(islice(slots, _CHUNK)):
+        found = find([slot.key for slot in chunk])
+        for slot in chunk:
+            yield slot, found.get(slot.key)
 
 
 class Batches:
@@ -287,8 +288,3 @@ class Batches:
             # A new point may be much larger than the others.
             each = self._seconds if self._recent is None else 10 * self._recent
         return each * len(item.algorithms)
-
-
-def _chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    while chunk := list(islice(items, size)):
-        yield chunk

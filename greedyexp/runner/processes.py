@@ -50,11 +50,10 @@ class ProcessesEngine(Engine):
         next_batch: Callable[[], Batch],
         *,
         expected: int,
-        time_limit: float | None,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
         _refuse_parts_of_the_session(work)
-        pool = _Pool(work, next_batch, time_limit)
+        pool = _Pool(work, next_batch)
         try:
             for results in pool.run(min(self.jobs, expected), interruption):
                 self.compiling = pool.compiling
@@ -86,15 +85,9 @@ def _refuse_parts_of_the_session(work: Work) -> None:
 
 
 class _Pool:
-    def __init__(
-        self,
-        work: Work,
-        next_batch: Callable[[], Batch],
-        time_limit: float | None,
-    ):
+    def __init__(self, work: Work, next_batch: Callable[[], Batch]):
         self._work = work
         self._next_batch = next_batch
-        self._time_limit = time_limit
         self._put_back: list[Batch] = []
         self._exhausted = False
         # The first batch goes to one worker; the others then load the kernels it has compiled.
@@ -181,7 +174,7 @@ class _Pool:
                 if late > _START_LIMIT:
                     raise _not_ready(self._work)
                 continue
-            limit = self._time_limit
+            limit = self._work.time_limit
             limited = limit is not None and late > limit and worker.busy and not worker.paused
             if limited and not worker.channel.poll():
                 worker.process.kill()

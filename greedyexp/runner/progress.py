@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from typing import Any, TextIO
 
 from tqdm import tqdm
 
@@ -18,8 +17,8 @@ _OPEN = "{desc}: {n_fmt}/{total_fmt} requested so far [{elapsed}, {rate_fmt}{pos
 _COMPILING = "compiling kernels"
 
 
-class Silent:
-    """A progress display that shows nothing; the base of the others.
+class Bar:
+    """A tqdm bar.
 
     Parameters
     ----------
@@ -28,39 +27,29 @@ class Silent:
         Number of all replicates, and of those finished by earlier runs.
     open_ended : bool
         True if the total may grow, so the time left is unknown.
+    hidden : bool
+        Show nothing.
     """
 
-    def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
-        pass
-
-    def advance(self, done: int, failed: int, compiling: bool) -> None:
-        """Count finished replicates; ``compiling`` is True while kernels are compiled."""
-
-    def extend(self, total: int) -> None:
-        """Set the number of all replicates after results requested more."""
-
-    def close(self) -> None:
-        """Show the final state."""
-
-
-class Bar(Silent):
-    """A tqdm bar."""
-
-    def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
+    def __init__(
+        self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
+    ):
         self._title = title
         self._failed = 0
-        # `initial` excludes earlier runs from the rate and the time left.
+        # `initial` excludes earlier runs from the rate and the time left. A closed terminal does
+        # not end the run: tqdm ignores its errors.
         self._bar = tqdm(
             desc=title,
             total=total,
             initial=done,
             unit="fit",
             dynamic_ncols=True,
-            file=_Unbreakable(sys.stderr),
             bar_format=_OPEN if open_ended else None,
+            disable=hidden,
         )
 
     def advance(self, done: int, failed: int, compiling: bool) -> None:
+        """Count finished replicates; ``compiling`` is True while kernels are compiled."""
         self._failed += failed
         if self._failed:
             self._bar.set_postfix(failed=self._failed, refresh=False)
@@ -69,33 +58,17 @@ class Bar(Silent):
         self._bar.update(done)
 
     def extend(self, total: int) -> None:
+        """Set the number of all replicates after results requested more."""
         self._bar.total = total
         self._bar.refresh()
 
     def close(self) -> None:
+        """Show the final state."""
         self._bar.close()
 
 
-class _Unbreakable:
-    """A stream that ignores failed writes: a closed terminal must not end a run."""
-
-    def __init__(self, stream: TextIO):
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            self._stream.write(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            self._stream.flush()
-
-
-class Lines(Silent):
-    """A line every few seconds, for logs and pipes."""
+class Lines:
+    """A line every few seconds, for logs and pipes; parameters and methods are those of ``Bar``."""
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title, self._total, self._done = title, total, done
@@ -141,9 +114,9 @@ class Lines(Silent):
 
 def progress_of(
     wanted: bool, title: str, total: int, done: int, *, open_ended: bool = False
-) -> Silent:
+) -> Bar | Lines:
     """Return the progress display for stderr; without ``wanted`` it shows nothing."""
-    kind: type[Silent] = Silent
-    if wanted and sys.stderr is not None:
-        kind = Bar if sys.stderr.isatty() else Lines
-    return kind(title, total, done, open_ended=open_ended)
+    wanted = wanted and sys.stderr is not None
+    if wanted and not sys.stderr.isatty():
+        return Lines(title, total, done, open_ended=open_ended)
+    return Bar(title, total, done, open_ended=open_ended, hidden=not wanted)

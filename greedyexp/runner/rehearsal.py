@@ -14,11 +14,11 @@ from greedyexp.runner.engine import Engine, Interruption, SerialEngine
 from greedyexp.runner.output import columns_of
 from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.session import warn_of_time_limit
-from greedyexp.runner.work import Item, Result, Work, work_of
+from greedyexp.runner.work import DEFAULTS, Item, Result, RunOptions, Work, work_of
 
 
 def rehearse(
-    experiment: Experiment, *, tracebacks: bool = False, pdb: bool = False
+    experiment: Experiment, options: RunOptions = DEFAULTS
 ) -> list[tuple[str, Outcome, float]]:
     """Run every algorithm once, on the first data set of each block of data.
 
@@ -29,10 +29,9 @@ def rehearse(
     Parameters
     ----------
     experiment : Experiment
-    tracebacks : bool
-        Add tracebacks to the outcomes of exceptions.
-    pdb : bool
-        Stop in the debugger at an exception of a part. The time limit is then not enforced.
+    options : RunOptions
+        ``tracebacks`` adds tracebacks to the outcomes of exceptions. With ``pdb``, the time limit
+        is not enforced. The others are not used.
 
     Returns
     -------
@@ -48,8 +47,7 @@ def rehearse(
         After Ctrl-C, SIGTERM or SIGHUP.
     """
     load_plugins(experiment.plugins)
-    reserved = columns_of(experiment).not_for_facts
-    work = work_of(experiment, reserved, tracebacks=tracebacks, pdb=pdb)
+    work = work_of(experiment, options, columns_of(experiment).not_for_facts)
     everything = tuple(range(len(work.algorithms)))
     first: dict[str | None, Item] = {}
     for index, point in enumerate(experiment.points):
@@ -62,16 +60,15 @@ def rehearse(
     batches = [[item] for item in first.values()]
     if plugins:
         batches = [[item, replace(item, algorithms=plugins)] for item in first.values()]
-    limit = experiment.time_limit
-    engine: Engine = SerialEngine() if limit is None or pdb else ProcessesEngine(1)
-    warn_of_time_limit(engine, limit)
+    serial = work.time_limit is None or options.pdb
+    engine: Engine = SerialEngine() if serial else ProcessesEngine(1)
+    warn_of_time_limit(engine, work.time_limit)
     found: dict[tuple[int, int], Result] = {}
     with Interruption() as interruption:
         for results in engine.results(
             work,
             lambda: batches.pop(0) if batches else [],
             expected=len(batches) * len(everything),
-            time_limit=limit,
             interruption=interruption,
         ):
             for result in results:

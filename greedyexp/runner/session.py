@@ -21,15 +21,15 @@ from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner import code_version
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
-from greedyexp.runner.files import ROW_SETTINGS, FolderLock, make_folder, parsed_settings
-from greedyexp.runner.journal import Entry, Journal
+from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, parsed_settings
+from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest
 from greedyexp.runner.output import columns_of, write_tables
 from greedyexp.runner.plan import Batches, Plan
 from greedyexp.runner.processes import ProcessesEngine, usable_cores
 from greedyexp.runner.progress import progress_of
-from greedyexp.runner.state import CONFIG, PLUGINS, NextState, find, table_of
-from greedyexp.runner.work import Item, Result, work_of
+from greedyexp.runner.state import CONFIG, PLUGINS, find, next_state, table_of
+from greedyexp.runner.work import DEFAULTS, Item, Result, RunOptions, work_of
 
 # Results are written once the last write is this many seconds ago, or once there are this many.
 _LONGEST_WAIT = 0.5
@@ -75,40 +75,7 @@ class Report:
     replaced: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """How an experiment is computed.
-
-    Parameters
-    ----------
-    engine : {"processes", "serial"}
-    jobs : int, optional
-        Number of worker processes; by default one for each usable core.
-    force : bool
-        Compute everything again; an old row is replaced once the new one is finished.
-    retry_failed : bool
-        Compute failed replicates again.
-    progress : bool
-        Show a progress bar on a terminal and lines elsewhere, on stderr.
-    tracebacks : bool
-        Print tracebacks of exceptions raised by parts on stderr, one for each location.
-    pdb : bool
-        Stop in the debugger at an exception of a part; implies the serial engine and no progress.
-    """
-
-    engine: str = "processes"
-    jobs: int | None = None
-    force: bool = False
-    retry_failed: bool = False
-    progress: bool = True
-    tracebacks: bool = False
-    pdb: bool = False
-
-
-_DEFAULTS = RunOptions()
-
-
-def run(experiment: Experiment, folder: Path, options: RunOptions = _DEFAULTS) -> Report:
+def run(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS) -> Report:
     """Compute the replicates that the journal of a folder lacks, then write the tables.
 
     If ``only`` narrows the experiment, just that part is computed, but the tables contain all
@@ -152,26 +119,24 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     make_folder(folder)
     with (
         Interruption(announce=options.progress) as interruption,
-        FolderLock(folder),
+        folder_lock(folder),
         Journal(folder) as journal,
+        next_state(folder, settings, sources.files) as home,
     ):
         manifest = Manifest(whole.experiment, folder, engine)
         journal.remember_origin(experiment.folder)
-        state = NextState(folder)
-        state.begin(settings, sources.files)
         computed = _compute(plan, journal, engine, interruption, options)
         after = plan.census(journal)
         whole.grow_fully(journal)
-        table = write_tables(whole, journal, state.home)
+        table = write_tables(whole, journal, home)
         manifest.write(
-            state.home,
+            home,
             after if len(whole) == len(plan) else whole.census(journal),
             computed,
             data_files=plan.files.checksums(),
             interrupted=interruption.soon,
         )
         replaced = _replaced(folder, settings)
-        state.commit()
     return Report(
         total=after.total,
         done=after.done,
@@ -279,7 +244,7 @@ class JournalWriter:
     def __init__(self, plan: Plan, journal: Journal):
         self._plan = plan
         self._journal = journal
-        self._waiting: list[Entry] = []
+        self._waiting: list[JournalEntry] = []
         self._last = time.monotonic()
         self.written = 0
 
@@ -300,7 +265,7 @@ class JournalWriter:
         self._plan.files.require_unchanged_data()
         for result in results:
             key = self._plan.key(result.point, result.replicate, result.algorithm)
-            self._waiting.append(Entry(key, result.outcome, result.facts, result.seconds))
+            self._waiting.append(JournalEntry(key, result.outcome, result.facts, result.seconds))
         late = time.monotonic() - self._last > _LONGEST_WAIT
         if late or len(self._waiting) >= _MOST_WAITING:
             self.flush()
@@ -350,16 +315,9 @@ def _compute(
 
     batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), more)
     arriving = engine.results(
-        work_of(
-            experiment,
-            columns_of(experiment).not_for_facts,
-            plan.files.code,
-            tracebacks=options.tracebacks,
-            pdb=options.pdb,
-        ),
+        work_of(experiment, options, columns_of(experiment).not_for_facts, plan.files.code),
         batches.next,
         expected=len(plan) - finished,
-        time_limit=experiment.time_limit,
         interruption=interruption,
     )
     seen: set[tuple[str, ...]] = set()

@@ -21,11 +21,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from greedyexp.core.errors import StorageError
+from greedyexp.core.errors import StorageError, UserError
 from greedyexp.runner.files import (
-    FolderLock,
     content_digest,
     file_digest,
+    folder_lock,
     make_folder,
     reason,
     replacing,
@@ -69,7 +69,7 @@ class _MixedRuns(StorageError):
 
 
 @dataclass(frozen=True)
-class State:
+class RunState:
     """The content of one state of a run folder.
 
     Parameters
@@ -83,8 +83,8 @@ class State:
         The table, decompressed.
     timings : bytes or None
         ``timings.csv``, decompressed; None if there is none.
-    manifest_content : bytes or None
-        ``manifest.json``, which differs for every state; None if there is none.
+    manifest : dict
+        ``manifest.json``, which differs for every state; empty if there is none.
     """
 
     folder: Path
@@ -92,21 +92,16 @@ class State:
     table: Path
     table_content: bytes
     timings: bytes | None
-    manifest_content: bytes | None
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """The manifest; empty if there is none or it cannot be read."""
-        try:
-            content = json.loads(self.manifest_content or b"{}")
-        except ValueError:
-            return {}
-        return content if isinstance(content, dict) else {}
+    manifest: dict[str, Any]
 
     def require_current(self) -> None:
         """Raise ``Replaced`` if a run has replaced the state since it was read."""
-        if _bytes_of(find(self.folder, MANIFEST)) != self.manifest_content:
-            raise _replaced(self.folder)
+        if read_manifest(self.folder) != self.manifest:
+            raise Replaced(
+                "another run has replaced these results in the meantime.",
+                place=str(self.folder),
+                remedy="Run the command again.",
+            )
 
     @cached_property
     def digests(self) -> dict[str, str]:
@@ -117,51 +112,103 @@ class State:
         }
 
 
-def read_state(folder: Path) -> State:
-    """Read files of a run folder that belong together.
+def read_state(folder: Path) -> RunState:
+    """Read files of a run folder that belong together. Call it inside ``retry_if_replaced``.
 
     Raises
     ------
     StorageError
-        If the configuration or the table is missing or unreadable, or does not belong to the run
-        that the manifest describes.
+        If a file is missing or unreadable, or does not belong to the run that the manifest
+        describes.
     """
-    deadline = time.monotonic() + _PATIENCE
+    manifest = read_manifest(folder)
+    config = find(folder, CONFIG)
+    try:
+        config_text = config.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(
+            f"not a readable configuration ({reason(error)}).", place=str(folder / CONFIG)
+        ) from error
+    table = table_of(folder)
+    if table is None:
+        raise StorageError("there is no table to read.", place=str(folder), remedy=RERUN_REMEDY)
+    # Either folder may hold either form; the file in .finished/ takes precedence.
+    homes = (folder / FINISHED, folder)
+    timings = [home / name for home in homes for name in (TIMINGS, f"{TIMINGS}.gz")]
+    seconds = next((_readable(path) for path in timings if path.is_file()), None)
+    state = RunState(folder, config_text, table, _readable(table), seconds, manifest)
+    state.require_current()
+    _refuse_mixed_runs(state)
+    return state
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a run folder; empty if there is none.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be read or is not the manifest of a run.
+    """
+    path = find(folder, MANIFEST)
+    try:
+        content = json.loads(path.read_bytes())
+        int(content["replicates"]["done"])
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        why = reason(error)
+    except (KeyError, TypeError):
+        why = "it lacks the number of finished replicates"
+    else:
+        return dict(content)
+    raise StorageError(
+        f"the manifest cannot be read ({why}).", place=str(path), remedy=RERUN_REMEDY
+    )
+
+
+def retry_if_replaced(folder: Path, action: Callable[[], Result]) -> Result:
+    """Call ``action``; if it fails while a run replaces the state of the folder, call it again.
+
+    Raises
+    ------
+    UserError
+        Of the last attempt, if the state has not changed since or is replaced time and again.
+    """
+    attempts, deadline = 0, time.monotonic() + _PATIENCE
     while True:
-        before = _bytes_of(find(folder, MANIFEST))
+        attempts, before = attempts + 1, _snapshot(folder)
         try:
-            state = _read(folder)
-            _refuse_mixed_runs(state)
-            return state
-        except StorageError as error:
-            moving = (folder / FINISHED).exists()
-            changed = moving or _bytes_of(find(folder, MANIFEST)) != before
-            # A file may be moved after it was found and before it is read.
-            vanished = isinstance(error.__cause__, FileNotFoundError)
-            transient = changed or vanished or isinstance(error, (Replaced, _MixedRuns))
-            if not transient or time.monotonic() > deadline:
+            return action()
+        except UserError as error:
+            replaced = isinstance(error, (Replaced, _MixedRuns)) or _snapshot(folder) != before
+            transient = replaced or (folder / FINISHED).exists()
+            if not transient or (attempts >= _ATTEMPTS and time.monotonic() > deadline):
                 raise
         time.sleep(_PAUSE)
 
 
-def snapshot_of(folder: Path) -> tuple[object, ...]:
+def _snapshot(folder: Path) -> tuple[object, ...]:
     """Return values that differ while and after a run replaces the state of a folder."""
-    hidden = [(folder / name).exists() for name in (UNFINISHED, FINISHED)]
-    return _bytes_of(find(folder, MANIFEST)), *hidden
+    try:
+        manifest = find(folder, MANIFEST).read_bytes()
+    except OSError:
+        manifest = None
+    return manifest, *((folder / name).exists() for name in (UNFINISHED, FINISHED))
 
 
-def refuse_replaced(folder: Path, before: tuple[object, ...]) -> None:
-    """Raise ``Replaced`` if a run is replacing the state or has done so since ``before``."""
-    if (folder / FINISHED).exists() or snapshot_of(folder) != before:
-        raise _replaced(folder)
+@contextmanager
+def unchanged(state: RunState) -> Iterator[None]:
+    """Keep the state of the folder unchanged while a file derived from it is written there.
 
-
-def _replaced(folder: Path) -> Replaced:
-    return Replaced(
-        "another run has replaced these results in the meantime.",
-        place=str(folder),
-        remedy="Run the command again.",
-    )
+    Raises
+    ------
+    Replaced
+        If a run has replaced the state since it was read.
+    """
+    with folder_lock(state.folder, name=_SWITCH, wait=True):
+        state.require_current()
+        yield
 
 
 def find(folder: Path, name: str) -> Path:
@@ -195,135 +242,76 @@ def digests_of(folder: Path) -> dict[str, str]:
     return digests
 
 
-class NextState:
-    """The next state of a folder, written by a run that holds the lock of the folder.
+@contextmanager
+def next_state(folder: Path, config_text: str, plugins: dict[str, bytes]) -> Iterator[Path]:
+    """Write the next state of a folder inside a ``with`` block, which must hold the folder's lock.
+
+    First the replacement that a killed run began is completed. At the end of the block the new
+    state replaces the old one; if settings or table have changed, derived files are removed. After
+    an exception the old state remains.
 
     Parameters
     ----------
     folder : Path
         The results folder.
+    config_text : str
+    plugins : dict of str to bytes
+        Sources by their path below ``plugins/``.
 
-    Attributes
-    ----------
-    home : Path
-        Folder that contains its files until ``commit``.
-    """
-
-    def __init__(self, folder: Path):
-        self._folder = folder
-        self.home = folder / UNFINISHED
-
-    def begin(self, config_text: str, plugins: dict[str, bytes]) -> None:
-        """Complete the replacement that a killed run began, and write settings and plugins.
-
-        Parameters
-        ----------
-        config_text : str
-        plugins : dict of str to bytes
-            Sources by their path below ``plugins/``.
-
-        Raises
-        ------
-        StorageError
-            If the folder cannot be written.
-        """
-        try:
-            with FolderLock(self._folder, name=_SWITCH, wait=True):
-                _move_in(self._folder)
-            shutil.rmtree(self.home, ignore_errors=True)
-        except OSError as error:
-            raise unwritable(self._folder, error) from error
-        make_folder(self.home)
-        for name, source in plugins.items():
-            make_folder((self.home / PLUGINS / name).parent)
-            with replacing(self.home / PLUGINS / name) as stream:
-                stream.write(source)
-        write_text(self.home / CONFIG, config_text)
-
-    def commit(self) -> None:
-        """Make this the state of the folder, and remove derived files if it has changed.
-
-        Raises
-        ------
-        StorageError
-            If the folder cannot be written. It then has either the old or the new state.
-        """
-        try:
-            with FolderLock(self._folder, name=_SWITCH, wait=True):
-                if self._differs():
-                    for name in DERIVED:
-                        _remove(self._folder / name)
-                self.home.rename(self._folder / FINISHED)
-                _move_in(self._folder)
-        except OSError as error:
-            raise unwritable(self._folder, error) from error
-
-    def _differs(self) -> bool:
-        """Return True if ``config.yaml`` or the table differs from the current state."""
-        old, new = _table_in(self._folder), _table_in(self.home)
-        config = self._folder / CONFIG
-        if old is None or new is None or not config.is_file():
-            return True
-        same_text = config.read_bytes() == (self.home / CONFIG).read_bytes()
-        try:
-            return not same_text or file_digest(old) != file_digest(new)
-        except (OSError, EOFError, zlib.error):
-            # The old table is damaged.
-            return True
-
-
-def retry_if_replaced(action: Callable[[], Result]) -> Result:
-    """Call ``action``, and call it again if a run replaces the state of the folder meanwhile.
+    Yields
+    ------
+    Path
+        The folder for the files of the new state; it has the settings and the plugins.
 
     Raises
     ------
-    Replaced
-        If the state is replaced during every attempt.
+    StorageError
+        If the folder cannot be written. It then has either the old or the new state.
     """
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return action()
-        except Replaced:
-            time.sleep(_PAUSE)
-    return action()
+    home = folder / UNFINISHED
+    with _switching(folder):
+        _move_in(folder)
+    shutil.rmtree(home, ignore_errors=True)
+    make_folder(home)
+    for name, source in plugins.items():
+        make_folder((home / PLUGINS / name).parent)
+        with replacing(home / PLUGINS / name) as stream:
+            stream.write(source)
+    write_text(home / CONFIG, config_text)
+    yield home
+    with _switching(folder):
+        if _differ(folder, home):
+            for name in DERIVED:
+                _remove(folder / name)
+        home.rename(folder / FINISHED)
+        _move_in(folder)
 
 
 @contextmanager
-def unchanged(state: State) -> Iterator[None]:
-    """Keep the state of the folder unchanged while a file derived from it is written there.
-
-    Raises
-    ------
-    Replaced
-        If a run has replaced the state since it was read.
-    """
-    with FolderLock(state.folder, name=_SWITCH, wait=True):
-        state.require_current()
-        yield
-
-
-def _read(folder: Path) -> State:
-    manifest = _bytes_of(find(folder, MANIFEST))
-    config = find(folder, CONFIG)
+def _switching(folder: Path) -> Iterator[None]:
+    """Hold the lock for the replacement of a state."""
     try:
-        config_text = config.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(
-            f"not a readable configuration ({reason(error)}).", place=str(folder / CONFIG)
-        ) from error
-    table = table_of(folder)
-    if table is None:
-        raise StorageError("there is no table to read.", place=str(folder))
-    # Either folder may hold either form; the file in .finished/ takes precedence.
-    homes = (folder / FINISHED, folder)
-    timings = [home / name for home in homes for name in (TIMINGS, f"{TIMINGS}.gz")]
-    seconds = next((_readable(path) for path in timings if path.is_file()), None)
-    state = State(folder, config_text, table, _readable(table), seconds, manifest)
-    state.require_current()
-    return state
+        with folder_lock(folder, name=_SWITCH, wait=True):
+            yield
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
-def _refuse_mixed_runs(state: State) -> None:
+def _differ(folder: Path, home: Path) -> bool:
+    """Return True if ``config.yaml`` or the table of two folders differ."""
+    old, new = _table_in(folder), _table_in(home)
+    config = folder / CONFIG
+    if old is None or new is None or not config.is_file():
+        return True
+    same_text = config.read_bytes() == (home / CONFIG).read_bytes()
+    try:
+        return not same_text or file_digest(old) != file_digest(new)
+    except (OSError, EOFError, zlib.error):
+        # The old table is damaged.
+        return True
+
+
+def _refuse_mixed_runs(state: RunState) -> None:
     """Raise ``_MixedRuns`` if the digests in the manifest, if any, do not match the files."""
     expected = state.manifest.get("digests")
     if not isinstance(expected, dict):
@@ -360,13 +348,6 @@ def _readable(path: Path) -> bytes:
         raise StorageError(
             f"the table cannot be read ({reason(error)}).", place=str(path), remedy=RERUN_REMEDY
         ) from error
-
-
-def _bytes_of(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _move_in(folder: Path) -> None:

@@ -9,7 +9,40 @@ from typing import Any
 
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
-from greedyexp.runner.code_version import Source
+from greedyexp.runner.code_version import SourceFile
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How an experiment is computed.
+
+    Parameters
+    ----------
+    engine : {"processes", "serial"}
+    jobs : int, optional
+        Number of worker processes; by default one for each usable core.
+    force : bool
+        Compute everything again; an old row is replaced once the new one is finished.
+    retry_failed : bool
+        Compute failed replicates again.
+    progress : bool
+        Show a progress bar on a terminal and lines elsewhere, on stderr.
+    tracebacks : bool
+        Print tracebacks of exceptions raised by parts on stderr, one for each location.
+    pdb : bool
+        Stop in the debugger at an exception of a part; implies the serial engine and no progress.
+    """
+
+    engine: str = "processes"
+    jobs: int | None = None
+    force: bool = False
+    retry_failed: bool = False
+    progress: bool = True
+    tracebacks: bool = False
+    pdb: bool = False
+
+
+DEFAULTS = RunOptions()
 
 
 @dataclass(frozen=True)
@@ -22,10 +55,13 @@ class Work:
         Plugin files.
     reserved : tuple of str
         Columns of the CSV, whose names a fact of a problem must not have.
-    code : tuple of (Path, Source)
+    code : tuple of (Path, SourceFile)
         The files that rows depend on, as they were when the run began.
     folder : Path, optional
         Base folder of relative paths of data files.
+    time_limit : float, optional
+        Seconds for one algorithm, or for making one data set. Slower ones are stopped and get the
+        status ``timeout``.
     tracebacks : bool
         Add tracebacks to the outcomes of exceptions.
     pdb : bool
@@ -40,19 +76,18 @@ class Work:
     algorithms: tuple[AlgorithmSpec, ...]
     plugins: tuple[str, ...]
     reserved: tuple[str, ...] = ()
-    code: tuple[tuple[Path, Source], ...] = ()
+    code: tuple[tuple[Path, SourceFile], ...] = ()
     folder: Path | None = None
+    time_limit: float | None = None
     tracebacks: bool = False
     pdb: bool = False
 
 
 def work_of(
     experiment: Experiment,
+    options: RunOptions = DEFAULTS,
     reserved: tuple[str, ...] = (),
-    code: Mapping[Path, Source] | None = None,
-    *,
-    tracebacks: bool = False,
-    pdb: bool = False,
+    code: Mapping[Path, SourceFile] | None = None,
 ) -> Work:
     """Return the work of an experiment.
 
@@ -69,8 +104,9 @@ def work_of(
         reserved=reserved,
         code=tuple((code or {}).items()),
         folder=experiment.folder,
-        tracebacks=tracebacks,
-        pdb=pdb,
+        time_limit=experiment.time_limit,
+        tracebacks=options.tracebacks,
+        pdb=options.pdb,
     )
 
 
@@ -99,6 +135,22 @@ class Item:
 
 
 Batch = list[Item]
+
+
+@dataclass(frozen=True)
+class DataMade:
+    """A data set was generated.
+
+    Parameters
+    ----------
+    facts : dict
+        Facts of the problem.
+    seconds : float
+        Time to generate it, divided by the number of algorithms.
+    """
+
+    facts: dict[str, Any]
+    seconds: float
 
 
 @dataclass(frozen=True)

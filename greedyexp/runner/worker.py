@@ -16,8 +16,8 @@ from numba.core.caching import NullCache
 
 from greedyexp.core.errors import UserError
 from greedyexp.core.signals import INTERRUPTS, restore
-from greedyexp.runner.evaluator import DataMade, Evaluator, PausableClock
-from greedyexp.runner.work import Item
+from greedyexp.runner.evaluator import Evaluator, PausableClock
+from greedyexp.runner.work import DataMade, Item
 from greedyexp.runner.worker_handle import Message
 
 _PR_SET_PDEATHSIG = 1
@@ -113,11 +113,11 @@ def _finished(
     """
     for step in evaluator.evaluate(item):
         if isinstance(step, DataMade):
-            channel.send((Message.DATA, step.facts, step.seconds))
+            channel.send((Message.DATA, step))
         elif compilation is not None and compilation.cached:
             return False
         else:
-            channel.send((Message.RESULT, step.outcome, step.seconds))
+            channel.send((Message.RESULT, step))
     return True
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from greedyexp.core.errors import PluginError, UserError
 from greedyexp.core.signals import INTERRUPTS
 from greedyexp.protocols.base import Outcome
-from greedyexp.runner.work import Batch, Result, Work
+from greedyexp.runner.work import Batch, DataMade, Result, Work
 
 # Replicates are computed in parallel. Threads inside a worker would only compete for the cores, and
 # the order of their sums could change the last digit.
@@ -87,10 +87,9 @@ class WorkerHandle:
         self.compiling = False
         self.handing_over = False
         self.since = time.monotonic()
+        # What has no result yet, and the data of its first item.
         self._batch: Batch = []
-        self._item = 0
-        self._algorithm = 0
-        self._data: tuple[dict[str, Any], float] | None = None
+        self._data: DataMade | None = None
         self._received = False
         # If the process is already dead, the pool will find its channel closed.
         with suppress(OSError):
@@ -106,7 +105,7 @@ class WorkerHandle:
 
     def assign(self, batch: Batch) -> None:
         """Send a batch."""
-        self._batch, self._item, self._algorithm, self._data = batch, 0, 0, None
+        self._batch, self._data = batch, None
         self.since = time.monotonic()
         self._received = False
         with suppress(OSError):
@@ -126,10 +125,10 @@ class WorkerHandle:
         kind, *content = self.channel.recv()
         self.since = time.monotonic()
         if kind == Message.RESULT:
-            return [self._result(*content)]
+            self._advance(1)
+            return list(content)
         if kind == Message.DATA:
-            facts, seconds = content
-            self._data = facts, seconds
+            (self._data,) = content
         elif kind == Message.PAUSED:
             (self.paused,) = content
             self.compiling = False
@@ -158,21 +157,20 @@ class WorkerHandle:
         if not self._batch or not self._received:
             return [], self.unfinished()
         spent = time.monotonic() - self.since
-        item = self._batch[self._item]
-        number = len(item.algorithms) if self._data is None else self._algorithm + 1
-        given_up = []
-        while self._batch and self._batch[self._item] is item and self._algorithm < number:
-            given_up.append(self._result(outcome, spent))
-        return given_up, self.unfinished()
+        item = self._batch[0]
+        data = self._data or DataMade({}, 0.0)
+        given_up = item.algorithms if self._data is None else item.algorithms[:1]
+        self._advance(len(given_up))
+        results = [
+            Result(item.point, item.replicate, algorithm, outcome, data.facts, spent, data.seconds)
+            for algorithm in given_up
+        ]
+        return results, self.unfinished()
 
     def unfinished(self) -> Batch:
         """Take back the part of the batch without results."""
-        if not self._batch:
-            return []
-        first, *others = self._batch[self._item :]
-        left = first.algorithms[self._algorithm :]
-        self._batch = []
-        return [replace(first, algorithms=left), *others]
+        batch, self._batch = self._batch, []
+        return batch
 
     def end(self, *, patience: float = 0.0) -> None:
         """Close the channel, and kill the worker if it does not exit within ``patience`` s."""
@@ -195,17 +193,14 @@ class WorkerHandle:
         cause = f"the worker was killed by signal {-code} ({name})"
         return f"{cause}; out of memory is the usual cause" if name == "SIGKILL" else cause
 
-    def _result(self, outcome: Outcome, seconds: float) -> Result:
-        """Return the result of the algorithm in progress and advance to the next."""
-        item = self._batch[self._item]
-        facts, data_seconds = self._data or ({}, 0.0)
-        algorithm = item.algorithms[self._algorithm]
-        self._algorithm += 1
-        if self._algorithm == len(item.algorithms):
-            self._item, self._algorithm, self._data = self._item + 1, 0, None
-            if self._item == len(self._batch):
-                self._batch = []
-        return Result(item.point, item.replicate, algorithm, outcome, facts, seconds, data_seconds)
+    def _advance(self, count: int) -> None:
+        """Drop this many algorithms of the first item."""
+        first, *others = self._batch
+        left = first.algorithms[count:]
+        if left:
+            self._batch = [replace(first, algorithms=left), *others]
+        else:
+            self._batch, self._data = others, None
 
 
 def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.special import betaln, ndtri, xlog1py, xlogy
-from scipy.stats import beta, binomtest
 
 # The confidence of all intervals, unless another one is given.
 CONFIDENCE = 0.95
@@ -96,6 +95,9 @@ def clopper_pearson_upper(violations, trials, *, confidence: float = CONFIDENCE)
     Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the case
     of the binomial, Biometrika 26.
     """
+    # Most commands need nothing else of scipy.stats, which takes long to import.
+    from scipy.stats import beta
+
     violations, trials = checked_counts(violations, trials)
     some = violations < trials
     # beta.ppf needs positive parameters even where the limit is 1 without it.
@@ -187,6 +189,8 @@ def mcnemar(both: int, only_first: int, only_second: int, neither: int) -> float
     McNemar (1947), Note on the sampling error of the difference between correlated proportions or
     percentages, Psychometrika 12.
     """
+    from scipy.stats import binomtest
+
     _check_not_negative(both, only_first, only_second, neither)
     differ = only_first + only_second
     return float(binomtest(only_first, differ).pvalue) if differ else 1.0

@@ -18,6 +18,7 @@ interval. The paper writes d for p.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -89,20 +90,14 @@ class GapBound:
         return None if self.rate is None else self.rate**self.power
 
 
-NOTHING_LEFT = GapBound(rate=0.0)
-
-
 def gradient_descent(problem: Problem, optimum: Optimum, *, support=None) -> GapBound:
     """Bound gap_k <= (1 - mu / L2)^(2 k) gap_0, mu the smallest nonzero eigenvalue of P^T P / n.
 
     Proposition 4 has the exponent k. On a quadratic 2 k can be proved: in the eigenbasis the gap is
     a sum of terms l c^2 / 2, and a step multiplies each by (1 - l / L2)^2 <= (1 - mu / L2)^2.
     """
-    P = _columns(problem, support)
-    if P is None:
-        return NOTHING_LEFT
-    smoothness = smoothness_l2(problem.X[0])
-    return GapBound(rate=_rate(lojasiewicz_l2(P), smoothness), power=2)
+    rate = _rate(problem, lojasiewicz_l2, smoothness_l2, support)
+    return GapBound(rate=rate, power=2)
 
 
 def gs_coordinate_descent(problem: Problem, optimum: Optimum, *, support=None) -> GapBound:
@@ -111,7 +106,7 @@ def gs_coordinate_descent(problem: Problem, optimum: Optimum, *, support=None) -
     The exponent 2 k, which is sometimes plotted, is false: from zero with two orthonormal columns
     of equal weight the first step halves the gap, and 1 - mu1 / L1 = 1/2.
     """
-    return _coordinate_descent(problem, smoothness_l1(problem.X[0]), support)
+    return GapBound(_rate(problem, _l1_curvature, smoothness_l1, support))
 
 
 def proximal_gradient(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> GapBound:
@@ -128,15 +123,11 @@ def proximal_gradient(problem: Problem, optimum: Optimum, *, lam: float, support
     """
     if lam == 0:
         return gradient_descent(problem, optimum, support=support)
-    P = _columns(problem, support)
-    if P is None:
-        return NOTHING_LEFT
-    smoothness = smoothness_l2(problem.X[0])
-    rate = _rate(lojasiewicz_l2(P), smoothness) if _independent(P) else None
-    far = None
-    if support is None:
-        away = _start(problem) - optimum.coef
-        far = smoothness.upper * float(away @ away) / 2
+    rate = _rate(problem, lojasiewicz_l2, smoothness_l2, support, independent=True)
+    if support is not None or rate == 0:
+        return GapBound(rate, 2)
+    away = _start(problem) - optimum.coef
+    far = smoothness_l2(problem.X[0]).upper * float(away @ away) / 2
     return GapBound(rate, 2, far, 0)
 
 
@@ -155,15 +146,10 @@ def proximal_gs_coordinate_descent(
     J. Nutini, M. Schmidt, I. Laradji, M. Friedlander, H. Koepke, Coordinate descent converges
     faster with the Gauss-Southwell rule than random selection, 2018, Appendix 8.
     """
-    constant = SMOOTHNESS[smoothness](problem.X[0])
+    constant = SMOOTHNESS[smoothness]
     if lam == 0:
-        return _coordinate_descent(problem, constant, support)
-    P = _columns(problem, support)
-    if P is None:
-        return NOTHING_LEFT
-    if not _independent(P):
-        return GapBound()
-    return GapBound(rate=_rate(lojasiewicz_l2(P) / P.shape[1], constant))
+        return GapBound(_rate(problem, _l1_curvature, constant, support))
+    return GapBound(_rate(problem, _per_column, constant, support, independent=True))
 
 
 def rmp(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> GapBound:
@@ -175,19 +161,15 @@ def rmp(problem: Problem, optimum: Optimum, *, lam: float, support=None) -> GapB
     """
     if lam == 0:
         return gs_coordinate_descent(problem, optimum, support=support)
-    P = _columns(problem, support)
-    if P is None:
-        return NOTHING_LEFT
-    smoothness = smoothness_l1(problem.X[0])
-    rate = _rate(_l1_curvature(P), smoothness) if _independent(P) else None
-    far = math.inf
-    if support is None:
-        start = _start(problem)
-        away = problem.X[0] @ start - problem.y[0]
-        size = float(away @ away) / (2 * len(away) * lam) + float(np.abs(start).sum())
-        radius = size + float(np.abs(optimum.coef).sum())
-        # Infinite for a tiny lam, where a power would raise an error.
-        far = 2 * smoothness.upper * radius * radius
+    rate = _rate(problem, _l1_curvature, smoothness_l1, support, independent=True)
+    if support is not None or rate == 0:
+        return GapBound(rate)
+    start = _start(problem)
+    away = problem.X[0] @ start - problem.y[0]
+    size = float(away @ away) / (2 * len(away) * lam) + float(np.abs(start).sum())
+    radius = size + float(np.abs(optimum.coef).sum())
+    # Infinite for a tiny lam, where a power would raise an error.
+    far = 2 * smoothness_l1(problem.X[0]).upper * radius * radius
     return GapBound(rate, 1, far if math.isfinite(far) else None, 1)
 
 
@@ -198,27 +180,41 @@ def ultimate(problem: Problem, optimum: Optimum, *, support=None, **_) -> GapBou
     columns mu1L = mu1, and the method is regularized matching pursuit. It moves in the space of
     samples and does not stay on a support, so the local bound is the same.
     """
-    return _coordinate_descent(problem, smoothness_l1(problem.X[0]), None)
+    return GapBound(_rate(problem, _l1_curvature, smoothness_l1, None))
 
 
-def _coordinate_descent(problem: Problem, smoothness: Constant, support) -> GapBound:
-    P = _columns(problem, support)
-    if P is None:
-        return NOTHING_LEFT
-    return GapBound(rate=_rate(_l1_curvature(P), smoothness))
+def _rate(
+    problem: Problem,
+    curvature: Callable[[np.ndarray], Constant],
+    smoothness: Callable[[np.ndarray], Constant],
+    support,
+    *,
+    independent: bool = False,
+) -> float | None:
+    """Return 1 - mu / L, rounded up by the certificates.
 
+    Parameters
+    ----------
+    curvature : callable
+        Maps the columns on the support to mu.
+    smoothness : callable
+        Maps the design to L.
+    support : array_like or None
+    independent : bool
+        True if the rate holds for independent columns only.
 
-def _rate(curved: Constant, smoothness: Constant) -> float:
-    """Return 1 - mu / L, rounded up by the certificates."""
-    return max(0.0, 1.0 - curved.lower / smoothness.upper)
-
-
-def _columns(problem: Problem, support) -> np.ndarray | None:
-    """Return the design or its columns on the support; None if they are zero or there are none."""
-    P = problem.X[0]
-    if support is not None:
-        P = P[:, np.asarray(support)]
-    return P if P.any() else None
+    Returns
+    -------
+    float or None
+        0 if no column of the support is different from zero; None if there is no rate.
+    """
+    P = problem.X[0] if support is None else problem.X[0][:, np.asarray(support)]
+    if not P.any():
+        return 0.0
+    p = P.shape[1]
+    if independent and (p > len(P) or spectrum(P).rank < p):
+        return None
+    return max(0.0, 1.0 - curvature(P).lower / smoothness(problem.X[0]).upper)
 
 
 def _start(problem: Problem) -> np.ndarray:
@@ -227,8 +223,8 @@ def _start(problem: Problem) -> np.ndarray:
     return problem.start[:, 0]
 
 
-def _independent(P: np.ndarray) -> bool:
-    return P.shape[1] <= P.shape[0] and spectrum(P).rank == P.shape[1]
+def _per_column(P: np.ndarray) -> Constant:
+    return lojasiewicz_l2(P) / P.shape[1]
 
 
 def _l1_curvature(P: np.ndarray) -> Constant:

@@ -22,10 +22,10 @@ import math
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from greedyexp.core.errors import DataError
+from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.kernels.max_cut import REFRESH, largest_form
 from greedyexp.theory.constants import Constant
-from greedyexp.theory.max_cut import LARGEST_ORDER, check_tol, max_cut
+from greedyexp.theory.max_cut import LARGEST_ORDER, max_cut
 from greedyexp.theory.semidefinite import Triangle, best_mixture
 from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 
@@ -161,7 +161,8 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6) -> Constant:
     ----------
     Moucer, Taylor & Bach (2024), Proposition 8, Lemmas 21 and 22.
     """
-    check_tol(tol)
+    if not 1e-10 <= tol < 1:
+        raise ConfigError(f"tol = {tol} must be in [1e-10, 1).")
     P = checked_design(design)
     known = spectrum(P)
     p, rank = P.shape[1], known.rank

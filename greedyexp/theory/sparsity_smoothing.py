@@ -21,8 +21,6 @@ from greedyexp.theory.theorems import (
     theorem,
 )
 
-CONVENTIONS = ("2009", "2008")
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -48,16 +46,14 @@ READINGS = {
 }
 
 
-def smoothing_error(rho: float, beta: float, *, convention: str = "2009") -> float:
-    """Bound L - Ls: rho^2 / (2 beta), or beta rho^2 / 2 in the convention of 2008.
+def smoothing_error(rho: float, beta: float) -> float:
+    """Bound L - Ls: rho^2 / (2 beta).
 
     The absolute and the hinge loss attain it, at |a - y| >= 1 / beta and 1 - y a >= 1 / beta.
 
     Parameters
     ----------
     rho, beta : float > 0
-    convention : {"2009", "2008"}
-        The report that defines beta.
 
     Raises
     ------
@@ -69,8 +65,7 @@ def smoothing_error(rho: float, beta: float, *, convention: str = "2009") -> flo
     Shalev-Shwartz, Srebro & Zhang (2009), Lemma 2; Shalev-Shwartz & Srebro (2008), Lemma 3.
     """
     check_positive(rho=rho, beta=beta)
-    check_reading(convention, CONVENTIONS)
-    return rho**2 / (2.0 * beta) if convention == "2009" else beta * rho**2 / 2.0
+    return rho**2 / (2.0 * beta)
 
 
 def certified_error(rho: float, beta: float) -> float:
@@ -181,21 +176,20 @@ def theorem2_2008(
 
 
 @theorem("S08-T1", "Theorem 1 (2008)", order=24)
-def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> RiskBound:
+def theorem1_2008(beta: float, radius: float) -> RiskBound:
     """Bound forward greedy selection over the l1 ball with the step count of the 2008 report.
 
-    The steps are 1 + 8 beta B^2 / epsilon, or 1 + 8 B^2 / (beta epsilon) in the convention of 2008:
-    the second phase of the proof, plus one step for the first phase, for which the report states
-    O(1) (after a step with eta = 1 the excess is at most 2 beta B^2). Definition 1 of the report
-    has beta where its equation 3 and everything after it need the inverse.
+    The steps are 1 + 8 beta B^2 / epsilon: the second phase of the proof, plus one step for the
+    first phase, for which the report states O(1) (after a step with eta = 1 the excess is at most
+    2 beta B^2). Definition 1 of the report has beta where its equation 3 and everything after it
+    need the inverse.
 
     Parameters
     ----------
     beta : float > 0
+        As in the 2009 report.
     radius : float > 0
         B.
-    convention : {"2009", "2008"}
-        The report that defines beta.
 
     Raises
     ------
@@ -207,8 +201,7 @@ def theorem1_2008(beta: float, radius: float, *, convention: str = "2009") -> Ri
     Shalev-Shwartz & Srebro (2008), Theorem 1 and Lemma 9.
     """
     check_positive(beta=beta, radius=radius)
-    check_reading(convention, CONVENTIONS)
-    size = 8.0 * (beta if convention == "2009" else 1.0 / beta) * radius**2
+    size = 8.0 * beta * radius**2
     return RiskBound(
         "S08-T1",
         {"beta": beta, "radius": radius},

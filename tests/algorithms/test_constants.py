@@ -138,7 +138,7 @@ def test_an_experiment_writes_a_row_for_each_constant(call, tmp_path):
         "  sweep: {p: [4, 9]}\n"
         "algorithms: [mu2, mu1_sdp, mu1_exact]\n"
     )
-    done = call("run", "try.yaml", "-j", "1", "--out", "out", cwd=tmp_path)
+    done = call("run", "try.yaml", "--engine", "serial", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     frame = pd.read_csv(tmp_path / "out" / "try" / "quick" / "try.csv")
     assert len(frame) == 12

@@ -82,7 +82,16 @@ def test_tasks_may_come_as_columns(tasks):
             ConfigError,
             "^algorithm 'lasso': lam must be more than 0, but is 0.",
         ),
-        (lambda X, y: greedyexp.solve("lasso", X, y, tuning="best"), ConfigError, "is 'best'"),
+        (
+            lambda X, y: greedyexp.solve("lasso", X, y, tuning="best"),
+            ConfigError,
+            "^there is no tuning 'best'. Known: cv, end, theory.$",
+        ),
+        (
+            lambda X, y: greedyexp.solve("lasso", X, y, tuning="CV"),
+            ConfigError,
+            "^there is no tuning 'CV'. Did you mean 'cv'.$",
+        ),
         (
             lambda X, y: greedyexp.solve("lasso", X, y, tuning="oracle"),
             ConfigError,
@@ -91,7 +100,7 @@ def test_tasks_may_come_as_columns(tasks):
         (
             lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=1),
             ConfigError,
-            "^folds must be a whole number of at least 2, but is 1.$",
+            "^folds must be at least 2, but is 1.$",
         ),
         (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=2.5), ConfigError, "folds"),
         (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", seed=-1), ConfigError, "seed"),

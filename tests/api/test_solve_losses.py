@@ -165,7 +165,7 @@ CRF = {"loss": "crf", "ridge": 0.1}
         ({"X": [sparse.eye_array(40, 2)] * 2}, DataError, "one design for all classes"),
         ({"loss": "squared"}, ConfigError, "'chains' requires a model of chains. Give loss='crf'"),
         ({"intercept": True}, ConfigError, "intercept"),
-        ({"tuning": "cv"}, DataError, "cannot take chains of words apart"),
+        ({"tuning": "cv"}, DataError, "cannot split chains of words"),
         ({"max_features": 16}, (ConfigError, DataError), "16 is more than the 15 features"),
     ],
 )

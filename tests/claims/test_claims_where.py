@@ -50,7 +50,7 @@ def test_rows_that_a_run_has_are_chosen(test, where):
 @pytest.mark.parametrize(
     ("test", "where", "words"),
     [
-        (HITS, {"record": "epsilom"}, ("no row has record = 'epsilom'", "epsilon, iteration")),
+        (HITS, {"record": "epsilom"}, ("no row has record = 'epsilom'", "'epsilon', 'iteration'")),
         (HITS, {"record": 3}, ("no row has record = 3",)),
         (HITS, {"record": "rate"}, ("no row has record = 'rate'",)),
         (HITS, {"epsilon": 1e-7}, ("no row has epsilon = 1e-07", "It takes: 0.01, 0.0001.")),

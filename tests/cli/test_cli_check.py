@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from cli_process import REPOSITORY, greedyexp, refused, write_toy
+from cli_process import REPOSITORY, answer, refused, write_toy
 
 GOOD = """\
 name: {name}
@@ -65,7 +65,7 @@ BAD_DATA = {
 
 @pytest.fixture(scope="module")
 def sentences(tmp_path_factory) -> dict[str, str]:
-    """What one ``check`` of a good config and every bad one says of each (a process is slow)."""
+    """What one ``check`` of a good config and every bad one says of each."""
     folder = tmp_path_factory.mktemp("configs")
     write_toy(folder)
     (folder / "raising.py").write_text("raise RuntimeError('out of luck')\n")
@@ -76,7 +76,7 @@ def sentences(tmp_path_factory) -> dict[str, str]:
         (folder / f"{name}.csv").write_text(content)
         (folder / f"{name}.yaml").write_text(FILE_DATA.format(name=name, data=f"{name}.csv"))
     names = [*BAD_WORDS, *BAD_DATA]
-    result = greedyexp("check", "toy.yaml", *(f"{name}.yaml" for name in names), cwd=folder)
+    result = answer("check", "toy.yaml", *(f"{name}.yaml" for name in names), cwd=folder)
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
     assert result.stdout == ("toy.yaml: ok: 2 data points x 3 trials x 1 algorithm = 6 runs\n"), (
@@ -97,9 +97,9 @@ def test_a_bad_config_or_data_file_gets_one_sentence_with_its_place(sentences, n
         assert word in sentence
 
 
-def test_a_shipped_config_is_found_by_name_from_any_folder(tmp_path):
+def test_a_shipped_config_is_found_by_name_from_any_folder(call, tmp_path):
     (tmp_path / "phase_transition").mkdir()  # a folder of that name is no config
-    result = greedyexp("check", "phase_transition", "--profile", "smoke", cwd=tmp_path)
+    result = call("check", "phase_transition", "--profile", "smoke", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     written = yaml.safe_load((REPOSITORY / "configs/phase_transition.yaml").read_text())
     smoke = written["profiles"]["smoke"]

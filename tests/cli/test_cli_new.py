@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 
-from cli_process import greedyexp, refused
+from cli_process import refused
 
 
-def test_a_new_config_runs_and_draws(tmp_path):
-    written = greedyexp("new", "config", "study", cwd=tmp_path)
+def test_a_new_config_runs_and_draws(call, tmp_path):
+    written = call("new", "config", "study", cwd=tmp_path)
     assert written.returncode == 0, written.stderr
     command = written.stdout.splitlines()[-1].removeprefix("Next: ").split()
     assert command == ["greedyexp", "run", "study.yaml", "--profile", "smoke"]
-    result = greedyexp(*command[1:], "--engine", "serial", cwd=tmp_path, timeout=300)
+    result = call(*command[1:], "--engine", "serial", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     folder = tmp_path / "results/study/smoke"
     assert (folder / "study.csv").is_file()

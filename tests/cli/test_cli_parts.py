@@ -64,9 +64,10 @@ def test_list_is_aligned_and_plain_when_piped(tmp_path):
     assert len(starts) == 1
 
 
-def test_list_of_everything_has_each_kind_and_a_users_plugin(tmp_path):
+def test_list_of_everything_has_each_kind_and_a_users_plugin(call, tmp_path, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     (tmp_path / "mine.py").write_text(PLUGIN)
-    result = greedyexp("list", "--plugin", "mine.py", cwd=tmp_path)
+    result = call("list", "--plugin", "mine.py", cwd=tmp_path)
     headings = [line for line in result.stdout.splitlines() if line and not line.startswith(" ")]
     assert headings == [
         "generators",

@@ -39,14 +39,14 @@ def test_run_writes_the_table_and_says_where(finished):
     assert all((folder / line).stat().st_size > 1000 for line in lines[2:])
 
 
-def test_plot_redraws_from_the_table_alone(finished):
+def test_plot_redraws_from_the_table_alone(call, finished):
     folder, _ = finished
     run = folder / "results/toy/quick"
     alone = folder / "elsewhere/toy/quick"
     alone.mkdir(parents=True)
     for name in ("toy.csv", "config.yaml"):
         (alone / name).write_bytes((run / name).read_bytes())
-    result = greedyexp("plot", "elsewhere", cwd=folder)
+    result = call("plot", "elsewhere", cwd=folder)
     assert result.returncode == 0, result.stderr
     drawn = [Path(line) for line in result.stdout.splitlines()]
     assert [path.suffix for path in drawn] == [".png", ".pdf"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from cli_process import environment, greedyexp, refused, write_toy
+from cli_process import answer, environment, refused, write_toy
 
 CLAIMS = {
     "good": "proportion(toy_exact) > 0.5",
@@ -42,7 +42,7 @@ def runs(tmp_path_factory) -> Path:
     for config in configs:
         add_claims(config, config.stem)
     options = ("--engine", "serial", "--keep-going", "--set", "time_limit=null")
-    run = greedyexp("run", *configs, *options, cwd=folder)
+    run = answer("run", *configs, *options, cwd=folder)
     # Replicates of the broken algorithm failed; that a claim is refuted is a result.
     assert run.returncode == 1, run.stderr
     for name, word in (("good", "supported"), ("open", "inconclusive"), ("bad", "refuted")):
@@ -57,10 +57,10 @@ def results(runs, tmp_path) -> Path:
     return tmp_path / "results"
 
 
-def test_run_and_verify_write_the_same_bytes(results):
+def test_run_and_verify_write_the_same_bytes(call, results):
     before = {path: path.read_bytes() for path in results.rglob("claims.json")}
     assert len(before) == 3
-    done = greedyexp("verify", cwd=results.parent)
+    done = call("verify", cwd=results.parent)
     assert done.returncode == 4
     assert {path: path.read_bytes() for path in before} == before
 
@@ -246,7 +246,9 @@ def test_nothing_to_verify_is_refused(call, tmp_path):
 def test_a_narrowed_run_leaves_its_claims_open(call, tmp_path):
     config = write_toy(tmp_path, "toy", "[toy_exact, toy_broken]")
     add_claims(config, "good", "bad")
-    run = call("run", config, "--only", "algorithm=toy_exact", "-j", "1", cwd=tmp_path)
+    run = call(
+        *("run", config, "--only", "algorithm=toy_exact", "--engine", "serial"), cwd=tmp_path
+    )
     assert run.returncode == 0, run.stderr
     assert "bad   inconclusive" in run.stdout
     found = json.loads((tmp_path / "results/toy/quick/claims.json").read_text(encoding="utf-8"))

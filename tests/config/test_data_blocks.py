@@ -105,6 +105,10 @@ def test_parameters_and_facts_must_not_be_called_data():
         assert load(base(data={"generator": name}, figures=None, profiles=None, **entries)).points
 
 
+def test_an_empty_list_has_no_block_to_change():
+    assert "there is no setting 'data.p'" in message(listed(), overrides=["data.p=3"])
+
+
 def test_the_command_line_changes_one_block():
     settings = listed(OVERLAP, WIDE)
     changed = load(settings, overrides=["data.1.p=32", "data.0.kappa=0.5", "data.0.label=narrow"])
@@ -139,7 +143,7 @@ def test_only_chooses_blocks_and_their_points():
     chosen = load(settings, only=["data=wide", "theta=2"]).points
     assert [(p.label, p.params["theta"]) for p in chosen] == [("wide", 2.0)]
     told = message(settings, only=["data=wde"])
-    assert "no point has data = 'wde'. It takes: 't_overlap', 'wide'." in told
+    assert "no point has data = 'wde'. Did you mean 'wide'?" in told
     entries = {"algorithms": ["t_lasso"], "metrics": ["t_size"]}
     kept = load(listed(OVERLAP, FILE, **entries), only=["name=a"]).points
     assert [p.label for p in kept] == ["t_file"]
@@ -271,7 +275,7 @@ def lab(tmp_path):
 
 def run(settings, folder, **how) -> runner.Report:
     return runner.run(
-        load(settings), folder, runner.RunOptions(**{"jobs": 1, "progress": False, **how})
+        load(settings), folder, runner.RunOptions(**{"engine": "serial", "progress": False, **how})
     )
 
 
@@ -280,8 +284,8 @@ def test_a_run_of_two_blocks_is_the_same_with_any_number_of_workers(lab, tmp_pat
     tables = [
         run(settings, tmp_path / name, **how).csv.read_bytes()
         for name, how in {
-            "one": {"jobs": 1},
-            "two": {"jobs": 2},
+            "one": {"engine": "processes", "jobs": 1},
+            "two": {"engine": "processes", "jobs": 2},
             "serial": {"engine": "serial"},
         }.items()
     ]
@@ -337,7 +341,7 @@ def test_a_part_of_the_blocks_is_computed_and_the_rest_kept(lab, tmp_path):
     folder = tmp_path / "quick"
     settings = lab.blocks(*lab.both)
     narrowed = load(settings, only=["data=deep"])
-    done = runner.run(narrowed, folder, runner.RunOptions(jobs=1, progress=False))
+    done = runner.run(narrowed, folder, runner.RunOptions(engine="serial", progress=False))
     assert done.computed == 2 * 6 * 2
     assert {row.partition(",")[0] for row in rows_of(done.csv)} == {"deep"}
     assert run(settings, folder).computed == 2 * 6 * 2
@@ -379,8 +383,8 @@ def test_a_protocol_of_a_plugin_gets_its_parameters_in_the_workers(lab, tmp_path
         "algorithms": [{f"{lab.tag}_scale": {"sweep": {"by": [1.0, 10.0]}}}],
     }
     del settings["metrics"]
-    done = run(settings, tmp_path / "one", jobs=2)
-    serial = run(settings, tmp_path / "two", engine="serial")
+    done = run(settings, tmp_path / "one", engine="processes", jobs=2)
+    serial = run(settings, tmp_path / "two")
     assert done.csv.read_bytes() == serial.csv.read_bytes()
     table = pd.read_csv(done.csv)
     assert list(table.columns)[-3:] == ["step", "size", "label"]

@@ -41,7 +41,7 @@ def compared(**params):
         ({"timing": {"row": "size", "base": "foba_gdt"}}, "base: `base` names 'foba_gdt'"),
         (
             compared(where={"record": "class"}),
-            r"no row has record = 'class'\. It takes: size, f",
+            r"no row has record = 'class'\. It takes: 'size', 'f",
         ),
     ],
 )

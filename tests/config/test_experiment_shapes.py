@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import pytest
-from cli_process import greedyexp as command
 from experiment_parts import message, registered  # noqa: F401 (an autouse fixture)
 
 import greedyexp
@@ -103,11 +102,11 @@ def test_the_impossible_is_refused_at_the_entry_with_the_point(tmp_path, name):
     assert told.endswith(f" ({more} more of the 6 points are impossible.)")
 
 
-def test_the_command_line_says_each_in_one_sentence(tmp_path):
+def test_the_command_line_says_each_in_one_sentence(call, tmp_path):
     names = list(REFUSED)
     for name in names:
         written(tmp_path, name, REFUSED[name][0])
-    result = command("check", *(f"{name}.yaml" for name in names), cwd=tmp_path)
+    result = call("check", *(f"{name}.yaml" for name in names), cwd=tmp_path)
     assert result.returncode == 2
     told = [line for line in result.stderr.splitlines() if line]
     assert len(told) == len(names)
@@ -158,7 +157,7 @@ def test_one_mistake_for_an_entry_and_all_entries_are_read():
 
 
 @pytest.mark.parametrize("generator", ["gaussian", "multitask_overlap"])
-def test_sizes_that_no_memory_holds_are_refused(tmp_path, generator):
+def test_sizes_that_no_memory_holds_are_refused(call, tmp_path, generator):
     path = tmp_path / "huge.yaml"
     path.write_text(
         f"name: huge\ndata:\n  generator: {generator}\n  sweep:\n    p: [50, 100000000000,"
@@ -167,7 +166,7 @@ def test_sizes_that_no_memory_holds_are_refused(tmp_path, generator):
     told = message(path)
     assert told.startswith(f"{path}:4: impossible data at p = 100000000000: the designs would take")
     assert told.endswith("GB available. (1 more of the 3 points are impossible.)")
-    result = command("check", "huge.yaml", cwd=tmp_path)
+    result = call("check", "huge.yaml", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.startswith("Error: huge.yaml:4: impossible data at p = 100000000000: ")
     assert len(result.stderr.splitlines()) == 1

@@ -149,7 +149,9 @@ def folder(frame, tmp_path):
         "figures": ["phase_transition", {"phase_transition": {"panel": "kappa"}}],
     }
     (run / "config.yaml").write_text(yaml.safe_dump(config))
-    (run / "manifest.json").write_text(json.dumps({"git": {"commit": "abc123"}}))
+    (run / "manifest.json").write_text(
+        json.dumps({"git": {"commit": "abc123"}, "replicates": {"done": 0}})
+    )
     return run
 
 

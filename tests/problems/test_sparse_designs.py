@@ -156,7 +156,7 @@ def test_bad_sparse_designs_are_refused_in_a_sentence(X, words):
 def test_words_of_chains_are_not_taken_apart():
     X = table()
     chained = Problem((X,), (X[:, 0],), chains=np.array([5, 7]))
-    with pytest.raises(DataError, match=r"cannot take chains of words apart\. Use tuning='end'"):
+    with pytest.raises(DataError, match=r"cannot split chains of words\. Use tuning='end'"):
         chained.rows([np.arange(3)])
 
 

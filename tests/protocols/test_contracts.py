@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +22,6 @@ from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols import contracts
 from greedyexp.protocols.problem_contract import _check_shape, check_problem, same_problem
-from greedyexp.runner.journal import Journal
 from greedyexp.theory.constants import Constant
 
 N, P = 6, 3
@@ -392,7 +393,7 @@ def test_a_worker_says_the_same_and_what_is_finished_is_kept(call, tmp_path):
     refused(result, "parts.py:11: ", "provides the trait 'truth'")
     write(tmp_path)
     (tmp_path / "parts.py").write_text(PLUGIN.replace("n == 9", "n == 0"))
-    assert call("run", "study.yaml", "-j", "1", cwd=tmp_path).returncode == 0
+    assert call("run", "study.yaml", "--engine", "serial", cwd=tmp_path).returncode == 0
     assert list(table(tmp_path)["status"]) == ["ok"] * 4
 
 
@@ -455,8 +456,8 @@ def test_the_debugger_is_left_in_a_generator(call, tmp_path, monkeypatch):
     monkeypatch.setattr("builtins.input", lambda prompt="": "q")
     result = call("run", "study.yaml", "--pdb", cwd=tmp_path)
     assert result.returncode == 130
-    with Journal(tmp_path / "results/study/quick") as journal:
-        assert len(journal) == 0
+    with closing(sqlite3.connect(tmp_path / "results/study/quick/journal.sqlite")) as journal:
+        assert journal.execute("SELECT count(*) FROM outcomes").fetchone() == (0,)
 
 
 def test_a_class_may_be_absent_from_the_rows_fitted_to():

@@ -107,7 +107,7 @@ def hike(tmp_path):
 
 
 def test_figures_tables_and_claims_read_the_records_of_a_plugin(hike, call, tmp_path):
-    ran = call("run", hike(3), "--out", "out", cwd=tmp_path)
+    ran = call("run", hike(3), "--engine", "serial", "--out", "out", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     rows = pd.read_csv(next(tmp_path.glob("out/**/hike.csv")))
     assert rows["record"].value_counts().to_dict() == {"leap": 24, "fall": 8}

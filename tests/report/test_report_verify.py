@@ -11,9 +11,10 @@ import yaml
 
 from greedyexp.cli.summaries import summary
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.report import verify
+from greedyexp.report import draw, verify
 from greedyexp.report.source import read_source
 from greedyexp.results.text import origin_text
+from greedyexp.runner import status
 
 TABLE = "edited.csv"
 CLAIM = {"id": "often", "quote": "nearly always", "test": "proportion(lasso) > 0.5"}
@@ -127,9 +128,15 @@ def test_rows_that_the_manifest_counts_and_the_table_lacks_are_noted(judge, tmp_
     assert found.part == "30 of 40 replicates"
     assert summary(found).startswith(f"edited ({tmp_path.name}, only 30 of 40 replicates): 1 claim")
     assert origin_text(read_source(tmp_path).context).endswith(", only 30 of 40 replicates")
-    for manifest in ('{"replicates": null}', "[", "{}"):
-        (tmp_path / "manifest.json").write_text(manifest, encoding="utf-8")
-        assert verify(tmp_path).part == ""
+
+
+@pytest.mark.parametrize("damaged", ["{", "[]", "{}", '{"replicates": null}'])
+def test_a_damaged_manifest_is_refused(judge, tmp_path, damaged):
+    judge([CLAIM])
+    (tmp_path / "manifest.json").write_text(damaged, encoding="utf-8")
+    for read in (verify, draw, status):
+        with pytest.raises(StorageError, match=r"manifest\.json: the manifest cannot be read \("):
+            read(tmp_path)
 
 
 def test_a_table_of_a_header_alone_is_refused_when_replicates_were_finished(judge, tmp_path):

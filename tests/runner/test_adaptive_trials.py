@@ -14,7 +14,7 @@ from greedyexp import config as experiments
 from greedyexp import runner
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.model import AdaptiveTrials, Point
-from greedyexp.runner.allocation import Locate, Narrow, series_of
+from greedyexp.runner.allocation import LocateRule, NarrowRule, series_of
 from greedyexp.runner.plan import Batches
 from greedyexp.runner.work import Item, Result
 from greedyexp.stats.crossing import crossing
@@ -339,7 +339,7 @@ CURVES = {
 def covered(name: str, runs: int) -> float:
     """Share of runs whose interval holds the crossing."""
     rng = np.random.default_rng(5)
-    rule = Locate(THETA, 0.5, 0.02, 10, 400)
+    rule = LocateRule(10, 400, THETA, 0.5, 0.02)
     hits = 0
     for _ in range(runs):
         trials, successes = located(rule, CURVES[name](THETA), rng)
@@ -365,7 +365,7 @@ def test_the_interval_of_a_located_crossing_covers_in_2000_runs(name):
     ("probability", "place"), [(np.zeros(40), "high"), (np.ones(40), "low"), (np.full(40, 0.5), "")]
 )
 def test_a_search_without_a_crossing_ends(probability, place):
-    rule = Locate(np.arange(40.0), 0.5, 0.5, 10, 30)
+    rule = LocateRule(10, 30, np.arange(40.0), 0.5, 0.5)
     trials, successes = located(rule, probability, np.random.default_rng(1))
     assert trials.sum() <= 40 * 30
     if place:
@@ -375,14 +375,14 @@ def test_a_search_without_a_crossing_ends(probability, place):
 
 
 def test_a_crossing_between_coarse_points_ends_without_its_width():
-    rule = Locate(np.arange(8.0), 0.5, 0.01, 10, 30)
+    rule = LocateRule(10, 30, np.arange(8.0), 0.5, 0.01)
     trials, _ = located(rule, (rule.values > 3.5).astype(float), np.random.default_rng(1))
     assert trials[3] == trials[4] == 30
     assert trials.sum() <= 120
 
 
 def test_narrowing_stops_early_where_success_is_certain():
-    rule = Narrow(0.05, 20, 400)
+    rule = NarrowRule(20, 400, 0.05)
     certain = rule.grown(np.array([200]), np.array([200]))
     open_point = rule.grown(np.array([200]), np.array([100]))
     assert certain == [200]
@@ -390,7 +390,7 @@ def test_narrowing_stops_early_where_success_is_certain():
 
 
 def test_a_mixed_edge_of_what_was_seen_is_looked_beyond():
-    rule = Locate(np.arange(9.0), 0.5, 0.1, 10, 400)
+    rule = LocateRule(10, 400, np.arange(9.0), 0.5, 0.1)
     trials = np.array([10, 0, 0, 0, 10, 0, 0, 0, 0])
     assert rule.choose(trials, np.array([0, 0, 0, 0, 3, 0, 0, 0, 0])) != []
     grown = trials.copy()

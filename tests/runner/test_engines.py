@@ -14,7 +14,7 @@ from greedyexp import runner
 from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner import progress, session
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
-from greedyexp.runner.journal import Entry, Journal
+from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.plan import Batches, Plan
 from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.work import Item, Result, work_of
@@ -32,7 +32,7 @@ def lab(tmp_path):
     return Laboratory(tmp_path)
 
 
-def collect(engine, lab, items, *, time_limit=None, interruption=None, **changes) -> list[Result]:
+def collect(engine, lab, items, *, interruption=None, **changes) -> list[Result]:
     work = work_of(lab.experiment(**changes))
     expected = sum(len(item.algorithms) for item in items)
     batches = iter([[item] for item in items])
@@ -41,7 +41,6 @@ def collect(engine, lab, items, *, time_limit=None, interruption=None, **changes
         work,
         lambda: next(batches, []),
         expected=expected,
-        time_limit=time_limit,
         interruption=interruption or Switch(),
     ):
         results += some
@@ -78,9 +77,7 @@ def test_an_engine_that_is_halted_starts_nothing_new(lab, engine):
     work = work_of(lab.experiment())
     given = iter([[item] for item in items_of(lab, 50)])
     count = 0
-    for some in engine.results(
-        work, lambda: next(given), expected=100, time_limit=None, interruption=interruption
-    ):
+    for some in engine.results(work, lambda: next(given), expected=100, interruption=interruption):
         count += len(some)
         interruption.soon = count >= 4
     assert 4 <= count <= 12
@@ -124,7 +121,7 @@ def test_what_a_dead_worker_had_not_begun_is_done_by_another(lab):
     batches = iter([items_of(lab, 8, (0,))])
     results = []
     for some in ProcessesEngine(1).results(
-        work, lambda: next(batches, []), expected=8, time_limit=None, interruption=Switch()
+        work, lambda: next(batches, []), expected=8, interruption=Switch()
     ):
         results += some
     assert sorted(result.replicate for result in results) == list(range(8))
@@ -199,8 +196,13 @@ def test_a_plan_knows_what_is_missing(lab, tmp_path):
     plan = Plan(lab.experiment())
     ok, bad = Outcome(Status.OK, "", [{}]), Outcome(Status.ERROR, "no")
     with Journal(tmp_path) as journal:
-        journal.add([Entry(plan.key(1, 3, 0), ok, {}, 2.0), Entry(plan.key(1, 3, 1), bad, {}, 1.0)])
-        journal.add([Entry(plan.key(0, 2, 1), ok, {}, 1.0)])
+        journal.add(
+            [
+                JournalEntry(plan.key(1, 3, 0), ok, {}, 2.0),
+                JournalEntry(plan.key(1, 3, 1), bad, {}, 1.0),
+            ]
+        )
+        journal.add([JournalEntry(plan.key(0, 2, 1), ok, {}, 1.0)])
         census = plan.census(journal)
         missing = {(i.point, i.replicate): i.algorithms for i in plan.missing(journal)}
         again = {
@@ -225,7 +227,7 @@ class Instant(Engine):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def results(self, work, next_batch, *, expected, time_limit, interruption):
+    def results(self, work, next_batch, *, expected, interruption):
         outcome = Outcome(Status.ERROR, "x" * 400)
         while batch := next_batch():
             self.sizes.append(len(batch))
@@ -296,7 +298,10 @@ def test_what_a_process_computed_after_compiling_is_computed_again_by_another(la
     plugin = tmp_path / "compiled.py"
     plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
     report = lab.run(
-        plugins=[str(lab.plugin), str(plugin)], algorithms=[f"{lab.tag}_compiled"], trials=3
+        plugins=[str(lab.plugin), str(plugin)],
+        algorithms=[f"{lab.tag}_compiled"],
+        trials=3,
+        how={"jobs": 1},
     )
     assert (report.done, report.failed) == (6, 0)
     first, *others = (tmp_path / "pids").read_text().split()
@@ -309,7 +314,7 @@ def test_what_a_process_computed_after_compiling_is_computed_again_by_another(la
 def test_compiling_is_shown_only_when_kernels_are_compiled(lab, tmp_path, monkeypatch):
     shown = []
 
-    class Watched(progress.Silent):
+    class Watched(progress.Bar):
         def advance(self, done, failed, compiling):
             shown.append(compiling)
 
@@ -317,10 +322,10 @@ def test_compiling_is_shown_only_when_kernels_are_compiled(lab, tmp_path, monkey
     plugin = tmp_path / "compiled.py"
     plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
     entry = {"plugins": [str(lab.plugin), str(plugin)], "algorithms": [f"{lab.tag}_compiled"]}
-    lab.run(**entry)
+    lab.run(**entry, how={"jobs": 1})
     assert any(shown)
     shown.clear()
-    lab.run(**entry, how={"force": True})
+    lab.run(**entry, how={"jobs": 1, "force": True})
     assert shown
     assert not any(shown)
 

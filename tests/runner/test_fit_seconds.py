@@ -18,7 +18,7 @@ from greedyexp.problems.problem import Problem
 from greedyexp.protocols.base import Outcome, Setup, Status
 from greedyexp.protocols.recovery import recovery
 from greedyexp.report.source import read_source
-from greedyexp.runner.journal import NAME, Entry, Journal
+from greedyexp.runner.journal import NAME, Journal, JournalEntry
 
 COMPILES = '''
 
@@ -157,8 +157,8 @@ def test_seconds_are_journaled_and_never_in_the_table(lab, tmp_path):
 
 
 def test_a_journal_from_before_is_read_and_brought_up(tmp_path):
-    old = Entry(b"k" * 32, Outcome(Status.OK, "", [{"error": 0.5}], 0.25), {}, 1.0)
-    new = Entry(b"n" * 32, Outcome(Status.OK, "", [{"error": 0.5}], 0.125), {}, 2.0)
+    old = JournalEntry(b"k" * 32, Outcome(Status.OK, "", [{"error": 0.5}], 0.25), {}, 1.0)
+    new = JournalEntry(b"n" * 32, Outcome(Status.OK, "", [{"error": 0.5}], 0.125), {}, 2.0)
     with Journal(tmp_path) as journal:
         journal.add([old])
     with sqlite3.connect(tmp_path / NAME) as other:

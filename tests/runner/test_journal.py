@@ -11,20 +11,21 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
 from greedyexp.core.errors import StorageError
 from greedyexp.protocols.base import Outcome, Status
-from greedyexp.runner.journal import NAME, Entry, Journal
+from greedyexp.runner.journal import NAME, Journal, JournalEntry
 
 
 def key(number: int) -> bytes:
     return hashlib.sha256(str(number).encode()).digest()
 
 
-def entry(number: int, **measured) -> Entry:
-    return Entry(key(number), Outcome(Status.OK, "", [measured]), {"n": number}, 0.25)
+def entry(number: int, **measured) -> JournalEntry:
+    return JournalEntry(key(number), Outcome(Status.OK, "", [measured]), {"n": number}, 0.25)
 
 
 @pytest.fixture
@@ -50,36 +51,42 @@ def test_what_goes_in_comes_out_exactly(tmp_path):
     ]
     outcome = Outcome(Status.NOT_CONVERGED, "gap 1e-3, é", [{"v": v} for v in values])
     with Journal(tmp_path) as journal:
-        journal.add([Entry(key(0), outcome, {"n": 3, "s": 1.5}, 0.125)])
+        journal.add([JournalEntry(key(0), outcome, {"n": 3, "s": 1.5}, 0.125)])
     with Journal(tmp_path) as journal:
         found = journal.entries([key(1), key(0)])[key(0)]
     assert repr(found.outcome) == repr(outcome)
     assert (found.facts, found.seconds) == ({"n": 3, "s": 1.5}, 0.125)
 
 
+def stored(journal: Journal) -> int:
+    """The number of entries."""
+    with closing(sqlite3.connect(journal.path)) as db:
+        return db.execute("SELECT count(*) FROM outcomes").fetchone()[0]
+
+
 def test_only_the_keys_asked_for_are_found_however_many(filled):
     with Journal(filled) as journal:
         asked = [key(i) for i in range(0, 3000, 2)]
-        assert set(journal.statuses(asked)) == {key(i) for i in range(0, 200, 2)}
-        assert len(journal) == 200
+        assert set(journal.timings(asked)) == {key(i) for i in range(0, 200, 2)}
+        assert stored(journal) == 200
 
 
 def test_a_later_entry_replaces_an_earlier_one(filled):
     with Journal(filled) as journal:
         journal.add([entry(3, error=9.0)])
         assert journal.entries([key(3)])[key(3)].outcome.rows == [{"error": 9.0}]
-        assert len(journal) == 200
+        assert stored(journal) == 200
 
 
 WRITER = """
 import sys, hashlib
 from pathlib import Path
 from greedyexp.protocols.base import Outcome, Status
-from greedyexp.runner.journal import Entry, Journal
+from greedyexp.runner.journal import JournalEntry, Journal
 with Journal(Path(sys.argv[1])) as journal:
     for i in range(10**9):
         key = hashlib.sha256(str(i).encode()).digest()
-        journal.add([Entry(key, Outcome(Status.OK, "", [{"v": i}]), {}, 0.0)])
+        journal.add([JournalEntry(key, Outcome(Status.OK, "", [{"v": i}]), {}, 0.0)])
         print(i, flush=True)
 """
 
@@ -97,7 +104,7 @@ def test_kill_9_loses_no_committed_row(tmp_path):
     with Journal(tmp_path) as journal:
         found = journal.entries([key(i) for i in range(committed[-1] + 1)])
         assert len(found) == committed[-1] + 1
-        assert len(journal) - len(found) in (0, 1)
+        assert stored(journal) - len(found) in (0, 1)
 
 
 def refusal(folder) -> str:
@@ -170,7 +177,7 @@ def test_a_full_disk_is_a_clear_error_and_keeps_what_was_there(filled):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     with Journal(filled) as journal:
-        assert len(journal) == 200
+        assert stored(journal) == 200
         assert journal.entries([key(7)])[key(7)].outcome.rows[0]["error"] == 1.0
 
 
@@ -178,7 +185,7 @@ def test_a_reader_sees_the_journal_while_it_is_written(filled):
     with Journal(filled) as writer:
         writer.add([entry(500, error=0.0)])
         with Journal(filled, read_only=True) as reader:
-            assert len(reader) == 201
+            assert stored(reader) == 201
 
 
 def test_a_reader_makes_no_journal(tmp_path):

@@ -284,6 +284,15 @@ def test_files_of_two_runs_are_refused_by_name(runs, name, foreign):
     assert runs.noise() == 5.0
 
 
+def test_a_missing_table_is_reported(runs):
+    runs.complete(0.1).csv.unlink()
+    assert report.run_folders(runs.results) == [runs.results]
+    for read in (report.verify, report.draw, runner.status):
+        with pytest.raises(StorageError, match="there is no table to read") as refused:
+            read(runs.results)
+        assert str(runs.results) in str(refused.value)
+
+
 def test_settings_that_change_no_row_may_be_edited(runs):
     runs.complete(0.1)
     config = runs.results / "config.yaml"

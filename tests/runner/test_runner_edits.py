@@ -79,7 +79,7 @@ def test_rows_of_code_that_was_imported_before_an_edit_are_kept(lab):
     later = f"open({str(lab.plugin)!r}, 'a').write('\\nEDITED = 1\\n')"
     source = source.replace("    time.sleep(pause)", f"    {later}\n    time.sleep(pause)")
     lab.plugin.write_text(source)
-    report = lab.run()
+    report = lab.run(how={"jobs": 1})
     assert lab.plugin.read_text() != source
     assert (report.computed, report.done, len(rows_of(report.csv))) == (24, 24, 24)
     lab.plugin.write_text(source)
@@ -100,7 +100,7 @@ def test_an_edit_before_workers_have_imported_ends_the_run(lab, between, engine)
 
 def test_a_comment_is_no_edit(lab, between):
     between(lambda: lab.plugin.write_text(f"# Said later.\n{lab.plugin.read_text()}"))
-    assert lab.run().computed == 24
+    assert lab.run(how={"jobs": 1}).computed == 24
 
 
 @pytest.mark.parametrize("broken", [False, True])

@@ -88,7 +88,9 @@ def test_compilation_counts_against_no_limit(lab):
                                       for i in range(12))
                             + "    return y\n\n\ndef forever(x):")  # fmt: skip
     lab.plugin.write_text(source)
-    rows = read(lab.run(algorithms=[lab.trouble("spin", below=1.0)], time_limit=0.3))
+    rows = read(
+        lab.run(algorithms=[lab.trouble("spin", below=1.0)], time_limit=0.3, how={"jobs": 1})
+    )
     assert {row["status"] for row in rows} == {"ok"}
 
 
@@ -193,7 +195,7 @@ def test_code_edited_during_a_run_makes_no_row_of_that_run(lab):
     edit = f"open({str(lab.plugin)!r}, 'a').write('EDITED = 1\\n')"
     lab.plugin.write_text(source.replace("os._exit(3)", f"{edit}; os._exit(3)"))
     with pytest.raises(PluginError, match="edited during the run"):
-        lab.run(algorithms=[lab.trouble("exit")])
+        lab.run(algorithms=[lab.trouble("exit")], how={"jobs": 1})
 
 
 def test_a_fact_with_the_name_of_a_column_is_refused(lab):

@@ -19,7 +19,7 @@ from runner_lab import Laboratory, rows_of
 
 from greedyexp.core.errors import StorageError
 from greedyexp.runner import files, manifest, output
-from greedyexp.runner.files import FolderLock
+from greedyexp.runner.files import folder_lock
 from greedyexp.runner.output import cell
 
 
@@ -32,8 +32,8 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from greedyexp.runner.output import cell
-from greedyexp.runner.files import FolderLock
-with FolderLock(Path(sys.argv[1])):
+from greedyexp.runner.files import folder_lock
+with folder_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(1000)
 """
@@ -66,7 +66,7 @@ def test_the_lock_of_a_killed_run_is_free(lab, holder):
 
 def test_the_lock_is_free_after_a_run(tmp_path):
     for _ in range(2):
-        with FolderLock(tmp_path):
+        with folder_lock(tmp_path):
             assert (tmp_path / ".lock").read_text() == f"{os.getpid()}\n"
 
 
@@ -114,7 +114,7 @@ def test_a_disk_that_fills_up_during_a_run_keeps_what_was_there(lab):
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
     try:
         with pytest.raises(StorageError, match="free space"):
-            lab.run(trials=400)
+            lab.run(trials=400, how={"jobs": 1})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (lab.results / "lab.csv").read_bytes() == table
@@ -283,7 +283,7 @@ def test_workers_use_one_thread_each(lab):
         + "\nfrom threadpoolctl import threadpool_info\n"
         + "THREADS = max(e['num_threads'] for e in threadpool_info())\n"
     )
-    report = lab.run(algorithms=[f"{lab.tag}_median"])
+    report = lab.run(algorithms=[f"{lab.tag}_median"], how={"jobs": 1})
     with report.csv.open(newline="") as stream:
         assert {row["threads"] for row in csv.DictReader(stream)} == {"1"}
 

@@ -92,7 +92,7 @@ def test_a_second_ctrl_c_waits_for_nothing(lab):
 
 def test_interruption_outside_the_main_thread_changes_nothing(lab):
     done = []
-    thread = threading.Thread(target=lambda: done.append(lab.run()))
+    thread = threading.Thread(target=lambda: done.append(lab.run(how={"jobs": 1})))
     thread.start()
     thread.join()
     assert done[0].done == 24
@@ -100,7 +100,7 @@ def test_interruption_outside_the_main_thread_changes_nothing(lab):
 
 def test_the_handler_of_ctrl_c_is_given_back(lab):
     before = signal.getsignal(signal.SIGINT)
-    lab.run()
+    lab.run(how={"jobs": 1})
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -106,16 +106,10 @@ def test_excesses_are_the_forms_of_the_proofs():
     assert beyond.excess(0) == 3.0
 
 
-def test_conventions_of_the_two_reports_say_the_same():
-    ours = smoothing.theorem1_2008(0.2, 3.0)
-    theirs = smoothing.theorem1_2008(5.0, 3.0, convention="2008")
-    np.testing.assert_allclose(ours.excess(np.arange(9)), theirs.excess(np.arange(9)))
+def test_the_error_of_smoothing():
     assert smoothing.smoothing_error(3.0, 0.2) == pytest.approx(9 / 0.4)
-    theirs = smoothing.smoothing_error(3.0, 5.0, convention="2008")
-    assert theirs == pytest.approx(9 / 0.4)
-    # Figure 2 of 2008: beta = epsilon / (2 lambda^2), which costs epsilon / 4.
-    cost = smoothing.smoothing_error(3.0, 0.1 / (2 * 9), convention="2008")
-    assert cost == pytest.approx(0.025)
+    # Figure 2 of 2008: beta = 2 lambda^2 / epsilon, which costs epsilon / 4.
+    assert smoothing.smoothing_error(3.0, 2 * 9 / 0.1) == pytest.approx(0.025)
 
 
 @pytest.mark.parametrize("reading", ["corrected", "printed"])
@@ -201,7 +195,6 @@ def test_theorem_five_asks_for_enough_features():
         lambda: smoothing.corollary2(1.0, 1.0, ridge=-1.0),
         lambda: smoothing.theorem2_2008(1.0, -1.0),
         lambda: smoothing.smoothing_error(1.0, 0.0),
-        lambda: smoothing.smoothing_error(1.0, 1.0, convention="2010"),
         lambda: bounds.theorem2(1.0, 1.0).steps(0.0),
         lambda: bounds.theorem2(1.0, 1.0).steps([0.1, -0.1]),
         lambda: bounds.theorem2(1.0, 1.0).excess([-1]),

@@ -12,14 +12,7 @@ from greedyexp.cli import options
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
-NEXT = {
-    "config": "greedyexp run {file} --profile smoke",
-    "algorithm": "greedyexp show {name} --plugin {file}",
-    "generator": "greedyexp show {name} --plugin {file}",
-    "metric": "greedyexp show {name} --plugin {file}",
-    "figure": "greedyexp show {name} --plugin {file}",
-}
-
+# Entries of a YAML experiment that use a new part.
 USE = {
     "algorithm": "`- {name}` under `algorithms:`",
     "generator": "`generator: {name}` under `data:`",
@@ -29,7 +22,7 @@ USE = {
 
 
 @click.command("new", short_help="Write a template that runs.")
-@click.argument("kind", type=options.Choice(tuple(NEXT)))
+@click.argument("kind", type=options.Choice(("config", *USE)))
 @click.argument("name")
 @click.option("-f", "--force", is_flag=True, help="Overwrite an existing file.")
 @options.shared
@@ -44,10 +37,12 @@ def command(kind: str, name: str, force: bool) -> None:
     template = TEMPLATES / f"{kind}{suffix}.txt"
     write(target, template.read_text(encoding="utf-8").replace("NAME", name), force=force)
     click.echo(f"Wrote {target}.")
-    if kind in USE:
+    if kind == "config":
+        click.echo(f"Next: greedyexp run {target} --profile smoke")
+    else:
         entry = USE[kind].format(name=name)
         click.echo(f"In a YAML experiment in the same folder: `plugins: [{target}]` and {entry}.")
-    click.echo(f"Next: {NEXT[kind].format(name=name, file=target)}")
+        click.echo(f"Next: greedyexp show {name} --plugin {target}")
 
 
 def check_name(kind: str, name: str) -> None:

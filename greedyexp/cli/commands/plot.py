@@ -28,8 +28,7 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool) -> No
     def draw(folder: Path) -> None:
         place = folder.resolve()
         drawn.extend(report.draw(folder, out and out / place.parent.name / place.name))
-        for line in summaries.unchecked(folder):
-            click.echo(line, err=True)
+        summaries.warn_unchecked(folder)
 
     # All figures are drawn before anything is printed, since the output may be closed early.
     code = failures.each(ctx, report.run_folders(path), draw)

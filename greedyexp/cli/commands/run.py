@@ -122,7 +122,7 @@ def rehearse(experiment: Experiment, options: RunOptions) -> int:
     from greedyexp import runner
 
     click.echo(plan.words(experiment))
-    tried = runner.rehearse(experiment, tracebacks=options.tracebacks, pdb=options.pdb)
+    tried = runner.rehearse(experiment, options)
     for _, outcome, _ in tried:
         click.echo(outcome.traceback, err=True, nl=False)
     rows = [

@@ -22,29 +22,23 @@ HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failure
 def command(ctx: click.Context, path: Path) -> None:
     """Show done, failed and missing replicates of the runs at or below PATH (default: results)."""
     from greedyexp import runner
-    from greedyexp.core.errors import StorageError, UserError
+    from greedyexp.core.errors import StorageError
 
     folders = runner.folders_below(path)
     if not folders:
         raise StorageError(
             "there is no run here.", place=str(path), remedy="`greedyexp run` makes one."
         )
-    rows: list[tuple[str, ...]] = [HEADING]
-    unfinished, code = [], failures.DONE
-    for folder in folders:
-        try:
-            state = runner.status(folder)
-            rows.append(row(state))
-            unfinished += [f"{state.name}/{state.profile}"] if state.unfinished else []
-        except UserError as error:
-            # One damaged folder must not hide the others.
-            code = failures.report(error, ctx)
-    click.echo(text.table(rows, right=range(1, 7)))
-    for name in unfinished:
-        click.echo(
-            f"{name}: a run is in progress or did not finish; table, figures and verdicts are those"
-            " of the previous run, if any."
-        )
+    states: list[FolderStatus] = []
+    # One damaged folder must not hide the others.
+    code = failures.each(ctx, folders, lambda folder: states.append(runner.status(folder)))
+    click.echo(text.table([HEADING, *map(row, states)], right=range(1, 7)))
+    for state in states:
+        if state.unfinished:
+            click.echo(
+                f"{state.name}/{state.profile}: a run is in progress or did not finish; table,"
+                " figures and verdicts are those of the previous run, if any."
+            )
     ctx.exit(code)
 
 

@@ -45,8 +45,7 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
         click.echo(json.dumps([one.contents for one in verified], indent=2, allow_nan=False))
     for one in () if as_json else verified:
         _show(one, quiet=quiet)
-        for line in summaries.unchecked(one.folder):
-            click.echo(line, err=True)
+        summaries.warn_unchecked(one.folder)
         if one.unwritten:
             click.echo(
                 f"Warning: {one.folder / 'claims.json'} was not written: {one.unwritten}.", err=True
@@ -55,10 +54,8 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
 
 
 def _show(verified: Verified, *, quiet: bool) -> None:
-    from greedyexp.claims.decisions import Verdict
-
     shown = [
-        judged for judged in verified.judged if not quiet or judged.verdict is not Verdict.SUPPORTED
+        judged for judged in verified.judged if not quiet or judged.verdict.value != "supported"
     ]
     if shown or not quiet:
         click.echo(summaries.summary(verified))
@@ -69,11 +66,9 @@ def _show(verified: Verified, *, quiet: bool) -> None:
 
 
 def _code(verified: list[Verified], *, strict: bool) -> int:
-    from greedyexp.claims.decisions import Verdict
-
-    found = {judged.verdict for one in verified for judged in one.judged}
-    if Verdict.REFUTED in found:
+    found = {judged.verdict.value for one in verified for judged in one.judged}
+    if "refuted" in found:
         return failures.CLAIM_REFUTED
-    if strict and Verdict.INCONCLUSIVE in found:
+    if strict and "inconclusive" in found:
         return failures.CLAIM_INCONCLUSIVE
     return failures.DONE

@@ -1,0 +1,230 @@
+"""Figures and tables: their entries, and checks of what they show before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_object_dtype
+
+from greedyexp.config.choices import Choice, Mistakes, absent, below, wrong_choices
+from greedyexp.config.data import guarded
+from greedyexp.config.document import Node
+from greedyexp.config.sections import find_part, read_entries, read_spec
+from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.parts import Display
+from greedyexp.core.registry import parts
+from greedyexp.experiment.model import PartSpec
+from greedyexp.results.columns import ENDINGS, chosen, separated_by_results, with_panels
+from greedyexp.results.records import remedy_for
+
+
+@dataclass(frozen=True)
+class DisplayEntry:
+    """A figure or a table of an experiment: its part, its parameters and its node."""
+
+    part: Display
+    params: dict[str, Any]
+    node: Node
+
+    @property
+    def spec(self) -> PartSpec:
+        """Its name and parameters."""
+        return PartSpec(self.part.name, self.params)
+
+    @property
+    def named(self) -> str:
+        """``figure 'comparison'``, for messages."""
+        return f"{self.part.kind} '{self.part.name}'"
+
+
+def read_displays(node: Node, kind: type[Display]) -> list[DisplayEntry]:
+    """Return the figures or tables; report those with errors."""
+    found = []
+    for entry in read_entries(node, f"{kind.kind}s"):
+        part = find_part(kind, entry.name, entry.node)
+        spec = read_spec(part, entry)
+        if part is not None and spec is not None:
+            found.append(DisplayEntry(part, spec.params, entry.node))
+    return found
+
+
+def check_displays(
+    displays: Sequence[DisplayEntry], choice: Choice, *, changed: bool, replaced: bool
+) -> None:
+    """Report what figures and tables cannot show.
+
+    Parameters
+    ----------
+    displays : sequence of DisplayEntry
+    choice : Choice
+    changed : bool
+        True if the command line changed settings. A figure may then choose no rows.
+    replaced : bool
+        True if profile or command line changed the algorithms. Algorithms that a parameter names
+        and that the experiment lacks are then removed from the parameter and not reported.
+    """
+    if replaced:
+        for display in displays:
+            _remove_unknown_algorithms(display, choice)
+    checks: list[tuple[Callable[[DisplayEntry, Choice], Mistakes], bool]] = [
+        (_missing_columns, True),
+        (_texts, True),
+        (_separated_by_results, True),
+        (_unknown_algorithms, True),
+        (_averaged_columns, False),
+    ]
+    if not changed:
+        checks += [(_empty_choices, False)]
+    if not (changed or replaced):
+        checks += [(_missing_base, False)]
+    # Averages, rows and columns are checked only in an experiment without other errors.
+    for always in (True, False):
+        correct = not (displays and displays[0].node.count)
+        for display in displays if always or correct else ():
+            for check in (check for check, at_once in checks if at_once == always):
+                display.node.add_all(check(display, choice))
+
+
+def _missing_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield the columns that are read and that the CSV will not have."""
+    part = display.part
+    with guarded("columns", part, display.node.place):
+        names = list(part.columns(**display.params)) if part.columns else []
+    for name in names:
+        if name not in choice.columns:
+            message = f"{display.named} reads a column '{name}', which the CSV will not have."
+            yield (), message, remedy_for(name) or did_you_mean(name, choice.columns)
+
+
+def _texts(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield the metrics that cannot be shown because their values are texts."""
+    texts = {name for name, metric in parts("metric").items() if metric.text}
+    written = {key: value for key, value in display.params.items() if key != "where"}
+    for name in texts & set(_words(written)):
+        yield (), f"{display.named} cannot show '{name}', whose values are texts.", ""
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Yield every text in plain data, including keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _words([*value, *value.values()])
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _words(item)
+
+
+def _separated_by_results(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield the results of the run that would separate points, lines or panels."""
+    results = [one.name for one in choice.measured if not one.apart]
+    with guarded("apart", display.part, display.node.place):
+        refusals = separated_by_results(display.part, display.params, (*results, *ENDINGS))
+    for message, remedy in refusals:
+        yield (), message, remedy
+
+
+def _unknown_algorithms(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield the algorithms that the parameter ``by_algorithm`` names and the experiment lacks."""
+    name, known = display.part.by_algorithm or "", choice.algorithms.names
+    given: Any = display.params.get(name) or ()
+    labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
+    for key, label in labels:
+        if label not in known:
+            message = f"`{name}` names an algorithm '{label}', which the experiment does not have."
+            yield (name, key), message, did_you_mean(label, known)
+
+
+def _remove_unknown_algorithms(display: DisplayEntry, choice: Choice) -> None:
+    unknown = [keys for keys, _, _ in _unknown_algorithms(display, choice)]
+    # Start with the last, since removing an item of a list moves up those behind it.
+    for name, key in reversed(unknown):
+        del display.params[str(name)][key]
+        display.node.doc.remove((*display.node.keys, name, key))
+
+
+def _averaged_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield the error for columns over which a figure or a table would silently average."""
+    part, params = display.part, display.params
+    if part.apart is None:
+        return
+    points, algorithms = _settings_frames(choice)
+    known = {*algorithms.columns, "replicate", *(one.name for one in choice.measured)}
+    named = [name for name in part.apart(**params) if name not in known]
+    # Facts, and sizes that depend on other parameters, are known only when the data are drawn.
+    drawn = set(named) <= set(points.columns)
+    drawn = drawn and bool(chosen(points, params)[named].notna().all(axis=None))
+    try:
+        frames = [points, algorithms] if drawn else [algorithms]
+        with_panels(part, params, frames, choice.measured)
+    except ConfigError as error:
+        yield (), error.message, error.remedy or ""
+
+
+def _settings_frames(choice: Choice) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the points of the data and the algorithms, a row each, with columns of the CSV."""
+    swept = [{"algorithm": spec.label, **spec.swept} for spec in choice.algorithms.specs]
+    points = [point.cells for point in choice.data.points]
+    frames = (pd.DataFrame(points), pd.DataFrame(swept))
+    for frame in frames:
+        for name in filter(lambda name: is_object_dtype(frame[name]), frame.columns):
+            # pandas cannot compare lists; the CSV stores them as text.
+            frame[name] = frame[name].map(lambda v: str(v) if isinstance(v, (list, dict)) else v)
+    return frames
+
+
+def _empty_choices(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield choices of rows that find no row.
+
+    They are values in ``where`` and in published numbers that no row has, and columns to show that
+    no chosen row has together with the column ``row``.
+    """
+    part, params = display.part, display.params
+    where, row = params.get("where"), params.get("row")
+    if where is None or part.columns is None:
+        return
+    # Other columns are results, whose values are known only after the run.
+    known = {key: value for key, value in where.items() if key in choice.known or value == []}
+    wrong = list(wrong_choices(known, choice))
+    yield from below(("where",), wrong)
+    shown = [name for name in part.columns(**params) if name not in (row, *where)]
+    for name in () if wrong else shown:
+        for keys, *texts in absent(known, {name} if row is None else {name, row}, choice):
+            yield ("where", *keys) if keys[0] in where else ("row",), texts[0], texts[1]
+    levels = {level for numbers in _published(display) for level in numbers}
+    if row and row in choice.values and row not in choice.data.columns and levels:
+        asked = {row: sorted(map(_number_or_text, levels), key=str)}
+        for _, message, remedy in wrong_choices(asked, choice):
+            yield ("published",), message, remedy
+
+
+def _published(display: DisplayEntry) -> Iterator[Mapping[str, Any]]:
+    """Yield the printed numbers of a figure or a table, by value of its column ``row``."""
+    given = display.params.get("published") or {}
+    for numbers in given.values() if display.part.by_algorithm == "published" else ():
+        nested = any(isinstance(value, dict) for value in numbers.values())
+        yield from numbers.values() if nested else [numbers]
+
+
+def _number_or_text(text: str) -> int | float | str:
+    """Return the value of a YAML key, which is stored as text."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _missing_base(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield a ``base`` that does not name one column of the table."""
+    base, row = display.params.get("base"), display.params.get("row")
+    columns = {
+        spec.entry if spec.swept and set(spec.swept) <= {row} else spec.label
+        for spec in choice.algorithms.specs
+    }
+    if isinstance(base, str) and base not in columns:
+        message = f"`base` names '{base}', which is not a column of the table."
+        yield ("base",), message, did_you_mean(base, columns)
