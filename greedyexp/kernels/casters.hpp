@@ -23,6 +23,12 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> values) {
     return {kept->data(), {kept->size()}, owner};
 }
 
+// A numpy array that shows the memory of a bound object, for a property of its class.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> shown(std::vector<T> &values) {
+    return {values.data(), {values.size()}};
+}
+
 }  // namespace greedyexp
 
 namespace nanobind::detail {

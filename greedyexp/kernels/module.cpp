@@ -9,6 +9,7 @@ namespace nb = nanobind;
     apply(chain_moments)         \
     apply(chain_pass)            \
     apply(cholesky)              \
+    apply(coordinate_descent)    \
     apply(gram_fit)              \
     apply(greedy_dirty)          \
     apply(linear_algebra)        \

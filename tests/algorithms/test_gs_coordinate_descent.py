@@ -16,8 +16,7 @@ from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
 )
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.kernels.coordinate_descent import GAUSS_SOUTHWELL, descend
-from greedyexp.kernels.descent_state import REFRESH, begin
+from greedyexp.kernels.coordinate_descent import GAUSS_SOUTHWELL, REFRESH, Descent
 from greedyexp.problems.problem import Problem, as_problem
 
 
@@ -85,7 +84,7 @@ def test_impossible_data_are_refused():
 def state_of(problem, start):
     P, n = problem.X[0], len(problem.y[0])
     atoms, gram = np.ascontiguousarray(P.T), P.T @ P / n
-    return begin(atoms, gram, problem.y[0], 0.0, smoothness_l1(problem), start)
+    return Descent(atoms, gram, problem.y[0], 0.0, smoothness_l1(problem), start)
 
 
 def test_errors_of_the_kept_gradient_do_not_last():
@@ -93,7 +92,7 @@ def test_errors_of_the_kept_gradient_do_not_last():
     state = state_of(problem, np.zeros(15))
     state.grad[3] += 1e-6
     state.residual[5] += 1e-6
-    descend(state, GAUSS_SOUTHWELL, REFRESH, -1.0)
+    state.descend(GAUSS_SOUTHWELL, REFRESH, -1.0)
     assert state.grad == pytest.approx(gradient(problem, state.coef), abs=1e-14)
     assert state.residual == pytest.approx(problem.X[0] @ state.coef - problem.y[0], abs=1e-13)
 
@@ -101,6 +100,6 @@ def test_errors_of_the_kept_gradient_do_not_last():
 def test_errors_made_far_away_do_not_stay():
     problem = one_task(8, 300, 5, noise=0.0)
     state = state_of(problem, np.full(5, 1e12))
-    descend(state, GAUSS_SOUTHWELL, REFRESH - 1, -1.0)
+    state.descend(GAUSS_SOUTHWELL, REFRESH - 1, -1.0)
     # Rounding at the start is 1e-4 in the gradient; it must not be there any more.
     assert state.grad == pytest.approx(gradient(problem, state.coef), abs=1e-9)

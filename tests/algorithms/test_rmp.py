@@ -49,25 +49,11 @@ def conic_step(coef, grad, lam, smoothness):
 
 def own_step(coef, grad, lam, smoothness):
     """The compiled step, and the number of moves it proposes."""
-    p = len(coef)
-    held = np.concatenate([np.flatnonzero(coef), np.zeros(p - np.count_nonzero(coef), int)])
-    features, values = np.zeros(p + 1, np.int64), np.zeros(p + 1)
-    moved = propose(
-        coef,
-        grad,
-        lam,
-        smoothness,
-        held,
-        np.count_nonzero(coef),
-        np.argmax(np.abs(grad)),
-        np.zeros(p),
-        features,
-        values,
-    )
+    features, values = propose(coef, grad, lam, smoothness)
     after = coef.copy()
-    for i, value in zip(features[:moved], values[:moved], strict=True):
+    for i, value in zip(features, values, strict=True):
         after[i] = value
-    return after - coef, moved
+    return after - coef, len(features)
 
 
 def drawn(rng):

@@ -12,7 +12,7 @@ from greedyexp.algorithms._parameters import enforce
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.iteration import Iteration
-from greedyexp.kernels import coordinate_descent, descent_state
+from greedyexp.kernels.coordinate_descent import Descent
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.spectrum import checked_design
 
@@ -113,7 +113,7 @@ class CompiledIteration(Iteration):
         kept = gram and p <= MOST_GRAM_FEATURES
         self.lam = lam
         self._rule = rule
-        self._state = descent_state.begin(
+        self._descent = Descent(
             np.ascontiguousarray(task.design.T),
             _gram(task.design) if kept else np.empty((0, 0)),
             task.response,
@@ -124,23 +124,23 @@ class CompiledIteration(Iteration):
 
     @property
     def coef(self) -> np.ndarray:
-        return self._state.coef.copy()
+        return self._descent.coef.copy()
 
     @property
     def objective(self) -> float:
-        return descent_state.objective(self._state)
+        return self._descent.objective()
 
     def advance(self, until: int, target: float = -np.inf) -> None:
-        coordinate_descent.descend(self._state, self._rule, until, target)
+        self._descent.descend(self._rule, until, target)
         self._read_counts()
 
     def watch(self, inside: np.ndarray) -> None:
-        descent_state.watch(self._state, ~np.asarray(inside, dtype=bool))
+        self._descent.watch(~np.asarray(inside, dtype=bool))
         self._read_counts()
 
     def _read_counts(self) -> None:
-        self.iteration = int(self._state.counts[descent_state.ITERATION])
-        self.last_outside = int(self._state.counts[descent_state.LAST_OUTSIDE])
+        self.iteration = self._descent.iteration
+        self.last_outside = self._descent.last_outside
 
 
 def _gram(design: np.ndarray) -> np.ndarray:
