@@ -77,6 +77,10 @@ class Matrix {
         return {data_ + i * columns_, columns_};
     }
     View<T> flat() const { return {data_, size()}; }
+    Matrix from(Index row) const {
+        GREEDYEXP_REQUIRE(0 <= row && row <= rows_);
+        return {data_ + row * columns_, rows_ - row, columns_};
+    }
 
   private:
     T *data_ = nullptr;

@@ -81,4 +81,35 @@ inline void solve_transposed(Matrix<const double> chol, Index size, View<const d
     }
 }
 
+// Factor a symmetric matrix, given by its lower triangle; return false if it is not positive
+// definite to working precision.
+inline bool factor(Matrix<const double> matrix, Matrix<double> chol) {
+    for (Index i = 0; i < matrix.rows(); ++i)
+        if (append(chol, i, matrix[i], matrix(i, i)) == 0.0) return false;
+    return true;
+}
+
+// The inverse of a matrix A = L L^T from its factor, as L^-T L^-1.
+inline void invert(Matrix<const double> chol, Matrix<double> inverse) {
+    const Index size = chol.rows();
+    OwnMatrix<double> lower(size, size, 0.0);  // L^-1
+    const Own<double> weights(size);
+    for (Index i = 0; i < size; ++i) {
+        const View<double> row = lower[i];
+        for (Index t = 0; t < i; t += 4)  // Row t ends at entry t.
+            subtract_first_rows(row.first(std::min(t + 4, i)),
+                                chol[i].from(t).first(std::min<Index>(4, i - t)),
+                                lower.view().from(t));
+        for (Index t = 0; t < i; ++t) row[t] /= chol(i, i);
+        row[i] = 1.0 / chol(i, i);
+    }
+    for (Index i = 0; i < size; ++i) {
+        const View<double> row = inverse[i].first(i + 1);
+        fill(row, 0.0);
+        for (Index t = i; t < size; ++t) weights[t] = -lower(t, i);
+        subtract_first_rows(row, weights.view().from(i), lower.view().from(i));
+        for (Index t = 0; t < i; ++t) inverse(t, i) = row[t];
+    }
+}
+
 }  // namespace greedyexp::cholesky

@@ -53,6 +53,21 @@ inline void subtract_rows(View<double> out, View<const double> weights, Matrix<c
     for (Index t = blocked; t < count; ++t) axpy(-weights[t], matrix[order[t]], out);
 }
 
+// out -= sum over t < weights.size() of weights[t] * matrix[t, :out.size()], four rows at a time.
+inline void subtract_first_rows(View<double> out, View<const double> weights,
+                                Matrix<const double> matrix) {
+    double *__restrict to = out.data();
+    const Index size = out.size(), count = weights.size(), blocked = count - count % 4;
+    for (Index t = 0; t < blocked; t += 4) {
+        const double *one = matrix[t].data(), *two = matrix[t + 1].data();
+        const double *three = matrix[t + 2].data(), *four = matrix[t + 3].data();
+        const double a = weights[t], b = weights[t + 1], c = weights[t + 2], d = weights[t + 3];
+        for (Index i = 0; i < size; ++i)
+            to[i] -= (a * one[i] + b * two[i]) + (c * three[i] + d * four[i]);
+    }
+    for (Index t = blocked; t < count; ++t) axpy(-weights[t], matrix[t], out);
+}
+
 // out = A x
 inline void multiply(Matrix<const double> A, View<const double> x, View<double> out) {
     for (Index i = 0; i < A.rows(); ++i) out[i] = dot(A[i], x);

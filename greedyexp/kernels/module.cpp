@@ -12,6 +12,7 @@ namespace nb = nanobind;
     apply(coordinate_descent)    \
     apply(gram_fit)              \
     apply(greedy_dirty)          \
+    apply(l2_path)               \
     apply(linear_algebra)        \
     apply(omp)                   \
     apply(row_path)              \

@@ -7,7 +7,7 @@ import pytest
 
 import greedyexp.kernels
 from greedyexp.core.errors import InstallationError
-from greedyexp.kernels import greedy_dirty, native, omp, source_digest
+from greedyexp.kernels import greedy_dirty, l2_path, native, omp, row_path, source_digest
 
 
 @pytest.fixture(params=range(3))
@@ -33,11 +33,16 @@ def test_both_variants_give_the_same_bits(moments, monkeypatch):
         yield from greedy_dirty.path(
             gram, correlation, power, capacity, 1.5, 0.5, False, 1e-6, 0.0, 10**6
         )
+        lams, limit, total = np.geomspace(1.0, 0.01, 5), np.full(5, 74), power.sum()
+        yield from row_path.row_path(
+            gram, correlation, total, lams, 1.5 * lams, 60, 1e-7, 1000, limit
+        )
+        yield from l2_path.l2_path(gram, correlation, total, lams, 1e-7, 1000, limit)
 
     fast = list(results())
     plain = importlib.import_module("greedyexp.kernels._native")
-    monkeypatch.setattr(omp, "native", plain)
-    monkeypatch.setattr(greedy_dirty, "native", plain)
+    for kernel in (omp, greedy_dirty, row_path, l2_path):
+        monkeypatch.setattr(kernel, "native", plain)
     for one, other in zip(fast, results(), strict=True):
         np.testing.assert_array_equal(one, other)
 
