@@ -26,7 +26,7 @@ from greedyexp.kernels.frank_wolfe import (
     length,
 )
 from greedyexp.kernels.linear_algebra_numba import FAST, axpy, dot
-from greedyexp.kernels.scalar_losses import SQUARED, slope, slopes
+from greedyexp.kernels.scalar_losses_numba import SQUARED, slope, slopes
 
 REFRESH = 1000
 # A slope along a line counts as zero at this part of the slope at its beginning.

@@ -21,7 +21,7 @@ import numpy as np
 
 from greedyexp.kernels._compile import kernel
 from greedyexp.kernels.linear_algebra_numba import axpy, dot
-from greedyexp.kernels.orthogonal_factor import append, remove, solve, solve_transposed
+from greedyexp.kernels.orthogonal_factor_numba import append, remove, solve, solve_transposed
 
 MOVE, PRICE = 0, 1
 SOLVED, UNBOUNDED, DEPENDENT, TOO_LONG = 0, 1, 2, 3

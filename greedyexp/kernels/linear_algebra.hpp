@@ -16,6 +16,18 @@ inline double total_of(const double (&lanes)[LANES]) {
            ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
+// Sum of term(i) over i < size.
+template <class Term>
+double sum(Index size, Term term) {
+    const Index blocked = size - size % LANES;
+    double lanes[LANES] = {};
+    for (Index i = 0; i < blocked; i += LANES)
+        for (Index k = 0; k < LANES; ++k) lanes[k] += term(i + k);
+    double total = total_of(lanes);
+    for (Index i = blocked; i < size; ++i) total += term(i);
+    return total;
+}
+
 // Inner product of the first ``x.size()`` entries.
 inline double dot(View<const double> x, View<const double> y) {
     GREEDYEXP_REQUIRE(x.size() <= y.size());

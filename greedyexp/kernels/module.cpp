@@ -15,8 +15,10 @@ namespace nb = nanobind;
     apply(l2_path)               \
     apply(linear_algebra)        \
     apply(omp)                   \
+    apply(orthogonal_factor)     \
     apply(row_path)              \
-    apply(row_penalty)
+    apply(row_penalty)           \
+    apply(scalar_losses)
 
 #define GREEDYEXP_DECLARE(name) \
     namespace greedyexp::name { void bind(nb::module_ &); }

@@ -1,4 +1,4 @@
-"""Losses L(a, y) of a prediction and a response: values and slopes, compiled.
+"""Losses L(a, y) of a prediction and a response: values and slopes.
 
 ``beta`` smooths the absolute and the hinge loss; the other two ignore it. With an infinite ``beta``
 the values of both are those without smoothing.
@@ -8,78 +8,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra_numba import FAST
+from greedyexp.kernels import native
 
 # (a - y)^2 / 2 and log(1 + exp(-y a)); |a - y| and max(0, 1 - y a), smoothed. Labels are -1 and 1.
-SQUARED, LOGISTIC, ABSOLUTE, HINGE = range(4)
+SQUARED: int = native.scalar_losses.SQUARED
+LOGISTIC: int = native.scalar_losses.LOGISTIC
+ABSOLUTE: int = native.scalar_losses.ABSOLUTE
+HINGE: int = native.scalar_losses.HINGE
 
 
-@kernel
-def value(kind, a, y, beta):
-    """L(a, y)."""
-    if kind == SQUARED:
-        return 0.5 * (a - y) * (a - y)
-    if kind == LOGISTIC:
-        return np.log1p(np.exp(-abs(a))) + max(-y * a, 0.0)
-    excess = abs(a - y) if kind == ABSOLUTE else max(1.0 - y * a, 0.0)
-    if beta * excess < 1.0:
-        return 0.5 * beta * excess * excess
-    return excess - 0.5 / beta
-
-
-@kernel
-def slope(kind, a, y, beta):
-    """Derivative of L(a, y) by a."""
-    if kind == SQUARED:
-        return a - y
-    if kind == LOGISTIC:
-        small = np.exp(-abs(a))
-        return -y * (small if y * a > 0.0 else 1.0) / (1.0 + small)
-    if kind == ABSOLUTE:
-        return min(max(beta * (a - y), -1.0), 1.0)
-    return -y * min(max(beta * (1.0 - y * a), 0.0), 1.0)
-
-
-@kernel(fastmath=FAST)
-def slopes(kind, beta, margins, y, out):
-    """out_i <- derivative of L(a_i, y_i) by a_i.
+def slopes(kind: int, beta: float, predictions: np.ndarray, responses: np.ndarray) -> np.ndarray:
+    """Return the derivatives of L(a_i, y_i) by a_i, shape (n,).
 
     Parameters
     ----------
     kind : int
-    beta : float
-    margins : array (n,)
-        Predictions a.
-    y : array (n,)
-    out : array (n,)
+        One of the constants above.
+    beta : float > 0
+    predictions, responses : arrays (n,)
+        a and y.
     """
-    # One loop for each kind: those without an exponential run in vector registers.
-    if kind == SQUARED:
-        for i in range(len(y)):
-            out[i] = margins[i] - y[i]
-    elif kind == LOGISTIC:
-        for i in range(len(y)):
-            out[i] = slope(LOGISTIC, margins[i], y[i], beta)
-    elif kind == ABSOLUTE:
-        for i in range(len(y)):
-            out[i] = min(max(beta * (margins[i] - y[i]), -1.0), 1.0)
-    else:
-        for i in range(len(y)):
-            out[i] = -y[i] * min(max(beta * (1.0 - y[i] * margins[i]), 0.0), 1.0)
+    out = np.empty(len(responses))
+    native.scalar_losses.slopes(kind, beta, predictions, responses, out)
+    return out
 
 
-@kernel
-def values(kind, beta, margins, y, out):
-    """out_i <- L(a_i, y_i); arguments as for ``slopes``."""
-    for i in range(len(y)):
-        out[i] = value(kind, margins[i], y[i], beta)
-
-
-@kernel(fastmath=FAST)
-def total(kind, beta, margins, y):
-    """sum_i L(a_i, y_i); arguments as for ``slopes``."""
-    result = 0.0
-    for i in range(len(y)):
-        result += value(kind, margins[i], y[i], beta)
-    return result
+def total(kind: int, beta: float, predictions: np.ndarray, responses: np.ndarray) -> float:
+    """Return sum_i L(a_i, y_i); the arguments are those of ``slopes``."""
+    return native.scalar_losses.total(kind, beta, predictions, responses)

@@ -93,9 +93,8 @@ class SmoothedLoss(Loss):
         return self._value(params, np.inf)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
-        slopes = np.empty(self.n_samples)
         predicted = self._predicted(params)
-        scalar_losses.slopes(self.kind, self.beta, predicted, self.responses, slopes)
+        slopes = scalar_losses.slopes(self.kind, self.beta, predicted, self.responses)
         sums = self.columns.times(self._signs * slopes)
         return sums / self.n_samples + self.ridge * params
 

@@ -14,12 +14,17 @@ betas = st.floats(-3, 6).map(lambda power: 10.0**power)
 places = st.floats(-5, 5)
 
 
-def smoothed(kind, beta, a, y, compute=scalar_losses.values):
+def values(code, beta, a, y):
+    """The value of each prediction (n,), from a total over this one alone."""
+    return np.array(
+        [scalar_losses.total(code, beta, a[i : i + 1], y[i : i + 1]) for i in range(len(a))]
+    )
+
+
+def smoothed(kind, beta, a, y, compute=values):
     """Values, or what else is computed, of predictions (n,), and responses (n,) or one."""
     a = np.atleast_1d(np.asarray(a, dtype=float))
-    out = np.empty_like(a)
-    compute(CODES[kind], beta, a, np.zeros_like(a) + y, out)
-    return out
+    return compute(CODES[kind], beta, a, np.zeros_like(a) + y)
 
 
 def slopes(kind, beta, a, y):
@@ -140,7 +145,7 @@ def test_kernels_agree_with_the_formulas(code, beta):
     y = np.sign(rng.standard_normal(505))
     sizes = np.abs(a - y) if code == 2 else 1.0 - y * a
     bend = np.where(sizes * beta <= 1.0, beta / 2 * sizes**2, sizes - 1 / (2 * beta))
-    values = {
+    expected = {
         0: (a - y) ** 2 / 2,
         1: np.logaddexp(0.0, -y * a),
         2: bend,
@@ -152,19 +157,15 @@ def test_kernels_agree_with_the_formulas(code, beta):
         2: np.where(sizes * beta <= 1.0, beta * (a - y), np.sign(a - y)),
         3: -y * np.where(sizes <= 0.0, 0.0, np.where(sizes * beta <= 1.0, beta * sizes, 1.0)),
     }[code]
-    out = np.empty_like(a)
-    scalar_losses.values(code, beta, a, y, out)
-    np.testing.assert_allclose(out, values, rtol=1e-14, atol=1e-300)
-    scalar_losses.slopes(code, beta, a, y, out)
-    np.testing.assert_allclose(out, derivatives, rtol=1e-14, atol=1e-300)
-    singles = [scalar_losses.slope(code, ai, yi, beta) for ai, yi in zip(a, y, strict=True)]
-    np.testing.assert_allclose(singles, derivatives, rtol=1e-14, atol=1e-300)
+    np.testing.assert_allclose(values(code, beta, a, y), expected, rtol=1e-14, atol=1e-300)
+    found = scalar_losses.slopes(code, beta, a, y)
+    np.testing.assert_allclose(found, derivatives, rtol=1e-14, atol=1e-300)
     total = scalar_losses.total(code, beta, a, y)
-    assert total == pytest.approx(values.sum(), rel=1e-13)
+    assert total == pytest.approx(expected.sum(), rel=1e-13)
 
 
 def test_small_logistic_slopes_keep_their_digits():
-    out = np.empty(2)
-    scalar_losses.slopes(scalar_losses.LOGISTIC, 0.25, np.array([700.0, -700.0]), np.ones(2), out)
+    predictions = np.array([700.0, -700.0])
+    out = scalar_losses.slopes(scalar_losses.LOGISTIC, 0.25, predictions, np.ones(2))
     assert out[0] == pytest.approx(-np.exp(-700.0), rel=1e-12)
     assert out[1] == -1.0
