@@ -14,6 +14,7 @@ namespace nb = nanobind;
     apply(greedy_dirty)          \
     apply(l2_path)               \
     apply(linear_algebra)        \
+    apply(max_cut)               \
     apply(omp)                   \
     apply(orthogonal_factor)     \
     apply(row_path)              \

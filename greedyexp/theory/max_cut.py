@@ -86,7 +86,7 @@ def max_cut(C: np.ndarray, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS)
     if not certified:
         return _conic(C, tol, allowance)
     primal = y.sum() - _rounding(C, rank)
-    return MaxCut(V, (1 + tol) * y, primal, (1 + tol) * y.sum() * (1 + p * EPS), int(sweeps))
+    return MaxCut(V, (1 + tol) * y, primal, (1 + tol) * y.sum() * (1 + p * EPS), sweeps)
 
 
 def _rounding(C: np.ndarray, rank: int) -> float:

@@ -66,11 +66,11 @@ def test_dual_test_is_sharp(p):
     shortfall = 1e-6
     C, y = np.ones((p, p)), np.full(p, p * (1 - shortfall))
     needed, allowance = shortfall / (1 - shortfall), p * (p + 8) * 2.3e-16
-    assert is_dual(C, y, 1.001 * needed, allowance, np.empty((p, p)))
-    assert not is_dual(C, y, 0.999 * needed, allowance, np.empty((p, p)))
-    assert not is_dual(C, y, needed, 1e-9, np.empty((p, p)))
+    assert is_dual(C, y, 1.001 * needed, allowance)
+    assert not is_dual(C, y, 0.999 * needed, allowance)
+    assert not is_dual(C, y, needed, 1e-9)
     y[-1] = 0.0
-    assert not is_dual(C, y, 1.0, allowance, np.empty((p, p)))
+    assert not is_dual(C, y, 1.0, allowance)
 
 
 def test_known_optima():
