@@ -73,7 +73,7 @@ def values_of(measured: Iterable[Measured], specs: Iterable[AlgorithmSpec]) -> V
 
 
 def below(keys: Keys, mistakes: Iterable[tuple[Keys, str, str]]) -> Mistakes:
-    """Yield mistakes with these keys before their own."""
+    """Yield mistakes with ``keys`` placed before their own keys."""
     for inner, message, remedy in mistakes:
         yield (*keys, *inner), message, remedy
 

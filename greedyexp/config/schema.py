@@ -86,7 +86,7 @@ def json_schema() -> Schema:
 def _object(
     properties: Schema, *, required: list[str] | None = None, closed: bool = False
 ) -> Schema:
-    """Return the schema of a mapping; a closed one has no other keys."""
+    """Return the schema of a mapping; a closed mapping allows no other keys."""
     schema: Schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required

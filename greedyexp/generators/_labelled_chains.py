@@ -77,7 +77,7 @@ def split_days(
     Parameters
     ----------
     **facts
-        Further scalars of the problem.
+        Further facts of the problem.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def chain_problem(fitted: LabelledChains, held: LabelledChains, **facts) -> Prob
     fitted, held : LabelledChains
         Training and test chains, with the same features and classes.
     **facts
-        Further scalars of the problem.
+        Further facts of the problem.
     """
     n_classes = len(fitted.class_names)
     return Problem(

@@ -36,7 +36,7 @@ class NullFit:
     found : Descent
         The minimiser over the dense parameters; zero if there is none.
     scale : float > 0
-        Largest gradient of a feature there, bounded below by the rounding error of gradients.
+        Largest gradient of a feature at this fit, bounded below by the rounding error of gradients.
     reason : str
         Reason why there is no minimum; empty if there is one.
     """
@@ -246,7 +246,7 @@ class CrfLikelihood(ChainLoss):
         return float(loss + 0.5 * self.ridge * (params @ params))
 
     def _marginals(self, scores, params: np.ndarray, offsets: np.ndarray) -> tuple:
-        """Return what ``forward_backward`` returns and writes: total, forward, posterior, pairs."""
+        """Return total, forward, posterior and pairs, as computed by ``forward_backward``."""
         forward, posterior = np.empty_like(scores), np.empty_like(scores)
         pairs = np.zeros((self.shape[1], self.shape[1]))
         weights = self._weights(params)

@@ -43,11 +43,11 @@ def bind_risk(
     Raises
     ------
     ConfigError
-        As ``bind``; also if beta is missing, not positive and finite, or not accepted, or if the
-        population risk is requested for a loss other than ``squared``.
+        For the reasons given in ``bind``; also if beta is missing, not accepted, or not positive
+        and finite, or if the population risk is requested for a loss other than ``squared``.
     DataError
-        As ``bind``; also if the moments of the distribution are unknown, or if there are no rows
-        to average over.
+        For the reasons given in ``bind``; also if the moments of the distribution are unknown, or
+        if there are no rows to average over.
     """
     refusal = risk_refusal(
         name,
@@ -82,7 +82,7 @@ def risk_refusal(
     ----------
     name, beta, population : see ``bind_risk``
     n_tasks, n_samples : int
-        Of the problem.
+        Sizes of the problem.
     """
     if name not in MODULES or kind_of(name).per_class:
         return ConfigError(

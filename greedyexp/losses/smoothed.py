@@ -63,7 +63,7 @@ class SmoothedLoss(Loss):
     rounding error of u if it is larger. The latter grows with beta. It corresponds to a change of c
     by 8 units in the last place of the terms of u.
 
-    ``strong_convexity`` is the ridge: if all samples are on linear parts of phi, there is no other.
+    ``strong_convexity`` is the ridge, since phi has no curvature on its linear parts.
     """
 
     kind: int

@@ -226,7 +226,7 @@ def check_sizes(problem: Problem) -> None:
     Raises
     ------
     DataError
-        For the first of them.
+        If a feature or a response is not in the range; the message names the first.
     """
     for X in problem.designs:
         check_feature_sizes(X, problem.feature_names)
@@ -244,7 +244,7 @@ def is_list_of_designs(X) -> bool:
 
 
 def check_not_masked(value, name: str) -> None:
-    """Raise DataError if an array has masked values."""
+    """Raise DataError if an array is masked and has masked values."""
     if np.ma.is_masked(value):
         raise DataError(
             f"{name} is an array with masked values.", remedy="Remove or impute the masked values."

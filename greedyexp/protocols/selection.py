@@ -53,13 +53,13 @@ RECORDS = (
     RecordKind(
         "class",
         ("size", "class"),
-        "Give protocol selection sizes in classes_at.",
+        "List sizes in 'classes_at' of protocol selection.",
         columns=("class_error", "class_share"),
     ),
     RecordKind(
         "feature",
         ("size", "feature"),
-        "Give protocol selection sizes in chosen_at.",
+        "List sizes in 'chosen_at' of protocol selection.",
         columns=("used",),
     ),
 )

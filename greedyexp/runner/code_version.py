@@ -1,7 +1,8 @@
 """The version of a part's code: a hash of its syntax and of all modules that it imports.
 
-Docstrings, comments and formatting do not count; everything else does. Imports are read from the
-source and not executed: those inside greedyexp and, for a plugin, those of files in its folder.
+Docstrings, comments and formatting do not change the version; everything else does. Imports are
+read from the source and not executed. Imports inside greedyexp count and, for a plugin, imports of
+files in its folder.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def of_function(function: Callable[..., Any], known: dict[Path, SourceFile] | No
     Parameters
     ----------
     known : dict of Path to SourceFile, optional
-        Files as they were when first read; files read now are added.
+        Files as they were when first read. Files that are read now are added.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def of_function(function: Callable[..., Any], known: dict[Path, SourceFile] | No
 
 
 def of_module(name: str, known: dict[Path, SourceFile] | None = None) -> str:
-    """Return the version of a module of greedyexp and of all that it imports."""
+    """Return the version of a module of greedyexp and of all modules that it imports."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.origin is not None

@@ -110,7 +110,7 @@ def bound_loss(
     ConfigError
         If a limit or an option is impossible for this problem or loss.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
     """
     sizes = {"max_features": limits.max_features, "max_groups": limits.max_groups}
     param.enforce(check, problem, loss=loss, intercept=intercept, **sizes, **options)

@@ -78,7 +78,7 @@ def foba_obj(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data, or rounding undoes the gains of backward steps.
+        If the loss does not accept the data, or rounding undoes the gains of backward steps.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def forward_obj(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

@@ -85,7 +85,7 @@ def foba_gdt(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data, or rounding undoes the gains of backward steps.
+        If the loss does not accept the data, or rounding undoes the gains of backward steps.
 
     Notes
     -----
@@ -180,7 +180,7 @@ def forward_gdt(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

@@ -98,7 +98,7 @@ def l1_path(
         If a value of lam is not positive and finite, a limit is impossible for this problem, or
         the loss has no such option.
     DataError
-        If the loss does not take the data, or has no minimum without features.
+        If the loss does not accept the data, or has no minimum without features.
 
     References
     ----------

@@ -94,7 +94,7 @@ def forward_greedy(
         If parameters are impossible together or for this problem, or the grid is not one of steps
         and accuracies.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

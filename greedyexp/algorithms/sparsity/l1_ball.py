@@ -62,7 +62,7 @@ def l1_ball(
     ConfigError
         If parameters are impossible together or for this problem.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

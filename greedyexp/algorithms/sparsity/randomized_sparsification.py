@@ -169,7 +169,7 @@ def randomized_sparsification(
     ConfigError
         If parameters are impossible together or for this problem, or the grid is not one of steps.
     DataError
-        If the loss does not take the data, or w* is zero.
+        If the loss does not accept the data, or w* is zero.
 
     Notes
     -----

@@ -132,7 +132,7 @@ def replacement_steps(
     ConfigError
         If parameters are impossible together or for this problem, or the grid is not one of steps.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

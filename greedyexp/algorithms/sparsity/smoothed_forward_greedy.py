@@ -135,7 +135,7 @@ def smoothed_forward_greedy(
         If parameters are impossible together or for this problem, or the grid is not one of steps
         and accuracies > 0.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----
