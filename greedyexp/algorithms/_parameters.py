@@ -213,12 +213,12 @@ def grid_values(grid: dict[str, np.ndarray], name: str, *, whole: bool = False) 
     Parameters
     ----------
     whole : bool
-        Whether they must be whole numbers.
+        Whether the values must be whole numbers.
 
     Raises
     ------
     ConfigError
-        If there are none, or one of them is invalid.
+        If there are no values, or a value is invalid.
     """
     try:
         values = as_numbers(grid[name])

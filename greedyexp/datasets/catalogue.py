@@ -20,7 +20,7 @@ class Member:
     name : str
         File name in the archive and in the folder; in the folder it may end in ``.gz``.
     sha256 : str
-        Of its canonical text (``places.canonical``), in hexadecimal digits.
+        Hash of its canonical text (``places.canonical``), in hexadecimal digits.
     shape : pair of int
         Rows and columns.
     values : callable, optional
@@ -86,7 +86,7 @@ def find(name: str) -> Dataset:
     Raises
     ------
     DataError
-        If there is none; the message suggests the nearest name.
+        If the data set is unknown; the message suggests the nearest name.
     """
     records = known()
     if name not in records:

@@ -244,7 +244,7 @@ def is_list_of_designs(X) -> bool:
 
 
 def check_not_masked(value, name: str) -> None:
-    """Raise DataError if an array is masked and has masked values."""
+    """Raise DataError if an array has masked values."""
     if np.ma.is_masked(value):
         raise DataError(
             f"{name} is an array with masked values.", remedy="Remove or impute the masked values."

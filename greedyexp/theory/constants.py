@@ -40,7 +40,7 @@ class Optimum:
     coef : array (p,)
         The minimiser.
     value : float
-        The objective there.
+        The objective at the minimiser.
     gap : float
         Duality gap: the least objective is at least ``value - gap``.
     """
@@ -61,7 +61,7 @@ def smoothness_l2(design) -> Constant:
     Raises
     ------
     DataError
-        See ``checked_design``.
+        If the design is not valid; see ``checked_design``.
 
     References
     ----------
@@ -83,7 +83,7 @@ def smoothness_l1(design) -> Constant:
     Raises
     ------
     DataError
-        See ``checked_design``.
+        If the design is not valid; see ``checked_design``.
 
     References
     ----------
@@ -116,7 +116,7 @@ def lojasiewicz_l2(design) -> Constant:
     Raises
     ------
     DataError
-        See ``checked_design``.
+        If the design is not valid; see ``checked_design``.
 
     References
     ----------

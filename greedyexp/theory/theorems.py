@@ -20,7 +20,7 @@ from greedyexp.core.parts import Algorithm
 
 # Value of the column ``theorem`` in rows to which no theorem applies.
 NO_THEOREM = "none"
-# A number of steps is rounded down to an integer if it exceeds it by this relative amount.
+# A number of steps is rounded down if it exceeds an integer by at most this relative amount.
 WHOLE = 1e-12
 
 

@@ -92,7 +92,7 @@ def smoothed_forward_greedy(
     Parameters
     ----------
     problem : Problem
-        One task.
+        A problem with one task.
     loss : {"absolute", "hinge"}
         R(w) = mean_i L(<x_i, w>, y_i) + ridge / 2 ||w||^2 with L of (a, y) = |a - y| or
         max(0, 1 - y a).

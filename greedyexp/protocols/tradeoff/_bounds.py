@@ -42,7 +42,7 @@ def references_of(
     ----------
     names : sequence of {"l1_ball", "truth", "support"}
     problem : Problem
-        One task.
+        A problem with one task.
     seen : Estimates
         Estimates of the algorithm. If its loss was smoothed, ``l1_ball`` minimises the loss before
         smoothing.

@@ -33,7 +33,7 @@ def projected(problem: Problem) -> Problem:
     Parameters
     ----------
     problem : Problem
-        One task.
+        A problem with one task.
     """
     X, y = problem.X[0], problem.y[0]
     known = spectrum(X)
@@ -107,7 +107,7 @@ class Bounds:
     params : dict
         Its parameters.
     problem : Problem
-        One task.
+        A problem with one task.
     best : Optimum
     first : float
         The gap at iteration 0.
