@@ -90,7 +90,7 @@ Prune = Annotated[
 StopRule = Annotated[
     Literal["optimum", "theorem"],
     Field(
-        description="threshold of tuning by theory: from the best fit on the truth, or a theorem"
+        description="threshold of tuning by theory: from the fit on the true support or a theorem"
     ),
 ]
 Unit = Annotated[

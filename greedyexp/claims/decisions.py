@@ -313,7 +313,7 @@ class AnsweredTest(JudgedTest):
 
 @dataclass(kw_only=True)
 class Compared(AnsweredTest):
-    """A contrast against a boundary.
+    """A test that compares a contrast with a boundary.
 
     The test is supported if the interval excludes its violation, and refuted if the interval
     excludes the relation.
@@ -398,7 +398,7 @@ class Bounded(AnsweredTest):
     points: int
 
     def __post_init__(self) -> None:
-        # Without a violation, the probability of none if their rate were RARE.
+        # Without a violation, p is the probability of no violation if the rate were RARE.
         self.p = 0.0 if self.violations else (1 - RARE) ** self.replicates
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:

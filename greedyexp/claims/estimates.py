@@ -38,7 +38,7 @@ class Sample:
     Parameters
     ----------
     pairs : array of int, shape (n,)
-        Number of the data set of each replicate.
+        Index of the data set of each replicate.
     failed, unconverged : int
         Number of rows with these outcomes.
     points : int

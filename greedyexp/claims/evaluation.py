@@ -86,8 +86,8 @@ def evaluate_claims(
     Returns
     -------
     list of JudgedClaim
-        In the order of the claims. Holm's method bounds the error probability of all tests of one
-        figure together by 5%; tests without an answer are counted.
+        The judged claims, in the order of ``claims``. Holm's method bounds the error probability of
+        all tests of one figure together by 5%; tests without an answer are counted.
     """
     whole = Table(frame, setting)
     estimators: dict[str, Estimator] = {}

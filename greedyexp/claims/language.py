@@ -179,7 +179,7 @@ class Form:
     Parameters
     ----------
     terms : tuple of (Quantity or Trend, Expression)
-        Each quantity once, with its coefficient.
+        The quantities with their coefficients; each quantity occurs once.
     constant : Expression
     """
 

@@ -47,7 +47,7 @@ SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**
 QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
 TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
 WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
-# Optional arguments of a quantity of one algorithm, in their order.
+# Optional arguments of ``threshold``, ``proportion`` and ``mean``, in their order.
 OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
 
 
@@ -112,7 +112,7 @@ def parse(text: str, setting: Setting) -> Test:
     Parameters
     ----------
     text : str
-        Such as ``threshold(greedy_dirty) < 1 - kappa / 2``.
+        Text of a test, such as ``threshold(greedy_dirty) < 1 - kappa / 2``.
     setting : Setting
         The names that the test may use.
 

@@ -70,7 +70,7 @@ class Setting:
     entries: Mapping[str, str] = field(default_factory=dict)
 
     def zipped_with(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the column and those zipped with it; () if it is neither swept nor a key."""
+        """Return the column and all columns zipped with it; () if it is neither swept nor a key."""
         keys = [(key,) for key in self.keys]
         swept = [*self.axes, *keys, *(axis for a in algorithms for axis in self.algorithms[a].axes)]
         return tuple(dict.fromkeys(name for axis in swept if column in axis for name in axis))

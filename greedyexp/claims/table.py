@@ -112,8 +112,8 @@ class Table:
     def series(self, along: Iterable[str]) -> np.ndarray:
         """Return the number of the series of each row, shape (n,).
 
-        A series is one replicate at all values of the columns ``along``. Without such columns it is
-        one data set, with the same number for all algorithms that used it.
+        A series is one replicate at all values of the columns ``along``. Without such columns, a
+        series is one data set and has the same number for all algorithms.
         """
         names = tuple(n for n in self.setting.swept if n in self._codes and n not in along)
         if names not in self._series:

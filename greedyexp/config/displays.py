@@ -64,8 +64,8 @@ def check_displays(
     changed : bool
         True if the command line changed settings. A figure may then choose no rows.
     replaced : bool
-        True if profile or command line changed the algorithms. Algorithms that a parameter names
-        and that the experiment lacks are then removed from the parameter and not reported.
+        True if the profile or the command line changed the algorithms. Algorithms that a parameter
+        names and that the experiment lacks are then removed from the parameter and not reported.
     """
     if replaced:
         for display in displays:

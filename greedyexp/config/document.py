@@ -389,7 +389,7 @@ class _Builder:
             own[key] = key_node
             path = (*keys, key)
             self.places[path] = self.place(key_node)
-            # Keys of the mapping itself follow those that are merged into it.
+            # The keys of the mapping itself come after the keys that are merged into it.
             values.pop(key, None)
             values[key] = self.build(value_node, path)
         return values

@@ -125,7 +125,7 @@ def load(
     only : sequence of str
         ``column=value[,value]``; keeps matching points and algorithms.
     trials, seed : int, optional
-        Replace those of the file and the overrides.
+        Values that replace those of the file and of the overrides.
     tag : str, optional
         Name of the results folder: ``<profile>+<tag>``. By default the overrides that change rows
         name it.

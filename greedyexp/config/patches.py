@@ -150,8 +150,8 @@ def apply_profile(doc: Document, profile: str) -> None:
     """Merge a profile into the document; a profile that the file does not define has no effect.
 
     Mappings merge; lists and scalars replace; ``trials`` and each parameter below ``data.sweep``
-    are replaced as a whole. A parameter that the profile fixes leaves the sweep, and one that it
-    sweeps is no longer fixed. A profile with another generator replaces all data, and one with
+    are replaced as a whole. If the profile fixes a parameter, the sweep of this parameter is
+    removed, and vice versa. A profile with another generator replaces all data, and one with
     another protocol replaces all parameters of the protocol.
     """
     changes = doc.get(("profiles", profile))
@@ -396,7 +396,7 @@ def _short(key: str) -> str:
 
 
 def _word(value: Any) -> str:
-    """Return numbers, plain words and lists of them as text; a digest of anything else."""
+    """Return numbers, plain words and lists of these as text, and any other value as a digest."""
     items = value if isinstance(value, list) else [value]
     words = [item if isinstance(item, str) else json.dumps(item) for item in items]
     # A text such as '1' must not look like the number.

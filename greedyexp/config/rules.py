@@ -141,7 +141,7 @@ def _choice_instead(part: Part, params: dict[str, Any], trait: str, needs: Needs
 def check_protocol_needs(
     protocol: Protocol, params: dict[str, Any], data: Data, node: Node
 ) -> None:
-    """Report traits that a protocol needs and the data lack, and which parameter needs them."""
+    """Report traits that a protocol needs and the data lack, with the parameter that needs them."""
     defaults = Parameters(protocol).defaults
     for trait in protocol.requirements_of(params):
         who, here = f"protocol '{protocol.name}'", node.at(protocol.name)
@@ -155,7 +155,7 @@ def check_protocol_needs(
 
 
 def check_part(part: Part, data: Data, node: Node) -> None:
-    """Report data that lack a trait that the part needs, or have one that it cannot take."""
+    """Report data that lack a trait that the part needs, or have one that it does not accept."""
     who = f"{part.kind} '{part.name}'"
     for trait in part.fixed_requirements:
         _check_trait(who, trait, data, node)

@@ -361,7 +361,8 @@ class Protocol(Part):
         The kinds of rows that the protocol can write, if there are several: one for each value of
         the column ``record``.
     metrics : bool
-        True if the protocol computes metrics. Experiments then list at least one, otherwise none.
+        True if the protocol computes metrics. If so, an experiment must list at least one metric;
+        otherwise it must not list any.
     tunes : bool
         True if the protocol chooses a point of an algorithm's path by the experiment's ``tuning``.
     check : callable, optional

@@ -45,7 +45,7 @@ class Dataset:
     title : str
         Short description.
     page : str
-        Address of the page that describes it.
+        Address of the page that describes the data set.
     licence : str
         Terms of use stated by the distributor.
     citation : str
@@ -54,7 +54,7 @@ class Dataset:
         Archives that contain all members, or addresses of folders, which end in a slash; the
         preferred one first.
     folder : str
-        Name of its folder among the data sets.
+        Name of the folder of the data set.
     members : tuple of Member
     """
 

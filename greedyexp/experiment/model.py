@@ -55,7 +55,8 @@ class AdaptiveTrials(Section):
     min: int = Field(
         default=20,
         ge=1,
-        description="Replicates added at a time to a point, with 'locate' to examined points only.",
+        description="Replicates added at a time, to every point ('until') or to examined points"
+        " ('locate').",
     )
     max: int = Field(default=400, ge=1, description="Largest number of replicates of a point.")
     success: dict[str, str] = Field(
@@ -178,11 +179,11 @@ class AlgorithmSpec:
     label : str
         Label in rows and figures; unique in the experiment.
     entry : str
-        Label of its entry in the file.
+        Label of the entry that the algorithm belongs to.
     params : dict
         Every parameter, validated.
     swept : dict
-        The parameters in the ``sweep:`` of the entry; one column each.
+        Values of the parameters in the ``sweep:`` of the entry; each parameter is a column.
     tuning : {"none", "oracle", "cv", "theory", "end"}
         Rule that chooses a point of the path; "none" for algorithms without a path.
     folds : int

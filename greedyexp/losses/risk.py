@@ -13,7 +13,7 @@ LEAST_BETA, MOST_BETA = 1e-100, 1e100
 
 
 def risk_names() -> list[str]:
-    """Return the names of the losses that have a risk: those of single rows."""
+    """Return the names of the losses that have a risk, which are the losses of single rows."""
     return [name for name in MODULES if not kind_of(name).per_class]
 
 
@@ -33,7 +33,7 @@ def bind_risk(
         ``absolute`` and ``hinge`` are smoothed. ``logistic`` and ``hinge`` take a response with two
         values; the higher stands for 1 and the lower for -1.
     problem : Problem
-        With one task, and with moments if ``population`` is true.
+        A problem with one task, and with moments if ``population`` is true.
     ridge : float >= 0
     beta : float > 0, optional
         Smoothness of ``absolute`` and ``hinge``; the other losses have their own.

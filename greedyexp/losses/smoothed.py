@@ -45,7 +45,7 @@ class SmoothedLoss(Loss):
     offsets : array (n,)
         c.
     responses : array (n,)
-        In the format of the kernels of ``scalar_losses``.
+        Responses in the format of the kernels of ``scalar_losses``.
     beta : float > 0
     ridge : float >= 0
 

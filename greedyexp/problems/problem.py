@@ -90,7 +90,7 @@ class Problem:
 
     @property
     def designs(self) -> tuple[np.ndarray, ...]:
-        """The different designs: one if the tasks share it, else one for each task."""
+        """The distinct designs: one if all tasks share a design, otherwise one for each task."""
         return self.X[:1] if self.shared_design else self.X
 
     @property

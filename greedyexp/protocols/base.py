@@ -58,8 +58,8 @@ class Measured:
     only : mapping of str to tuple
         Maps a key to its values in the rows that have this column; empty if all rows may have it.
     apart : bool
-        True for a key that figures and tables may use for lines and panels. Other keys are axes of
-        the rows themselves.
+        True for a key that figures and tables may use for lines and panels. Other keys, such as the
+        iteration, are horizontal axes.
     open_ended : bool
         True if an empty cell means that the run ended too early and the number is larger; otherwise
         an empty cell is a missing value.

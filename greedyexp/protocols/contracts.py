@@ -96,7 +96,7 @@ def check_array(
     Parameters
     ----------
     name : str
-        Its name in messages; empty for the whole result.
+        Name of the array in messages; empty for the whole result.
     shape : tuple of int or str, optional
         Lengths of the axes. A letter means any length.
     """

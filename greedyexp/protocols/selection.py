@@ -268,7 +268,7 @@ def _class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]
     Returns
     -------
     errors : array (m, classes)
-        In [0, 1]; nan for a class without rows.
+        Errors in [0, 1]; nan for a class without rows.
     shares : array (classes,)
         They sum to 1.
 

@@ -141,7 +141,7 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
 def refuse_damaged(
     frame: pd.DataFrame, table: Path, required: Iterable[str], numeric: Container[str]
 ) -> None:
-    """Raise ``StorageError`` if a required column is missing, or has text although it is numeric.
+    """Raise ``StorageError`` if a required column is missing, or a numeric column contains text.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def refuse_damaged(
         File of the table, for the message.
     required : iterable of str
     numeric : container of str
-        Those of the required columns that must be numbers.
+        The required columns that must be numeric.
     """
     for name in required:
         if name not in frame.columns:

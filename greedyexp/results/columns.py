@@ -219,8 +219,9 @@ def _averaged(
 def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
     """Return the first column that varies among rows that agree in the named columns.
 
-    Facts of the data may differ between the replicates of one setting. Their columns follow those
-    of the parameters, and rows that agree in replicate and parameters agree in them.
+    Facts of the data may differ between the replicates of one setting. The columns of facts follow
+    those of the parameters, and rows that agree in replicate and parameters also agree in the
+    facts.
     """
     sized = with_sizes(frame) if {"p", "aspect_ratio"} & set(named) else frame
     by = [name for name in dict.fromkeys([*named, "replicate"]) if name in sized.columns]

@@ -74,8 +74,8 @@ def spread_reached(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.Da
     Returns
     -------
     DataFrame
-        As ``spread``, with the number of replicates that ``reached`` the accuracy. The count of a
-        replicate that did not reach it is infinite.
+        The columns of ``spread``, and the number of replicates that ``reached`` the accuracy. The
+        count of a replicate that did not reach it is infinite.
     """
     rows = rows.assign(taken=rows[count].astype(float).fillna(np.inf))
     reached = np.isfinite(rows["taken"]).groupby([rows[name] for name in keys], sort=True).sum()

@@ -135,7 +135,7 @@ def edited(path: Path, source: SourceFile) -> bool:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file as it was read.
+    """A source file as it was read.
 
     Parameters
     ----------

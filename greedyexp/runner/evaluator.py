@@ -90,7 +90,7 @@ class PausableClock:
 
     def pause_for_numba(self) -> AbstractContextManager[Any]:
         """Pause while numba compiles or loads compiled code, until the returned context ends."""
-        # Imported here: commands that compute nothing in this process need no numba.
+        # Imported here because commands that compute nothing in this process do not need numba.
         from numba.core import event
 
         clock = self
@@ -325,7 +325,7 @@ def _frames(error: BaseException) -> list[TracebackType]:
 
 
 def _folder(file: str) -> str:
-    """Return the folder of a source file, or the name of code without one, such as ``<stdin>``."""
+    """Return the folder of a source file, or a name such as ``<stdin>`` for code without a file."""
     return file if file.startswith("<") else os.path.dirname(file)
 
 

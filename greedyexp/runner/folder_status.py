@@ -1,4 +1,4 @@
-"""The progress of the run in a folder, read without changing it."""
+"""The progress of the run in a folder, found without changing the folder."""
 
 from __future__ import annotations
 

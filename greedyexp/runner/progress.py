@@ -68,7 +68,7 @@ class Bar:
 
 
 class Lines:
-    """A line every few seconds, for logs and pipes; parameters and methods are those of ``Bar``."""
+    """Print a line every few seconds, for logs and pipes; the interface is that of ``Bar``."""
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title, self._total, self._done = title, total, done

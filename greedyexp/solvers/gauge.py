@@ -159,7 +159,7 @@ class Step:
     estimate : array (p,)
         nu, the sparse representation of the next point.
     certificate : float >= 0
-        Duality gap of the step divided by the objective before it.
+        Duality gap of the step divided by the objective before the step.
     """
 
     estimate: np.ndarray

@@ -151,7 +151,7 @@ def _unsigned_move(hessian, slope, signs, room: float) -> np.ndarray:
 
 
 def _solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return a solution; for a singular matrix, the one of least norm."""
+    """Return the solution of a linear system, of least norm if the matrix is singular."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", linalg.LinAlgWarning)

@@ -27,7 +27,7 @@ class Constant:
     upper: float
 
     def __truediv__(self, divisor: float) -> Constant:
-        """Divide the constant by a positive number."""
+        """Return the constant divided by a positive number."""
         return Constant(self.value / divisor, self.lower / divisor, self.upper / divisor)
 
 

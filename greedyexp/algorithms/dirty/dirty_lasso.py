@@ -86,7 +86,7 @@ def dirty_lasso(
         A problem with r >= 2 tasks.
     ratio : float or list of float in [1, r]
         Default 1 + (r - 1) * (0.1, 0.3, 0.5, 0.7, 0.9). At 1 the model is the l1/linf group lasso,
-        at r the Lasso; outside, it would be one of them at another lam.
+        and at r it is the Lasso. Outside [1, r], it would be one of these two at another lam.
     lam : float or list of float > 0, optional
         Values of lam_s, which are used for every ratio.
     n_lams : int >= 1

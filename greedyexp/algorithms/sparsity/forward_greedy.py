@@ -80,10 +80,10 @@ def forward_greedy(
     Returns
     -------
     Path
-        Estimates after 0, 1, 2, 4, ... steps and at the end; points beyond repeat the end.
-        ``objective`` is R, smoothed if L is. ``facts`` are the ``steps`` made, the ``gap``,
-        computed from the estimate alone, and ``radius``. A point is converged unless its gap is
-        above its epsilon. A run with ``epsilon`` 0 that uses up its steps is therefore not
+        Estimates after 0, 1, 2, 4, ... steps and at the end of the run; later points repeat the
+        last estimate. ``objective`` is R, smoothed if L is. ``facts`` are the ``steps`` made, the
+        ``gap``, computed from the estimate alone, and ``radius``. A point is converged unless its
+        gap is above its epsilon. A run with ``epsilon`` 0 that uses up its steps is therefore not
         converged; it is if it reaches the limit of precision. A grid may give each point its own
         epsilon; the parameter applies to the end, not to estimates after fewer than ``steps``
         steps.

@@ -92,10 +92,11 @@ def fully_corrective(
     Returns
     -------
     Path
-        Estimates with 0, 1, ... features up to the end of the run; points beyond repeat the end.
-        ``objective`` is R, smoothed if L is. ``facts`` has the number of features as ``steps``.
-        ``history`` has one entry for each feature ``taken``: R after it and its goodness, which is
-        the decrease of R when it alone moves, |grad_j R|, or |grad_j R| / sqrt(E[x_j^2]).
+        Estimates with 0, 1, ... features up to the end of the run; later points repeat the last
+        estimate. ``objective`` is R, smoothed if L is. ``facts`` has the number of features as
+        ``steps``. ``history`` has one entry for each feature ``taken``: R after it and its
+        goodness, which is the decrease of R when it alone moves, |grad_j R|, or |grad_j R| /
+        sqrt(E[x_j^2]).
 
     Raises
     ------

@@ -120,14 +120,14 @@ def smoothed_forward_greedy(
     Returns
     -------
     Path
-        Estimates after 0, 1, 2, 4, ... steps and at the end; points beyond repeat the end.
-        ``objective`` is R with L not smoothed. ``loss`` is smoothed for the parameter epsilon; its
-        ``unsmoothed`` is R, whatever the epsilon of a point. ``facts`` are the ``steps`` made; the
-        ``gap``, a bound on R(w) - R*; the ``smoothed_risk`` and its gap ``smoothed_gap``, which is
-        compared with the gap to reach; ``beta``; ``risk``, which is the objective; and ``radius``.
-        A point is converged unless its smoothed gap is above the gap to reach. A grid may give
-        each point its own epsilon; the parameter applies to the end, not to estimates after fewer
-        than ``steps`` steps.
+        Estimates after 0, 1, 2, 4, ... steps and at the end of the run; later points repeat the
+        last estimate. ``objective`` is R with L not smoothed. ``loss`` is smoothed for the
+        parameter epsilon; its ``unsmoothed`` is R, whatever the epsilon of a point. ``facts`` are
+        the ``steps`` made; the ``gap``, a bound on R(w) - R*; the ``smoothed_risk`` and its gap
+        ``smoothed_gap``, which is compared with the gap to reach; ``beta``; ``risk``, which is the
+        objective; and ``radius``. A point is converged unless its smoothed gap is above the gap to
+        reach. A grid may give each point its own epsilon; the parameter applies to the end, not to
+        estimates after fewer than ``steps`` steps.
 
     Raises
     ------

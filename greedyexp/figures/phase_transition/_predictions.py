@@ -126,7 +126,7 @@ def handles(drawn: Iterable[Threshold]) -> list[Line2D]:
 def draw_ceilings(
     axis: Axes, rows: pd.DataFrame, x: str, line: list[str], styles: plot.LineStyles
 ) -> None:
-    """Draw the success that noise allows, a curve for each line of a panel.
+    """Draw the success probability limited by noise, one curve for each line of a panel.
 
     Curves are grey if lines of one colour may have different ones.
 
@@ -156,7 +156,7 @@ def draw_ceilings(
 
 
 def ceiling_handle() -> Line2D:
-    """Return the legend entry of the success that noise allows."""
+    """Return the legend entry of the success probability limited by noise."""
     return plot.legend_entry("predicted from noise alone", color="0.4", **_CEILING)
 
 

@@ -22,7 +22,7 @@ from greedyexp.results.records import group_columns, records, replicates, requir
 from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 
-# Height of a line of triangles and of all of them at most, in parts of the axis below.
+# Height of a line of triangles, and largest height of all lines, as fractions of the axis below.
 _LINE_HEIGHT, _MAX_HEIGHT = 0.045, 0.36
 _LINE: plot.Style = {"marker": "o", "markersize": 2.6, "linewidth": 1.1}
 

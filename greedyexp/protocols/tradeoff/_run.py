@@ -170,7 +170,7 @@ class Runner:
         An algorithm with a parameter ``steps``.
     problem : Problem
     params : dict
-        Its parameters; ``steps`` is the budget.
+        Parameters of the algorithm; ``steps`` is the budget.
     rng : Generator
         Every path starts from a copy of this stream.
     """

@@ -82,7 +82,7 @@ Fine = Annotated[
     int, Field(ge=0, le=1_000_000, description="check accuracies at every step up to this one")
 ]
 Resolution = Annotated[
-    int, Field(ge=1, le=1000, description="later, number of steps to check per factor of ten")
+    int, Field(ge=1, le=1000, description="number of later steps to check per factor of ten")
 ]
 
 _STEPS = "Set 'points' or 'dense' of protocol tradeoff to record steps."

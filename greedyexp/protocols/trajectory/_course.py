@@ -65,8 +65,8 @@ def drive(
 ) -> Course:
     """Run an iteration, record it on a schedule, and find when it reaches targets.
 
-    Other iterations are not stored. The run ends with the schedule, or, while targets are left,
-    after at most ``iterations`` iterations.
+    Other iterations are not stored. The run ends with the schedule. If targets are left by then, it
+    continues up to ``iterations``.
 
     Parameters
     ----------

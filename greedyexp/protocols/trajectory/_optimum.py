@@ -48,7 +48,7 @@ def optimum(problem: Problem, lam: float) -> Optimum:
     Parameters
     ----------
     problem : Problem
-        One task with finite values.
+        A problem with one task and finite values.
     lam : float >= 0
         Zero for least squares.
 
