@@ -300,7 +300,8 @@ def _lack_of_support(
 def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]) -> np.ndarray:
     """Return the rows, shape (k, n), that k algorithms have in common.
 
-    The rows in a column belong to one data set and agree in keys and in commonly swept columns.
+    The rows in a column belong to one data set and agree in the keys and in the swept columns that
+    they have in common.
     """
     parts = []
     for place, (label, rows) in enumerate(zip(algorithms, everyone, strict=True)):

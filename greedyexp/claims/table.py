@@ -110,7 +110,7 @@ class Table:
         self.pairs = self.series(())
 
     def series(self, along: Iterable[str]) -> np.ndarray:
-        """Return the number of the series of each row, shape (n,).
+        """Return an integer for each row that identifies its series, shape (n,).
 
         A series is one replicate at all values of the columns ``along``. Without such columns, a
         series is one data set and has the same number for all algorithms.

@@ -303,7 +303,7 @@ def duplicated(
     noise_std: NoiseStd = 0.0,
     response: Response = "linear",
 ) -> Problem:
-    """Signs uniform on {-1, 1}^p, each followed by its copies; the rest as in ``rademacher``.
+    """Signs uniform on {-1, 1}^p, each followed by its copies; otherwise as in ``rademacher``.
 
     The originals, each the first of a group of ``copies`` features, have the true coefficients; all
     other coefficients are zero. In each row every copy has the opposite sign of its original with

@@ -134,7 +134,7 @@ class CrfFit(Fit[CrfLikelihood]):
     Attributes
     ----------
     evaluations : int
-        Passes over the data for the current minimiser.
+        Number of passes over the data for the current minimiser.
     """
 
     _x: np.ndarray

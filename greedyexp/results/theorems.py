@@ -161,8 +161,8 @@ def bound_medians(
     at : {"epsilon", "step"}
         Column along which bounds are given.
     bound : str
-        Column of the bound. An empty cell is an infinite bound. So is a missing row of a
-        replicate, unless the theorem is one of the keys.
+        Column of the bound. An empty cell is an infinite bound. A missing row of a replicate is an
+        infinite bound too, unless the theorem is one of the keys.
 
     Returns
     -------

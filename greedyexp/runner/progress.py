@@ -58,7 +58,7 @@ class Bar:
         self._bar.update(done)
 
     def extend(self, total: int) -> None:
-        """Set the number of all replicates after results requested more."""
+        """Set the total number of replicates after the results have led to more."""
         self._bar.total = total
         self._bar.refresh()
 

@@ -96,7 +96,7 @@ def smoothness_l1(design) -> Constant:
     return Constant(value, value * (1 - (n + 2) * EPS), value * (1 + (n + 2) * EPS))
 
 
-# The smoothness in each norm, for methods that can use either.
+# Maps a norm to the smoothness in this norm, for methods that can use either norm.
 SMOOTHNESS = {"l1": smoothness_l1, "l2": smoothness_l2}
 
 

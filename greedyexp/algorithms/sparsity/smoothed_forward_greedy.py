@@ -147,8 +147,8 @@ def smoothed_forward_greedy(
     *The corrected reading.* Corollary 2 of 2009 has beta = rho^2 / epsilon. In its proof smoothing
     alone then costs up to epsilon / 2, but all of epsilon is left to the steps, so a run ends with
     R - R* up to 5/4 epsilon. With epsilon / 2 left to the steps, Theorem 2 needs
-    16 rho^2 B1^2 / epsilon^2 of them instead of 8. The report of 2008, whose beta is the inverse of
-    this one, has the third reading and counts the smoothing twice.
+    16 rho^2 B1^2 / epsilon^2 of them instead of 8. The third reading is that of the 2008 report,
+    whose beta is the inverse of this one. The report counts the smoothing twice.
 
     References
     ----------

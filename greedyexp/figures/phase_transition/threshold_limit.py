@@ -166,7 +166,7 @@ def limit_at_zero(
 ) -> Limit:
     """Extrapolate independent estimates to 0 by least squares.
 
-    Estimates with an infinite interval are left out, the others have equal weights, as in the
+    Estimates with an infinite interval are left out. The others have equal weights, as in the
     ``limit`` of a claim. The intercept is a fixed linear combination of the estimates, and its
     interval follows from theirs.
 
