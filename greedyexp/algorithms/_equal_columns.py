@@ -1,4 +1,4 @@
-"""Columns that equal an earlier one or its negative, which must never win a tie against it."""
+"""Columns that equal an earlier column or its negative, which must never win a tie against it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def equal_columns(columns: np.ndarray) -> EqualColumns:
 
 
 def equalise(matrix: np.ndarray, equal: EqualColumns) -> None:
-    """Give the copies in a matrix of inner products (d, d) the numbers of their originals.
+    """Copy the entries of originals to their copies in a matrix (d, d) of inner products.
 
     A matrix product may compute the entries of equal columns in different orders, depending on
     their places and on the processor, and the last digits then differ. Derivatives updated

@@ -90,7 +90,7 @@ Prune = Annotated[
 StopRule = Annotated[
     Literal["optimum", "theorem"],
     Field(
-        description="threshold of tuning by theory: from the best fit on the truth, or a theorem"
+        description="threshold of tuning by theory: from the fit on the true support or a theorem"
     ),
 ]
 Unit = Annotated[
@@ -213,12 +213,12 @@ def grid_values(grid: dict[str, np.ndarray], name: str, *, whole: bool = False) 
     Parameters
     ----------
     whole : bool
-        Whether they must be whole numbers.
+        Whether the values must be whole numbers.
 
     Raises
     ------
     ConfigError
-        If there are none, or one of them is invalid.
+        If there are no values, or a value is invalid.
     """
     try:
         values = as_numbers(grid[name])

@@ -79,13 +79,13 @@ def mu1_sdp(
     """Semidefinite relaxation of mu1, the curvature in the l1 norm; never above it.
 
     With independent columns mu1 is at most pi / 2 times as large. Dependent columns cost more: the
-    rank must satisfy rank (rank + 1) / 2 + p <= 8000. For p > n this is known from the shape, for
-    p <= n only from the data.
+    rank must satisfy rank (rank + 1) / 2 + p <= 8000. This is checked from the shape if p > n,
+    otherwise from the data.
 
     Raises
     ------
     ConfigError
-        If the problem is too large by its shape.
+        If the shape of the problem shows that it is too large.
     DataError
         If the problem is too large because its columns are linearly dependent.
     """

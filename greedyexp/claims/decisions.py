@@ -116,8 +116,8 @@ class Contrast:
     def exact_p(self, boundary: float) -> float:
         """Return McNemar's exact p-value for a difference of proportions on the same data.
 
-        It is 0 for other contrasts. It is needed because the approximate interval can be too short
-        for small counts.
+        The p-value is 0 for other contrasts. An exact test is needed because the approximate
+        interval can be too short for small counts.
         """
         plain = sorted(self.coefficients) == [-1.0, 1.0] and self.constant == boundary
         if not plain or self.estimates[0].kind is not Proportion:
@@ -127,11 +127,11 @@ class Contrast:
         return mcnemar(*success_table(one, two)) if paired else 0.0
 
     def constant_p(self) -> float:
-        """Return the probability of equal values if the true value is a different one.
+        """Return the probability that all values are equal although the true value is different.
 
-        It is 0 if values differ. For means, values other than the observed one are assumed to occur
-        with probability ``RARE``. A peak is assumed to lie on either side of its mean equally
-        often.
+        The probability is 0 if values differ. For means, values other than the observed one are
+        assumed to occur with probability ``RARE``. A peak is assumed to lie on either side of its
+        mean equally often.
         """
         if not all(estimate.constant for estimate in self.estimates):
             return 0.0
@@ -146,7 +146,7 @@ def contrast(form: Form, group: Group, estimator: Estimator) -> Contrast:
     Raises
     ------
     MissingData
-        If the table lacks data for it.
+        If the table lacks data for the form.
     """
     terms: dict[int, tuple[Estimate, float]] = {}
     constant = _add(form, group, 1.0, terms, estimator)
@@ -163,7 +163,7 @@ def number(expression: Expression, cell: Group, labels: list[str], table: Table)
     Raises
     ------
     MissingData
-        If a column has no single number there, or the result is not finite.
+        If a column does not have a single number in the cell, or the result is not finite.
     """
     used = sorted(leaves(expression), key=lambda one: one.name)
     columns = {one: table.single_value(cell, one.name, labels) for one in used}
@@ -182,7 +182,7 @@ def _add(
     terms: dict[int, tuple[Estimate, float]],
     estimator: Estimator,
 ) -> float:
-    """Add the terms of a form times a factor; return its constant times the factor."""
+    """Add a form times a factor to ``terms``; return the constant of the form times the factor."""
     labels, table = form.algorithms, estimator.table
     constant = factor * number(form.constant, cell, labels, table)
     for quantity, coefficient in form.terms:
@@ -313,9 +313,10 @@ class AnsweredTest(JudgedTest):
 
 @dataclass(kw_only=True)
 class Compared(AnsweredTest):
-    """A contrast against a boundary.
+    """A test that compares a contrast with a boundary.
 
-    It is supported or refuted if the interval excludes the opposite.
+    The test is supported if the interval excludes its violation, and refuted if the interval
+    excludes the relation.
     """
 
     boundary: float
@@ -397,7 +398,7 @@ class Bounded(AnsweredTest):
     points: int
 
     def __post_init__(self) -> None:
-        # Without a violation, the probability of none if their rate were RARE.
+        # Without a violation, p is the probability of no violation if the rate were RARE.
         self.p = 0.0 if self.violations else (1 - RARE) ** self.replicates
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:

@@ -38,7 +38,7 @@ class Sample:
     Parameters
     ----------
     pairs : array of int, shape (n,)
-        Number of the data set of each replicate.
+        Index of the data set of each replicate.
     failed, unconverged : int
         Number of rows with these outcomes.
     points : int
@@ -60,7 +60,7 @@ class Estimate:
     kind : type
         The type of the quantity.
     value : float
-        May be infinite or nan for thresholds.
+        The estimate; it may be infinite or nan for thresholds.
     outcomes : array, shape (n,)
         The contribution of each replicate: its metric, the midpoint of its peak, its first-order
         effect on a threshold, or 0 for ratios.
@@ -117,7 +117,7 @@ def correlation_of(one: Estimate, two: Estimate) -> float:
 
 
 def success_table(one: Estimate, two: Estimate) -> tuple[int, int, int, int]:
-    """Return the numbers of data sets with both, only the first, only the second, no success."""
+    """Count the data sets on which both, only the first, only the second, or none succeed."""
     first, second = _common_outcomes(one, two)
     both = int(first @ second)
     only_first, only_second = int(first.sum()) - both, int(second.sum()) - both
@@ -156,7 +156,7 @@ def peaks_of(x: Sequence[float] | np.ndarray, values: np.ndarray) -> Peaks:
     Parameters
     ----------
     x : array_like, shape (m,)
-        In any order; values may be repeated.
+        Positions in any order; values may be repeated.
     values : array, shape (n, m)
         One curve in each row. Values may be infinite but not nan.
     """
@@ -200,7 +200,7 @@ class Estimator:
         Raises
         ------
         MissingData
-            If the table lacks data for it.
+            If the table lacks data for the quantity.
         """
         key = (quantity, tuple(sorted(cell)))
         if key not in self._made:

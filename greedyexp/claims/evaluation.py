@@ -55,7 +55,7 @@ class JudgedClaim:
     ----------
     claim : Claim
     tests : list of JudgedTest
-        One for each test and group, with its verdict.
+        One test with its verdict for each test of the claim and each group.
     """
 
     claim: Claim
@@ -86,8 +86,8 @@ def evaluate_claims(
     Returns
     -------
     list of JudgedClaim
-        In the order of the claims. Holm's method bounds the error probability of all tests of one
-        figure together by 5%; tests without an answer are counted.
+        The judged claims, in the order of ``claims``. Holm's method bounds the error probability of
+        all tests of one figure together by 5%; tests without an answer are counted.
     """
     whole = Table(frame, setting)
     estimators: dict[str, Estimator] = {}
@@ -188,7 +188,7 @@ def _steps(test: Monotone, estimator: Estimator) -> list[JudgedTest]:
 
 
 def _ordered_cells(test: Monotone, group: Group, table: Table) -> list[tuple[float, Group]]:
-    """Return the cells along the column of a test, each after its value, in increasing order."""
+    """Return pairs of value and cell along the column of a test, in increasing order."""
     labels = test.form.algorithms
     cells = table.cells(group, table.setting.zipped_with(test.column, labels), labels)
     values: list[Any] = [table.shown(cell).get(test.column) for cell in cells]
@@ -205,7 +205,7 @@ def _compared(
     measure: Callable[[], tuple[Contrast, float]],
     margin: float = 0.0,
 ) -> JudgedTest:
-    """Test a contrast against a boundary; without an answer if data for them are missing."""
+    """Return the test of a contrast against a boundary; it has no answer if data are missing."""
     try:
         found, boundary = measure()
     except MissingData as lack:
@@ -300,7 +300,8 @@ def _lack_of_support(
 def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]) -> np.ndarray:
     """Return the rows, shape (k, n), that k algorithms have in common.
 
-    The rows in a column belong to one data set and agree in keys and in commonly swept columns.
+    The rows in a column belong to one data set and agree in the keys and in the swept columns that
+    they have in common.
     """
     parts = []
     for place, (label, rows) in enumerate(zip(algorithms, everyone, strict=True)):
@@ -320,7 +321,8 @@ def _values_in(
     Raises
     ------
     MissingData
-        If the table lacks a column, or one without an algorithm differs between the algorithms.
+        If the table lacks a column, or if a column without an algorithm has different values in the
+        rows of the algorithms.
     """
     columns: dict[Column, np.ndarray] = {}
     for one in sorted(test.leaves, key=lambda one: (one.algorithm, one.name)):
@@ -341,7 +343,7 @@ def _not_applicable(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
 
 
 def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
-    """Return the place of one of some rows, independently of their order."""
+    """Return the place of one of the rows; the choice does not depend on their order."""
     return min(table.place_text(table.cell(label, row)) for row in rows)
 
 

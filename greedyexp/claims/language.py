@@ -179,7 +179,7 @@ class Form:
     Parameters
     ----------
     terms : tuple of (Quantity or Trend, Expression)
-        Each quantity once, with its coefficient.
+        The quantities with their coefficients; each quantity occurs once.
     constant : Expression
     """
 
@@ -201,7 +201,7 @@ class Form:
 
     @property
     def quantities(self) -> list[Quantity]:
-        """Its quantities, including those inside trends."""
+        """Quantities of the form, including those inside trends."""
         found: list[Quantity] = []
         for quantity, _ in self.terms:
             found += quantity.form.quantities if isinstance(quantity, Trend) else [quantity]
@@ -209,12 +209,12 @@ class Form:
 
     @property
     def trends(self) -> list[Trend]:
-        """Its slopes and limits."""
+        """Slopes and limits in the form."""
         return [quantity for quantity, _ in self.terms if isinstance(quantity, Trend)]
 
     @property
     def swept(self) -> list[str]:
-        """Columns along which its thresholds, peaks and trends run."""
+        """Columns along which the thresholds, peaks and trends of the form run."""
         found = [column for trend in self.trends for column in trend.columns]
         for quantity in self.quantities:
             match quantity:
@@ -226,21 +226,21 @@ class Form:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Columns in its coefficients and its constant, without those inside trends."""
+        """Columns in the coefficients and the constant, without those inside trends."""
         return columns_of(self.constant, *(coefficient for _, coefficient in self.terms))
 
     @property
     def algorithms(self) -> list[str]:
-        """Labels of its algorithms, in order of appearance."""
+        """Labels of the algorithms in the form, in order of appearance."""
         return list(dict.fromkeys(part.algorithm for part in self._parts()))
 
     @property
     def metrics(self) -> list[str]:
-        """Its metrics, in order of appearance."""
+        """Metrics in the form, in order of appearance."""
         return list(dict.fromkeys(part.metric for part in self._parts()))
 
     def _parts(self) -> Iterator[Threshold | Proportion | Mean | Peak]:
-        """Iterate over its quantities, with the two means of each ratio."""
+        """Iterate over the quantities of the form; a ratio yields its two means."""
         for quantity in self.quantities:
             if isinstance(quantity, Ratio):
                 yield from (quantity.top, quantity.bottom)
@@ -286,7 +286,7 @@ class Always:
 
     @property
     def leaves(self) -> set[Column]:
-        """Its columns, with their algorithms."""
+        """Columns in the relation, with their algorithms."""
         return leaves(self.left, self.right)
 
     @property
@@ -307,13 +307,13 @@ class Claim:
     id, quote : str
         Identifier, and quotation from the paper.
     figure : str
-        The family of claims that are corrected together for multiple testing.
+        Figure of the claim. All claims of a figure are corrected together for multiple testing.
     tests : tuple of Test
-        All must hold.
+        Tests of the claim, all of which must hold.
     place, note : str
         Location of the quotation in the paper, and a comment on the tests.
     where : dict
-        Column -> value or list of values, which select the rows.
+        Selects rows: column -> value or list of values.
     margin : float or None
         Half width of the interval of values that count as equal.
     """
@@ -392,7 +392,7 @@ def check_columns(
     more : frozenset of str
         Columns used in addition to the coefficients of the form.
     along : tuple of str
-        As in ``columns_along``; coefficients may depend on these.
+        As in ``columns_along``. Coefficients may depend on these columns.
     """
     inside = columns_along(form, (), setting)
     own = set(setting.swept_by(setting.algorithms)) - set(setting.swept_by(form.algorithms))

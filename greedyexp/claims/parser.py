@@ -47,7 +47,7 @@ SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**
 QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
 TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
 WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
-# Optional arguments of a quantity of one algorithm, in their order.
+# Optional arguments of ``threshold``, ``proportion`` and ``mean``, in their order.
 OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
 
 
@@ -112,9 +112,9 @@ def parse(text: str, setting: Setting) -> Test:
     Parameters
     ----------
     text : str
-        Such as ``threshold(greedy_dirty) < 1 - kappa / 2``.
+        Text of a test, such as ``threshold(greedy_dirty) < 1 - kappa / 2``.
     setting : Setting
-        The names it may use.
+        The names that the test may use.
 
     Raises
     ------
@@ -315,8 +315,8 @@ class _Parser:
         Parameters
         ----------
         known : tuple of str, optional
-            The only columns and no quantities are allowed. By default quantities are allowed, and
-            the columns whose values are known before the run.
+            The columns that are allowed, without any quantities. By default, quantities are
+            allowed, and so are all columns whose values are known before the run.
         """
         form = self.arithmetic(node, known)
         if isinstance(form.constant, Number) and not math.isfinite(form.constant.value):
@@ -444,7 +444,7 @@ class _Parser:
         return Peak(algorithm, metric, *self.along(along, form, "peak"))
 
     def along(self, node: ast.expr, form: Form, name: str) -> tuple[Expression, tuple[str, ...]]:
-        """Return an expression for a form to run along, and its swept columns."""
+        """Return the expression along which a form runs, and the swept columns in it."""
         expression = self.expression(node, self.setting.known)
         labels = form.algorithms
         swept = [c for c in sorted(columns_of(expression)) if self.setting.zipped_with(c, labels)]
@@ -456,7 +456,7 @@ class _Parser:
         return expression, tuple(swept)
 
     def column(self, name: str, known: tuple[str, ...]) -> Column:
-        """Return the column, if it is among the known ones."""
+        """Return the column of this name; raise an error if it is not known."""
         if name not in known and name in self.setting.algorithms:
             raise _error(
                 f"'{name}' is an algorithm and has no value.",

@@ -21,7 +21,7 @@ class Algorithm:
     Parameters
     ----------
     axes : tuple of tuple of str
-        Its swept parameters. Parameters zipped together share a tuple.
+        Swept parameters of the algorithm. Parameters zipped together share a tuple.
     success : str or None
         The default metric of ``threshold`` and ``proportion``.
     """
@@ -40,7 +40,7 @@ class Setting:
         Swept data columns. Columns zipped together share a tuple. For data in several blocks, the
         columns swept by any block, and ``data``, the label of the block.
     algorithms : dict of str to Algorithm
-        Label of an entry -> its algorithm.
+        Maps the label of each entry to its algorithm.
     binary : tuple of str
         Metrics and other columns of the protocol with values 0 and 1.
     measured : tuple of str
@@ -51,12 +51,12 @@ class Setting:
         Columns of the protocol that distinguish the rows of one replicate; empty if each replicate
         has one row.
     open_ended : tuple of str
-        Measurements whose cell is empty if the run ended before it reached the value.
+        Measurements with an empty cell if the run ended before it reached the value.
     sequential : bool
         True if the number of replicates at a point depended on earlier results. Intervals must
         then be valid at any stopping time.
     entries : mapping of str to str
-        Label of an algorithm in the table -> label of its entry.
+        Maps the label of each algorithm in the table to the label of its entry.
     """
 
     axes: Axes
@@ -70,7 +70,7 @@ class Setting:
     entries: Mapping[str, str] = field(default_factory=dict)
 
     def zipped_with(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the column and those zipped with it; () if it is neither swept nor a key."""
+        """Return the column and all columns zipped with it; () if it is neither swept nor a key."""
         keys = [(key,) for key in self.keys]
         swept = [*self.axes, *keys, *(axis for a in algorithms for axis in self.algorithms[a].axes)]
         return tuple(dict.fromkeys(name for axis in swept if column in axis for name in axis))
@@ -87,7 +87,7 @@ class Setting:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Columns with a value before anything is measured."""
+        """Columns whose values are known before the run."""
         return (*self.columns, *self.keys)
 
     def swept_by(self, algorithms: Iterable[str]) -> tuple[str, ...]:
@@ -104,9 +104,9 @@ def setting_of(design: Design, protocol: Iterable[Measured], columns: Iterable[s
     design : Design
         The settings of the run.
     protocol : iterable of Measured
-        Columns of its protocol.
+        Columns of the protocol.
     columns : iterable of str
-        All columns of its table.
+        All columns of the table.
     """
     given = list(protocol)
     measured = tuple(column.name for column in given if column.kind in _NUMBERS)

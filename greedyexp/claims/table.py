@@ -13,7 +13,7 @@ import pandas as pd
 from greedyexp.claims.setting import Setting
 from greedyexp.results.records import as_list, matches
 
-# Values of some columns, each as its code in ``Table``.
+# Pairs of a column and a value; the value is encoded as in ``Table``.
 Group: TypeAlias = tuple[tuple[str, int], ...]
 
 # The kind of a row without keys, which belongs to the whole replicate.
@@ -37,7 +37,7 @@ class Kinds:
     codes : array of int, shape (n,)
         ``NO_KEY`` for a row without any key.
     having : dict of str to frozenset of int
-        For each measurement the kinds with a value of it in the whole table.
+        Maps each measurement to the kinds of rows that have a value of it anywhere in the table.
     """
 
     codes: np.ndarray
@@ -110,10 +110,10 @@ class Table:
         self.pairs = self.series(())
 
     def series(self, along: Iterable[str]) -> np.ndarray:
-        """Return the number of the series of each row, shape (n,).
+        """Return an integer for each row that identifies its series, shape (n,).
 
-        A series is one replicate at all values of the columns ``along``. Without such columns it is
-        one data set, with the same number for all algorithms that used it.
+        A series is one replicate at all values of the columns ``along``. Without such columns, a
+        series is one data set and has the same number for all algorithms.
         """
         names = tuple(n for n in self.setting.swept if n in self._codes and n not in along)
         if names not in self._series:
@@ -203,7 +203,7 @@ class Table:
         return cells
 
     def cells(self, group: Group, columns: Iterable[str], algorithms: list[str]) -> list[Group]:
-        """Split a group by the values of columns; data columns have the values of any algorithm."""
+        """Split a group by columns; data columns take the values that occur for any algorithm."""
         columns = [name for name in columns if name in self._codes]
         data = [name for name in columns if name in self.setting.shared]
         within = tuple((name, code) for name, code in group if name in self.setting.shared)
@@ -257,7 +257,7 @@ class Table:
         Raises
         ------
         MissingData
-            If there are none.
+            If the cell contains no rows of the algorithm.
         """
         foreign = set(self.setting.swept_by(self.setting.algorithms))
         foreign -= {*self.setting.swept_by([algorithm]), *self.setting.shared}

@@ -20,7 +20,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     args : sequence of str, optional
-        Arguments without the program name. The default is to use those of this process and to
+        Arguments without the program name. By default, use the arguments of this process, and
         handle its signals and standard streams until it exits.
 
     Returns

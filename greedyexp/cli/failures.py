@@ -21,7 +21,7 @@ USER_ERROR = process.USER_ERROR
 CLAIM_REFUTED = 4
 # With --strict only.
 CLAIM_INCONCLUSIVE = 5
-# EX_SOFTWARE of sysexits.h; 1, the code of Python itself, means here that replicates failed.
+# EX_SOFTWARE of sysexits.h. The usual code of Python, 1, already means that replicates failed.
 INTERNAL_ERROR = 70
 
 

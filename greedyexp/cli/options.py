@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Choice(click.Choice):
-    """One of several words; the error for another word suggests the closest one."""
+    """A choice of words; the error for an unknown word suggests the closest one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices:

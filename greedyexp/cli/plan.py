@@ -38,7 +38,7 @@ def data_words(experiment: Experiment) -> list[str]:
 
 
 def described(experiment: Experiment) -> list[str]:
-    """Return descriptions of the data by generators, such as the columns that are features.
+    """Return how the generators describe their data, for example which columns are features.
 
     Raises
     ------

@@ -19,13 +19,13 @@ READER_GONE = 141
 
 @contextmanager
 def raising_signals(*, until_exit: bool) -> Iterator[None]:
-    """Let signals raise ``Interrupted``, except ignored ones.
+    """Raise ``Interrupted`` on each signal that is not ignored.
 
     Parameters
     ----------
     until_exit : bool
-        Set the default handlers afterwards, because the process exits, rather than the previous
-        ones.
+        Afterwards, set the default handlers, because the process exits. If False, restore the
+        previous handlers.
     """
     replaced = install(_raise)
     try:

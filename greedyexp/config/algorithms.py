@@ -42,9 +42,9 @@ class Algorithms:
     Parameters
     ----------
     specs : list of AlgorithmSpec
-        Sorted by label.
+        The algorithms, sorted by label.
     resolved : list
-        The section with defaults filled in.
+        The section ``algorithms`` with defaults filled in.
     """
 
     specs: list[AlgorithmSpec]
@@ -64,7 +64,7 @@ def read_algorithms(
     Parameters
     ----------
     node : Node
-        The top level after profile and overrides.
+        The top level of the document, after profile and overrides have been applied.
     protocol : ProtocolEntry or None
         If None, the algorithms are not checked against it.
     data : Data or None
@@ -145,8 +145,8 @@ def _check_yields(part: Algorithm, protocol: Protocol, node: Node) -> None:
             "A plugin declares the result of its algorithm with @algorithm(..., yields=...)."
         )
     node.add(
-        f"algorithm '{part.name}' makes {YIELDS[part.yields]}, which protocol '{protocol.name}'"
-        " does not take.",
+        f"algorithm '{part.name}' returns {YIELDS[part.yields]}, which protocol '{protocol.name}'"
+        " does not accept.",
         " ".join(remedies),
     )
 

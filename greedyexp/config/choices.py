@@ -73,7 +73,7 @@ def values_of(measured: Iterable[Measured], specs: Iterable[AlgorithmSpec]) -> V
 
 
 def below(keys: Keys, mistakes: Iterable[tuple[Keys, str, str]]) -> Mistakes:
-    """Yield mistakes with these keys before their own."""
+    """Yield mistakes with ``keys`` placed before their own keys."""
     for inner, message, remedy in mistakes:
         yield (*keys, *inner), message, remedy
 
@@ -136,7 +136,7 @@ def _wrong_parameter(name: str, value: Any, data: Data) -> Iterator[tuple[str, s
 
 
 def absent(where: Mapping[str, Any], columns: Collection[str], choice: Choice) -> Mistakes:
-    """Yield the first column that no chosen row has together with the others."""
+    """Yield an error for the first column that no chosen row has together with the others."""
     wanted = {name: as_list(value) for name, value in where.items()}
     known = {one.name: one for one in choice.measured}
     asked = [name for name, values in wanted.items() if name in known and None not in values]

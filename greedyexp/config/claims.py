@@ -22,7 +22,8 @@ def read_claims(
     Parameters
     ----------
     node : Node
-        The top level after profile and overrides. Claims that do not apply are removed from it.
+        The top level of the document, after profile and overrides have been applied. Claims that do
+        not apply are removed from it.
     choice : Choice
     family : str
         Default figure of claims.
@@ -34,7 +35,7 @@ def read_claims(
     -------
     claims : list of ClaimEntry
     dropped : dict of str to str
-        Id of each dropped claim, and the reason.
+        Maps the id of each dropped claim to the reason.
 
     Raises
     ------

@@ -35,12 +35,12 @@ class Undeclared(Exception):
 
 
 class Shape(dict[str, Any]):
-    """Any of the entries of ``Problem.shape``.
+    """The entries of ``Problem.shape`` that a generator declares; not all need be present.
 
     Raises
     ------
     Undeclared
-        If an entry is read that the generator does not declare.
+        If the generator does not declare the requested entry.
     KeyError
         If the key is not an entry of ``Problem.shape``.
     """
@@ -51,14 +51,14 @@ class Shape(dict[str, Any]):
 
 @dataclass
 class Group:
-    """The points at which problems have one shape.
+    """The points of a sweep at which all problems have the same shape.
 
     Parameters
     ----------
     point : dict
-        The first of them.
+        The first of these points.
     shape : Shape
-        The declared shape of the problems there.
+        The shape that the generator declares for these points.
     count : int
         Number of points.
     """
@@ -70,12 +70,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Block:
-    """The points of one sweep, with the declarations of the generator at each.
+    """A block of data: the points of its sweep, and the declarations of its generator.
 
     Parameters
     ----------
     label : str or None
-        Its value in the column ``data``; None if the data are one mapping.
+        Value of the block in the column ``data``; None if the data are one mapping.
     generator : Generator
     points : list of dict
         All parameters of each point, in canonical order.
@@ -99,12 +99,12 @@ class Block:
 
     @property
     def named(self) -> str:
-        """``generator 'gaussian'``, with the label when it has one."""
+        """Name for messages: ``generator 'gaussian'``, followed by the label if there is one."""
         name = f"generator '{self.generator.name}'"
         return name if self.label is None else f"{name} of data '{self.label}'"
 
     def refusal(self, message: str, check: Callable[[Shape], None]) -> str | None:
-        """Return the first refusal of a shape; see ``refusal``."""
+        """Return a message about the first shape that ``check`` refuses; see ``refusal``."""
         cases = ((group.point, group.count, group.shape) for group in self.shapes)
         return refusal(message, check, cases, self.swept, len(self.points))
 
@@ -116,9 +116,9 @@ class Data:
     Parameters
     ----------
     blocks : list of Block
-        As written.
+        The blocks in the order of the file.
     listed : bool
-        True if they are a list in the file; otherwise the only block has no label.
+        True if the data are a list in the file. Otherwise there is one block without a label.
     """
 
     blocks: list[Block]
@@ -126,7 +126,7 @@ class Data:
 
     @property
     def points(self) -> list[Point]:
-        """The points of one block after the other."""
+        """The points of all blocks, one block after the other."""
         return [
             Point(block.generator.name, params, block.label)
             for block in self.blocks
@@ -141,7 +141,7 @@ class Data:
 
     @property
     def swept(self) -> list[str]:
-        """The columns that take more than one value in a block, and the label of several."""
+        """The columns with several values in a block, and ``data`` if there are several blocks."""
         several = {DATA_COLUMN} if len(self.blocks) > 1 else set()
         swept = several.union(*(block.swept for block in self.blocks))
         return [name for name in self.columns if name in swept]
@@ -153,7 +153,7 @@ class Data:
 
     @property
     def facts(self) -> set[str]:
-        """The facts that the generators give of each problem, a column each."""
+        """The names of the facts that generators record about a problem. Each fact is a column."""
         return {name for block in self.blocks for name in block.generator.facts}
 
     @property
@@ -194,7 +194,7 @@ def read_data(node: Node, trials: int) -> Data | None:
     Parameters
     ----------
     node : Node
-        The section ``data`` after profile and overrides.
+        The section ``data``, after profile and overrides have been applied.
     trials : int
         Replicates of each point; bounds the size of the sweep.
     """
@@ -222,7 +222,7 @@ def read_data(node: Node, trials: int) -> Data | None:
 
 
 def check_size(node: Node, points: int, trials: int, algorithms: int | None = None) -> bool:
-    """Report too many replicates or, given the number of algorithms, rows; True if few enough."""
+    """Report too many replicates, or rows if ``algorithms`` is given; return False if so."""
     if points * trials * (1 if algorithms is None else algorithms) > MAX_ROWS:
         also, made = "", "replicates"
         if algorithms is not None:
@@ -305,7 +305,7 @@ def _shapes(generator: Generator, points: list[dict[str, Any]], place: Place) ->
     Raises
     ------
     PluginError
-        If the generator's ``shape`` raises or returns something else.
+        If the generator's ``shape`` raises or does not return a valid shape.
     """
     groups: dict[tuple[Any, ...], Group] = {}
     if generator.shape is None:
@@ -358,12 +358,13 @@ def describe(point: Mapping[str, Any], names: Iterable[str]) -> str:
 
 @contextmanager
 def guarded(function: str, part: Part, place: Place) -> Iterator[None]:
-    """Report errors of a function in the declaration of a part as errors of its plugin.
+    """Turn exceptions of a function that a part declares into errors of its plugin.
 
     Raises
     ------
     PluginError
-        Instead of any exception except a ``UserError``, which gets the place.
+        If the function raises anything but a ``UserError``. A ``UserError`` is raised again with
+        the place.
     """
     try:
         yield
@@ -384,7 +385,7 @@ def refusal(
     names: Iterable[str] = (),
     total: int = 1,
 ) -> str | None:
-    """Return the first refusal with the number of other points refused; None without one.
+    """Return a message about the first impossible point and the number of others, or None.
 
     Parameters
     ----------
@@ -397,7 +398,7 @@ def refusal(
     names : iterable of str
         Parameters that distinguish points.
     total : int
-        Points of the sweep.
+        Number of points of the sweep.
     """
     first, text, affected = None, "", 0
     for point, count, argument in cases:

@@ -32,12 +32,12 @@ class DisplayEntry:
 
     @property
     def spec(self) -> PartSpec:
-        """Its name and parameters."""
+        """Name and parameters of the part."""
         return PartSpec(self.part.name, self.params)
 
     @property
     def named(self) -> str:
-        """``figure 'comparison'``, for messages."""
+        """Kind and name for messages, such as ``figure 'comparison'``."""
         return f"{self.part.kind} '{self.part.name}'"
 
 
@@ -55,7 +55,7 @@ def read_displays(node: Node, kind: type[Display]) -> list[DisplayEntry]:
 def check_displays(
     displays: Sequence[DisplayEntry], choice: Choice, *, changed: bool, replaced: bool
 ) -> None:
-    """Report what figures and tables cannot show.
+    """Report figures and tables that cannot be drawn.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def check_displays(
     changed : bool
         True if the command line changed settings. A figure may then choose no rows.
     replaced : bool
-        True if profile or command line changed the algorithms. Algorithms that a parameter names
-        and that the experiment lacks are then removed from the parameter and not reported.
+        True if the profile or the command line changed the algorithms. Algorithms that a parameter
+        names and that the experiment lacks are then removed from the parameter and not reported.
     """
     if replaced:
         for display in displays:
@@ -90,7 +90,7 @@ def check_displays(
 
 
 def _missing_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
-    """Yield the columns that are read and that the CSV will not have."""
+    """Yield an error for each column that the display reads but the CSV will not have."""
     part = display.part
     with guarded("columns", part, display.node.place):
         names = list(part.columns(**display.params)) if part.columns else []
@@ -101,7 +101,7 @@ def _missing_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
 
 
 def _texts(display: DisplayEntry, choice: Choice) -> Mistakes:
-    """Yield the metrics that cannot be shown because their values are texts."""
+    """Yield an error for each metric that cannot be shown because its values are texts."""
     texts = {name for name, metric in parts("metric").items() if metric.text}
     written = {key: value for key, value in display.params.items() if key != "where"}
     for name in texts & set(_words(written)):
@@ -120,7 +120,7 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _separated_by_results(display: DisplayEntry, choice: Choice) -> Mistakes:
-    """Yield the results of the run that would separate points, lines or panels."""
+    """Yield an error for each result of the run that would separate points, lines or panels."""
     results = [one.name for one in choice.measured if not one.apart]
     with guarded("apart", display.part, display.node.place):
         refusals = separated_by_results(display.part, display.params, (*results, *ENDINGS))
@@ -129,7 +129,7 @@ def _separated_by_results(display: DisplayEntry, choice: Choice) -> Mistakes:
 
 
 def _unknown_algorithms(display: DisplayEntry, choice: Choice) -> Mistakes:
-    """Yield the algorithms that the parameter ``by_algorithm`` names and the experiment lacks."""
+    """Yield an error for each algorithm in ``by_algorithm`` that the experiment does not have."""
     name, known = display.part.by_algorithm or "", choice.algorithms.names
     given: Any = display.params.get(name) or ()
     labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
@@ -141,7 +141,7 @@ def _unknown_algorithms(display: DisplayEntry, choice: Choice) -> Mistakes:
 
 def _remove_unknown_algorithms(display: DisplayEntry, choice: Choice) -> None:
     unknown = [keys for keys, _, _ in _unknown_algorithms(display, choice)]
-    # Start with the last, since removing an item of a list moves up those behind it.
+    # Start with the last item, since removing an item shifts the items after it.
     for name, key in reversed(unknown):
         del display.params[str(name)][key]
         display.node.doc.remove((*display.node.keys, name, key))
@@ -166,7 +166,7 @@ def _averaged_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
 
 
 def _settings_frames(choice: Choice) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the points of the data and the algorithms, a row each, with columns of the CSV."""
+    """Return the points of the data and the algorithms, one per row, with columns of the CSV."""
     swept = [{"algorithm": spec.label, **spec.swept} for spec in choice.algorithms.specs]
     points = [point.cells for point in choice.data.points]
     frames = (pd.DataFrame(points), pd.DataFrame(swept))
@@ -178,10 +178,10 @@ def _settings_frames(choice: Choice) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _empty_choices(display: DisplayEntry, choice: Choice) -> Mistakes:
-    """Yield choices of rows that find no row.
+    """Yield an error for each choice that matches no row.
 
-    They are values in ``where`` and in published numbers that no row has, and columns to show that
-    no chosen row has together with the column ``row``.
+    A choice is a value in ``where`` or in published numbers, or a column to show. Such a column
+    must occur in a chosen row together with the column ``row``.
     """
     part, params = display.part, display.params
     where, row = params.get("where"), params.get("row")
@@ -219,7 +219,7 @@ def _number_or_text(text: str) -> int | float | str:
 
 
 def _missing_base(display: DisplayEntry, choice: Choice) -> Mistakes:
-    """Yield a ``base`` that does not name one column of the table."""
+    """Yield an error if ``base`` does not name exactly one column of the table."""
     base, row = display.params.get("base"), display.params.get("row")
     columns = {
         spec.entry if spec.swept and set(spec.swept) <= {row} else spec.label

@@ -46,7 +46,7 @@ class Diagnostics:
     Parameters
     ----------
     found : list of (Place, message, remedy)
-        In the order in which they were found.
+        The errors, in the order in which they were found.
     """
 
     found: list[tuple[Place, str, str]] = field(default_factory=list)
@@ -62,7 +62,8 @@ class Diagnostics:
         Raises
         ------
         ConfigError
-            The error of the lowest line. Its remedy lists the next ones and the number of others.
+            The error with the lowest line number. Its remedy lists the next errors and counts the
+            others.
         """
         if not self.found:
             return
@@ -214,7 +215,7 @@ class Node:
 
 
 def document_of(mapping: dict[Any, Any]) -> Document:
-    """Return a mapping as plain data: tuples and arrays become lists, NumPy scalars Python's."""
+    """Return a mapping as plain data, with lists for arrays and tuples, and no NumPy scalars."""
     return Document(_plain(mapping))
 
 
@@ -292,7 +293,7 @@ def read_text(text: str, source: str, *, lines: bool = True) -> Document:
     Raises
     ------
     ConfigError
-        If the text is not YAML, repeats a key, or refers to itself.
+        If the text is not YAML, repeats a key, or has an alias inside the value that it refers to.
     """
     forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
     # Fails for surrogates, which represent bytes that are not text; the CLI explains the error.
@@ -388,7 +389,7 @@ class _Builder:
             own[key] = key_node
             path = (*keys, key)
             self.places[path] = self.place(key_node)
-            # Keys of the mapping itself follow those that are merged into it.
+            # The keys of the mapping itself come after the keys that are merged into it.
             values.pop(key, None)
             values[key] = self.build(value_node, path)
         return values

@@ -82,7 +82,7 @@ class _Request:
         """Return a function that loads the experiment without overrides.
 
         Overrides of plugins are kept, since two versions of a part cannot be registered together.
-        Return None if there are no other overrides, or if some change claims.
+        Return None if there are no other overrides, or if an override changes claims.
         """
         keys = [parse_override(text).key for text in self.overrides]
         if set(keys) <= {"plugins"} or any(key.startswith("claims") for key in keys):
@@ -118,15 +118,17 @@ def load(
     source : path or dict
         A YAML file, or its contents.
     profile : {"smoke", "quick", "paper", "deep"}
-        Selects changes from the file's ``profiles``; a profile that it lacks changes nothing.
+        Selects changes from the file's ``profiles``; a profile that the file does not define
+        changes nothing.
     overrides : sequence of str
         ``dotted.key=value`` with the value in YAML; later ones win.
     only : sequence of str
         ``column=value[,value]``; keeps matching points and algorithms.
     trials, seed : int, optional
-        Replace those of the file and the overrides.
+        Values that replace those of the file and of the overrides.
     tag : str, optional
-        Names the results folder ``<profile>+<tag>``; by default overrides that change rows do.
+        Name of the results folder: ``<profile>+<tag>``. By default the overrides that change rows
+        name it.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def load(
     Raises
     ------
     ConfigError
-        If anything in it is wrong; the message has file, line and remedy.
+        If the experiment is not valid. The message gives the file, the line and a remedy.
     PluginError
         If a plugin cannot be imported.
     """
@@ -181,7 +183,7 @@ def _load(request: _Request) -> Experiment:
     metrics = read_metrics(node.at("metrics"), settings.metrics, protocol, data)
     figures, tables = read_displays(node, Figure), read_displays(node, Table)
     stop_if_any()
-    # A missing protocol or missing data would have been reported.
+    # Errors in the protocol or the data have been raised by now.
     assert protocol is not None
     assert data is not None
     measured = protocol.measured(metrics, node.at("protocol"))
@@ -248,7 +250,7 @@ def _changed(node: Node, request: _Request, overrides: list[Override]) -> tuple[
     # Plugins come first, since other overrides may name the parts that they register.
     of_plugins = [one for one in overrides if one.key == "plugins"]
     apply_overrides(doc, of_plugins)
-    # A path on the command line starts from the working directory first.
+    # A path on the command line is looked up in the working directory first.
     folders = [Path.cwd(), request.folder] if of_plugins else search_folders(request.folder)
     plugins = _find_plugins(node.at("plugins"), folders)
     load_plugins(plugins)
@@ -284,7 +286,7 @@ def _read_settings(node: Node) -> Settings:
     Raises
     ------
     ConfigError
-        If it has unknown keys, or values of a wrong type or range.
+        If the top level has unknown keys, or values of a wrong type or range.
     """
     written = check_keys(node, node.value, Settings.model_fields)
     if isinstance(written.get("paper"), dict):

@@ -13,8 +13,8 @@ from greedyexp.experiment.messages import listing, show
 from greedyexp.experiment.model import Experiment
 from greedyexp.experiment.parameters import same_value
 
-# Only other commas separate values: one in brackets belongs to a label such as
-# "greedy (nu=0.5, w=1.2)" or to a list, and one in quotes to a text.
+# A comma in brackets belongs to a label such as "greedy (nu=0.5, w=1.2)" or to a list, and a comma
+# in quotes belongs to a text. All other commas separate values.
 _COMMA = re.compile(r",(?![^(\[]*[)\]])")
 _QUOTED = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?=,|$)""")
 
@@ -93,13 +93,13 @@ def _split(text: str) -> tuple[str, list[str]]:
         raise ConfigError(
             "a choice is written column=value[,value].",
             place=f"--only {text}",
-            remedy="Such as --only algorithm=lasso.",
+            remedy="For example: --only algorithm=lasso.",
         )
     return column.strip(), pieces
 
 
 def _joined(pieces: list[str], texts: set[str]) -> list[str]:
-    """Return the values, joining pieces that form one of the known texts with commas."""
+    """Return the values; pieces that together form a known text with commas are joined."""
     words = []
     while pieces:
         lengths = range(len(pieces), 1, -1)
@@ -119,7 +119,7 @@ def _matching(column: str, word: str, rows: Rows, place: str) -> set[int]:
     Raises
     ------
     ConfigError
-        If no row has a value.
+        If a requested value does not occur in any row.
     """
 
     def rows_with(value: Any) -> set[int]:

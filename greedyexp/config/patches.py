@@ -42,7 +42,7 @@ _DIGEST = 8
 
 
 class Override(NamedTuple):
-    """One ``--set``: the dotted key, and the value read as YAML."""
+    """One option ``--set``: its dotted key, and its value parsed as YAML."""
 
     key: str
     value: Document
@@ -76,7 +76,7 @@ class Target(NamedTuple):
     parameters: Parameters | None = None
 
     def put(self, doc: Document, value: Document) -> None:
-        """Put a value there and remove what the document had for the same parameters."""
+        """Set the value, and remove earlier settings of the same parameters."""
         path = self.path
         if self.parameters is not None:
             if path[0] != "sweep" and _is_sweep(value.data, path[0], self.parameters):
@@ -107,7 +107,7 @@ def parse_override(text: str) -> Override:
     key = key.strip()
     if not equals or not key:
         raise ConfigError(
-            "an override is written key=value.", place=source, remedy="Such as --set trials=5."
+            "an override is written key=value.", place=source, remedy="For example: --set trials=5."
         )
     return Override(key, read_text(value.strip(), source, lines=False))
 
@@ -131,7 +131,7 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
     Raises
     ------
     ConfigError
-        If there is no such setting; the message suggests the closest.
+        If a setting does not exist. The message suggests the closest one.
     """
     for override in overrides:
         targets = _settable(doc, override.key)
@@ -150,8 +150,8 @@ def apply_profile(doc: Document, profile: str) -> None:
     """Merge a profile into the document; a profile that the file does not define has no effect.
 
     Mappings merge; lists and scalars replace; ``trials`` and each parameter below ``data.sweep``
-    are replaced as a whole. A parameter that the profile fixes leaves the sweep, and one that it
-    sweeps is no longer fixed. A profile with another generator replaces all data, and one with
+    are replaced as a whole. If the profile fixes a parameter, the sweep of this parameter is
+    removed, and vice versa. A profile with another generator replaces all data, and one with
     another protocol replaces all parameters of the protocol.
     """
     changes = doc.get(("profiles", profile))
@@ -227,8 +227,8 @@ def _protocol_name(protocol: Any) -> list[Any]:
 def _settable(doc: Document, wanted: str) -> dict[str, list[Target]]:
     """Return the settings that the command line can change, by their dotted keys.
 
-    A name that several entries share has a target in each of them. A ``wanted`` key below
-    ``trials.success`` is included, since any algorithm may be named there.
+    If several entries share a name, its settings have a target in each of these entries. A
+    ``wanted`` key below ``trials.success`` is included, since any algorithm may be named there.
     """
     plain = (keys for keys in _paths(Settings) if keys != ("profiles",))
     found = {".".join(keys): [Target((), keys)] for keys in plain}
@@ -266,7 +266,7 @@ def _settable(doc: Document, wanted: str) -> dict[str, list[Target]]:
 
 
 def _paths(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
-    """Yield the key paths of a model, with those of the models in its fields."""
+    """Yield the key paths of a model, including those of nested models."""
     for name, field in model.model_fields.items():
         yield (name,)
         for kind in typing.get_args(field.annotation):
@@ -298,7 +298,7 @@ def _check_shape(doc: Document, override: Override, known: Container[str]) -> No
         raise ConfigError(
             f"'trials' is a fixed number here; it has no '{rest}'.",
             place=override.source,
-            remedy="Set a whole rule, such as --set 'trials={until: {half_width: 0.1}}'.",
+            remedy="Set a whole rule, for example: --set 'trials={until: {half_width: 0.1}}'.",
         )
     data = doc.get(("data",))
     block: Keys = ("data",)
@@ -312,7 +312,7 @@ def _check_shape(doc: Document, override: Override, known: Container[str]) -> No
                 raise ConfigError(
                     f"data is a list here; select a block by its number from 0 to {last}.",
                     place=override.source,
-                    remedy=f"Such as --set data.{last}.{override.key.rpartition('.')[2]}=...",
+                    remedy=f"For example: --set data.{last}.{override.key.rpartition('.')[2]}=...",
                 )
             return
         block = ("data", int(number))
@@ -349,12 +349,12 @@ def variant_name(overrides: Sequence[Override]) -> str:
 
 
 def require_tag(tag: str) -> str:
-    """Return a tag that can name a folder.
+    """Return the tag after checking that it can name a folder.
 
     Raises
     ------
     ConfigError
-        If it has other characters or too many characters.
+        If the tag contains a character that is not allowed, or is too long.
     """
     if not _TAG.fullmatch(tag) or len(tag) > _LONGEST:
         raise ConfigError(
@@ -396,7 +396,7 @@ def _short(key: str) -> str:
 
 
 def _word(value: Any) -> str:
-    """Return numbers, plain words and lists of them as text; a digest of anything else."""
+    """Return numbers, plain words and lists of these as text, and any other value as a digest."""
     items = value if isinstance(value, list) else [value]
     words = [item if isinstance(item, str) else json.dumps(item) for item in items]
     # A text such as '1' must not look like the number.

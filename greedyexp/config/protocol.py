@@ -28,7 +28,7 @@ class ProtocolEntry:
 
     @property
     def resolved(self) -> str | dict[str, Any]:
-        """The protocol as written in a file, with defaults filled in."""
+        """The protocol in the form of the YAML file, with defaults filled in."""
         params = to_jsonable_python(self.spec.params)
         return {self.spec.name: params} if params else self.spec.name
 

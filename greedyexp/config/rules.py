@@ -29,13 +29,14 @@ class Trait(typing.NamedTuple):
     Parameters
     ----------
     needed : str
-        Description for a part that needs it.
+        Noun phrase for the trait, as in "needs class labels as responses".
     lacking : str
-        Description of a generator that does not provide it.
+        Verb phrase for a generator without the trait, as in "generator 'gaussian' gives none".
     unless : str
-        Problems have the trait unless they provide this other one; empty for a provided trait.
+        Another trait that rules this one out: problems have this trait unless they provide the
+        other. Empty if generators provide the trait themselves.
     other_data : str
-        Description of data that have it.
+        Noun phrase for data with the trait, for remedies.
     in_folds : bool
         True if the rows of a fold of cross-validation have the trait when all rows have it.
     """
@@ -82,7 +83,7 @@ def _check_trait(who: str, name: str, data: Data, node: Node, remedy: str = "") 
 
 
 def _where(concerned: list[bool], block: Block) -> str | None:
-    """Return which points of a block: a phrase, empty for all of them, None for none."""
+    """Return a phrase for the concerned points of a block; empty for all points, None for none."""
     points = [point for point, one in zip(block.points, concerned, strict=True) if one]
     if not points:
         return None
@@ -101,13 +102,13 @@ def _maker(trait: str, data: Data) -> tuple[str, str] | None:
 def parameter_instead(
     part: Part, params: dict[str, Any], trait: str, needs: Needs | None = None
 ) -> str:
-    """Return a sentence that names an unset parameter with which a part needs no such trait.
+    """Return a sentence that suggests an unset parameter that removes the need for a trait.
 
     Parameters
     ----------
     part : Part
     params : dict
-        Its parameters.
+        The parameters of the part.
     trait : str
     needs : callable, optional
         The needs that depend on the parameters; by default ``part.requirements_of``.
@@ -127,7 +128,7 @@ def parameter_instead(
 
 
 def _choice_instead(part: Part, params: dict[str, Any], trait: str, needs: Needs) -> str:
-    """Return ``name: value`` of another choice without this need; empty if there is none."""
+    """Return another choice without this need as ``name: value``; empty if there is none."""
     for name, field in part.parameters.model_fields.items():
         choices = typing.get_args(field.annotation)
         for value in choices if all(isinstance(one, str) for one in choices) else ():
@@ -140,7 +141,7 @@ def _choice_instead(part: Part, params: dict[str, Any], trait: str, needs: Needs
 def check_protocol_needs(
     protocol: Protocol, params: dict[str, Any], data: Data, node: Node
 ) -> None:
-    """Report traits that a protocol needs and the data lack, and which parameter needs them."""
+    """Report traits that a protocol needs and the data lack, with the parameter that needs them."""
     defaults = Parameters(protocol).defaults
     for trait in protocol.requirements_of(params):
         who, here = f"protocol '{protocol.name}'", node.at(protocol.name)
@@ -154,7 +155,7 @@ def check_protocol_needs(
 
 
 def check_part(part: Part, data: Data, node: Node) -> None:
-    """Report data that lack a trait that the part needs, or have one that it cannot take."""
+    """Report data that lack a trait that the part needs, or have one that it does not accept."""
     who = f"{part.kind} '{part.name}'"
     for trait in part.fixed_requirements:
         _check_trait(who, trait, data, node)
@@ -204,7 +205,7 @@ def check_folds_of_traits(part: Algorithm, specs: list[AlgorithmSpec], node: Nod
 def check_parameters(part: Algorithm, specs: list[AlgorithmSpec], data: Data, node: Node) -> None:
     """Report the first algorithm of an entry that some data make impossible.
 
-    The data may lack a trait that these parameters need, or have another shape.
+    The data may lack a trait that these parameters need, or may not have the right shape.
     """
     for spec in specs:
         with guarded("requires", part, node.place):
@@ -238,7 +239,7 @@ def _remedy(part: Algorithm, spec: AlgorithmSpec, trait: str, data: Data) -> str
 
 
 def _data_with(trait: str, data: Data) -> str:
-    """Return a choice with which the generator of the first data without a trait provides it."""
+    """Return a parameter value with which the first generator without a trait would provide it."""
     for block in data.blocks:
         for point, traits in zip(block.points, block.traits, strict=True):
             if trait not in traits:

@@ -38,8 +38,9 @@ _LABEL = {"type": "string", "description": "Value of the block in the column 'da
 def json_schema() -> Schema:
     """Return the schema (draft 2020-12) of an experiment file with the parts registered now.
 
-    The parameters of data depend on the generator, those of other parts on their names. Each has
-    its type, range, default and description, and may be in a sweep.
+    The parameters of data depend on the generator, and those of other parts on the name of the
+    part. The schema has the type, range, default and description of each parameter, and allows
+    sweeps.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def json_schema() -> Schema:
 def _object(
     properties: Schema, *, required: list[str] | None = None, closed: bool = False
 ) -> Schema:
-    """Return the schema of a mapping; a closed one has no other keys."""
+    """Return the schema of a mapping; a closed mapping allows no other keys."""
     schema: Schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required

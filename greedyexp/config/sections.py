@@ -34,7 +34,7 @@ class Entry:
     ----------
     name : str
     settings : dict
-        As written.
+        The settings as written in the file.
     node : Node
         The settings, or the name if there are none.
     """
@@ -80,16 +80,16 @@ def entry_at(node: Node, what: str, default: str | None = None) -> Entry | None:
 
 
 def label_of(entry: Entry) -> str:
-    """Return the label as written, or the name."""
+    """Return the label of an entry, or its name if it has no label."""
     label = entry.settings.get("label")
     return label if isinstance(label, str) else entry.name
 
 
 def check_label(node: Node, label: Any) -> None:
-    """Report a label that is not a text of one line."""
+    """Report a label that is not a single line of text."""
     if not isinstance(label, str) or not label.isprintable() or label.strip() != label or not label:
         node.add(
-            f"label must be a text of one line without spaces around it, but is {show(label)}."
+            f"label must be a single line of text without spaces around it, but is {show(label)}."
         )
 
 
@@ -137,11 +137,11 @@ class Axis:
     Parameters
     ----------
     names : tuple of str
-        One parameter, or those of one zip.
+        One parameter, or all parameters of one zip.
     columns : tuple of list or Range
-        The values of each, as written; all of one length.
+        The values of each parameter as written, all of the same length.
     nodes : tuple of Node
-        Where each column was written.
+        The node of each column, which locates errors.
     """
 
     names: tuple[str, ...]
@@ -150,7 +150,7 @@ class Axis:
 
     @property
     def count(self) -> int:
-        """Number of steps, without computing the values."""
+        """Number of steps, found without computing the values."""
         return _count(self.columns[0])
 
     def rows(self, parameters: Parameters) -> list[tuple[Any, ...]]:
@@ -189,7 +189,7 @@ class Assigned:
         Validated values.
     axes : list of Axis
     node : Node
-        The mapping.
+        The node of the mapping.
     """
 
     parameters: Parameters
@@ -209,7 +209,7 @@ class Assigned:
 
     @property
     def size(self) -> int:
-        """Number of combinations, without computing them."""
+        """Number of combinations, found without computing them."""
         return math.prod(axis.count for axis in self.axes)
 
     @property
@@ -273,7 +273,7 @@ def read_assigned(
     assigned = Assigned(parameters, fixed, axes, node)
     for name in sorted(written.keys() & assigned.names):
         node.at(name).add(f"{name} has one value here, but is also swept.", "Keep one of the two.")
-    # A misspelt name or a wrong value is reported alone.
+    # Do not report missing parameters after a misspelt name or a wrong value.
     missing = parameters.required() if node.count == before else []
     for name in missing:
         if name not in written and name not in assigned.names:

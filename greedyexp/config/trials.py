@@ -1,4 +1,4 @@
-"""The rule that lets results determine the number of replicates."""
+"""The rule by which the number of replicates depends on the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def complete_rule(
     algorithms: Algorithms,
     node: Node,
 ) -> AdaptiveTrials:
-    """Return a rule for trials with all success metrics; report settings that are impossible."""
+    """Return a rule for trials with its success metrics filled in; report impossible settings."""
     # A rule needs one row for each replicate.
     keyed = any(column.kind == "key" for column in measured)
     metrics = [] if keyed else [one.name for one in measured if one.kind == "success"]

@@ -14,7 +14,7 @@ MOST_NAMES = 16
 
 
 class UserError(Exception):
-    """An error of the user, reported in one line and never as a traceback.
+    """An error that a user can fix, reported in one line and never as a traceback.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class UserError(Exception):
     place : str, optional
         ``file:line``, a file, or a dotted key.
     remedy : str, optional
-        A sentence that says how to fix it.
+        A sentence that says how to fix the error.
     """
 
     exit_code = 2

@@ -106,7 +106,7 @@ class Part:
 
     @property
     def shipped(self) -> bool:
-        """True if the part comes with greedyexp, False if a plugin or a session defines it."""
+        """True if the part comes with greedyexp, False if a plugin or a session defined it."""
         return (getattr(self.function, "__module__", None) or "").startswith("greedyexp.")
 
     @property
@@ -187,8 +187,8 @@ class Generator(Part):
         Raises ``ValueError`` for an impossible combination of values. Called for every point of a
         sweep before any work starts.
     shape : callable of the parameters, optional
-        Returns any of ``Problem.shape`` that is known before problems are drawn; algorithms are
-        checked against it before any work starts.
+        Returns the entries of ``Problem.shape`` that are known before problems are drawn.
+        Algorithms are checked against these entries before any work starts.
     reads : callable of the parameters, optional
         Returns the files that the data come from. Rows are computed again when their contents
         change.
@@ -257,16 +257,17 @@ class Algorithm(Part):
         problem that is not ``multi_task``).
     check : callable, optional
         ``check(shape, **parameters)`` raises ``ValueError`` if a problem of that shape (the dict
-        ``Problem.shape``) makes the parameters impossible. Called before any work starts for every
-        shape that the generator declares; it ends where it reads an entry of ``shape`` that the
-        generator does not declare.
+        ``Problem.shape``) makes the parameters impossible. It is called before any work starts, for
+        every shape that the generator declares. The check ends where it reads an entry of ``shape``
+        that is not declared.
     theory : callable, optional
-        ``theory(problem, **parameters) -> grid`` of one point, the tuning that theory prescribes.
+        ``theory(problem, **parameters) -> grid`` returns a grid of one point, the tuning that
+        theory prescribes.
     theory_requires : iterable of str
         Traits that a problem must have for ``theory``.
     yields : {"estimates", "iterates", "constant"}
         Kind of the returned value; iterates are an ``Iteration``, a constant is a ``Constant``.
-        Only protocols that take it can evaluate the algorithm.
+        Only protocols that take this kind can evaluate the algorithm.
     guarantee : callable, optional
         ``guarantee(problem, optimum, **parameters) -> GapBound``, the theorem that bounds the
         distance of the iterates from the optimum.
@@ -360,7 +361,8 @@ class Protocol(Part):
         The kinds of rows that the protocol can write, if there are several: one for each value of
         the column ``record``.
     metrics : bool
-        True if the protocol computes metrics. Experiments then list at least one, otherwise none.
+        True if the protocol computes metrics. If so, an experiment must list at least one metric;
+        otherwise it must not list any.
     tunes : bool
         True if the protocol chooses a point of an algorithm's path by the experiment's ``tuning``.
     check : callable, optional
@@ -487,7 +489,7 @@ class Display(Part):
         an error before any work starts.
     apart : callable of the parameters, optional
         Returns all columns that distinguish points, lines and panels (rows and columns of a table),
-        ``algorithm`` among them if they differ by algorithm. Results of the run are not allowed.
+        including ``algorithm`` if they differ by algorithm. Results of the run are not allowed.
         Averages are over replicates only: another column that varies becomes ``panel``, ``row`` or
         the second entry of ``line`` if the function has these parameters and they are not in use;
         otherwise it is an error. Without ``apart`` nothing is checked.

@@ -51,9 +51,9 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LI
     """Import these Python files and all installed entry points, and publish their parts.
 
     Entry points belong to the group ``greedyexp.plugins``. Files with equal contents and equal
-    imports from their folders are one plugin, which is imported once. A part of a file that is not
-    listed here may be replaced by one of the same kind and name; it is restored when its file is
-    listed again.
+    imports from their folders are one plugin, which is imported once. A part from a file that is
+    not in ``paths`` may be replaced by a part of the same kind and name. It is restored when its
+    file is loaded again.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _imported(
 
 @contextmanager
 def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
-    """Let a plugin import files in its folder, as a script can.
+    """Allow a plugin to import files in its folder, as a script can.
 
     Modules from an older version of these files, or of the same name from the folder of another
     plugin, are removed first.
@@ -251,7 +251,7 @@ def _named(annotation: object) -> str:
 
 
 class _Stopped(BaseException):
-    """Ends an import; ``except Exception`` of a plugin does not catch it."""
+    """Raised to end an import. A plugin does not catch it by ``except Exception``."""
 
 
 @contextmanager
@@ -307,7 +307,7 @@ def exit_refused(error_of: Callable[[int], BaseException]) -> Iterator[None]:
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """Stop code that takes longer. A pending alarm of the caller is delayed, not lost."""
+    """Stop code that runs longer than ``seconds``; only delay a pending alarm of the caller."""
     main = threading.current_thread() is threading.main_thread()
     if seconds is None or not main or not hasattr(signal, "setitimer"):
         yield

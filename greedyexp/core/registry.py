@@ -117,7 +117,7 @@ def collecting() -> Iterator[list[Part]]:
 def make_current(
     new: Sequence[Part], replaces: Callable[[Part], bool] = lambda known: False
 ) -> None:
-    """Publish parts under their names: all of them or, if one is refused, none.
+    """Publish parts under their names. If one part is refused, none is published.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def find(kind: str, name: str, *, place: str | None = None) -> Part:
     Raises
     ------
     ConfigError
-        If there is none; the message suggests the closest name.
+        If there is no such part; the message suggests the closest name.
     """
     known = parts(kind)
     if name not in known:

@@ -45,7 +45,7 @@ def locate(source: str) -> Path:
 
 
 def _neighbours(path: Path) -> list[str]:
-    """Return the names of YAML files in the folder of a missing one, unless there are many."""
+    """Return the names of the YAML files in the folder of a missing file, unless there are many."""
     try:
         names = [item.name for item in path.parent.iterdir() if item.suffix in (".yaml", ".yml")]
     except OSError:

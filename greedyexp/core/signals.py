@@ -15,7 +15,7 @@ INTERRUPTS = tuple(
 class Interrupted(KeyboardInterrupt):
     """A signal asked this process to stop.
 
-    A part that raises ``KeyboardInterrupt`` itself does not raise this.
+    A ``KeyboardInterrupt`` that a part raises is not of this class.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class Member:
     name : str
         File name in the archive and in the folder; in the folder it may end in ``.gz``.
     sha256 : str
-        Of its canonical text (``places.canonical``), in hexadecimal digits.
+        Hash of its canonical text (``places.canonical``), in hexadecimal digits.
     shape : pair of int
         Rows and columns.
     values : callable, optional
@@ -45,7 +45,7 @@ class Dataset:
     title : str
         Short description.
     page : str
-        Address of the page that describes it.
+        Address of the page that describes the data set.
     licence : str
         Terms of use stated by the distributor.
     citation : str
@@ -54,7 +54,7 @@ class Dataset:
         Archives that contain all members, or addresses of folders, which end in a slash; the
         preferred one first.
     folder : str
-        Name of its folder among the data sets.
+        Name of the folder of the data set.
     members : tuple of Member
     """
 
@@ -86,7 +86,7 @@ def find(name: str) -> Dataset:
     Raises
     ------
     DataError
-        If there is none; the message suggests the nearest name.
+        If the data set is unknown; the message suggests the nearest name.
     """
     records = known()
     if name not in records:

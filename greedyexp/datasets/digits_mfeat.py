@@ -61,7 +61,7 @@ def load(dataset: Dataset = DATASET) -> tuple[np.ndarray, np.ndarray]:
         profile correlations (216), Karhunen-Loeve coefficients (64), pixel averages (240), Zernike
         moments (47), morphological features (6).
     labels : array of int (2000,), read-only
-        The digit of each row, 200 of each in order.
+        The digit of each row; there are 200 rows of each digit, in order.
 
     Raises
     ------

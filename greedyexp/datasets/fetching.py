@@ -27,20 +27,21 @@ def fetch(dataset: Dataset, *, force: bool = False, progress: bool = False) -> P
     ----------
     dataset : Dataset
     force : bool
-        Download to the cache in any case.
+        Download to the cache even if there is an intact copy.
     progress : bool
         Show a progress bar on stderr.
 
     Returns
     -------
     Path
-        The user's own folder if GREEDYEXP_DATA names one with the data set, else that in the cache.
-        Data in the cache are replaced by checked data only.
+        The user's own folder if GREEDYEXP_DATA names a folder with the data set, otherwise the
+        folder in the cache. Data in the cache are only replaced by checked data.
 
     Raises
     ------
     DataError
-        If no download has the published values, or the copy in the user's own folder has others.
+        If no download has the published values, or the copy in the user's own folder differs from
+        them.
     StorageError
         If the cache cannot be written to.
     """
@@ -162,7 +163,7 @@ def unpack(archive: Path, names: Iterable[str], folder: Path) -> None:
 
 
 def _files(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Base name and content of every file, including those in inner archives."""
+    """Yield base name and content of every file, including files in inner archives."""
     for name, inner in _entries(content):
         if name.lower().endswith(ARCHIVES):
             yield from _files(inner)

@@ -30,7 +30,7 @@ AML = (*range(28, 39), *range(50, 55), 57, 58, *range(60, 67))
 
 
 def values(text: bytes) -> bytes:
-    """Sample numbers, then accession number and intensities of each gene, separated by tabs."""
+    """Return the sample numbers, then accession number and intensities of each gene."""
     rows = [line.split(b"\t") for line in text.splitlines()]
     header = [row[2::2] for row in rows[:1]]
     genes = [[*row[1:2], *row[2::2]] for row in rows[1:]]

@@ -15,7 +15,7 @@ _FOLDER: ContextVar[Path | None] = ContextVar("folder of the experiment file", d
 
 @contextmanager
 def relative_to(folder: Path | None) -> Iterator[None]:
-    """Search this folder first for data files within the context."""
+    """Within the context, search this folder first for data files."""
     token = _FOLDER.set(folder)
     try:
         yield
@@ -47,17 +47,17 @@ def locate(name: str) -> Path:
 
 
 def stamped(name: str) -> tuple[str, int]:
-    """The path of a data file and the time of its last change, the key of a cache.
+    """Return the path of a data file and the time of its last change, as a key for caches.
 
     Raises
     ------
     DataError
-        As ``locate``.
+        If the file is not found; see ``locate``.
     """
     path = locate(name)
     return str(path), path.stat().st_mtime_ns
 
 
 def search_folders(folder: Path | None) -> list[Path]:
-    """Folders to search for a relative path of an experiment, without repetition."""
+    """Return the distinct folders in which a relative path of an experiment is searched."""
     return list(dict.fromkeys([*([folder] if folder else []), Path.cwd()]))

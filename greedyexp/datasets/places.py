@@ -3,7 +3,7 @@
 A data set is in the folder named by GREEDYEXP_DATA or in the user's cache. The hash of a member is
 the sha256 of its canonical text: the values as they are written, one space between two values of a
 row and a line feed after each row. Padding, tabs, line ends, empty lines and gzip make no
-difference; any other digit of any value does. If a file has more text than its values,
+difference, but a change of any digit does. If a file has more text than its values,
 ``Member.values`` extracts the values.
 """
 
@@ -36,19 +36,19 @@ def own_folder() -> Path | None:
 
 
 def find(dataset: Dataset) -> Path | None:
-    """The folder with all members, preferably the user's own; None if there is none."""
+    """Return the folder that has all files of a data set, preferably the user's own, or None."""
     roots = [root for root in (own_folder(), cache()) if root is not None]
     folders = [root / dataset.folder for root in roots]
     return next((folder for folder in folders if holds(folder, dataset)), None)
 
 
 def located(dataset: Dataset) -> Path:
-    """Return the folder with all members, preferably the user's own.
+    """Return the folder that has all files of a data set, preferably the user's own.
 
     Raises
     ------
     DataError
-        If there is none; the message names the folders searched and the files missing in them.
+        If there is no such folder; the message names the searched folders and the missing files.
     """
     folder = find(dataset)
     if folder is not None:
@@ -78,12 +78,12 @@ def _lacking(dataset: Dataset) -> str:
 
 
 def files(dataset: Dataset, folder: Path) -> list[Path]:
-    """The file of each member in a folder."""
+    """Return the paths of the files of a data set in a folder."""
     return [_file(folder, member.name) for member in dataset.members]
 
 
 def holds(folder: Path, dataset: Dataset) -> bool:
-    """True if the folder has all members, compressed or not."""
+    """Return True if the folder has all files of a data set, compressed or not."""
     return all(path.is_file() for path in files(dataset, folder))
 
 
@@ -93,7 +93,7 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def canonical(text: bytes) -> bytes:
-    """The text with one space between values, a line feed after each row and no empty lines."""
+    """Return the text with one space between values, a line feed per row and no empty lines."""
     rows = (b" ".join(line.split()) for line in text.splitlines())
     return b"".join(row + b"\n" for row in rows if row)
 
@@ -127,7 +127,7 @@ def texts(dataset: Dataset, folder: Path) -> list[bytes]:
     Raises
     ------
     DataError
-        As ``read``, with a remedy.
+        As in ``read``, with a remedy.
     """
     try:
         return [
@@ -143,23 +143,23 @@ def texts(dataset: Dataset, folder: Path) -> list[bytes]:
 
 
 def paths(dataset: Dataset) -> list[str]:
-    """The files of a data set, wherever it is.
+    """Return the paths of the files of a data set, in the user's own folder or in the cache.
 
     Raises
     ------
     DataError
-        As ``located``.
+        If the data set is not found; see ``located``.
     """
     return [str(path) for path in files(dataset, located(dataset))]
 
 
 def stamped(dataset: Dataset) -> tuple[Path, tuple[int, ...]]:
-    """The folder of a data set and the modification times of its files, the key of a cache.
+    """Return the folder of a data set and the modification times of its files, a key for caches.
 
     Raises
     ------
     DataError
-        As ``located``.
+        If the data set is not found; see ``located``.
     """
     folder = located(dataset)
     return folder, tuple(path.stat().st_mtime_ns for path in files(dataset, folder))

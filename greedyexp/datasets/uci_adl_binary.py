@@ -1,8 +1,9 @@
 """Activities of daily living in two homes with binary sensors, minute by minute for weeks.
 
-For each home, A and B, one text file lists the intervals in which sensors were on and another those
-of the resident's activities, in whole seconds. Below two lines of headings, fields are separated by
-a varying number of tabs, some with blanks. The hashes are those of the canonical text of the files.
+For each home, A and B, one text file lists the intervals in which sensors were on. Another lists
+the intervals of the resident's activities. Times are in whole seconds. Below two lines of headings,
+fields are separated by a varying number of tabs, some with blanks. The hashes are those of the
+canonical text of the files.
 
 The files have known defects and are read without changes: three activities of home A end before
 they begin; two of home A and 23 of home B begin before the previous one has ended; four lines of
@@ -55,7 +56,7 @@ DATASET = Dataset(
 )
 
 
-# Compared by identity, since each is loaded only once in a process.
+# Compare by identity, since each home is loaded only once in a process.
 @dataclass(frozen=True, eq=False)
 class Intervals:
     """The lines of a file, in their order.
@@ -75,7 +76,7 @@ class Intervals:
 
 @dataclass(frozen=True, eq=False)
 class Home:
-    """The record of a home."""
+    """The recording of a home: its sensors and its activities."""
 
     sensors: Intervals
     activities: Intervals

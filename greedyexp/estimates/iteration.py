@@ -55,14 +55,14 @@ class Iteration(ABC):
         ----------
         until : int
         target : float
-            By default, there is no target.
+            Objective at which to stop. By default, there is no target.
         """
 
     def watch(self, inside: np.ndarray) -> None:
-        """Record from now on when the estimate has a nonzero coefficient outside a set.
+        """Start to record when the estimate has a nonzero coefficient outside a set.
 
-        ``last_outside`` is the last iteration whose estimate has one, including the current
-        iteration, and -1 if there is none since the call.
+        From now on, ``last_outside`` is the last iteration whose estimate has such a coefficient,
+        including the current iteration. It is -1 if there has been none since the call.
 
         Parameters
         ----------
@@ -105,8 +105,8 @@ class SteppedIteration(Iteration):
     Raises
     ------
     PluginError
-        From every member if a subclass defines ``__init__`` and does not call this one; from
-        ``advance`` if ``step`` does not return an array (p,).
+        If a member is used although a subclass defines ``__init__`` without calling this one, or if
+        ``step`` does not return an array (p,).
     """
 
     def __init__(self, design, response, lam: float = 0.0, start=None):

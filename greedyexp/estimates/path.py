@@ -12,7 +12,7 @@ from greedyexp.losses.loss import Loss
 
 @dataclass(frozen=True)
 class Path:
-    """m estimates, one for each point of a tuning grid.
+    """A path of m estimates, one for each point of a tuning grid.
 
     Parameters
     ----------

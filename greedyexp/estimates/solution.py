@@ -51,7 +51,7 @@ class Solution:
 
     @property
     def intercept(self) -> float:
-        """The intercept; 0 without one, and for chains."""
+        """The intercept; 0 for chains and for models without an intercept."""
         return 0.0 if self.classes or not len(self.dense) else float(self.dense[0])
 
     @property

@@ -1,4 +1,4 @@
-"""What an experiment is, whether it was just loaded or is read from the folder of a run.
+"""The model of an experiment, whether loaded from a file or read from the folder of a run.
 
 messages    error messages for values, and how messages show values and key paths
 parameters  validation of the parameters of a part

@@ -99,7 +99,7 @@ class Entry:
 
     @property
     def axes(self) -> Axes:
-        """The swept parameters; those of one zip form one axis."""
+        """The swept parameters; the parameters of a zip form one axis."""
         return axes_of(self.sweep)
 
 
@@ -123,7 +123,7 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """Its value in the column ``algorithm``."""
+        """Value of the algorithm in the column ``algorithm``."""
         return self.entry + self.suffix
 
 

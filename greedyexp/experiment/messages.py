@@ -89,7 +89,7 @@ def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys,
     Returns
     -------
     list of (keys, message, remedy)
-        Keys relative to the value.
+        Key path of the error inside the value.
     """
     grouped: dict[Keys, list[Error]] = {}
     result = []

@@ -38,7 +38,7 @@ class Until(Section):
 
 
 class Locate(Section):
-    """Place replicates where success crosses a level, until the crossing is known well enough."""
+    """Place replicates where success crosses a level, until its interval is narrow enough."""
 
     threshold: float = Field(default=0.5, gt=0, lt=1, description="Success probability to locate.")
     of: str = Field(description="Swept data parameter along which success rises.")
@@ -48,19 +48,19 @@ class Locate(Section):
 
 
 class AdaptiveTrials(Section):
-    """A rule that lets results determine the number of replicates of points and algorithms."""
+    """A rule by which the number of replicates of a point and an algorithm depends on results."""
 
     until: Until | None = Field(default=None, description="Narrow the interval of every point.")
     locate: Locate | None = Field(default=None, description="Find where success crosses a level.")
     min: int = Field(
         default=20,
         ge=1,
-        description="Replicates at a time: for every point with 'until', for examined points with"
-        " 'locate'.",
+        description="Replicates added at a time, to every point ('until') or to examined points"
+        " ('locate').",
     )
     max: int = Field(default=400, ge=1, description="Largest number of replicates of a point.")
     success: dict[str, str] = Field(
-        default={}, description="Success metric by algorithm, 'default' for the others."
+        default={}, description="Success metric of each algorithm; 'default' is for the others."
     )
 
     def limited_to(self, algorithms: set[str]) -> AdaptiveTrials:
@@ -83,12 +83,12 @@ class ClaimEntry(Section):
         default={}, description="Column: value or list of values; the rows to use."
     )
     margin: float | None = Field(
-        default=None, gt=0, description="Half width of equality; required by ==, only there."
+        default=None, gt=0, description="Half width of equality; required for ==, else not allowed."
     )
     figure: str = Field(
         default="", description="Figure; p-values of its claims are corrected for their number."
     )
-    note: str = Field(default="", description="Reason for this reading of the words.")
+    note: str = Field(default="", description="Why the words are read in this way.")
 
 
 class Reading(Section):
@@ -146,12 +146,12 @@ class Settings(Section):
 
 @dataclass(frozen=True)
 class Point:
-    """The source of one data set.
+    """The generator and the parameters of one data set.
 
     Parameters
     ----------
     generator : str
-        Registered name.
+        Registered name of the generator.
     params : dict
         Every parameter, validated, in the order of the generator's signature.
     label : str or None
@@ -179,11 +179,11 @@ class AlgorithmSpec:
     label : str
         Label in rows and figures; unique in the experiment.
     entry : str
-        Label of its entry in the file.
+        Label of the entry that the algorithm belongs to.
     params : dict
         Every parameter, validated.
     swept : dict
-        The parameters in the ``sweep:`` of the entry; one column each.
+        Values of the parameters in the ``sweep:`` of the entry; each parameter is a column.
     tuning : {"none", "oracle", "cv", "theory", "end"}
         Rule that chooses a point of the path; "none" for algorithms without a path.
     folds : int
@@ -214,7 +214,7 @@ class Experiment:
     Parameters
     ----------
     name, profile, description : str
-        Name (of the results folder too), profile and free text.
+        Name, which is also that of the results folder; profile; and a free text.
     paper : PaperReference or None
         The paper and figure to reproduce.
     seed : int, >= 0
@@ -228,8 +228,8 @@ class Experiment:
     protocol : PartSpec
         Evaluates the algorithms.
     points : list of Point
-        The points of each block of data in canonical order: sorted by value, column by column in
-        the order of the generator's signature. The points of a block are distinct.
+        The points of each block of data in canonical order. They are sorted by value, column by
+        column, in the order of the generator's signature. The points of a block are distinct.
     swept : list of str
         The columns of the data that take more than one value in a block, and ``data`` if there are
         several blocks, in the order of the CSV.
@@ -242,17 +242,18 @@ class Experiment:
     claims : list of ClaimEntry
         As written. The default of ``figure`` is the figure of the paper or else ``name``.
     dropped : dict of str to str
-        Id of each claim that does not apply after the changes of the command line, and the reason.
+        Maps the id of each claim that does not apply after the changes of the command line to the
+        reason.
     plugins : list of str
-        Absolute paths.
+        Absolute paths of the plugin files.
     folder : Path
         Folder of the file, or the working directory; relative paths start here.
     variant : str
         Suffix of the profile in the name of the results folder, such as ``+noise_std=0.5``; empty
         if the experiment is as in its file.
     resolved : dict
-        The settings after profile and overrides, with the defaults of data and algorithms filled
-        in, as plain data. Loading them gives this experiment again.
+        The settings after profile and overrides, as plain data, with the defaults of data and
+        algorithms filled in. Loading them gives the same experiment.
     whole : Experiment or None
         The experiment before ``only`` narrowed it.
     """
@@ -282,7 +283,7 @@ class Experiment:
 
     @cached_property
     def design(self) -> Design:
-        """The settings as figures, tables and claims read them."""
+        """The settings that figures, tables and claims read."""
         return design_of(self.resolved, self.profile)
 
     @property
@@ -296,7 +297,7 @@ class Experiment:
         Parameters
         ----------
         plugins : list of str, optional
-            Paths of the plugins to write instead of their absolute paths.
+            Paths to write instead of the absolute paths of the plugins.
         """
         named = {"plugins": plugins} if plugins else {}
         return yaml.safe_dump({**self.resolved, **named}, sort_keys=False, allow_unicode=True)

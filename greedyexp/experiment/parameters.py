@@ -69,7 +69,7 @@ class Parameters:
         Raises
         ------
         ConfigError
-            If a name is unknown, a value is wrong, or one without a default is not given.
+            If a name is unknown, a value is wrong, or a parameter without a default is not given.
         """
         who = f"{self.part.kind} '{self.part.name}'"
         for name in given:
@@ -89,12 +89,12 @@ class Parameters:
         return {name: values[name] for name in self.names}
 
     def required(self) -> list[str]:
-        """Return the names without a default."""
+        """Return the names of the parameters without a default."""
         return [name for name, field in self.fields.items() if field.is_required()]
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The defaults, read like the values of a file, so equal values have equal types.
+        """The defaults, read like values of a file, so that equal values have equal types.
 
         Raises
         ------
@@ -142,7 +142,7 @@ def read_value(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
     Raises
     ------
     BadValue
-        With a message for each wrong place in the value.
+        If the value is not valid; there is a message for each wrong place in it.
     """
     value = _plain(value)
     bad = [(keys, number) for keys, number in _numbers(value) if not math.isfinite(number)]

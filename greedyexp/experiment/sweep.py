@@ -81,7 +81,7 @@ def read_range(value: dict[str, Any], name: str) -> Range:
     value : dict
         ``from``, ``to``, one of ``num`` and ``step``, and ``scale`` (linear or log).
     name : str
-        The parameter, for messages.
+        Name of the parameter, for messages.
 
     Raises
     ------

@@ -105,7 +105,7 @@ def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, scale: str)
 
 
 def _thinned(levels: list) -> list:
-    """Return the values with a tick: all if they are few, else round or evenly spaced ones."""
+    """Return the values that get a tick: all if there are few, else round or evenly spaced ones."""
     if len(levels) <= _MAX_TICKS:
         return levels
     if not isinstance(levels[0], str):

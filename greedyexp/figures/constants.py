@@ -89,7 +89,8 @@ def _means(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        Of protocol ``constants``: ``value``, ``lower`` and ``upper`` in one row per replicate.
+        Table of protocol ``constants``: ``value``, ``lower`` and ``upper`` in one row per
+        replicate.
 
     Returns
     -------

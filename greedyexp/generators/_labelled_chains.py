@@ -70,14 +70,14 @@ def require_two_days(record: LabelledChains, place: str | None = None) -> None:
 def split_days(
     rng: np.random.Generator, record: LabelledChains, train_share: float, **facts
 ) -> Problem:
-    """Return a problem with a random fraction of the chains for training, the others for testing.
+    """Return a problem with random chains for training and the others for testing.
 
     Both parts have at least one chain.
 
     Parameters
     ----------
     **facts
-        Further scalars of the problem.
+        Further facts of the problem.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def chain_problem(fitted: LabelledChains, held: LabelledChains, **facts) -> Prob
     fitted, held : LabelledChains
         Training and test chains, with the same features and classes.
     **facts
-        Further scalars of the problem.
+        Further facts of the problem.
     """
     n_classes = len(fitted.class_names)
     return Problem(
@@ -159,9 +159,9 @@ def sampled(
     Samples start at multiples of the interval from midnight. A chain is a day; samples belong to
     the day on which they start. The label of a sample is the activity with the most time in it;
     ties go to the first in alphabetical order. Where activities overlap, the time counts for the
-    one that began last, or is listed last if they began together. Samples without any activity are
-    labelled "No activity", a separate class. Days with neither an activity nor the start of a
-    sensor's event are left out.
+    activity that began last; if they began together, for the one that is listed last. Samples
+    without any activity are labelled "No activity", a separate class. Days without an activity and
+    without the start of a sensor's event are left out.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def sampled(
         for the sensor that turned on last, in the sample or before, even on another day; all are
         0 before the first event.
     place : str, optional
-        Place of the error: the file.
+        The file, which is the place of errors.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def sampled(
 
 
 def dominant_kinds(spans: Spans, edges: np.ndarray) -> np.ndarray:
-    """The kind with the most time in each cell between two edges; -1 if no kind has any."""
+    """Return the kind with the most time in each cell between two edges; -1 for an empty cell."""
     cuts = np.unique(np.concatenate([edges, spans.begin, spans.end]))
     holder = np.full(len(cuts) - 1, -1)
     for i in np.argsort(spans.begin, kind="stable"):
@@ -227,7 +227,7 @@ def dominant_kinds(spans: Spans, edges: np.ndarray) -> np.ndarray:
 
 
 def overlapping_cells(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and kinds, both (k,), where a span of the kind meets the cell.
+    """Return the pairs of cell and kind, both (k,), for which a span of the kind meets the cell.
 
     A span of length zero meets the cell that contains it.
     """
@@ -240,7 +240,7 @@ def overlapping_cells(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def last_started(spans: Spans, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and kinds, both (k,): the kind of the last span to begin before the end of the cell."""
+    """Return cells and kinds, both (k,), of the last span that begins before a cell ends."""
     order = np.argsort(spans.begin, kind="stable")
     last = np.searchsorted(spans.begin[order], edges[1:], side="left") - 1
     cells = np.flatnonzero(last >= 0)

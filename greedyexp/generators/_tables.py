@@ -41,8 +41,8 @@ def read_problem(
         X (r, n, p), y (r, n); of unequal length: X_0, y_0, X_1, y_1, ...) and optionally ``truth``
         (p,) or (p, r); or ``.csv`` with a header, one row per observation.
     response : sequence of str
-        Response columns of a ``.csv``. If empty, ``y``, or all columns whose names start with
-        ``y_``.
+        Response columns of a ``.csv``. By default, the column ``y`` or all columns whose names
+        start with ``y_``.
     ignore : sequence of str
         Columns of a ``.csv`` that are left out.
     delimiter : str, optional

@@ -101,17 +101,17 @@ def casas(
 
         2009-10-16 00:01:04.000059 M017 ON Sleeping begin
 
-    Values are ON, OFF, OPEN, CLOSE or CLOSED, PRESENT, ABSENT. Numbers are measurements (such as a
-    temperature), which are ignored and counted in ``measurements``. Anything else is an error that
-    names the line, or is left out and counted in ``bad_lines``. The same holds for activities that
-    begin twice, end without having begun, or never end. A sensor is on until an event turns it off.
-    Lines need not be in order of time.
+    The values are ON, OFF, OPEN, CLOSE or CLOSED, PRESENT and ABSENT. Numbers are measurements
+    (such as a temperature), which are ignored and counted in ``measurements``. Anything else is an
+    error that names the line, or is left out and counted in ``bad_lines``. The same holds for
+    activities that begin twice, end without having begun, or never end. A sensor is on until an
+    event turns it off. Lines need not be in order of time.
 
-    Features are the sensors that turn on at least once. Raw, a feature is 1 in a sample if the
-    sensor was on in any part of it; last fired, it is 1 for the sensor that turned on last, even on
-    the day before. The label is the activity with the most time in the sample; where activities
-    overlap, the time counts for the one that began last. Samples without any activity have a
-    separate class, "No activity".
+    Features are the sensors that turn on at least once. With ``raw``, a feature is 1 in a sample if
+    the sensor was on in any part of it. With ``last_fired``, it is 1 for the sensor that turned on
+    last, even on the day before. The label is the activity with the most time in the sample; where
+    activities overlap, the time counts for the one that began last. Samples without any activity
+    have a separate class, "No activity".
 
     A chain is a calendar day, from the first activity to the last of the recording; days with
     neither an activity nor an event are left out. Each replicate draws the training days; the
@@ -199,7 +199,7 @@ class _Reader:
 
 def _time(written: str) -> np.datetime64:
     try:
-        # numpy has a year 0, which the calendar has not.
+        # NumPy has a year 0, but the calendar does not.
         if _TIME.fullmatch(written) and not written.startswith("0000"):
             # Digits below a microsecond are left out.
             return np.datetime64(written[:26], "us")
@@ -245,8 +245,8 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
     Raises
     ------
     DataError
-        If the file cannot be read; at the first invalid line, or one whose activity never ends,
-        unless such lines are skipped; if no line is left, no sensor turns on, or fewer than two
+        If the file cannot be read, if a line is invalid or its activity never ends (unless such
+        lines are skipped), if no line is left, if no sensor turns on, or if fewer than two
         activities are marked.
     """
     try:
@@ -280,7 +280,7 @@ def read(path: Path, *, skip_bad_lines: bool) -> Recording:
 
 
 def _refuse_empty(reader: _Reader, path: Path, bad: list[tuple[int, str]]) -> None:
-    """Raise DataError if nothing is left to be learnt from the valid lines."""
+    """Raise DataError if the valid lines have no sensor events or fewer than two activities."""
     message, remedy = "", None
     names = {activity for *_, activity in reader.done}
     if not (reader.events or reader.measurements or bad):

@@ -71,7 +71,7 @@ def _split(rng, labels: np.ndarray, per_digit: int) -> tuple[np.ndarray, np.ndar
 
 
 def _standardised(fitted: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Scale both by the moments of the first; also return its number of constant features."""
+    """Scale both arrays by the moments of ``fitted``; also count its constant features."""
     # Compared exactly: the rounded mean of a constant can differ from it.
     constant = np.ptp(fitted, axis=0) == 0
     centre, scale = fitted.mean(axis=0), fitted.std(axis=0)

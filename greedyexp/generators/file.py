@@ -69,7 +69,7 @@ def _provides(*, test_fraction, **reading):
 
 
 def _describe(*, path, standardize, ignore, **reading):
-    """Lines on the roles of the columns, and a note if the data are far from centred."""
+    """Return lines on the roles of the columns, and a note if the data are far from centred."""
     problem = _read(path=path, standardize=standardize, ignore=ignore, **reading)
     if problem.feature_names:
         roles = {
@@ -93,7 +93,7 @@ def _describe(*, path, standardize, ignore, **reading):
 
 
 def _listed(names) -> str:
-    """Join the names, without those in the middle if there are many."""
+    """Join the names; if there are many, leave out those in the middle."""
     shown = list(names)
     if len(shown) > 2 * _LISTED:
         shown = [*shown[:_LISTED], "...", shown[-1]]

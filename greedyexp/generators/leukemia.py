@@ -50,9 +50,9 @@ def leukemia(
 ) -> Problem:
     """The first p genes of 72 samples; 1 for lymphoblastic, -1 for myeloid, plus noise.
 
-    The data are Golub's (`greedyexp data fetch leukemia`). Each gene, and the response once each
-    replicate has added its own N(0, noise_std^2) noise, is centred and scaled to mean square 1 on
-    the rows of the problem: all 72, or fewer that each replicate draws.
+    The data are Golub's (`greedyexp data fetch leukemia`). Each replicate adds its own N(0,
+    noise_std^2) noise to the response. Genes and response are centred and scaled to mean square 1
+    on the rows of the problem, which are all 72 samples or fewer that each replicate draws.
 
     Centring makes the rank of the design at most n_samples - 1, even if p is larger. The smallest
     eigenvalue of X X^T is then zero, and the smallest positive one determines the rates. The paper

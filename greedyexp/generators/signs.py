@@ -18,7 +18,7 @@ from greedyexp.problems.checks import LARGEST
 from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
 from greedyexp.problems.problem import Problem
 
-# The matrix E[x x^T] of this many features takes 134 MB.
+# Largest number of features with a dense matrix E[x x^T], which then takes 134 MB.
 MOST_DENSE = 4096
 # Largest number of features, and of values of a design.
 MOST_FEATURES = 10_000_000
@@ -80,7 +80,7 @@ def check_samples(n_samples: int) -> None:
 
 
 def check_dense(n_samples: int, n_features: int) -> None:
-    """Raise ValueError for a distribution without samples if its moments are not known."""
+    """Raise ValueError if there are no samples and too many features to compute the moments."""
     if n_samples == 0 and n_features > MOST_DENSE:
         raise ValueError(
             f"moments are computed for at most {MOST_DENSE} features, not {n_features}:"
@@ -89,7 +89,7 @@ def check_dense(n_samples: int, n_features: int) -> None:
 
 
 def traits(n_samples: int, response: str, *, moments: bool = True) -> tuple[str, ...]:
-    """Traits of a problem; ``moments`` states whether those of a linear response are known."""
+    """Return the traits of a problem; ``moments`` tells if a linear response has known moments."""
     if response == "classes":
         return ("truth", "labels")
     known = ("moments",) if moments else ()
@@ -303,7 +303,7 @@ def duplicated(
     noise_std: NoiseStd = 0.0,
     response: Response = "linear",
 ) -> Problem:
-    """Signs uniform on {-1, 1}^p, each followed by its copies; the rest as in ``rademacher``.
+    """Signs uniform on {-1, 1}^p, each followed by its copies; otherwise as in ``rademacher``.
 
     The originals, each the first of a group of ``copies`` features, have the true coefficients; all
     other coefficients are zero. In each row every copy has the opposite sign of its original with
@@ -328,7 +328,7 @@ def duplicated(
 
 
 def _moments_of_copies(p: int, copies: int, flip: float) -> np.ndarray:
-    """E[x x^T]: a block for each original."""
+    """Return E[x x^T], which has one block for each original and its copies."""
     likeness = np.full(copies, 1.0 - 2.0 * flip)
     likeness[0] = 1.0
     block = np.outer(likeness, likeness)

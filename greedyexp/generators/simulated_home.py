@@ -1,4 +1,4 @@
-"""A simulated smart home, as large as the paper's private recordings."""
+"""A simulated smart home of the size of the paper's private recordings."""
 
 from __future__ import annotations
 
@@ -152,11 +152,11 @@ def simulated_home(
     of its firings missing; 5 are useless and fire independently of the resident. Their order is
     random.
 
-    Raw, a feature is 1 if the sensor fires; last fired, it is 1 for the sensor that fired last,
-    even on the day before, and for a random one if several fire in one sample. A chain is a day,
-    8640 samples of 10 seconds. The paper does not state its interval; its 270 thousand samples are
-    a tenth of a month, which would mean one second. `interval: 1` gives such data: three days, in
-    which rare activities may be missing. The default gives a month.
+    With ``raw``, a feature is 1 if the sensor fires. With ``last_fired``, it is 1 for the sensor
+    that fired last, even on the day before, and for a random one if several fire in one sample. A
+    chain is a day, 8640 samples of 10 seconds. The paper does not state its interval; its 270
+    thousand samples are a tenth of a month, which would mean one second. `interval: 1` gives such
+    data: three days, in which rare activities may be missing. The default gives a month.
     """
     home = layout(rng, n_sensors)
     parts = [
@@ -250,7 +250,7 @@ class Layout:
     Parameters
     ----------
     place : array (p, 2)
-        Metres.
+        Coordinates in metres.
     original : int array (p,)
         The sensor that this one repeats, or itself.
     misses : array (p,)

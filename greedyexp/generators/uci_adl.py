@@ -23,7 +23,7 @@ from greedyexp.generators._labelled_chains import (
 from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.problem import Problem
 
-# Sensors, and activities with "No activity".
+# Numbers of sensors, and of activities including "No activity".
 _SIZES = {"A": (12, 10), "B": (12, 11)}
 
 _SECONDS_PER_SAMPLE = 60
@@ -57,10 +57,10 @@ def uci_adl(
     activities, 30470 minutes. A chain is a calendar day, from the first activity to the last of
     the record. Each replicate draws the training days; the others are test days.
 
-    A feature is a sensor, named by location and place. Raw, it is 1 in a minute if the sensor was
-    on in any part of it; last fired, it is 1 for the sensor that turned on last, even on the day
-    before. The label is the activity with the most seconds in the minute. Minutes without any
-    activity have a separate class, "No activity".
+    A feature is a sensor, named by location and place. With ``raw``, it is 1 in a minute if the
+    sensor was on in any part of it. With ``last_fired``, it is 1 for the sensor that turned on
+    last, even on the day before. The label is the activity with the most seconds in the minute.
+    Minutes without any activity have a separate class, "No activity".
 
     An interval includes its last second. Three activities of home A end before they begin; their
     lengths are unknown, so they are left out. Where activities overlap, the time counts for the one

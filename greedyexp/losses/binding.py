@@ -1,8 +1,8 @@
 """Find a loss by its name and bind it to the data of a problem.
 
 Each loss is a module of this package that is named after it and defines ``KIND``. The module is
-imported when the loss is first used. Code that works with any loss therefore depends on none in
-particular.
+imported when the loss is first used. Code that works with any loss therefore does not depend on any
+particular loss.
 """
 
 from __future__ import annotations

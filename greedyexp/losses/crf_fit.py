@@ -21,7 +21,7 @@ DEEP = 5.0
 # many steps.
 FURTHER = 1e-2
 STEPS = 20
-# Log odds may move by this much on the way. Without a minimum they move by 4.6.
+# Log odds may change by this much during that time. Without a minimum they change by 4.6.
 MOVED = 1.0
 # Log odds from which to search for flat directions, the step of the differences in log odds, and
 # the fraction of the largest curvature that counts as zero.
@@ -105,11 +105,11 @@ def unbounded_weights(
 
 
 def _far_out(function: ReducedLoss, found: Descent, tolerance: float) -> bool:
-    """Return whether the gradient is small only because the weights are far out.
+    """Return whether the gradient is small only because the weights are very large.
 
     The loss is constant along directions that trade some parameters for others. Along other
-    directions it is flat only far out. The gradient is recomputed at the point without its
-    components in all flat directions: it is large again in the second case.
+    directions it is flat only where weights are very large. The gradient is recomputed at the point
+    without its components in all flat directions. In the second case it is large again.
     """
     if function.log_odds_bound(found.x) < FAR:
         return False
@@ -134,7 +134,7 @@ class CrfFit(Fit[CrfLikelihood]):
     Attributes
     ----------
     evaluations : int
-        Passes over the data for the current minimiser.
+        Number of passes over the data for the current minimiser.
     """
 
     _x: np.ndarray
@@ -224,7 +224,7 @@ def minimum_without_features(loss: CrfLikelihood) -> NullFit:
 
 
 def unmoved_descent(function: ReducedLoss, x: np.ndarray, inverse: np.ndarray) -> Descent:
-    """Return a descent at its starting point."""
+    """Return the state of a minimisation before its first step."""
     value, gradient = function(x)
     return Descent(x, value, gradient, inverse, evaluations=1)
 

@@ -31,7 +31,7 @@ class NullFit:
     found : Descent
         The minimiser over the dense parameters; zero if there is none.
     scale : float > 0
-        Largest gradient of a feature there, bounded below by the rounding error of gradients.
+        Largest gradient of a feature at this fit, bounded below by the rounding error of gradients.
     reason : str
         Reason why there is no minimum; empty if there is one.
     """

@@ -135,7 +135,8 @@ class Loss(ABC):
         """Return rho_- >= 0, the strong convexity of Q restricted to one support.
 
         Q(b') >= Q(b) + <grad Q(b), b' - b> + rho_- / 2 ||b' - b||^2 for all b and b' on the
-        support, each with its best dense coefficients. The ridge is always a valid value.
+        support, each with its best dense coefficients. The default is the ridge, which is a lower
+        bound of rho_- for every loss.
         """
         return self.ridge
 
@@ -336,7 +337,7 @@ class Fit(ABC, Generic[L]):
 
 
 def highest(scores: np.ndarray) -> tuple[int, float]:
-    """Return the place of the largest score, and this score; ties go to the lowest place."""
+    """Return the index of the largest score, and the score; ties go to the lowest index."""
     place = int((scores >= scores.max() * (1.0 - TIE)).argmax())
     return place, float(scores[place])
 

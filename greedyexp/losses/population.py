@@ -21,8 +21,8 @@ class PopulationSquaredLoss(QuadraticLoss):
     """R(w) = E[(<w, x> - y)^2] / 2 + ridge/2 ||w||^2.
 
     With the best linear predictor wbar = ``moments.predictor``, R is half of ``moments.least`` plus
-    (w - wbar)^T E[x x^T] (w - wbar) / 2 plus the penalty. All three terms are nonnegative, hence R
-    is accurate even if it is close to zero. The gradient is computed from w - wbar for the same
+    (w - wbar)^T E[x x^T] (w - wbar) / 2 plus the penalty. All three terms are nonnegative, so R is
+    accurate even if it is close to zero. The gradient is computed from w - wbar for the same
     reason.
 
     Parameters

@@ -47,8 +47,8 @@ class QuadraticFit(Fit[Q]):
 
     A feature is barred if the squared sine of its angle to the span of the support is at most
     1e-10. ``add`` skips it, its gradient and gains are zero until a removal frees it, and
-    ``message`` lists it. With a ridge, each feature has an additional entry of its own; only with a
-    tiny ridge can it lie in the span of others. Zero features stay barred.
+    ``message`` lists it. With a ridge, each feature has an additional entry of its own, and it can
+    lie in the span of others only if the ridge is tiny. Zero features stay barred.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class QuadraticFit(Fit[Q]):
 
     @abstractmethod
     def _add_feature(self, feature: int) -> None:
-        """Append a feature to ``support``, unless it proves to lie in its span."""
+        """Append a feature to ``support``, unless it lies in the span of the support."""
 
     @abstractmethod
     def _prepare_removal(self, place: int) -> None:

@@ -13,7 +13,7 @@ LEAST_BETA, MOST_BETA = 1e-100, 1e100
 
 
 def risk_names() -> list[str]:
-    """Return the names of the losses that have a risk: those of single rows."""
+    """Return the names of the losses that have a risk, which are the losses of single rows."""
     return [name for name in MODULES if not kind_of(name).per_class]
 
 
@@ -33,7 +33,7 @@ def bind_risk(
         ``absolute`` and ``hinge`` are smoothed. ``logistic`` and ``hinge`` take a response with two
         values; the higher stands for 1 and the lower for -1.
     problem : Problem
-        With one task, and with moments if ``population`` is true.
+        A problem with one task, and with moments if ``population`` is true.
     ridge : float >= 0
     beta : float > 0, optional
         Smoothness of ``absolute`` and ``hinge``; the other losses have their own.
@@ -43,11 +43,11 @@ def bind_risk(
     Raises
     ------
     ConfigError
-        As ``bind``; also if beta is missing, not positive and finite, or not accepted, or if the
-        population risk is requested for a loss other than ``squared``.
+        For the reasons given in ``bind``; also if beta is missing, not accepted, or not positive
+        and finite, or if the population risk is requested for a loss other than ``squared``.
     DataError
-        As ``bind``; also if the moments of the distribution are unknown, or if there are no rows
-        to average over.
+        For the reasons given in ``bind``; also if the moments of the distribution are unknown, or
+        if there are no rows to average over.
     """
     refusal = risk_refusal(
         name,
@@ -82,7 +82,7 @@ def risk_refusal(
     ----------
     name, beta, population : see ``bind_risk``
     n_tasks, n_samples : int
-        Of the problem.
+        Sizes of the problem.
     """
     if name not in MODULES or kind_of(name).per_class:
         return ConfigError(

@@ -22,7 +22,7 @@ NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 class SignedColumns:
     """Columns z_j = y * x_j of a design.
 
-    A dense design is copied only when ``columns`` is first used. Gradients do not need it.
+    A dense design is copied only when ``columns`` is first used. Gradients do not need the copy.
 
     Parameters
     ----------

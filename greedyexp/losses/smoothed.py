@@ -45,7 +45,7 @@ class SmoothedLoss(Loss):
     offsets : array (n,)
         c.
     responses : array (n,)
-        In the format of the kernels of ``scalar_losses``.
+        Responses in the format of the kernels of ``scalar_losses``.
     beta : float > 0
     ridge : float >= 0
 
@@ -63,7 +63,7 @@ class SmoothedLoss(Loss):
     rounding error of u if it is larger. The latter grows with beta. It corresponds to a change of c
     by 8 units in the last place of the terms of u.
 
-    ``strong_convexity`` is the ridge: if all samples are on linear parts of phi, there is no other.
+    ``strong_convexity`` is the ridge, since phi has no curvature on its linear parts.
     """
 
     kind: int

@@ -44,7 +44,7 @@ def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
 
 @metric("argmax_error", better="lower", title="classification error", requires=SEVERAL_CLASSES)
 def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Share of test rows whose largest prediction is not that of their class."""
+    """Share of test rows for which the largest prediction is not that of the row's class."""
     wrong, _ = wrong_rows(problem, coef)
     return wrong.mean(axis=-1)
 

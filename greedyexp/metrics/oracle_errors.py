@@ -34,7 +34,7 @@ class Compared:
     error, gap : float
         ||b - bbar||^2 and Q(b) - Q(bbar).
     bounds : Bounds
-        Bounds on these and on the numbers of missed and wrong features.
+        Bounds on the error, the gap, and the numbers of missed and wrong features.
     proved : bool
         True if the theorem about the selection gives the bounds.
     """

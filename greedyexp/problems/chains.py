@@ -45,7 +45,7 @@ def check_lengths(chains, n_words: int) -> np.ndarray:
     Raises
     ------
     DataError
-        If they are not whole numbers of at least 1, or their sum is wrong.
+        If the lengths are not whole numbers of at least 1, or have the wrong sum.
     """
     try:
         lengths = np.asarray(chains)

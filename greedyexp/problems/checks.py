@@ -50,7 +50,7 @@ def check_feature_sizes(X, names: Sequence[str] = ()) -> None:
     Raises
     ------
     DataError
-        For the first such feature.
+        If there is such a feature; the message names the first.
     """
     if X.shape[0] == 0:
         return

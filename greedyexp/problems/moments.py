@@ -88,7 +88,7 @@ class Moments(ABC):
         Raises
         ------
         DataError
-            If it is negative.
+            If the value is negative.
         """
         best = self.predictor
         image = self.times(best)

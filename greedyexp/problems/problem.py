@@ -90,7 +90,7 @@ class Problem:
 
     @property
     def designs(self) -> tuple[np.ndarray, ...]:
-        """The different designs: one if the tasks share it, else one for each task."""
+        """The distinct designs: one if all tasks share a design, otherwise one for each task."""
         return self.X[:1] if self.shared_design else self.X
 
     @property
@@ -226,7 +226,7 @@ def check_sizes(problem: Problem) -> None:
     Raises
     ------
     DataError
-        For the first of them.
+        If a feature or a response is not in the range; the message names the first.
     """
     for X in problem.designs:
         check_feature_sizes(X, problem.feature_names)

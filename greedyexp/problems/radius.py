@@ -19,7 +19,7 @@ def truth_of(problem: Problem, remedy: str) -> np.ndarray:
 
 
 def radius_of(problem: Problem, radius: float | None, owner: str) -> float:
-    """Return B1 as given, or the l1 norm of the true coefficients.
+    """Return ``radius`` if it is given, otherwise the l1 norm of the true coefficients.
 
     Parameters
     ----------

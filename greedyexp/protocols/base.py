@@ -58,8 +58,8 @@ class Measured:
     only : mapping of str to tuple
         Maps a key to its values in the rows that have this column; empty if all rows may have it.
     apart : bool
-        True for a key that figures and tables may use for lines and panels. Other keys are axes of
-        the rows themselves.
+        True for a key that figures and tables may use for lines and panels. Other keys, such as the
+        iteration, are horizontal axes.
     open_ended : bool
         True if an empty cell means that the run ended too early and the number is larger; otherwise
         an empty cell is a missing value.
@@ -188,7 +188,7 @@ class Outcome:
 
     @classmethod
     def of_exception(cls, error: BaseException) -> Outcome:
-        """Return an ``error`` with the type and the message of an exception."""
+        """Return an outcome with status ``error`` and the type and message of an exception."""
         try:
             said = str(error)
         except Exception:
@@ -204,7 +204,7 @@ class Outcome:
         remark: str = "",
         fit_seconds: float | None = None,
     ) -> Outcome:
-        """Return ``not_converged`` with the reasons for doubt, or ``ok`` with a remark."""
+        """Return the outcome ``not_converged`` with reasons for doubt, or ``ok`` with a remark."""
         status = Status.NOT_CONVERGED if doubts else Status.OK
         return cls(status, "; ".join(doubts) or remark, rows, fit_seconds)
 
@@ -217,10 +217,10 @@ def recording_schedule(iterations: int, points: int, dense: int) -> np.ndarray:
     iterations : int >= 1
         Length of the run.
     points : int >= 0
-        Number of iterations from 1 to the last, equally spaced in the logarithm. Iterations that
-        round to the same number count once.
+        Number of iterations to record from 1 to the last, equally spaced in the logarithm.
+        Iterations that round to the same number are recorded once.
     dense : int >= 0
-        Every iteration up to this one, within the run.
+        Every iteration up to this one is recorded, as far as the run goes.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def check_array(
     Parameters
     ----------
     name : str
-        Its name in messages; empty for the whole result.
+        Name of the array in messages; empty for the whole result.
     shape : tuple of int or str, optional
         Lengths of the axes. A letter means any length.
     """
@@ -130,7 +130,8 @@ def check_estimates(
     Raises
     ------
     PluginError
-        If it is neither a path nor an array of real numbers, or has the wrong shape or points.
+        If the result is neither a path nor an array of real numbers, or has the wrong shape or
+        points.
     """
     if isinstance(made, Path):
         _check_path(part, made, expected, grid or {})
@@ -180,7 +181,8 @@ def check_iteration(part: Part, made: Any, n_features: int) -> Iteration:
     Raises
     ------
     PluginError
-        If it is not an iteration, has already begun, or its estimate does not have shape (p,).
+        If the result is not an iteration, has already begun, or has an estimate that is not of
+        shape (p,).
     """
     remedy = "Return a greedyexp.SteppedIteration."
     check_type(part, "", made, Iteration, "an Iteration", remedy)
@@ -199,7 +201,7 @@ def check_constant(part: Part, made: Any) -> Constant:
     Raises
     ------
     PluginError
-        If it is anything else, or an entry is not a number.
+        If the result is not a ``Constant``, or an entry of it is not a number.
     """
     remedy = "Return greedyexp.Constant(value, lower, upper)."
     check_type(part, "", made, Constant, "a Constant", remedy)
@@ -216,7 +218,7 @@ def check_metric(part: Metric, made: Any, size: int) -> np.ndarray:
     Raises
     ------
     PluginError
-        If it is not an array (m,) of real numbers, or a success is neither 0 nor 1.
+        If the result is not an array (m,) of real numbers, or a success is neither 0 nor 1.
     """
     needed = f"one number for each of the {size} estimates, an array of shape ({size},)"
     check_type(part, "", made, np.ndarray, needed)

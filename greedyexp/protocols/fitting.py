@@ -42,8 +42,8 @@ def fit(
     Raises
     ------
     PluginError
-        If the algorithm does not return real numbers of the expected shape, or returns other
-        points.
+        If the algorithm does not return real numbers of the expected shape, or returns a path with
+        points that are not those of the grid.
     """
     given: dict[str, Any] = {} if grid is None else {"grid": grid}
     if rng is not None and part.takes_rng:
@@ -53,7 +53,7 @@ def fit(
 
 
 def uncertified(path: Path, noun: str = "estimates") -> list[str]:
-    """Return how many estimates lack their certificate, and why; an empty list if none does."""
+    """Return a list with a message about uncertified estimates; empty if there are none."""
     short = int((~path.converged).sum())
     said = f"{short} of {len(path)} {noun} lack their certificate"
     return [f"{said}: {path.message}".rstrip(": ")] if short else []
@@ -65,7 +65,8 @@ def measure(metric: Metric, problem: Problem, path: Path) -> np.ndarray:
     Raises
     ------
     PluginError
-        If the metric returns anything else, or draws from a global random state.
+        If the metric does not return one real number for each estimate, or draws from a global
+        random state.
     """
     # A metric must not change the coefficients that the next one gets.
     coef = path.coef.view()
@@ -110,8 +111,8 @@ def cross_validated(
     ----------
     folds : int in [2, smallest number of rows]
     rng : Generator
-        Shuffles the rows; tasks with the same design have the same folds. An algorithm that draws
-        at random draws from it first.
+        Random stream that shuffles the rows; tasks with the same design have the same folds. A
+        randomized algorithm draws from it before the rows are shuffled.
 
     Raises
     ------
@@ -142,7 +143,7 @@ def cross_validated(
 def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
     """Yield the mean error on the held-out rows of each task, an array (m,).
 
-    It is the loss of the path if there is one, else the squared residual.
+    The error is the loss of the path if it has one, otherwise the squared residual.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
 
 
 def _without_fold(problem: Problem, train: Problem, fold: str, error: DataError) -> DataError:
-    """Return an error of a fit without one fold, with that fold in the message."""
+    """Return the error of a fit without one fold; the message names the fold."""
     classes = np.unique(problem.y[0])
     if problem.n_tasks == 1 and len(classes) == 2 and len(np.unique(train.y[0])) == 1:
         lacking = classes[classes != train.y[0][0]][0]
@@ -195,7 +196,7 @@ def prescribed(part: Algorithm, problem: Problem, params: dict[str, Any]) -> dic
     Raises
     ------
     ConfigError
-        If the algorithm has no such rule.
+        If the algorithm has no tuning rule from theory.
     """
     if part.theory is None:
         raise ConfigError(f"algorithm '{part.name}' has no tuning rule from theory.")
@@ -212,7 +213,7 @@ class Progress:
         Iterations 0, 1, 2, 4, ... and the last.
     objective : array (m,)
     distance : float
-        See ``distance_from_optimality``, at the last iteration.
+        Distance from optimality at the last iteration; see ``distance_from_optimality``.
     """
 
     iteration: np.ndarray
@@ -229,13 +230,13 @@ def run_until_converged(
     Parameters
     ----------
     run : Iteration
-        At its start. It is advanced to the final estimate.
+        The method at iteration 0; it is advanced to the final estimate.
     problem : Problem
-        The problem of the run, one task.
+        The problem of the run, with one task.
     iterations : int >= 1
         Largest number of iterations.
     tol : float > 0
-        See ``distance_from_optimality``.
+        Largest distance at which to stop; see ``distance_from_optimality``.
     """
     seen = []
     until = 0
@@ -254,8 +255,8 @@ def run_until_converged(
 def distance_from_optimality(problem: Problem, lam: float, coef: np.ndarray) -> float:
     """Return a dimensionless distance of coefficients from optimality.
 
-    With lam > 0 it is the duality gap relative to the objective at zero. Least squares has no such
-    gap; there it is the largest |x_i^T (y - X b)| / (||x_i|| ||y||).
+    With lam > 0, the distance is the duality gap relative to the objective at zero. Least squares
+    has no such gap; its distance is the largest |x_i^T (y - X b)| / (||x_i|| ||y||).
     """
     X, y = problem.X[0], problem.y[0]
     if lam > 0:

@@ -35,7 +35,7 @@ def check_problem(
     part : Generator
         The generator.
     params : dict
-        Its parameters.
+        The parameters of the generator.
     reserved : collection of str
         Columns of the CSV that facts must not name.
 

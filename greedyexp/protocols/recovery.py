@@ -27,11 +27,12 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
     """Fit once, choose the tuning, compute every metric: one row for each algorithm and problem.
 
     With tuning ``oracle`` every metric takes its best value over the path, each at its own point,
-    hence a success means that some tuning recovers. Metrics without a direction are taken where
-    the first metric with a direction is best, or at the end of the path if there is none. ``cv`` is
-    the point with the least cross-validated prediction error, ``theory`` the point that theory
-    prescribes. Algorithms that return one estimate have nothing to tune. The seconds are those of
-    the fit, including its folds, but without the metrics and without the prescription by theory.
+    so a success means that some tuning succeeds. Metrics without a direction are taken where
+    the first metric with a direction is best, or at the end of the path if there is none. With
+    ``cv`` the point has the least cross-validated prediction error; with ``theory`` it is the point
+    that theory prescribes. Algorithms that return one estimate have nothing to tune. The seconds
+    are those of the fit, including its folds, but without the metrics and without the prescription
+    by theory.
 
     Returns
     -------

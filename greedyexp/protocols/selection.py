@@ -53,13 +53,13 @@ RECORDS = (
     RecordKind(
         "class",
         ("size", "class"),
-        "Give protocol selection sizes in classes_at.",
+        "List sizes in 'classes_at' of protocol selection.",
         columns=("class_error", "class_share"),
     ),
     RecordKind(
         "feature",
         ("size", "feature"),
-        "Give protocol selection sizes in chosen_at.",
+        "List sizes in 'chosen_at' of protocol selection.",
         columns=("used",),
     ),
 )
@@ -268,7 +268,7 @@ def _class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]
     Returns
     -------
     errors : array (m, classes)
-        In [0, 1]; nan for a class without rows.
+        Errors in [0, 1]; nan for a class without rows.
     shares : array (classes,)
         They sum to 1.
 

@@ -43,7 +43,7 @@ from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 def draw(folder: Path, out: Path | None = None) -> list[Path]:
     """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
-    If one cannot be drawn, the others still are.
+    If a figure or a table fails, the others are still written.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _drawn(folder: Path, out: Path | None) -> list[Path]:
                     written += save(part, params, source, target, writing)
             except Replaced:
                 raise
-            except Exception as error:  # The others can still be drawn; it is raised below.
+            except Exception as error:  # The others can still be drawn. The error is raised below.
                 if isinstance(error, ConfigError):
                     entry = f"{folder / 'config.yaml'}: {dotted((f'{kind}s', index, name))}"
                     error.place = f"{entry}: {error.place}" if error.place else entry

@@ -44,7 +44,7 @@ class Source:
     Parameters
     ----------
     state : State
-        Its files.
+        The files of the run.
     design : Design
         The settings of the run, from ``config.yaml``.
     frame : DataFrame
@@ -69,14 +69,16 @@ def run_folders(path: Path) -> list[Path]:
     Raises
     ------
     StorageError
-        If there is none.
+        If there is no run folder.
     """
     found = [
         folder for folder in folders(path) if table_of(folder) or find(folder, MANIFEST).is_file()
     ]
     if not found:
         raise StorageError(
-            "there is no finished run here.", place=str(path), remedy="`greedyexp run` makes one."
+            "there is no finished run here.",
+            place=str(path),
+            remedy="Create one with `greedyexp run`.",
         )
     return found
 
@@ -115,7 +117,7 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
     table : Path
         The CSV, compressed or not.
     content : bytes, optional
-        Its decompressed contents, if known.
+        Decompressed contents of the file, if known.
 
     Raises
     ------
@@ -139,16 +141,16 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
 def refuse_damaged(
     frame: pd.DataFrame, table: Path, required: Iterable[str], numeric: Container[str]
 ) -> None:
-    """Raise ``StorageError`` if a required column is missing, or has text although it is numeric.
+    """Raise ``StorageError`` if a required column is missing, or a numeric column contains text.
 
     Parameters
     ----------
     frame : DataFrame
     table : Path
-        Its file, for the message.
+        File of the table, for the message.
     required : iterable of str
     numeric : container of str
-        Those of the required columns that must be numbers.
+        The required columns that must be numeric.
     """
     for name in required:
         if name not in frame.columns:
@@ -183,7 +185,7 @@ def _part_of_run(state: RunState, frame: pd.DataFrame) -> str:
 def _with_seconds(frame: pd.DataFrame, state: RunState) -> pd.DataFrame:
     """Add the column ``fit_seconds`` from ``timings.csv``, if there is one.
 
-    All rows of a replicate have the seconds of its fit; they are empty if it has none.
+    All rows of a replicate have the seconds of its fit. The cells are empty if the fit has none.
 
     Raises
     ------

@@ -64,8 +64,8 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     Raises
     ------
     StorageError
-        If table or configuration are missing, unreadable or damaged, or belong to different
-        runs; if the file cannot be written although the folder can.
+        If the table or the configuration is missing, unreadable or damaged, if they belong to
+        different runs, or if ``claims.json`` cannot be written although the folder is writable.
     ConfigError
         If a claim of the configuration cannot be read.
     """

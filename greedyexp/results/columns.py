@@ -3,8 +3,8 @@
 Figures and tables average over replicates. Any other column that varies (data, algorithms and their
 swept parameters, keys of the protocol) must separate points, lines, panels or rows, unless
 ``where`` chooses one of its values. A column that is not named becomes ``panel`` or ``row`` if that
-is null, or the second of ``line``. If no place is left, an error is raised. Results of the run
-cannot separate anything.
+parameter is null, or the second item of ``line``. If none of them is free, an error is raised.
+Results of the run cannot separate anything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from greedyexp.core.parts import Display
 from greedyexp.protocols.base import Measured
 from greedyexp.results.records import as_list, identity, matches, replicates, with_sizes
 
-# Columns about the end of a replicate.
+# Columns that describe how a replicate ended.
 ENDINGS = ("status", "message")
 
 # Limits for columns that a figure does not name: panels, and lines of one colour.
@@ -56,7 +56,7 @@ def reads(*measured: str, apart: Callable[..., list[str]] = separate) -> Callabl
     Parameters
     ----------
     *measured : str
-        Columns that it reads for all parameters.
+        Columns that are read for all values of the parameters.
     apart : callable
         Returns the columns that separate points, lines and panels.
     """
@@ -81,7 +81,7 @@ def declared(*measured: str, apart: Callable[..., list[str]] = separate) -> dict
     Parameters
     ----------
     *measured, apart
-        As for ``reads``.
+        The arguments of ``reads``.
     """
     return {"columns": reads(*measured, apart=apart), "apart": apart}
 
@@ -98,7 +98,7 @@ def separated_by_results(
     params : mapping
         All its parameters.
     results : collection of str
-        Columns.
+        Columns that are results of the run.
     """
     return [
         (
@@ -161,7 +161,7 @@ def with_panels(
     Raises
     ------
     ConfigError
-        If there is no place for a column, or there would be too many panels or lines.
+        If no parameter is free for a column, or there would be too many panels or lines.
     """
     params = dict(params)
     if part.apart is None:
@@ -219,8 +219,9 @@ def _averaged(
 def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
     """Return the first column that varies among rows that agree in the named columns.
 
-    Facts of the data may differ between the replicates of one setting. Their columns follow those
-    of the parameters, and rows that agree in replicate and parameters agree in them.
+    Facts of the data may differ between the replicates of one setting. The columns of facts follow
+    those of the parameters, and rows that agree in replicate and parameters also agree in the
+    facts.
     """
     sized = with_sizes(frame) if {"p", "aspect_ratio"} & set(named) else frame
     by = [name for name in dict.fromkeys([*named, "replicate"]) if name in sized.columns]
@@ -256,7 +257,7 @@ def _averaged_keys(
 
 
 def _free_places(part: Display, params: Mapping[str, Any]) -> list[str]:
-    """Return the parameters that may take another column."""
+    """Return the parameters that are free to take another column."""
     fields = part.parameters.model_fields
     free = [name for name in ("panel", "row") if name in fields and params[name] is None]
     line = params.get("line")
@@ -274,7 +275,7 @@ def _panels(
 
 
 def _refusal(part: Display, averaged: Mapping[str, list[Any]]) -> ConfigError:
-    """Return the error, with possible places and a choice that can be pasted."""
+    """Return the error; its remedy lists the free parameters and a ``where`` that can be pasted."""
     parts = [
         f"the {len(values)} values of '{name}'" if len(values) > 1 else f"the values of '{name}'"
         for name, values in averaged.items()

@@ -79,9 +79,9 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
     Parameters
     ----------
     design : Design
-        Its settings.
+        The settings of the run.
     labels : iterable of str
-        The algorithms of its table.
+        Labels of the algorithms in the table.
     part : str
         Part of the run in the table; empty if it is complete.
     """

@@ -35,7 +35,7 @@ class AllFailed(ConfigError):
 
 
 def remedy_for(column: str) -> str | None:
-    """Return how to make a protocol record a column; None if no protocol declares it."""
+    """Return advice on how to record a column; None if no protocol declares it."""
     return _joined(kind for _, kind in _declared() if column in kind.columns)
 
 
@@ -105,7 +105,7 @@ def records(
 
 
 def _remedy_for_kind(frame: pd.DataFrame, kind: str) -> str | None:
-    """Return how to record this kind, preferably with the protocol that wrote the table."""
+    """Return advice on how to record rows of a kind, preferably with the protocol of the table."""
     present = set(frame["record"].dropna())
     able = [(part, one) for part, one in _declared() if one.name == kind]
     writers = [one for part, one in able if present <= {other.name for other in part.records}]
@@ -210,7 +210,7 @@ def group_columns(
     -------
     frame : DataFrame
     keys : list of str
-        The columns.
+        The columns to group by.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     Raises
     ------
     AllFailed
-        If rows are chosen by a result and all of them failed.
+        If rows are chosen by a result, and all of them belong to failed replicates.
     ConfigError
         If a column is missing or no row matches.
     """

@@ -52,7 +52,7 @@ def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     grouped = rows.groupby(list(keys), sort=True)[value]
     table = grouped.agg(["median", "min", "max", "count"])
     if table["count"].max() > FEW:
-        # Members of the sample: one cannot interpolate between a finite and an infinite value.
+        # Use values of the sample, since there is nothing between a finite and an infinite value.
         table["min"] = grouped.quantile(0.25, interpolation="lower")
         table["max"] = grouped.quantile(0.75, interpolation="higher")
     names = {"min": "low", "max": "high", "count": "replicates"}
@@ -61,7 +61,7 @@ def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
 
 
 def spread_reached(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.DataFrame:
-    """Compute median and band of a count until an accuracy is reached.
+    """Compute median and band of the count at which an accuracy is reached.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def spread_reached(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.Da
     Returns
     -------
     DataFrame
-        As ``spread``, with the number of replicates that ``reached`` the accuracy. The count of a
-        replicate that did not reach it is infinite.
+        The columns of ``spread``, and the number of replicates that ``reached`` the accuracy. The
+        count of a replicate that did not reach it is infinite.
     """
     rows = rows.assign(taken=rows[count].astype(float).fillna(np.inf))
     reached = np.isfinite(rows["taken"]).groupby([rows[name] for name in keys], sort=True).sum()
@@ -84,7 +84,7 @@ def spread_reached(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.Da
 
 
 def unreached_text(table: pd.DataFrame, accuracy: str = "accuracy") -> str:
-    """Return the percentage of pairs of replicate and accuracy that were not reached."""
+    """Return, as text, how often a replicate did not reach an accuracy."""
     share = 1 - table["reached"].sum() / table["replicates"].sum()
     return f"{accuracy} not reached: {share:.2%} of all pairs of replicate and {accuracy}"
 
@@ -102,7 +102,7 @@ NO_INTERVAL = (float("nan"), float("nan"))
 
 
 class MetricStyle(BaseModel):
-    """How a metric is shown."""
+    """Title, scale, unit and format of a metric."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -125,7 +125,7 @@ Metrics = Annotated[
     list[str] | dict[str, MetricStyle],
     Field(min_length=1, description="metrics, or metric: title, scale, unit, digits"),
 ]
-# Algorithm label or name, metric, value of the row column, printed number in the shown unit.
+# Algorithm label or name -> metric -> value of the row column -> printed number in the unit shown.
 Published = Annotated[
     dict[str, dict[str, dict[str, float]]],
     Field(description="printed numbers by algorithm, metric and value of row"),
@@ -163,7 +163,7 @@ def compare(
     row : str
         Column whose values are compared separately.
     published : mapping algorithm -> metric -> value of ``row`` -> number
-        In the shown unit. Algorithms that are not in the table are ignored.
+        Published numbers, in the unit shown. Algorithms that are not in the table are ignored.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def compare(
 
 
 def comparison_notes(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
-    """Return the notes on the numbers of ``compare``."""
+    """Return the notes that explain the numbers of ``compare``."""
     row = table.columns[0]
     frame = _with_metrics(frame, list(table["metric"].unique()))
     frame = replicates(group_columns(frame, context, row)[0])
@@ -295,11 +295,11 @@ def records_at(
     Parameters
     ----------
     frame : DataFrame
-        Of protocol ``selection``.
+        Table of protocol ``selection``.
     value : str
         Numeric column of these rows.
     sizes : sequence of int
-        All if empty.
+        The sizes to keep; all if empty.
 
     Returns
     -------
@@ -310,7 +310,7 @@ def records_at(
     Raises
     ------
     ConfigError
-        If there are no such rows or a size is missing.
+        If the table has no rows about classes or features, or lacks a size.
     """
     columns = ["size", kind, *(["used"] if value == "used" else [])]
     rows = records(frame, kind, columns)
@@ -339,7 +339,7 @@ def selection_notes(frame: pd.DataFrame, context: Context, numbers: str) -> list
     Parameters
     ----------
     numbers : str
-        Description of the numbers shown.
+        Description of the numbers in the figure or table.
     """
     notes = [f"{origin_text(context)}: {numbers}."]
     frame = replicates(frame)

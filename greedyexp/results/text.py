@@ -114,7 +114,7 @@ def count_text(counts: pd.Series[int]) -> str:
 
 
 def failures_text(frame: pd.DataFrame, treatment: str) -> str:
-    """Return the percentages of replicates that failed and that have no certificate.
+    """Return the percentages of replicates that failed and of those without a certificate.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from greedyexp.theory.theorems import NO_THEOREM, known_theorems, theorems
 
 Count = Literal["steps", "features_needed"]
 
-# Columns of an accuracy.
+# Columns that describe an accuracy.
 ACCURACY_COLUMNS = (
     *("record", "theorem", "reference", "epsilon"),
     *("steps", "features_needed", "steps_bound"),
@@ -78,7 +78,7 @@ def names_known(parameter: str, named: Callable[[Any], Iterable[str]] = list) ->
     Parameters
     ----------
     parameter : str
-        Its name, for the message.
+        Name of the parameter, for the message.
     named : callable
         Returns the theorems in a value of the parameter.
     """
@@ -155,14 +155,14 @@ def bound_medians(
     Parameters
     ----------
     rows : DataFrame
-        One for each replicate, reference, theorem and value of ``at``.
+        One row for each replicate, reference, theorem and value of ``at``.
     keys : sequence of str
         Columns that separate lines and panels.
     at : {"epsilon", "step"}
         Column along which bounds are given.
     bound : str
-        Column of the bound. An empty cell is an infinite bound. So is a missing row of a
-        replicate, unless the theorem is one of the keys.
+        Column of the bound. An empty cell is an infinite bound. A missing row of a replicate is an
+        infinite bound too, unless the theorem is one of the keys.
 
     Returns
     -------
@@ -217,8 +217,8 @@ def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: Count, remedy: s
     Returns
     -------
     DataFrame
-        With a column ``taken``, the count, infinite where the accuracy was not reached. Theorems
-        are in the order of ``theorems``; rows without a bound come last.
+        The rows with a column ``taken``: the count, infinite where the accuracy was not reached.
+        Theorems are in the order of ``theorems``; rows without a bound come last.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _REACH = 3.0
 
 @dataclass(frozen=True)
 class TrialRule(ABC):
-    """A rule based on the numbers of successes; counts are integer arrays (points of the series,).
+    """A rule based on the numbers of successes. Counts are integer arrays, one entry per point.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TrialRule(ABC):
         """Return the points that need more replicates; none if the goal is reached."""
 
     def grown(self, trials: np.ndarray, successes: np.ndarray) -> np.ndarray:
-        """Return the next numbers of replicates; ``trials`` if the goal is reached."""
+        """Return the next numbers of replicates; equal to ``trials`` if the goal is reached."""
         wanted: np.ndarray = trials.copy()
         chosen = self.choose(trials, successes)
         if chosen:
@@ -87,8 +87,8 @@ class LocateRule(TrialRule):
     and the points closest to half a scale of that curve on either side of its crossing get the next
     replicates. The interval is that of ``stats.crossing`` at ``anytime_confidence``. Stopping as
     soon as an interval is narrow favours samples that look too steep. In simulations, the plain
-    interval covered the crossing in 87 to 96 of 100 runs, depending on the curve, and this one in
-    95 to more than 99.
+    interval covered the crossing in 87 to 96 of 100 runs, depending on the curve. The interval used
+    here covered it in 95 to more than 99.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class LocateRule(TrialRule):
         distance = (self.values - fit.estimate) * fit.slope
         open_points = np.flatnonzero((trials < self.most) & (np.abs(distance) <= _REACH))
         if not len(open_points):
-            # A coarse sweep may have no point within reach.
+            # A coarse sweep may have no point close enough.
             return [int(np.argmin(np.abs(distance)))]
         return [
             int(open_points[np.argmin(np.abs(distance[open_points] - place))])
@@ -159,7 +159,7 @@ class Series:
     algorithm : int
         Index of the algorithm.
     metric : str
-        Column with its successes.
+        Column with the successes of the algorithm.
     rule : TrialRule
     """
 

@@ -1,8 +1,9 @@
 """The version of a part's code: a hash of its syntax and of all modules that it imports.
 
-Docstrings, comments and formatting do not count; everything else does. Imports are read from the
-source and not executed: those inside greedyexp and, for a plugin, those of files in its folder. A
-compiled kernel counts by its C++ file and the headers that this includes.
+Docstrings, comments and formatting do not change the version; everything else does. Imports are
+read from the source and not executed. Imports inside greedyexp count and, for a plugin, imports of
+files in its folder. A compiled kernel counts by its C++ file and the headers
+that this file includes.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def of_function(function: Callable[..., Any], known: dict[Path, SourceFile] | No
     Parameters
     ----------
     known : dict of Path to SourceFile, optional
-        Files as they were when first read; files read now are added.
+        Files as they were when first read. Files that are read now are added.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def of_function(function: Callable[..., Any], known: dict[Path, SourceFile] | No
 
 
 def of_module(name: str, known: dict[Path, SourceFile] | None = None) -> str:
-    """Return the version of a module of greedyexp and of all that it imports."""
+    """Return the version of a module of greedyexp and of all modules that it imports."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.origin is not None
@@ -139,7 +140,7 @@ def edited(path: Path, source: SourceFile) -> bool:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file as it was read.
+    """A source file as it was read.
 
     Parameters
     ----------

@@ -24,11 +24,11 @@ _WAITING = (
 
 
 class Interruption:
-    """Record signals inside a ``with`` block instead of stopping, to let a run finish cleanly.
+    """Record signals inside a ``with`` block instead of stopping, so that a run can finish cleanly.
 
-    After the first Ctrl-C, the run waits for replicates in progress. After a second one, or after
-    SIGTERM or SIGHUP, whose senders do not wait, it stops at once. Ignored signals, such as SIGHUP
-    under ``nohup``, stay ignored.
+    After the first Ctrl-C, the run waits for replicates in progress. After a second Ctrl-C, or
+    after SIGTERM or SIGHUP, whose senders do not wait, it stops at once. Ignored signals, such as
+    SIGHUP under ``nohup``, stay ignored.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Interruption:
             self.signum = signum
             if self._announce and not self.now:
                 _write_line(_WAITING)
-        # Outside that context, an exception could interrupt the writing of a file.
+        # Outside ``abandonable``, an exception could interrupt the writing of a file.
         if self.now and self._abandonable:
             self._abandonable = False
             raise Interrupted(self.signum)
@@ -122,7 +122,7 @@ class Engine(ABC):
         expected: int,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
-        """Yield results in any order as they arrive, and an empty list now and then.
+        """Yield results as they arrive, in any order, and sometimes an empty list.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class SerialEngine(Engine):
 
 
 def _exited(status: int) -> BaseException:
-    # The replicate fails, as it does when the call ends a worker process.
+    # Let the replicate fail, as it would if the call had ended a worker process.
     return RuntimeError(f"it called os._exit({status})")
 
 

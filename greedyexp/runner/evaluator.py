@@ -82,7 +82,7 @@ class PausableClock:
         self._depth += 1
 
     def resume(self) -> None:
-        """Undo one call of ``pause``."""
+        """Undo one call of ``pause``; the clock runs again when all calls are undone."""
         self._depth -= 1
         if self._depth == 0:
             self._paused += time.perf_counter() - self._since
@@ -90,7 +90,7 @@ class PausableClock:
 
     def pause_for_numba(self) -> AbstractContextManager[Any]:
         """Pause while numba compiles or loads compiled code, until the returned context ends."""
-        # Imported here: commands that compute nothing in this process need no numba.
+        # Imported here because commands that compute nothing in this process do not need numba.
         from numba.core import event
 
         clock = self
@@ -124,7 +124,7 @@ class Evaluator:
     """
 
     def __init__(self, work: Work, clock: PausableClock | None = None):
-        # The pool of workers limits how long a worker may take to start.
+        # No time limit for imports: the pool limits the time that a worker may take to start.
         load_plugins(work.plugins, limit=None)
         self._work, self._clock = work, clock or PausableClock()
         self._generators = {name: registry.find("generator", name) for name in work.generators}
@@ -325,7 +325,7 @@ def _frames(error: BaseException) -> list[TracebackType]:
 
 
 def _folder(file: str) -> str:
-    """Return the folder of a source file, or the name of code without one, such as ``<stdin>``."""
+    """Return the folder of a source file, or a name such as ``<stdin>`` for code without a file."""
     return file if file.startswith("<") else os.path.dirname(file)
 
 

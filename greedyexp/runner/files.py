@@ -148,9 +148,9 @@ def folder_lock(folder: Path, *, name: str = LOCK, wait: bool = False) -> Iterat
     ----------
     folder : Path
     name : str
-        File of the lock.
+        Name of the lock file.
     wait : bool
-        Wait until another process releases it; suits locks that are held briefly.
+        Wait until another process releases the lock, for locks that are held only briefly.
 
     Raises
     ------

@@ -103,7 +103,7 @@ class Fingerprints:
             ]
 
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
-        """Return 32 bytes for one algorithm on one replicate of a point; both by their index."""
+        """Return a key of 32 bytes for an algorithm on a replicate of a point, given by indices."""
         source = self._experiment.points[point]
         if point not in self._points:
             self._points[point] = self._of_point(source)
@@ -153,7 +153,7 @@ class Fingerprints:
         using = [one for one in used if _binds_losses(one, known)]
         if not using:
             return []
-        # A shipped part uses the loss that its parameters name; a plugin may use any.
+        # A shipped part uses the loss that its parameters name; a plugin may use any loss.
         loss = params.get("loss")
         if loss in binding.MODULES and all(one.shipped for one in using):
             names = [binding.module_of(loss)]

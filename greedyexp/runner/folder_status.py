@@ -1,4 +1,4 @@
-"""The progress of the run in a folder, read without changing it."""
+"""The progress of the run in a folder, found without changing the folder."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class FolderStatus:
 def folders_below(path: Path) -> list[Path]:
     """Return the folders at or below a path that ``status`` accepts, sorted.
 
-    They include runs that were killed before their first table.
+    The folders include runs that were killed before they wrote their first table.
     """
     return [
         folder
@@ -81,13 +81,13 @@ def folders_below(path: Path) -> list[Path]:
 def status(folder: Path) -> FolderStatus:
     """Return the progress of the run in a folder.
 
-    It is read from the journal or, if there is none (as in a clone of a repository with results),
-    from the manifest.
+    The progress is read from the journal, or from the manifest if there is no journal, as in a
+    clone of a repository with results.
 
     Raises
     ------
     StorageError
-        If the folder has no run or files of different runs, or its journal is damaged.
+        If the folder does not contain a run, has files of different runs, or has a damaged journal.
     ConfigError, PluginError
         If there is a journal but the experiment can no longer be loaded.
     """
@@ -109,7 +109,7 @@ def _status(folder: Path) -> FolderStatus:
                 raise
     if not manifest:
         raise StorageError(
-            "there is no run here.", place=str(folder), remedy="`greedyexp run` makes one."
+            "there is no run here.", place=str(folder), remedy="Create one with `greedyexp run`."
         )
     counts = manifest["replicates"]
     return FolderStatus(

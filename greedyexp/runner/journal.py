@@ -36,7 +36,7 @@ class JournalEntry:
     Parameters
     ----------
     key : bytes
-        Its fingerprint.
+        Fingerprint of the replicate.
     outcome : Outcome
     facts : dict
         Facts of the problem; empty if the data could not be made.
@@ -64,7 +64,7 @@ class Journal:
     Raises
     ------
     StorageError
-        If the file is not a journal, is damaged, was written by another version, or the folder
+        If the file is not a journal, is damaged or was written by another version, or if the folder
         cannot be written. The file is never deleted.
     """
 

@@ -119,7 +119,7 @@ def provenance(folder: Path) -> dict[str, Any]:
 
 
 def git_state(folder: Path, results: Path) -> dict[str, Any] | None:
-    """Return the commit and whether tracked files were changed; None outside a repository.
+    """Return the commit, and whether tracked files were changed; None outside a repository.
 
     Parameters
     ----------

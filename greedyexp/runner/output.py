@@ -40,9 +40,9 @@ class TableColumns:
     swept : tuple of str
         Parameters that are swept inside an algorithm's entry.
     measured : tuple of str
-        TableColumns of the protocol.
+        Columns of the protocol.
     seconds : tuple of str
-        TableColumns of the protocol with times, which differ from run to run.
+        Columns of the protocol with times, which differ from run to run.
     """
 
     data: tuple[str, ...]
@@ -162,7 +162,7 @@ class _Rows:
         return tuple(name for name in names if name not in self._columns.data)
 
     def _data_cells(self, point: int, facts: dict[str, Any]) -> list[str]:
-        """Return label and parameters; a fact fills the column of another generator's parameter."""
+        """Return label and parameters; facts fill columns of parameters of other generators."""
         if self._point[0] != point:
             cells = self._plan.experiment.points[point].cells
             known = {name: cell(cells[name]) for name in self._columns.data if name in cells}

@@ -39,7 +39,7 @@ class Census:
     Parameters
     ----------
     total, done : int
-        All replicates, and those that are finished with any status.
+        Numbers of all replicates, and of those that are finished with any status.
     statuses : dict of str to int
         Number of finished replicates by status.
     seconds : float
@@ -70,7 +70,7 @@ class Census:
 
 
 class Plan:
-    """The replicates of an experiment, a number for every point and algorithm.
+    """The replicates of an experiment: how many are needed for each point and algorithm.
 
     If results determine these numbers, the plan starts with the first replicates of every series
     and grows as results arrive.
@@ -110,7 +110,7 @@ class Plan:
         Parameters
         ----------
         find : callable
-            ``timings`` or ``entries`` of a journal, which returns the second value of each pair.
+            ``timings`` or ``entries`` of a journal, which looks up the second value of each pair.
         """
         slots = (
             self._slot(point, replicate, algorithm)
@@ -122,7 +122,7 @@ class Plan:
         return ((slot, found) for slot, found in _looked_up(slots, find) if found is not None)
 
     def grow_fully(self, journal: Journal, *, retry_failed: bool = False) -> None:
-        """Grow as far as the results in the journal determine.
+        """Grow until the journal lacks results that the next decision needs.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Plan:
             outcomes = [entry.outcome for entry in entries.values()]
             if len(outcomes) < count or (retry_failed and any(o.status.failed for o in outcomes)):
                 return True
-            # A failure has no rows: a trial without success.
+            # A failure has no rows. It counts as a trial without success.
             successes[place] = sum(row[series.metric] for o in outcomes for row in o.rows[:1])
         wanted = series.rule.grown(trials, successes)
         self.wanted[series.points, series.algorithm] = wanted
@@ -175,9 +175,9 @@ class Plan:
     ) -> Iterator[Item]:
         """Yield data sets with the algorithms that have not been run on them.
 
-        The first replicates of all points come first, then the second ones. An interrupted run has
-        therefore made equal progress at all points, and the estimate of the time left uses all of
-        them rather than the smallest.
+        The first replicates of all points come first, then the second replicates, and so on. An
+        interrupted run has therefore made equal progress at all points, and the estimate of the
+        time left uses all points rather than only the smallest.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Plan:
         retry_failed : bool
             Treat failed replicates as unfinished.
         """
-        # The plan may grow during the iteration; the next call yields what is added.
+        # The plan may grow during the iteration; the next call yields the added replicates.
         wanted = self.wanted.copy()
         slots = (
             self._slot(point, replicate, int(algorithm))
@@ -225,7 +225,7 @@ class Batches:
     Parameters
     ----------
     items : iterable of Item
-        Read one at a time.
+        The items to group, read one at a time.
     more : callable
         Called once all results have arrived; returns further items, or none at the end.
     seconds : float

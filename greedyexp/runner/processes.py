@@ -94,8 +94,8 @@ class _Pool:
         self._alone_until = time.monotonic() + _HEAD_START
         self._begun = False
         self._workers: list[WorkerHandle] = []
-        # Limited because without a usable cache every new process would compile again. Their
-        # results then agree without a hand-over.
+        # The number is limited because without a usable cache every new process would compile
+        # again. The results then agree without a hand-over.
         self._hand_overs_left = 3 * (1 + len(work.algorithms))
 
     def run(self, jobs: int, interruption: Interruption) -> Generator[list[Result], None, None]:

@@ -58,7 +58,7 @@ class Bar:
         self._bar.update(done)
 
     def extend(self, total: int) -> None:
-        """Set the number of all replicates after results requested more."""
+        """Set the total number of replicates after the results have led to more."""
         self._bar.total = total
         self._bar.refresh()
 
@@ -68,7 +68,7 @@ class Bar:
 
 
 class Lines:
-    """A line every few seconds, for logs and pipes; parameters and methods are those of ``Bar``."""
+    """Print a line every few seconds, for logs and pipes; the interface is that of ``Bar``."""
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         self._title, self._total, self._done = title, total, done

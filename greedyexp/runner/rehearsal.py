@@ -31,7 +31,7 @@ def rehearse(
     experiment : Experiment
     options : RunOptions
         ``tracebacks`` adds tracebacks to the outcomes of exceptions. With ``pdb``, the time limit
-        is not enforced. The others are not used.
+        is not enforced. The other options are not used.
 
     Returns
     -------

@@ -35,7 +35,7 @@ def data_stream(
     generator : str
         Name of the generator.
     params : dict
-        Its complete parameters, except those that are unseeded.
+        The complete parameters of the generator, except those that are unseeded.
     replicate : int, at least 0
         Number of the data set among those with these parameters.
     """
@@ -47,8 +47,8 @@ def algorithm_stream(
 ) -> np.random.Generator:
     """Return the stream of one algorithm on one data set, for folds and random starts.
 
-    It depends on the name of the algorithm but not on its label or parameters. Two settings of one
-    algorithm are therefore compared on the same folds.
+    The stream depends on the name of the algorithm but not on its label or parameters. Two settings
+    of one algorithm are therefore compared on the same folds.
     """
     return _stream(["algorithm", seed, generator, params, replicate, algorithm])
 
@@ -85,7 +85,7 @@ def plain_data(value: object) -> Any:
     Raises
     ------
     TypeError
-        If it contains anything else.
+        If the value contains anything else.
     """
     if isinstance(value, Enum):
         return plain_data(value.value)

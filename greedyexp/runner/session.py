@@ -31,7 +31,7 @@ from greedyexp.runner.progress import progress_of
 from greedyexp.runner.state import CONFIG, PLUGINS, find, next_state, table_of
 from greedyexp.runner.work import DEFAULTS, Item, Result, RunOptions, work_of
 
-# Results are written once the last write is this many seconds ago, or once there are this many.
+# Results are written this many seconds after the last write, or when there are this many.
 _LONGEST_WAIT = 0.5
 _MOST_WAITING = 1000
 
@@ -112,7 +112,7 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     plan = Plan(experiment)
     # The shared files give both plans the same keys, even if code or data are edited meanwhile.
     whole = Plan(experiment.whole or experiment, plan.files)
-    # A key depends on the data files: an unreadable one is refused before a folder is created.
+    # Keys depend on the data files, so an unreadable file is refused before a folder is created.
     plan.key(0, 0, 0)
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
@@ -158,7 +158,7 @@ class PluginSources(NamedTuple):
     entries : list of str
         The plugin files, in the order of the settings.
     files : dict of str to bytes
-        These files and the files in their folders that they import.
+        Contents of these files and of the files in their folders that they import.
     """
 
     entries: list[str]
@@ -309,7 +309,7 @@ def _compute(
                 return ()
             shown.extend(len(plan))
             items = plan.missing(journal, beyond=beyond, force=force, retry_failed=retry_failed)
-            # The new replicates may be finished already, from an earlier run.
+            # An earlier run may already have finished the new replicates.
             for first in items:
                 return chain((first,), items)
 

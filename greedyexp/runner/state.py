@@ -132,7 +132,7 @@ def read_state(folder: Path) -> RunState:
     table = table_of(folder)
     if table is None:
         raise StorageError("there is no table to read.", place=str(folder), remedy=RERUN_REMEDY)
-    # Either folder may hold either form; the file in .finished/ takes precedence.
+    # Either folder may hold the table, compressed or not; .finished/ takes precedence.
     homes = (folder / FINISHED, folder)
     timings = [home / name for home in homes for name in (TIMINGS, f"{TIMINGS}.gz")]
     seconds = next((_readable(path) for path in timings if path.is_file()), None)
@@ -173,7 +173,7 @@ def retry_if_replaced(folder: Path, action: Callable[[], Result]) -> Result:
     Raises
     ------
     UserError
-        Of the last attempt, if the state has not changed since or is replaced time and again.
+        The error of the last attempt, if the state has not changed since or is replaced repeatedly.
     """
     attempts, deadline = 0, time.monotonic() + _PATIENCE
     while True:
@@ -189,7 +189,7 @@ def retry_if_replaced(folder: Path, action: Callable[[], Result]) -> Result:
 
 
 def _snapshot(folder: Path) -> tuple[object, ...]:
-    """Return values that differ while and after a run replaces the state of a folder."""
+    """Return values that change when a run replaces the state of a folder."""
     try:
         manifest = find(folder, MANIFEST).read_bytes()
     except OSError:
@@ -246,7 +246,7 @@ def digests_of(folder: Path) -> dict[str, str]:
 def next_state(folder: Path, config_text: str, plugins: dict[str, bytes]) -> Iterator[Path]:
     """Write the next state of a folder inside a ``with`` block, which must hold the folder's lock.
 
-    First the replacement that a killed run began is completed. At the end of the block the new
+    A replacement that a killed run has begun is completed first. At the end of the block the new
     state replaces the old one; if settings or table have changed, derived files are removed. After
     an exception the old state remains.
 

@@ -14,7 +14,7 @@ from greedyexp.runner.code_version import SourceFile
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How an experiment is computed.
+    """Options for the computation of an experiment.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ DEFAULTS = RunOptions()
 
 @dataclass(frozen=True)
 class Work:
-    """The part of an experiment that a worker needs, in values that can be pickled.
+    """The settings of an experiment that a worker needs, in a form that can be pickled.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Work:
     folder : Path, optional
         Base folder of relative paths of data files.
     time_limit : float, optional
-        Seconds for one algorithm, or for making one data set. Slower ones are stopped and get the
-        status ``timeout``.
+        Seconds for one algorithm, or for making one data set. An algorithm or a generator that
+        takes longer is stopped, and its status is ``timeout``.
     tracebacks : bool
         Add tracebacks to the outcomes of exceptions.
     pdb : bool
@@ -121,7 +121,7 @@ class Item:
     generator : str
         Name of the generator at this point.
     params : dict
-        Its complete parameters.
+        The complete parameters of the generator.
     replicate : int
     algorithms : tuple of int
         Indices of the algorithms.

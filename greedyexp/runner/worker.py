@@ -127,7 +127,7 @@ class _Compilation(event.Listener):
     Attributes
     ----------
     cached : bool
-        True once compiled code was stored in the cache.
+        True after compiled code has been stored in the cache.
     """
 
     def __init__(self, channel: connection.Connection):
@@ -138,5 +138,5 @@ class _Compilation(event.Listener):
         self._channel.send((Message.COMPILING,))
 
     def on_end(self, event: Any) -> None:
-        # Functions without a cache are compiled in every process, all with the same result.
+        # Functions without a cache are compiled in every process, always with the same result.
         self.cached |= not isinstance(event.data["dispatcher"]._cache, NullCache)

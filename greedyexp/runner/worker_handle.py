@@ -4,7 +4,7 @@ The pool sends the work and then batches. The worker sends ``READY`` once, and t
 one ``DATA`` and, in order, one ``RESULT`` per algorithm. ``PAUSED`` suspends the time limit while
 numba compiles kernels or loads them from its cache; ``COMPILING`` follows if it compiles.
 ``COMPILED`` is sent instead of a result that depends on compilation in this process, and ``FAILED``
-if the run cannot continue. After either of these two the worker exits.
+if the run cannot continue. The worker exits after ``COMPILED`` and after ``FAILED``.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ class WorkerHandle:
     Parameters
     ----------
     work : Work
-        Sent at once; the worker is ready when it has loaded the parts.
+        The work to send. The worker is ready when it has loaded the parts.
     may_hand_over : bool
-        True if the worker hands over to a new process once it has compiled code.
+        True if a new process replaces the worker after it has compiled code.
 
     Attributes
     ----------
     ready : bool
-        True once it has loaded the parts.
+        True after the worker has loaded the parts.
     paused : bool
         True while numba compiles or loads code; the time limit does not include this time.
     compiling : bool
-        True while it compiles.
+        True while the worker compiles.
     handing_over : bool
-        True once it has filled the cache of compiled code and needs a successor.
+        True after the worker has filled the cache of compiled code and must be replaced.
     since : float
         Time of its last message, by ``time.monotonic``.
     """
@@ -87,7 +87,7 @@ class WorkerHandle:
         self.compiling = False
         self.handing_over = False
         self.since = time.monotonic()
-        # What has no result yet, and the data of its first item.
+        # The items without results, and the data of the first of them.
         self._batch: Batch = []
         self._data: DataMade | None = None
         self._received = False
@@ -234,7 +234,8 @@ def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:
 def _signals_blocked() -> Iterator[None]:
     """Block signals in this process and in a child that starts meanwhile.
 
-    Otherwise they would kill the child during its imports. This process receives them afterwards.
+    Otherwise the signals could kill the child during its imports. This process receives them
+    afterwards.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -23,7 +23,8 @@ TOLERANCE = 1e-12
 INACTIVE = 1e-7
 # A step with a larger relative duality gap is repeated by the interior point method.
 STEP_GAP = 1e-13
-# Stay at a point whose largest move correlation is below this fraction of that of the data.
+# Stay at a point if the largest correlation of its move is below this fraction of the largest
+# correlation of the data.
 AT_REST = 1e-14
 # Largest number of constraint changes in a step, per dimension; about ten in total are usual.
 MOST_CHANGES = 100
@@ -101,7 +102,7 @@ def conic_step(
     atoms : array (p, r)
     x, c : arrays (r,)
     lam, smoothness : float > 0
-        The smoothness is L.
+        ``smoothness`` is L.
 
     Returns
     -------
@@ -158,7 +159,7 @@ class Step:
     estimate : array (p,)
         nu, the sparse representation of the next point.
     certificate : float >= 0
-        Duality gap of the step divided by the objective before it.
+        Duality gap of the step divided by the objective before the step.
     """
 
     estimate: np.ndarray
@@ -167,7 +168,7 @@ class Step:
 
 @dataclass(frozen=True)
 class _Pair:
-    """A step from the point x = P coef with gradient c, as far as it is known."""
+    """The best known step from the point x = P coef with gradient c."""
 
     x: np.ndarray
     c: np.ndarray
@@ -185,8 +186,8 @@ class GaugeStep:
 
         maximise <v, x> - ||P^T (f'(x) + v)||_inf^2 / (2 L1)  subject to  ||P^T v||_inf <= lam.
 
-    Its multipliers are the move b and the representation nu of x+. Together they use at most n + 1
-    atoms. The v of one step is feasible for the next step, which starts from it.
+    The multipliers of the dual are the move b and the representation nu of x+. Together they use at
+    most n + 1 atoms. The v of one step is feasible for the next step, which starts from it.
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ class GaugeStep:
         if self._certificate(found) > STEP_GAP:
             answer = conic_step(space.atoms, x, c, self.lam, space.smoothness)
             if answer is not None:
-                # The v of the solver is near the solution; few constraints are left to change.
+                # The v of the solver is near the solution, so few constraints still have to change.
                 found = self._by_active_set(self._better(found, *answer))
         self._dual = found.dual
         return Step(found.estimate.copy(), self._certificate(found))

@@ -17,14 +17,14 @@ from greedyexp.solvers.greedy_rules import ROUNDING, Rule
 
 @dataclass(frozen=True)
 class Stops:
-    """When a run ends; checked before each forward step.
+    """Conditions that end a run, checked before each forward step.
 
     Parameters
     ----------
     threshold : float >= 0
-        End if the best goodness is less than this.
+        The run ends if the best goodness is less than this.
     max_features, max_groups : int >= 0
-        End if the step would lead to more coefficients, or rows, than this.
+        The run ends if the step would lead to more coefficients, or rows, than this.
     """
 
     threshold: float = 0.0
@@ -81,8 +81,8 @@ def path_of(loss: Loss, states: Sequence[State], answered: np.ndarray, **parts: 
     loss : Loss
     states : sequence of State (m,)
     answered : bool array (m,)
-        Whether each state is the answer to its point of the grid. The estimate is converged if its
-        fit also has a certificate.
+        Whether each state satisfies its point of the grid. The estimate is converged if its fit
+        also has a certificate.
     **parts
         ``grid``, ``message``, ``facts`` and ``history`` of the path.
     """
@@ -109,7 +109,7 @@ class Step:
     unit : int
     objective : float
     goodness : float
-        Goodness of a unit that was added; cost of one that was dropped.
+        Goodness of a unit that was added, or cost of a unit that was dropped.
     n_features, n_rows : int
     """
 
@@ -123,12 +123,12 @@ class Step:
 
 @dataclass
 class Run:
-    """The states and steps of a run.
+    """The result of ``Pursuit.pursue``: the sequence of supports and how they were reached.
 
     Parameters
     ----------
     states : list of State
-        Before each forward step, and at the end.
+        The state before each forward step, and the final state.
     steps : list of Step
     failed : bool
         Whether the run ended because a fit has no certificate; the last state precedes that fit.

@@ -122,7 +122,7 @@ def _certified(
 
 
 def _unconstrained_gap(loss: Loss, gradient: np.ndarray, allowed: float) -> float:
-    """Return an upper bound of R(w) - min R without a ball; infinite if it is of no use."""
+    """Return an upper bound of R(w) - min R without a ball; infinite if it would not help."""
     square = float(gradient @ gradient)
     # The strong convexity is at most the smallest smoothness. This test avoids most computations.
     if square > 2.0 * allowed * float(loss.smoothness.min()):

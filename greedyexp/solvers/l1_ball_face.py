@@ -14,8 +14,9 @@ from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.smoothed import SmoothedLoss
 
-# Steps of differences of gradients. For linear gradients, relative to the largest coefficient. For
-# nonlinear ones, to both sides, in units over which they bend.
+# Steps of differences of gradients. For linear gradients, the step is relative to the largest
+# coefficient. For nonlinear gradients, steps go to both sides, relative to the length over which
+# the gradient bends.
 STRAIGHT, BENT = 1e-5, 1e-3
 # Fraction of the largest curvature to add for piecewise quadratic losses. With fewer curved rows
 # than coefficients the model is flat along some moves; signs and kinks then limit the step.
@@ -24,7 +25,7 @@ ROUNDS = 400
 # Number of rounds in which the gap must halve, unless coefficients leave. It is larger for
 # piecewise quadratic losses, whose gap may increase temporarily.
 PATIENCE, PIECES_PATIENCE = 8, 30
-# Recompute second derivatives that vary if the gap does not fall below this fraction.
+# Recompute second derivatives that vary unless the gap falls below this fraction of the last gap.
 SLOW = 0.1
 # Fraction of a slope that may remain, with the opposite sign, at the end of a step.
 OVERSHOOT = 0.5
@@ -36,7 +37,7 @@ BEYOND = 1e-12
 # Coefficients enter once the violation among those in use is below this fraction of the largest
 # violation.
 EAGER = 0.1
-# Fewest coefficients that enter at once, and their number relative to those in use.
+# Smallest number of coefficients that enter at once, and their number relative to those in use.
 ENTER, ENTER_PART = 4, 0.1
 
 
@@ -66,7 +67,7 @@ class BallMinimum:
 
     @classmethod
     def with_gap(cls, params: np.ndarray, value: float, gap: float, allowed: float) -> BallMinimum:
-        """Return the point, converged if the gap is at most ``allowed``."""
+        """Return the point with its gap; it has converged if the gap is at most ``allowed``."""
         said = "" if gap <= allowed else f"The duality gap is {gap:.1e}, above {allowed:.1e}."
         return cls(params, value, gap, not said, said)
 
@@ -145,12 +146,12 @@ def _unsigned_move(hessian, slope, signs, room: float) -> np.ndarray:
     system[:size, :size] = hessian / unit
     system[:size, size] = system[size, :size] = signs
     solution = _solve_symmetric(system, np.append(-slope / unit, room))
-    # A negative multiplier pulls off the sphere, into the ball.
+    # If the multiplier is negative, the minimiser is inside the ball.
     return solution[:size] if solution[size] >= 0.0 else _solve_symmetric(hessian, -slope)
 
 
 def _solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return a solution; for a singular matrix, the one of least norm."""
+    """Return the solution of a linear system, of least norm if the matrix is singular."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", linalg.LinAlgWarning)
@@ -266,7 +267,7 @@ def newton_on_face(
 def _shorten(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
     """Return the point along a move where only a small slope remains, and its gradient.
 
-    For a piecewise quadratic loss the model covers only the current piece. Full steps may cycle.
+    For a piecewise quadratic loss the model covers only the current piece, so full steps may cycle.
     """
     move = moved - w
     first, length = float(gradient @ move), 1.0

@@ -273,7 +273,7 @@ def solve_dual(
         max mean_i (a_i c_i - flat a_i^2 / 2) - radius t - sum_j e_j^2 / 2
 
     subject to |z_j| <= t + ridge^(1/2) e_j; without a ridge there is no e. In this form, no number
-    is large if the ridge is small. It has one variable per row instead of three.
+    becomes large when the ridge is small. It has one variable per row instead of three.
 
     Parameters
     ----------

@@ -170,7 +170,7 @@ class L1Fit:
     A proximal quasi-Newton method (Lee, Sun & Saunders 2014) on a working set. Each evaluation
     gives all derivatives; coefficients with too large derivatives enter. A coefficient that enters
     costs one additional evaluation for its second derivatives by differences. From then on, BFGS
-    updates maintain them, also from one lam to the next.
+    updates maintain the second derivatives, also from one lam to the next.
 
     Parameters
     ----------

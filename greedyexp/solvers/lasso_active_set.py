@@ -71,7 +71,7 @@ def duality_gap(X: np.ndarray, y: np.ndarray, lam: float, coef: np.ndarray) -> O
 
         ||r||^2 (1 - t)^2 / (2 n) + sum_i (lam |b_i| - t b_i X_i^T r / n).
 
-    All terms are nonnegative. Hence there is no cancellation.
+    All terms are nonnegative. There is therefore no cancellation.
     """
     residual = y - X @ coef
     return _gap_at(X, lam, coef, residual, residual / len(y))

@@ -1,4 +1,4 @@
-"""Verify least-squares fits made in Gram form against the data, and refit where they fall short."""
+"""Verify least-squares fits made in Gram form against the data, and refit inaccurate ones."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ STATIONARY = 1e-9
 def certify(
     problem: Problem, coef: np.ndarray, loss: np.ndarray, smallest: float
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Verify the last, largest fit from a fresh residual; if it falls short, refit all by QR.
+    """Verify the last, largest fit from a fresh residual; if it is inaccurate, refit all by QR.
 
     Parameters
     ----------
     coef : array (m, p, r)
         Fits along a path, the largest support last.
     loss : array (m,)
-        Their losses.
+        Losses of the fits.
     smallest : float
         Smallest squared sine of the angle between a selected column and the span of the others.
         Below ``REFIT`` the Gram form has lost too many digits, and all fits are redone from the
@@ -31,9 +31,9 @@ def certify(
     Returns
     -------
     coef, loss : arrays
-        As given, or redone.
+        The given arrays, or those of the new fits.
     message : str
-        Empty when nothing was redone.
+        Empty if the given fits are accurate.
     """
     if smallest >= REFIT and stationarity(problem, coef[-1]) <= STATIONARY:
         return coef, loss, ""

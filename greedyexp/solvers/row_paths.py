@@ -47,7 +47,7 @@ class TaskMoments:
         Raises
         ------
         DataError
-            If they are not finite.
+            If the moments are not finite.
         """
         gram = stored(problem.gram)
         curvature = np.diagonal(gram, axis1=1, axis2=2)
@@ -111,7 +111,7 @@ class PathSettings:
     n_lams : int
         Points of the automatic grid.
     lam_min_ratio : float in (0, 1)
-        Its last value over its first.
+        Ratio of the last to the first value of the automatic grid.
     max_support : int, optional
         The automatic path ends after the first point with more nonzero entries.
     tol : float
@@ -201,7 +201,7 @@ def follow(data: TaskMoments, penalty: Penalty, lam: np.ndarray, settings: PathS
     Returns
     -------
     Path
-        With grid ``lam``; points after the limit are left out.
+        A path with grid ``lam``; points after the limit are left out.
     """
     order = np.argsort(-lam, kind="stable")
     steps, asked = _with_stepping_stones(lam[order], penalty.largest)

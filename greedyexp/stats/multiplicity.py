@@ -34,7 +34,7 @@ def holm(p_values, alpha: float = 0.05) -> Holm:
     Parameters
     ----------
     p_values : array_like, shape (m,)
-        In [0, 1]; tied values keep their order.
+        Values in [0, 1]; tied values keep their order.
     alpha : float in (0, 1)
 
     Returns

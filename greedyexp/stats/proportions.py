@@ -18,7 +18,7 @@ def checked_confidence(confidence: float) -> float:
     Raises
     ------
     ValueError
-        If it does not lie strictly between 0 and 1.
+        If the level does not lie strictly between 0 and 1.
     """
     if not 0 < confidence < 1:
         raise ValueError("confidence must lie strictly between 0 and 1.")
@@ -31,7 +31,7 @@ def checked_counts(successes, trials) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError
-        If they do not broadcast together, or if 0 <= successes <= trials < infinity fails.
+        If the counts do not broadcast together, or not 0 <= successes <= trials < infinity.
     """
     successes, trials = np.broadcast_arrays(
         np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
@@ -115,8 +115,8 @@ def confidence_sequence(
     count successes and failures and m = B(1 + s, 1 + f) is the likelihood of the sequence under a
     uniform prior on p. If p is the true probability, this ratio is a nonnegative martingale that
     starts at 1, under any stopping rule. By Ville's inequality, the probability that it ever
-    reaches 1 / (1 - confidence) is at most 1 - confidence. So is the probability that any of the
-    intervals misses p.
+    reaches 1 / (1 - confidence) is at most 1 - confidence. The probability that any of the
+    intervals misses p is therefore also at most 1 - confidence.
 
     Parameters
     ----------

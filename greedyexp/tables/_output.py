@@ -130,7 +130,7 @@ def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
         are left out and whose groups are separated by rules.
     title : str
     stem : Path
-        Without suffix.
+        Path of the files without suffix.
 
     Returns
     -------

@@ -112,11 +112,11 @@ def _growth_table(
     Parameters
     ----------
     rows : DataFrame
-        From ``accuracies``, counted in steps.
+        The result of ``accuracies``, counted in steps.
     keys : sequence of str
         ``algorithm``, ``theorem`` and others.
     law : mapping of theorem to {"power", "log"}
-        ``power`` for the others.
+        Law of each theorem; ``power`` for the others.
 
     Returns
     -------

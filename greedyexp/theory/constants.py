@@ -27,7 +27,7 @@ class Constant:
     upper: float
 
     def __truediv__(self, divisor: float) -> Constant:
-        """Divide the constant by a positive number."""
+        """Return the constant divided by a positive number."""
         return Constant(self.value / divisor, self.lower / divisor, self.upper / divisor)
 
 
@@ -40,7 +40,7 @@ class Optimum:
     coef : array (p,)
         The minimiser.
     value : float
-        The objective there.
+        The objective at the minimiser.
     gap : float
         Duality gap: the least objective is at least ``value - gap``.
     """
@@ -61,7 +61,7 @@ def smoothness_l2(design) -> Constant:
     Raises
     ------
     DataError
-        See ``checked_design``.
+        If the design is not valid; see ``checked_design``.
 
     References
     ----------
@@ -83,7 +83,7 @@ def smoothness_l1(design) -> Constant:
     Raises
     ------
     DataError
-        See ``checked_design``.
+        If the design is not valid; see ``checked_design``.
 
     References
     ----------
@@ -96,7 +96,7 @@ def smoothness_l1(design) -> Constant:
     return Constant(value, value * (1 - (n + 2) * EPS), value * (1 + (n + 2) * EPS))
 
 
-# The smoothness in each norm, for methods that can use either.
+# Maps a norm to the smoothness in this norm, for methods that can use either norm.
 SMOOTHNESS = {"l1": smoothness_l1, "l2": smoothness_l2}
 
 
@@ -116,7 +116,7 @@ def lojasiewicz_l2(design) -> Constant:
     Raises
     ------
     DataError
-        See ``checked_design``.
+        If the design is not valid; see ``checked_design``.
 
     References
     ----------

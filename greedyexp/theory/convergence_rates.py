@@ -37,7 +37,7 @@ from greedyexp.theory.constants import (
 from greedyexp.theory.l1_curvature import curvature_l1_sdp, relaxation_fits
 from greedyexp.theory.spectrum import spectrum
 
-# The relaxation over dependent columns of a higher rank takes minutes.
+# For dependent columns of a higher rank, the relaxation takes minutes.
 LARGEST_RANK = 80
 # A run needs the constants of a design once for each algorithm.
 REMEMBERED = 16

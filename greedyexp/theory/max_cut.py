@@ -18,7 +18,7 @@ from greedyexp.theory.spectrum import EPS
 
 # A safety limit: hard covariances of 50 columns need 50 sweeps.
 MOST_SWEEPS = 5000
-# Three dense matrices of this order are 1 GB.
+# Largest order: three dense matrices of this order take 1 GB.
 LARGEST_ORDER = 6000
 
 
@@ -106,7 +106,7 @@ def _conic(C: np.ndarray, tol: float, allowance: float) -> MaxCut:
     values, vectors = linalg.eigh(Z)
     V = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     V /= np.linalg.norm(V, axis=0)
-    # A feasible y is not below the diagonal. Scaling by the largest eigenvalue makes it feasible.
+    # A feasible y is at least the diagonal. Scaling by the largest eigenvalue makes y feasible.
     y = np.maximum(scale * y, np.diag(C))
     root = np.sqrt(y)
     y *= linalg.eigvalsh(C / root / root[:, None])[-1] + allowance

@@ -105,7 +105,7 @@ def best_mixture(weights, target, triangle: Triangle, tol: float):
     -------
     x : array (m,), not negative
     multiplier : array (n, n)
-        M with <T, M> about one and max_j <W_j, M> about the value.
+        M, for which <T, M> is about one and max_j <W_j, M> is about the maximum.
     """
     m = weights.shape[1]
     # The last variable is t. Fixing t and minimising the sum of x would take three times as long.

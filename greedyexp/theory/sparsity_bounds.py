@@ -257,7 +257,7 @@ def theorem4(
     ----------
     beta : float > 0
     lam : float >= 0
-        The bound is infinite if it is zero.
+        The bound is infinite if lam is zero.
     n_features : int >= 0
         n.
     span : float

@@ -101,7 +101,7 @@ def corollary2(
 ) -> RiskBound:
     """Bound forward greedy selection on a risk smoothed with beta = rho^2 / epsilon.
 
-    The excess is that of the risk before smoothing.
+    The bound is on the excess of the risk before smoothing.
 
     * ``corrected``: smoothing costs epsilon / 2, so the smoothed risk is minimised to epsilon / 2:
       k >= 16 rho^2 B1^2 / epsilon^2.
@@ -187,7 +187,7 @@ def theorem1_2008(beta: float, radius: float) -> RiskBound:
     Parameters
     ----------
     beta : float > 0
-        As in the 2009 report.
+        beta as defined in the 2009 report.
     radius : float > 0
         B.
 

@@ -22,7 +22,7 @@ EPS = float(np.finfo(float).eps)
 # much if means are a hundred standard deviations from zero. With larger means these values count as
 # nonzero.
 RANK_MARGIN = 10.0
-# Beyond these the squares of numbers overflow or vanish.
+# The squares of numbers outside this range overflow or vanish.
 LARGEST, SMALLEST = 1e140, 1e-140
 # The decomposition of one design is needed again for each algorithm, by optimum and constants.
 REMEMBERED = 4
@@ -68,7 +68,8 @@ def checked_design(design) -> np.ndarray:
     Raises
     ------
     DataError
-        If it is not a matrix of finite numbers, is zero, or has entries whose squares overflow.
+        If the design is not a matrix of finite numbers, is zero, or has entries whose squares
+        overflow.
     """
     try:
         P = np.asarray(design, dtype=float)

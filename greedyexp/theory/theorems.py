@@ -20,7 +20,7 @@ from greedyexp.core.parts import Algorithm
 
 # Value of the column ``theorem`` in rows to which no theorem applies.
 NO_THEOREM = "none"
-# A number of steps is rounded down to an integer if it exceeds it by this relative amount.
+# A number of steps is rounded down if it exceeds an integer by at most this relative amount.
 WHOLE = 1e-12
 
 
@@ -37,7 +37,7 @@ class Theorem:
     bound : callable
         The function that returns its ``RiskBound``.
     order : float
-        Its position in legends and tables.
+        Position in legends and tables.
     holds : {"always", "in_expectation"}
         In expectation, the excess bound holds for the mean over runs and the number of steps with
         probability 1/2.
@@ -92,7 +92,7 @@ def known_theorems(algorithms: Iterable[Algorithm]) -> dict[str, Theorem] | None
     Parameters
     ----------
     algorithms : iterable of Algorithm
-        All algorithms. Their modules are imported by now, so their theorems are registered.
+        All algorithms. Their modules have been imported, so their theorems are registered.
     """
     if any(part.theorems is not None and not part.shipped for part in algorithms):
         return None

@@ -59,8 +59,11 @@ def test_columns_are_the_union_in_order_of_appearance():
     ("blocks", "words"),
     [
         ([OVERLAP, OVERLAP], "data[1]: two blocks of data have the label 't_overlap'."),
-        ([OVERLAP, {**WIDE, "label": ""}], "data[1].label: label must be a text of one line"),
-        ([OVERLAP, {**WIDE, "label": 3}], "label must be a text of one line without spaces around"),
+        ([OVERLAP, {**WIDE, "label": ""}], "data[1].label: label must be a single line of text"),
+        (
+            [OVERLAP, {**WIDE, "label": 3}],
+            "label must be a single line of text without spaces around",
+        ),
         ([OVERLAP, 3], "data[1]: a block of data must be a mapping, but is 3."),
         ([], "data: data must be a mapping or a list of at least 1 item, but is []"),
         ([{"p": 3}], "data[0]: 'generator' is missing in data."),
@@ -122,7 +125,7 @@ def test_the_command_line_changes_one_block():
     for key in ("p", "data.p", "data.2.p"):
         told = message(settings, overrides=[f"{key}=3"])
         assert "data is a list here; select a block by its number from 0 to 1." in told
-        assert told.endswith("Such as --set data.1.p=...")
+        assert told.endswith("For example: --set data.1.p=...")
     told = message(settings, overrides=["data.1.thet=3"])
     assert "no setting 'data.1.thet'. Did you mean 'data.1.theta'?" in told
 

@@ -100,8 +100,14 @@ def test_a_swept_algorithm_is_a_base_where_the_rows_tell_its_values_apart(row, c
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        ({"figures": ["class_errors"]}, "'class_error', .* Give protocol selection .* classes_at"),
-        ({"tables": ["used_features"]}, "'used', .* Give protocol selection sizes in chosen_at"),
+        (
+            {"figures": ["class_errors"]},
+            "'class_error', .* List sizes in 'classes_at' of protocol",
+        ),
+        (
+            {"tables": ["used_features"]},
+            "'used', .* List sizes in 'chosen_at' of protocol",
+        ),
     ],
 )
 def test_what_to_ask_the_protocol_for_is_said(part, words):

@@ -90,9 +90,9 @@ MISTAKES = [
     (LASSO, "- t_path:\n    nu: 0.3", 15, "Indent the settings below 't_path:'"),
     (LASSO, "- 3", 14, "an entry of algorithms must be a name or 'name: {...}', but is 3"),
     (LASSO, "- t_lasso: 3", 14, "the settings of 't_lasso' must be a mapping, but are 3"),
-    (LASSO, "- t_lasso: {label: ''}", 14, "label must be a text of one line"),
-    (LASSO, "- t_lasso: {label: 3}", 14, "label must be a text of one line"),
-    (LASSO, '- t_lasso: {label: "a\\nb"}', 14, "label must be a text of one line"),
+    (LASSO, "- t_lasso: {label: ''}", 14, "label must be a single line of text"),
+    (LASSO, "- t_lasso: {label: 3}", 14, "label must be a single line of text"),
+    (LASSO, '- t_lasso: {label: "a\\nb"}', 14, "label must be a single line of text"),
     (METRICS, "[]", 15, "needs at least one metric"),
     (METRICS, "{t_signs: 1}", 15, "metrics must be a list, but is {t_signs: 1}. Start each entry"),
     # tuning

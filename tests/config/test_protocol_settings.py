@@ -100,18 +100,18 @@ def test_a_mistake_in_the_protocol_is_one_sentence(protocol, words):
 
 def test_what_an_algorithm_makes_must_be_what_the_protocol_takes():
     assert message(base(algorithms=["t_steps"])).endswith(
-        "algorithm 't_steps' makes iterates, which protocol 'recovery' does not take."
+        "algorithm 't_steps' returns iterates, which protocol 'recovery' does not accept."
         " Use protocol t_follow or t_once or trajectory."
         " A plugin declares the result of its algorithm with @algorithm(..., yields=...)."
     )
     told = message(follow(algorithms=["t_lasso"]))
-    assert "algorithms[0]: algorithm 't_lasso' makes estimates, which protocol 't_follow'" in told
-    assert "does not take. Use protocol recovery or selection or t" in told
+    assert "algorithms[0]: algorithm 't_lasso' returns estimates, which protocol 't_follow'" in told
+    assert "does not accept. Use protocol recovery or selection or t" in told
     assert ". A plugin declares" in told
     shipped = message(follow(algorithms=["omp"]))
-    assert "does not take. Use protocol recovery or selection or t" in shipped
+    assert "does not accept. Use protocol recovery or selection or t" in shipped
     assert "plugin" not in shipped
-    assert "'t_number' makes a constant, which" in message(follow(algorithms=["t_number"]))
+    assert "'t_number' returns a constant, which" in message(follow(algorithms=["t_number"]))
 
 
 def test_metrics_go_with_protocols_that_compute_them():

@@ -83,18 +83,18 @@ def dirty_lasso(
     Parameters
     ----------
     problem : Problem
-        r >= 2 tasks.
+        A problem with r >= 2 tasks.
     ratio : float or list of float in [1, r]
         Default 1 + (r - 1) * (0.1, 0.3, 0.5, 0.7, 0.9). At 1 the model is the l1/linf group lasso,
-        at r the Lasso; outside, it would be one of them at another lam.
+        and at r it is the Lasso. Outside [1, r], it would be one of these two at another lam.
     lam : float or list of float > 0, optional
-        Values of lam_s, for every ratio.
+        Values of lam_s, which are used for every ratio.
     n_lams : int >= 1
         Number of values of the automatic grid of each ratio, equally spaced in log lam, down from
         max(max_ij |c_ij|, max_i sum_j |c_ij| / ratio) with c_j = X_j^T y_j / n_j, the smallest
         value that gives zero.
     lam_min_ratio : float in (0, 1)
-        Last value of this grid over the first.
+        Ratio of the last value of this grid to the first.
     max_support : int >= 1, optional
         For each ratio, the automatic path ends with the first estimate that has more nonzero
         entries.

@@ -109,7 +109,7 @@ def greedy_dirty(
     Parameters
     ----------
     problem : Problem
-        r tasks over p features.
+        A problem with r tasks over p features.
     w : float or list of float in [1, r]
         Default 1 + (r - 1) * (0.05, 0.25, 0.5, 0.75, 0.95). The paper's interval is open; w = 1
         takes a row whenever it gains as much as an entry, w = r only if all entries gain equally.
@@ -125,7 +125,8 @@ def greedy_dirty(
     relative_floor : float
         Smallest epsilon over the first reward when neither sparsity nor epsilon is given.
     max_support : int, optional
-        Thresholds below the last one reached get the last estimate of the path, not converged.
+        Maximum number of nonzero entries. Thresholds that are not reached get the last estimate of
+        the path, which is not converged.
     grid : dict with arrays ``w`` and ``epsilon``, optional
         Return one estimate for each pair, in this order.
 
@@ -151,8 +152,8 @@ def greedy_dirty(
 
     *An entry of a selected row* costs nothing to remove. When a row with an entry in Omega_s is
     added, the backward steps right after it remove that entry and pop the reward of the row; the
-    earlier reward of the entry then serves as that of the row. Therefore no entry is selected twice
-    at the next forward step.
+    earlier reward of the entry then serves as that of the row. Therefore, no entry is selected
+    twice at the next forward step.
 
     *Ties* (equal to a relative precision of 1e-10): a row before an entry in both directions, then
     the lower feature, then the lower task.
@@ -204,10 +205,10 @@ def greedy_dirty(
 
 
 class _Thresholds(NamedTuple):
-    """The thresholds for which a run gives estimates.
+    """The stopping thresholds for which a run returns estimates.
 
-    With ``asked``, the run gives one estimate for each of these. Without it, the run gives every
-    distinct estimate for thresholds from ``stop`` to ``top``.
+    If ``asked`` is given, there is one estimate for each of its values. Otherwise, there is one for
+    each distinct result with a threshold from ``stop`` to ``top``.
     """
 
     stop: float

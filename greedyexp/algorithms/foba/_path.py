@@ -110,7 +110,7 @@ def bound_loss(
     ConfigError
         If a limit or an option is impossible for this problem or loss.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
     """
     sizes = {"max_features": limits.max_features, "max_groups": limits.max_groups}
     param.enforce(check, problem, loss=loss, intercept=intercept, **sizes, **options)
@@ -134,8 +134,8 @@ def greedy_path(
     loss : Loss
     rule : subclass of Rule
     limits : Limits
-        If there is none, the selection ends at half as many features as there are samples or
-        coefficients.
+        If there are no limits, the selection ends at half as many features as there are samples or
+        coefficients, whichever is smaller.
     ratio : float in [0, 1]
         Zero for a selection without backward steps.
     grid : dict of one array, optional
@@ -160,7 +160,8 @@ def greedy_path(
         reach = _reach(run, name, ruling)
         asked = np.arange(reach.max())
         chosen, answered = _answers(reach, asked)
-        # The last state, which may be smaller than an earlier one, answers the limits as given.
+        # The last state, which may be smaller than an earlier one, is the answer for the given
+        # limits.
         if run.failed or not len(chosen) or chosen[-1] != len(run.states) - 1:
             asked = np.append(asked, len(asked))
             chosen, answered = _answers(reach, asked)
@@ -216,7 +217,7 @@ def _answers(reach: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarr
     Returns
     -------
     chosen : array of int
-        States.
+        Indices of the states.
     answered : array of bool
         Whether the reach of the state exceeds the value.
     """
@@ -288,9 +289,9 @@ def threshold_of_theorem(
     Parameters
     ----------
     problem : Problem
-        With the true coefficients.
+        A problem with the true coefficients.
     loss : Loss
-        Bound to the problem.
+        The loss, bound to the problem.
     rule : subclass of Rule
         One of ``THRESHOLDS``: those of ``foba_obj`` (delta) and ``foba_gdt`` (epsilon).
     ratio : float in [1/2, 1]

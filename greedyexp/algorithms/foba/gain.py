@@ -44,11 +44,11 @@ def foba_obj(
     Parameters
     ----------
     problem : Problem
-        One task for ``squared`` and ``logistic``; chains of labelled words for ``crf``.
+        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     delta : float >= 0, optional
-        Absolute, for the loss as a mean over samples.
+        Absolute threshold, for the loss as a mean over samples.
     judge : {"coordinate", "refit"}
         With ``refit`` gains and costs are those after a refit of all coefficients, for the squared
         loss only, as in orthogonal least squares and its backward elimination.
@@ -57,7 +57,7 @@ def foba_obj(
         one-dimensional problems and makes the same choices. With false, all of them are solved in
         each step, as printed. Only the ``logistic`` loss has such bounds.
     backward_ratio : float in (0, 1]
-        1/2 in the paper.
+        The paper uses 1/2.
     stop : {"optimum", "theorem"}
         The delta that tuning by theory prescribes; no effect otherwise.
     grid : dict with one array, optional
@@ -78,7 +78,7 @@ def foba_obj(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data, or rounding undoes the gains of backward steps.
+        If the loss does not accept the data, or rounding undoes the gains of backward steps.
 
     Notes
     -----
@@ -128,11 +128,11 @@ def forward_obj(
     Parameters
     ----------
     problem : Problem
-        One task for ``squared`` and ``logistic``; chains of labelled words for ``crf``.
+        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     delta : float >= 0, optional
-        Absolute, for the loss as a mean over samples.
+        Absolute threshold, for the loss as a mean over samples.
     judge : {"coordinate", "refit"}
         With ``refit`` gains are those after a refit of all coefficients, for the squared loss only:
         orthogonal least squares.
@@ -158,7 +158,7 @@ def forward_obj(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

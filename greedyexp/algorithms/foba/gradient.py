@@ -43,7 +43,7 @@ def foba_gdt(
     Parameters
     ----------
     problem : Problem
-        One task for ``squared`` and ``logistic``; chains of labelled words for ``crf``.
+        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
     loss : {"squared", "logistic", "crf"}
         ||y - X b||^2 / (2 n), the mean of log(1 + exp(-y_i x_i b)), or the negative
         log-likelihood of a linear chain per word.
@@ -53,7 +53,7 @@ def foba_gdt(
         The intercept is refitted in every step, and never selected or dropped. ``crf`` has none:
         its transitions play this role.
     epsilon : float >= 0, optional
-        Absolute, for the loss as a mean over samples.
+        Absolute threshold, for the loss as a mean over samples.
     max_features : int >= 1, optional
         End with this number of coefficients. If no limit is given, half of the smaller of the
         number of coefficients and the number of samples.
@@ -64,7 +64,7 @@ def foba_gdt(
         With ``group`` a step adds the row with the largest l2 norm of its derivatives, and the
         cost of dropping a row is that of setting it to zero; sizes and epsilon then refer to rows.
     backward_ratio : float in (0, 1]
-        1/2 in the paper.
+        The paper uses 1/2.
     stop : {"optimum", "theorem"}
         The epsilon that tuning by theory prescribes; no effect otherwise.
     grid : dict with one array, optional
@@ -85,7 +85,7 @@ def foba_gdt(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data, or rounding undoes the gains of backward steps.
+        If the loss does not accept the data, or rounding undoes the gains of backward steps.
 
     Notes
     -----
@@ -154,11 +154,11 @@ def forward_gdt(
     Parameters
     ----------
     problem : Problem
-        One task for ``squared`` and ``logistic``; chains of labelled words for ``crf``.
+        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     epsilon : float >= 0, optional
-        Absolute, for the loss as a mean over samples.
+        Absolute threshold, for the loss as a mean over samples.
     unit : {"feature", "group"}
         With ``group`` a step adds the row with the largest l2 norm of its derivatives; sizes and
         epsilon then refer to rows.
@@ -180,7 +180,7 @@ def forward_gdt(
     ConfigError
         If a limit is impossible for this problem, or the loss has no such option.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

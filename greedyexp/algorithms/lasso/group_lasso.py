@@ -53,14 +53,14 @@ def group_lasso(
     Parameters
     ----------
     problem : Problem
-        r >= 1 tasks.
+        A problem with r >= 1 tasks.
     lam : float or list of float > 0, optional
-        One estimate for each value, in this order.
+        Explicit values; there is one estimate for each, in this order.
     n_lams : int >= 1
         Number of values of the automatic grid, equally spaced in log lam, down from
         max_i sum_j |x_ij^T y_j| / n_j, the smallest value that gives zero.
     lam_min_ratio : float in (0, 1)
-        Last value of this grid over the first.
+        Ratio of the last value of this grid to the first.
     max_support : int >= 1, optional
         The automatic path ends with the first estimate that has more nonzero entries; a row of
         the support usually has r.
@@ -69,12 +69,12 @@ def group_lasso(
     max_sweeps : int >= 1
         Maximum number of rounds of row updates and Newton steps for one value of lam.
     grid : dict with an array ``lam``, optional
-        Replaces ``lam``.
+        Values that replace ``lam``.
 
     Returns
     -------
     Path
-        With grid ``lam``; ``objective`` is loss plus penalty.
+        A path with grid ``lam``; ``objective`` is the loss plus the penalty.
 
     Raises
     ------
@@ -133,14 +133,14 @@ def group_lasso_l2(
     Parameters
     ----------
     problem : Problem
-        r >= 1 tasks.
+        A problem with r >= 1 tasks.
     lam : float or list of float > 0, optional
-        One estimate for each value, in this order.
+        Explicit values; there is one estimate for each, in this order.
     n_lams : int >= 1
         Number of values of the automatic grid, equally spaced in log lam, down from
         max_i (sum_j (x_ij^T y_j / n_j)^2)^(1/2), the smallest value that gives zero.
     lam_min_ratio : float in (0, 1)
-        Last value of this grid over the first.
+        Ratio of the last value of this grid to the first.
     max_support : int >= 1, optional
         The automatic path ends with the first estimate that has more nonzero entries; a row of
         the support has r, except for columns that are zero in a task.
@@ -149,12 +149,12 @@ def group_lasso_l2(
     max_sweeps : int >= 1
         Maximum number of Newton steps for one value of lam.
     grid : dict with an array ``lam``, optional
-        Replaces ``lam``.
+        Values that replace ``lam``.
 
     Returns
     -------
     Path
-        With grid ``lam``; ``objective`` is loss plus penalty.
+        A path with grid ``lam``; ``objective`` is the loss plus the penalty.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def l1_path(
     Parameters
     ----------
     problem : Problem
-        One task for ``squared`` and ``logistic``; chains of labelled words for ``crf``.
+        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
     loss : {"squared", "logistic", "crf"}
         ||y - X b||^2 / (2 n), the mean of log(1 + exp(-y_i x_i b)), or the negative
         log-likelihood of a linear chain by word.
@@ -67,12 +67,12 @@ def l1_path(
     intercept : bool
         Not penalised. ``crf`` has none: its transitions play this role.
     lam : float or list of float > 0, optional
-        One estimate for each value, in this order.
+        Explicit values; there is one estimate for each, in this order.
     n_lams : int >= 1
         Number of values of the automatic grid, equally spaced in log lam, down from lam_max, the
         smallest value that gives b = 0.
     lam_min_ratio : float in (0, 1)
-        Last value of this grid over the first.
+        Ratio of the last value of this grid to the first.
     max_features, max_groups : int >= 1, optional
         The automatic path ends with the first estimate that has more nonzero coefficients, or uses
         more rows of the matrix of coefficients: a feature of a chain (a sensor) has a coefficient
@@ -84,7 +84,7 @@ def l1_path(
     max_steps : int >= 1
         Maximum number of steps for one value of lam.
     grid : dict with an array ``lam``, optional
-        Replaces ``lam``.
+        Values that replace ``lam``.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def l1_path(
         If a value of lam is not positive and finite, a limit is impossible for this problem, or
         the loss has no such option.
     DataError
-        If the loss does not take the data, or has no minimum without features.
+        If the loss does not accept the data, or has no minimum without features.
 
     References
     ----------

@@ -16,7 +16,7 @@ from greedyexp.kernels.coordinate_descent import Descent
 from greedyexp.problems.problem import Problem
 from greedyexp.theory.spectrum import checked_design
 
-# Up to this number of features the Gram matrix (at most 32 MB) is kept. It costs as much as p
+# The Gram matrix (at most 32 MB) is kept up to this number of features. It costs as much as p
 # steps; each step then costs p instead of n p.
 MOST_GRAM_FEATURES = 2048
 

@@ -81,7 +81,7 @@ def ultimate(problem: Problem, *, lam: param.Lam = 0.0) -> Iteration:
     Parameters
     ----------
     problem : Problem
-        One task. The first estimate is ``problem.start``, by default zero.
+        A problem with one task. The first estimate is ``problem.start``, by default zero.
     lam : float >= 0
         Weight of the l1 norm.
 
@@ -146,7 +146,7 @@ def ultimate_alternating(
     Parameters
     ----------
     problem : Problem
-        One task. The first estimate is ``problem.start``, by default zero.
+        A problem with one task. The first estimate is ``problem.start``, by default zero.
     lam : float >= 0
         Weight of the l1 norm.
     inner_iterations : int >= 1
@@ -214,7 +214,7 @@ def ultimate_ar_bcd(
     Parameters
     ----------
     problem : Problem
-        One task. The first estimate is ``problem.start``, by default zero.
+        A problem with one task. The first estimate is ``problem.start``, by default zero.
     lam : float >= 0
         Weight of the l1 norm.
     inner_iterations : int >= 1

@@ -72,7 +72,7 @@ def omp(
     Parameters
     ----------
     problem : Problem
-        r tasks over p features.
+        A problem with r tasks over p features.
     n_atoms : int, optional
         Number of atoms at which the path ends; by default half of min(n, p), with n the smallest
         number of rows of a task.
@@ -218,7 +218,7 @@ def group_omp(
     Parameters
     ----------
     problem : Problem
-        r tasks over p features.
+        A problem with r tasks over p features.
     n_rows : int, optional
         Number of rows at which the path ends; by default half of min(n, p), with n the smallest
         number of samples of a task.

@@ -14,7 +14,7 @@ EQUAL = 1e-10
 
 
 class Residual(Rule):
-    """Match of one scaled column with the slopes of the loss.
+    """How well one scaled column matches the slopes of the loss.
 
     With R(w) = Q(X w) and u = grad Q(X w), min_a ||a X^j - u||^2 is ||u||^2 minus <X^j, u>^2 /
     ||X^j||^2, so the feature with the largest |<X^j, u>| / ||X^j|| is best (Shalev-Shwartz, Srebro
@@ -47,7 +47,7 @@ def rule_for(name: str, loss: Loss, problem: Problem, risk: str) -> Rule:
     Raises
     ------
     ConfigError
-        If there is no such rule.
+        If the rule is unknown.
     """
     if name == "residual":
         return Residual(loss, mean_squares(problem, risk))

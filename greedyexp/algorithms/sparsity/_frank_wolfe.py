@@ -44,7 +44,7 @@ class Answers:
         Whether the gap is at most the requested accuracy; True if none is requested. For the
         accuracy 0, whether the run reached the limit of precision.
     asked : StepGrid
-        The points.
+        The points of the grid.
     stuck : int, optional
         Number of steps after which a further step changes no digit; None if there is no such
         number.
@@ -80,7 +80,7 @@ class Answers:
         )
 
     def values(self, value: Callable[[np.ndarray], float]) -> np.ndarray:
-        """Return a function of the coefficients at each point, (m,); called once for each state."""
+        """Return the value of a function at each point, (m,); it is called once for each state."""
         _, first, place = np.unique(self.steps, return_index=True, return_inverse=True)
         return np.array([value(self.coef[index]) for index in first])[place]
 
@@ -116,7 +116,7 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
     Parameters
     ----------
     loss : Loss
-        Bound to the rows or the moments of ``problem``.
+        The loss, bound to the rows or the moments of ``problem``.
     problem : Problem
     radius : float > 0
         B1.
@@ -174,7 +174,7 @@ class _RowLoss(Protocol):
 
 
 class Walk:
-    """A run over an l1 ball that continues to a number of steps or a gap.
+    """A run over an l1 ball that can be continued to a number of steps or to a gap.
 
     Pauses do not affect the steps. For a quadratic risk the gradient is updated in each step, for
     any other risk the predictions.
@@ -182,7 +182,7 @@ class Walk:
     Parameters
     ----------
     loss : Loss
-        Without dense coefficients; bound to the rows or the moments of ``problem``.
+        A loss without dense coefficients, bound to the rows or the moments of ``problem``.
     problem : Problem
     radius : float > 0
     exact : bool
@@ -223,7 +223,7 @@ class Walk:
 
     @property
     def ended(self) -> bool:
-        """Whether the gap is zero, or a step would change no digit."""
+        """Whether the gap is zero, or a further step would change no digit."""
         return bool(self._state.counts[frank_wolfe.ENDED])
 
     @property

@@ -54,7 +54,7 @@ def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None
 
 
 def check_unsmoothed(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None:
-    """Raise ValueError as ``check``; a missing beta is accepted."""
+    """Raise ValueError like ``check``, but accept a missing beta."""
     beta = ANY_BETA if loss in KINKED and beta is None else beta
     check(shape, loss=loss, beta=beta, risk=risk)
 
@@ -129,15 +129,15 @@ class StepGrid:
 
     @property
     def grid(self) -> dict[str, np.ndarray]:
-        """As ``Path.grid``, arrays (m,) of float."""
+        """The points in the format of ``Path.grid``, arrays (m,) of float."""
         return {name: getattr(self, name).astype(float) for name in self.names}
 
     @property
     def asks(self) -> np.ndarray:
         """Whether a point must reach its accuracy, (m,) of bool.
 
-        A point with its own epsilon must. The parameter applies to the whole run; an estimate
-        before its end need not reach it.
+        A point with its own epsilon must reach it. The parameter ``epsilon`` applies to the end of
+        the run; earlier estimates need not reach it.
         """
         return self.steps >= (0 if "epsilon" in self.names else self.budget)
 

@@ -56,7 +56,7 @@ def forward_greedy(
     Parameters
     ----------
     problem : Problem
-        One task; for ``risk: population`` its moments must be known.
+        A problem with one task; for ``risk: population`` its moments must be known.
     loss : {"squared", "logistic", "absolute", "hinge"}
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a); the last two are smoothed.
@@ -80,10 +80,10 @@ def forward_greedy(
     Returns
     -------
     Path
-        Estimates after 0, 1, 2, 4, ... steps and at the end; points beyond repeat the end.
-        ``objective`` is R, smoothed if L is. ``facts`` are the ``steps`` made, the ``gap``,
-        computed from the estimate alone, and ``radius``. A point is converged unless its gap is
-        above its epsilon. A run with ``epsilon`` 0 that uses up its steps is therefore not
+        Estimates after 0, 1, 2, 4, ... steps and at the end of the run; later points repeat the
+        last estimate. ``objective`` is R, smoothed if L is. ``facts`` are the ``steps`` made, the
+        ``gap``, computed from the estimate alone, and ``radius``. A point is converged unless its
+        gap is above its epsilon. A run with ``epsilon`` 0 that uses up its steps is therefore not
         converged; it is if it reaches the limit of precision. A grid may give each point its own
         epsilon; the parameter applies to the end, not to estimates after fewer than ``steps``
         steps.
@@ -94,7 +94,7 @@ def forward_greedy(
         If parameters are impossible together or for this problem, or the grid is not one of steps
         and accuracies.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

@@ -71,7 +71,7 @@ def fully_corrective(
     Parameters
     ----------
     problem : Problem
-        One task; for ``risk: population`` its moments must be known.
+        A problem with one task; for ``risk: population`` its moments must be known.
     loss : {"squared", "logistic", "absolute", "hinge"}
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a); the last two are smoothed.
@@ -92,17 +92,18 @@ def fully_corrective(
     Returns
     -------
     Path
-        Estimates with 0, 1, ... features up to the end of the run; points beyond repeat the end.
-        ``objective`` is R, smoothed if L is. ``facts`` has the number of features as ``steps``.
-        ``history`` has one entry for each feature ``taken``: R after it and its goodness, which is
-        the decrease of R when it alone moves, |grad_j R|, or |grad_j R| / sqrt(E[x_j^2]).
+        Estimates with 0, 1, ... features up to the end of the run; later points repeat the last
+        estimate. ``objective`` is R, smoothed if L is. ``facts`` has the number of features as
+        ``steps``. ``history`` has one entry for each feature ``taken``: R after it and its
+        goodness, which is the decrease of R when it alone moves, |grad_j R|, or |grad_j R| /
+        sqrt(E[x_j^2]).
 
     Raises
     ------
     ConfigError
         If parameters are impossible together or for this problem, or the grid is not one of steps.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

@@ -39,7 +39,7 @@ def l1_ball(
     Parameters
     ----------
     problem : Problem
-        One task; for ``risk: population`` its moments must be known.
+        A problem with one task; for ``risk: population`` its moments must be known.
     loss : {"squared", "logistic", "absolute", "hinge"}
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a).
@@ -62,7 +62,7 @@ def l1_ball(
     ConfigError
         If parameters are impossible together or for this problem.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----

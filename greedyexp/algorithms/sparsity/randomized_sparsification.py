@@ -128,7 +128,7 @@ def randomized_sparsification(
     Parameters
     ----------
     problem : Problem
-        One task; for ``risk: population`` its moments must be known.
+        A problem with one task; for ``risk: population`` its moments must be known.
     loss : {"squared", "logistic", "absolute", "hinge"}
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a).
@@ -169,13 +169,13 @@ def randomized_sparsification(
     ConfigError
         If parameters are impossible together or for this problem, or the grid is not one of steps.
     DataError
-        If the loss does not take the data, or w* is zero.
+        If the loss does not accept the data, or w* is zero.
 
     Notes
     -----
-    *Cost*: the first 65536 draws are made one by one, so they do not depend on the grid. Beyond,
-    only the counts of the draws between two points are drawn, so 1e9 steps cost no more than one.
-    Each point evaluates R once per repeat.
+    *Cost*: the first 65536 draws are made one by one, so they do not depend on the grid. After
+    that, only the counts of the draws between two points are drawn, so 1e9 steps cost no more than
+    one. Each point evaluates R once per repeat.
 
     References
     ----------
@@ -255,7 +255,7 @@ def _sparsified(
 class Draws:
     """Counts of a sequence r_1, r_2, ... with P[r = j] = |w*_j| / ||w*||_1.
 
-    Beyond the first 65536 draws only the counts between the requested points are drawn. They have
+    After the first 65536 draws, only the counts between the requested points are drawn. They have
     the same distribution, and 1e9 draws cost the same as one.
 
     Parameters
@@ -278,7 +278,7 @@ class Draws:
         Parameters
         ----------
         steps : int
-            At least as many as in the calls before.
+            Number of steps, at least as many as in earlier calls.
         """
         single = min(steps, SINGLE) - min(self._made, SINGLE)
         uniform = self._rng.random(single) * self._edges[-1]

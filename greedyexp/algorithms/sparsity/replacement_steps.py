@@ -101,7 +101,7 @@ def replacement_steps(
     Parameters
     ----------
     problem : Problem
-        One task; for ``risk: population`` its moments must be known.
+        A problem with one task; for ``risk: population`` its moments must be known.
     features : int in [1, d]
         k, which the replacements do not change.
     loss, beta, ridge, risk
@@ -112,8 +112,8 @@ def replacement_steps(
         As in ``fully_corrective``, for the first k features and, with ``variant: refit``, for the
         feature that a replacement takes. The listing has ``objective``.
     variant : {"refit", "simple"}
-        See above. The report does not say when ``simple`` ends; here it ends when a step does not
-        lower R.
+        The variant, as above. The report does not say when ``simple`` ends; here it ends when a
+        step does not lower R.
     grid : dict with array ``steps``, optional
         One estimate for each number of replacements, in this order, from one run.
 
@@ -132,7 +132,7 @@ def replacement_steps(
     ConfigError
         If parameters are impossible together or for this problem, or the grid is not one of steps.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----
@@ -205,8 +205,8 @@ class Replacement(NamedTuple):
         Number of the attempt; zero for the first features, which replace nothing.
     taken, dropped : int
     objective : float
-        R after it; if it is rejected, the value of R that was compared; if the run has no fit, R
-        before it.
+        R after the replacement; if it is rejected, the value of R that was compared; if the fit has
+        no certificate, R before it.
     accepted : bool
     """
 
@@ -232,7 +232,7 @@ class Exchange:
     Attributes
     ----------
     states : list of State
-        Before the first replacement and after each.
+        The state before the first replacement and after each replacement.
     attempts : list of Replacement
         All accepted replacements, and the rejected one if it ended the run.
     failed : bool

@@ -92,7 +92,7 @@ def smoothed_forward_greedy(
     Parameters
     ----------
     problem : Problem
-        One task.
+        A problem with one task.
     loss : {"absolute", "hinge"}
         R(w) = mean_i L(<x_i, w>, y_i) + ridge / 2 ||w||^2 with L of (a, y) = |a - y| or
         max(0, 1 - y a).
@@ -120,14 +120,14 @@ def smoothed_forward_greedy(
     Returns
     -------
     Path
-        Estimates after 0, 1, 2, 4, ... steps and at the end; points beyond repeat the end.
-        ``objective`` is R with L not smoothed. ``loss`` is smoothed for the parameter epsilon; its
-        ``unsmoothed`` is R, whatever the epsilon of a point. ``facts`` are the ``steps`` made; the
-        ``gap``, a bound on R(w) - R*; the ``smoothed_risk`` and its gap ``smoothed_gap``, which is
-        compared with the gap to reach; ``beta``; ``risk``, which is the objective; and ``radius``.
-        A point is converged unless its smoothed gap is above the gap to reach. A grid may give
-        each point its own epsilon; the parameter applies to the end, not to estimates after fewer
-        than ``steps`` steps.
+        Estimates after 0, 1, 2, 4, ... steps and at the end of the run; later points repeat the
+        last estimate. ``objective`` is R with L not smoothed. ``loss`` is smoothed for the
+        parameter epsilon; its ``unsmoothed`` is R, whatever the epsilon of a point. ``facts`` are
+        the ``steps`` made; the ``gap``, a bound on R(w) - R*; the ``smoothed_risk`` and its gap
+        ``smoothed_gap``, which is compared with the gap to reach; ``beta``; ``risk``, which is the
+        objective; and ``radius``. A point is converged unless its smoothed gap is above the gap to
+        reach. A grid may give each point its own epsilon; the parameter applies to the end, not to
+        estimates after fewer than ``steps`` steps.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def smoothed_forward_greedy(
         If parameters are impossible together or for this problem, or the grid is not one of steps
         and accuracies > 0.
     DataError
-        If the loss does not take the data.
+        If the loss does not accept the data.
 
     Notes
     -----
@@ -147,8 +147,8 @@ def smoothed_forward_greedy(
     *The corrected reading.* Corollary 2 of 2009 has beta = rho^2 / epsilon. In its proof smoothing
     alone then costs up to epsilon / 2, but all of epsilon is left to the steps, so a run ends with
     R - R* up to 5/4 epsilon. With epsilon / 2 left to the steps, Theorem 2 needs
-    16 rho^2 B1^2 / epsilon^2 of them instead of 8. The report of 2008, whose beta is the inverse of
-    this one, has the third reading and counts the smoothing twice.
+    16 rho^2 B1^2 / epsilon^2 of them instead of 8. The third reading is that of the 2008 report,
+    whose beta is the inverse of this one. The report counts the smoothing twice.
 
     References
     ----------

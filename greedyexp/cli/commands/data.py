@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def command() -> None:
     """List, locate and download public data sets.
 
-    A data set is read from the folder in the environment variable GREEDYEXP_DATA if it is there,
-    otherwise from a cache in the home folder of the user. Each time a data set is read, its values
-    are checked against the published ones.
+    A data set is read from the folder in the environment variable GREEDYEXP_DATA if that folder
+    contains it, otherwise from a cache in the home folder of the user. Each time a data set is
+    read, its values are checked against the published values.
     """
 
 
@@ -70,7 +70,7 @@ def fetch_(names: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Download each data set NAME unless a valid copy exists, and print its folder."""
     from greedyexp.datasets import catalogue, fetching, places
 
-    # All names are checked first, so a misspelt one does not fail after a long download.
+    # Check all names first, so that a misspelt name is not reported only after a long download.
     for dataset in [catalogue.find(name) for name in names]:
         bar = not quiet and sys.stderr.isatty()
         folder = fetching.fetch(dataset, force=force, progress=bar)

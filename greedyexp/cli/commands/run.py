@@ -90,7 +90,7 @@ def load_all(
     list of Experiment
         Experiments that can be run.
     int
-        Exit code so far.
+        0 if all configs are valid, otherwise the exit code of the last error.
     """
     from greedyexp.config import load
 
@@ -141,7 +141,7 @@ def execute(experiment: Experiment, folder: Path, options: RunOptions, *, verbos
 
     quiet = not options.progress
     say = (lambda *_: None) if quiet else click.echo
-    # Output that cannot be written must not end the run; it raises again at the end.
+    # A closed output must not end the run; printing the summary raises the error again.
     with suppress(OSError):
         if verbose:
             say(plan.words(experiment))
@@ -172,7 +172,7 @@ def execute(experiment: Experiment, folder: Path, options: RunOptions, *, verbos
 
 
 def _attempted(action: Callable[[Path], object], folder: Path) -> tuple:
-    """Return the result of an action, and the error that it raises."""
+    """Return the result and the error of an action; one of them is None."""
     try:
         return action(folder), None
     except Exception as error:

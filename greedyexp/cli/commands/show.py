@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 
-# The table of parameters replaces the first section; the others concern callers in Python.
+# A table replaces the section on parameters; the other sections are for callers in Python.
 LEFT_OUT = ("Parameters", "Returns", "Raises")
 
 _HEADING = re.compile(r"^(?P<title>\S.*)\n-{3,}$", re.MULTILINE)

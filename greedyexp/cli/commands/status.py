@@ -27,7 +27,7 @@ def command(ctx: click.Context, path: Path) -> None:
     folders = runner.folders_below(path)
     if not folders:
         raise StorageError(
-            "there is no run here.", place=str(path), remedy="`greedyexp run` makes one."
+            "there is no run here.", place=str(path), remedy="Create one with `greedyexp run`."
         )
     states: list[FolderStatus] = []
     # One damaged folder must not hide the others.

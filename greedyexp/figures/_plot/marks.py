@@ -29,7 +29,7 @@ REFERENCE_LINE: Style = {
 }
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 _BOUND_WIDTH = 1.0
-# A bound known only at a single place would be invisible as a line.
+# As a line, a bound that is known at a single place would be invisible.
 _BOUND_MARKERS = cycle(DASHES, ("_", "x", "+", "1", "2"))
 
 
@@ -72,7 +72,7 @@ def draw_mark(axis: Axes, rows: pd.DataFrame, mark: float | str | None) -> None:
     Parameters
     ----------
     rows : DataFrame
-        Of the panel.
+        The rows of the panel.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def unreached_handles(kinds: Iterable[bool], limit: str = "") -> list[Line2D]:
     Parameters
     ----------
     kinds : iterable of bool
-        Which kinds are drawn: True for half filled ones.
+        The kinds that are drawn: True for half filled triangles, False for open ones.
     limit : str
         The budget, such as " within 100 steps".
     """

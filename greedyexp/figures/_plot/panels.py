@@ -70,7 +70,7 @@ class Panels:
         columns = len(grid[0])
         width = max(min(width, _MAX_WIDTH / columns), width if min_width is None else min_width)
         size = (max(6.5, 1.2 + width * columns), 1.9 + height * len(grid))
-        # Without pyplot, which needs a backend and keeps figures open.
+        # Do not use pyplot, which needs a backend and keeps figures open.
         self.figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(self.figure)
         self.axes = self.figure.subplots(
@@ -161,7 +161,7 @@ class Panels:
         Parameters
         ----------
         colours : mapping of float to colour
-            From bottom to top.
+            Colour of each number, from bottom to top.
         texts : sequence of str
             The text next to each step.
         """

@@ -80,9 +80,9 @@ class LineStyles:
     Parameters
     ----------
     table : DataFrame
-        With a row for every line.
+        A table with at least one row for every line.
     line : sequence of one or two str
-        The columns.
+        The columns that separate lines.
     second : {"linestyle", "marker"}
         With "marker", numbers in the first column get shades from dark to light.
     """
@@ -97,7 +97,7 @@ class LineStyles:
         self.dashed = second == "linestyle"
         self.levels = [_levels(table[column], self.dashed) for column in line]
         if self.dashed and len(line) > 1:
-            # The largest value is solid: it is nearest to the asymptotic statement.
+            # The largest value gets a solid line, since it is closest to the asymptotic statement.
             self.levels[1].reverse()
         first = self.levels[0]
         numbers = not self.dashed and not isinstance(first[0], str)
@@ -147,7 +147,7 @@ class LineStyles:
         }
 
     def handles(self, context: Context, metrics: Mapping[str, str] | None = None) -> list[Line2D]:
-        """Return legend entries for each value of the first column and of the second.
+        """Return a legend entry for each value of the first column and of the second column.
 
         Parameters
         ----------

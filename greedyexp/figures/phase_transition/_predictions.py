@@ -18,7 +18,7 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns
 from greedyexp.theory.transitions import TWO_TASKS, Threshold, visible
 
-# Above the grid, which coincides with some predictions, and below the data.
+# Draw above the grid, which coincides with some predictions, and below the data.
 STYLE: plot.Style = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}
 # Line style and legend of a predicted transition, by whether it is proved.
 _KINDS: dict[bool, tuple[Any, str]] = {
@@ -44,7 +44,7 @@ def applicable(
 ) -> dict[str, Threshold]:
     """Return the predictions that hold for the data, by algorithm label.
 
-    Predictions are for two tasks, some of them for coefficients of one size only.
+    All predictions are for two tasks, and some are only for coefficients of equal size.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def applicable(
 def in_panel(
     rows: pd.DataFrame, context: Context, line: Sequence[str], labels: Iterable[str]
 ) -> list[tuple[str, Threshold]]:
-    """Return labels and predictions of a panel in units of theta, one for each size if it matters.
+    """Return labels and predictions of a panel in units of theta, one per size if they differ.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def in_panel(
     line : sequence of str
         Columns that separate lines, the algorithm first.
     labels : iterable of str
-        Of the algorithms.
+        Labels of the algorithms.
     """
     groups = [group for _, group in rows.groupby(list(line[1:]))] if len(line) > 1 else [rows]
     stated = applicable(rows, context, labels).items()
@@ -126,7 +126,7 @@ def handles(drawn: Iterable[Threshold]) -> list[Line2D]:
 def draw_ceilings(
     axis: Axes, rows: pd.DataFrame, x: str, line: list[str], styles: plot.LineStyles
 ) -> None:
-    """Draw the success that noise allows, a curve for each line of a panel.
+    """Draw the success probability limited by noise, one curve for each line of a panel.
 
     Curves are grey if lines of one colour may have different ones.
 
@@ -156,7 +156,7 @@ def draw_ceilings(
 
 
 def ceiling_handle() -> Line2D:
-    """Return the legend entry of the success that noise allows."""
+    """Return the legend entry of the success probability limited by noise."""
     return plot.legend_entry("predicted from noise alone", color="0.4", **_CEILING)
 
 

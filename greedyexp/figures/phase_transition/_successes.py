@@ -48,14 +48,14 @@ def metrics_of(frame: pd.DataFrame, context: Context, success: Mapping[str, str]
 def trials_of(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) -> pd.DataFrame:
     """Return one row for each trial.
 
-    Some protocols write several kinds of rows per replicate; those without the metric are left
-    out. They write one row for a failed replicate, without a value of keys such as ``size``: it is
-    a trial at each value.
+    Some protocols write several kinds of rows per replicate; rows without the metric are left out.
+    For a failed replicate there is one row, without values of keys such as ``size``. It counts as a
+    trial at each value.
 
     Parameters
     ----------
     metrics : mapping of str to str
-        From ``metrics_of``.
+        The result of ``metrics_of``.
     keys : sequence of str
         Columns that separate points.
     """
@@ -107,7 +107,7 @@ def notes(
     Parameters
     ----------
     trials : (int, int, int)
-        Fewest and most trials per point, and all trials.
+        Smallest and largest number of trials per point, and the total number.
     intervals : str
         Description of the intervals.
     """

@@ -40,7 +40,7 @@ def phase_transition(
         str | None, Field(description="column that grows with x, shown along the top")
     ] = "n_samples",
     theory: successes.Theory = True,
-    ceiling: Annotated[bool, Field(description="draw the success that noise allows")] = False,
+    ceiling: Annotated[bool, Field(description="draw the limit that noise sets")] = False,
 ) -> Figure:
     """Success probability against ``x``, one line per algorithm and second key.
 

@@ -31,7 +31,7 @@ _TRANSFORMS = {
     "1/x": lambda x: 1 / x,
     "1/sqrt(x)": lambda x: 1 / np.sqrt(x),
 }
-# Distance of the outermost of lines at one x, as a part of the axis.
+# Distance between the outermost lines at one x, as a fraction of the axis.
 _OFFSET = 0.014
 _DIAMOND: plot.Style = {
     "marker": "D",
@@ -94,7 +94,7 @@ def threshold_limit(
         axis.set_ylim(*heights)
         panels.title(axis, values, context, pad=24)
         _draw_sizes(axis, table, x)
-    # So small that a point still appears to lie on its line.
+    # The shift is so small that a point still appears to lie on its line.
     offsets = styles.offsets(min(0.4 * plot.least_gap(table["place"]), _OFFSET * widest))
     for one in lines:
         key = tuple(one.values[name] for name in line)
@@ -118,9 +118,9 @@ class Limit(NamedTuple):
     Parameters
     ----------
     estimate, low, high : float
-        With its 95% interval; nan and an infinite interval for fewer than two points.
+        The value and its 95% interval; nan and an infinite interval for fewer than two points.
     slope : float
-        nan in that case.
+        Slope of the line; nan for fewer than two points.
     misfit : float
         Sum of squared residuals over squared standard errors, divided by its expectation for a
         straight line: near 1 for a line that fits; nan for fewer than three points, or if an
@@ -143,11 +143,11 @@ class _Line(NamedTuple):
     Parameters
     ----------
     axis : Axes
-        Its panel.
+        The panel of the line.
     values : dict
         The values of the columns that separate lines and panels.
     points : DataFrame
-        Its thresholds.
+        The thresholds that the line is fitted to.
     limit : Limit
     stated : list of (Threshold, float)
         The prediction for its algorithm, and the predicted theta at its kappa; empty if there is
@@ -166,7 +166,7 @@ def limit_at_zero(
 ) -> Limit:
     """Extrapolate independent estimates to 0 by least squares.
 
-    Estimates with an infinite interval are left out, the others have equal weights, as in the
+    Estimates with an infinite interval are left out. The others have equal weights, as in the
     ``limit`` of a claim. The intercept is a fixed linear combination of the estimates, and its
     interval follows from theirs.
 
@@ -177,7 +177,8 @@ def limit_at_zero(
     estimate, low, high : array_like, shape (k,)
         Estimates and their intervals.
     confidence : float in (0, 1)
-        Of these intervals. It gives standard errors, which only the misfit uses.
+        Confidence level of the intervals. Their lengths give standard errors, which only the misfit
+        uses.
     """
     place, estimate, low, high = (np.asarray(v, dtype=float) for v in (place, estimate, low, high))
     bounded = np.isfinite(estimate) & np.isfinite(low) & np.isfinite(high)

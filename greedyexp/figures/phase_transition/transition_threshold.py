@@ -15,8 +15,8 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import require_finite
 from greedyexp.results.text import axis_label, number_text
 
-# Distance of the outermost of lines at one x, as a part of the axis: a marker moved along a steep
-# prediction would seem to lie off it.
+# Distance between the outermost lines at one x, as a fraction of the axis. It is small, since a
+# marker moved along a steep prediction would seem to lie off it.
 _OFFSET = 0.012
 
 

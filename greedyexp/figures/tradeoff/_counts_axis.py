@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 from greedyexp.figures import _plot as plot
 
-# Parts of the height: of a line of triangles, of a line of text, and of the gap below either.
+# Fractions of the height for a line of triangles, a line of text, and the gap below either.
 _MARKS, _TEXT, _GAP = 0.045, 0.06, 0.015
 # Distance of 0 below the other numbers, in parts of their height.
 _ZERO = 0.07
@@ -25,7 +25,7 @@ class CountsAxis:
     Parameters
     ----------
     measured : DataFrame
-        From ``spread_reached``, with columns ``algorithm`` and ``epsilon``.
+        The result of ``spread_reached``, with columns ``algorithm`` and ``epsilon``.
     bounds : array_like
         Other numbers, shown up to a factor above the measurements.
     texts : int >= 0
@@ -43,7 +43,7 @@ class CountsAxis:
         least = max(min(seen.min(initial=most), bounds.min(initial=most)), 1.0) / 1.15
         has_zero = bool((seen == 0.0).any() or (bounds == 0.0).any())
         self._first = least
-        # The place of 0, at a distance below the least number, and the lower edge.
+        # The place of 0, which is below the least number, and the lower edge.
         self._zero = least / (self.most / least) ** _ZERO if has_zero else None
         self.least = (self._zero or least) / (1.15 if has_zero else 1.0)
         marks = len(self._algorithms) * _MARKS + _GAP if self._algorithms else 0.0
@@ -62,7 +62,7 @@ class CountsAxis:
         points : DataFrame
             Rows of ``measured`` of one algorithm in one panel.
         style : mapping
-            Of the line.
+            Style of the line.
         """
         shown, colour = points[np.isfinite(points["median"])], style["color"]
         at, low = shown["epsilon"], self.heights(shown["low"])
@@ -112,7 +112,7 @@ class CountsAxis:
         Parameters
         ----------
         bounds : mapping of str to Series
-            By title, the numbers of all lines in the panel.
+            Maps the title of each bound to the numbers of all lines in the panel.
         """
         hidden = [title for title, numbers in bounds.items() if (numbers > self.most).all()]
         if hidden:

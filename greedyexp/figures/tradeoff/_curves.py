@@ -12,7 +12,7 @@ from greedyexp.results.records import identity, records, require_columns, requir
 from greedyexp.results.summaries import spread
 from greedyexp.results.theorems import bound_medians, refuse_mixed_references
 
-# Columns of a step itself, which do not depend on a theorem or a reference.
+# Columns that describe a step and do not depend on a theorem or a reference.
 _OF_STEP = ["features", "risk", "gap"]
 
 
@@ -57,7 +57,7 @@ def curves(
     Parameters
     ----------
     rows : DataFrame
-        From ``recorded_steps``.
+        The result of ``recorded_steps``.
     x : {"features", "step"}
         With "features", the value at m is the least of all recorded steps with at most m features,
         up to the largest number of features of a replicate of the line.

@@ -110,7 +110,7 @@ def _draw_known(
     if "exact" in lines:
         below = vertical.heights(points["exact"])
         if len(below) == 1:
-            # The whole panel is about one error.
+            # All rows of a panel are about one error.
             axis.axhspan(vertical.least, below.iloc[0], **_SHADE, zorder=0.4)
         axis.fill_between(points["epsilon"], vertical.least, below, **_SHADE, zorder=0.4)
     return marked

@@ -210,7 +210,7 @@ class _ExcessAxis:
     bounds : array_like
         Other values, shown up to a factor above the measurements.
     floor : float > 0
-        Values up to here count as zero.
+        Values up to ``floor`` count as zero.
     """
 
     def __init__(self, lines: Sequence[pd.DataFrame], bounds: Any, floor: float):

@@ -153,7 +153,7 @@ def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As ``spread``; empty if the table has no such column or no value in it.
+        The columns of ``spread``; empty if the table has no such column or no value in it.
     """
     names = [*keys, "iteration"]
     if value not in rows.columns or rows[value].isna().all():

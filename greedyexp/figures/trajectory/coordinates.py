@@ -102,7 +102,7 @@ def _rows(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd
 def _largest(rows: pd.DataFrame) -> list[Any]:
     """Return the coordinates to colour: those that grow largest in any panel."""
     sizes = rows["coefficient"].abs().groupby(rows["coordinate"]).max()
-    # Of tied coordinates the lower one comes first, independently of the order of the rows.
+    # The lower of two tied coordinates comes first, whatever the order of the rows.
     order = sizes.sort_index().sort_values(ascending=False, kind="stable")
     return sorted(order.index[: len(plot.COLOURS)])
 

@@ -22,7 +22,7 @@ from greedyexp.results.records import group_columns, records, replicates, requir
 from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 
-# Height of a line of triangles and of all of them at most, in parts of the axis below.
+# Height of a line of triangles, and largest height of all lines, as fractions of the axis below.
 _LINE_HEIGHT, _MAX_HEIGHT = 0.045, 0.36
 _LINE: plot.Style = {"marker": "o", "markersize": 2.6, "linewidth": 1.1}
 
@@ -59,7 +59,7 @@ def epsilon_curve(
     table = spread_reached(rows, [*keys, "epsilon"], "iterations")
     along = plot.horizontal_axis(scale, x, table[x])
     table = table.assign(place=along.places(table[x]))
-    # The brightest colour for the easiest accuracy: dark lines are on top.
+    # The easiest accuracy gets the brightest colour, because dark lines are drawn on top.
     colours = plot.shades(sorted(table["epsilon"].unique()))
     vertical = _IterationsAxis(table, budget or _last_iteration(frame))
     panels = plot.Panels.by_columns(rows, context, row, panel)
@@ -120,7 +120,7 @@ class _IterationsAxis:
     Parameters
     ----------
     table : DataFrame
-        From ``spread_reached``.
+        The result of ``spread_reached``.
     budget : int or None
         Number of iterations made; the largest finite number in the table if None.
 
@@ -152,7 +152,7 @@ class _IterationsAxis:
         """Set scale, ticks and limits, and shade the strip."""
         top = self.budget * 10 ** (self._line * (len(self._levels) + 0.5) if self._levels else 0.05)
         if self._least < 1:
-            # An accuracy of the start takes 0 iterations.
+            # An accuracy that the start already reaches takes 0 iterations.
             axis.set_yscale("symlog", linthresh=1, linscale=0.35)
             ticks, bottom = [0.0, *plot.log_ticks(1.0, self.budget)], -0.15
         else:
@@ -174,7 +174,7 @@ class _IterationsAxis:
         points : DataFrame
             Rows of the table, with a ``place`` along the horizontal axis.
         colours : mapping of float to colour
-            By accuracy.
+            Colour of each accuracy.
         """
         unreached = points[points["reached"] < points["replicates"]]
         for epsilon, some in unreached.groupby("epsilon"):

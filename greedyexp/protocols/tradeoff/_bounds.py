@@ -36,13 +36,13 @@ def references_of(
     radius: float | None,
     epsilons: Sequence[float],
 ) -> tuple[list[Reference], list[str]]:
-    """Return the references of these names, and the reasons not to trust them.
+    """Return the named references, and the reasons not to trust them.
 
     Parameters
     ----------
     names : sequence of {"l1_ball", "truth", "support"}
     problem : Problem
-        One task.
+        A problem with one task.
     seen : Estimates
         Estimates of the algorithm. If its loss was smoothed, ``l1_ball`` minimises the loss before
         smoothing.
@@ -100,14 +100,14 @@ def _truth(problem: Problem, name: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pair:
-    """A reference and one bound on the excess over it, which is infinite without a theorem."""
+    """A reference, and a bound on the excess over it; the bound is infinite without a theorem."""
 
     reference: Reference
     bound: RiskBound
 
     @property
     def keys(self) -> dict[str, str]:
-        """The key columns of its rows."""
+        """The key columns in the rows of the pair."""
         return {"theorem": self.bound.theorem, "reference": self.reference.name}
 
     def excess(self, seen: Estimates) -> np.ndarray:
@@ -115,7 +115,7 @@ class Pair:
         return seen.excess(self.reference, self.bound.original)
 
     def excess_bound(self, steps: np.ndarray) -> np.ndarray:
-        """Return the bound on the excess after these steps."""
+        """Return the bound on the excess after each number of steps."""
         return np.asarray(self.bound.excess(np.asarray(steps, dtype=float)), dtype=float)
 
     def steps_bound(self, epsilons: Sequence[float]) -> np.ndarray:
@@ -169,7 +169,7 @@ def pairs_of(
             if finite or np.isfinite(pair.steps_bound(epsilons)).any():
                 kept.append(pair)
             elif theorems is not None:
-                # Without the reference, since most reasons do not depend on it.
+                # Leave out the reference, since most reasons do not depend on it.
                 why = bound.why_infinite or "it needs more steps or coarser accuracies"
                 left_out[f"{bound.theorem} has no finite bound here: {why}"] = None
         found += kept or [without_theorem(reference, seen)]
@@ -217,13 +217,14 @@ def bounds_kept(
     Parameters
     ----------
     seen : Estimates
-        The first run. An algorithm without a certificate runs again only for other steps.
+        Estimates of the first run. An algorithm without a certificate runs again only for numbers
+        of steps that are not among them.
 
     Returns
     -------
     dict
-        1 or 0 by positions of the pair and of the accuracy, if the number of steps is within the
-        budget.
+        Maps the positions of a pair and of an accuracy to 1 if the excess is at most epsilon, else
+        to 0. Numbers of steps beyond the budget are left out.
     """
     asked = [
         (i, j, math.ceil(bound))

@@ -34,7 +34,7 @@ def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
     Raises
     ------
     DataError
-        If larger features are rejected.
+        If larger features are to be rejected and there are some.
     """
     X: Any = problem.X[0]
     if not X.shape[0]:
@@ -67,11 +67,11 @@ def search_steps(steps: int, fine: int, resolution: int) -> np.ndarray:
     Parameters
     ----------
     steps : int >= 1
-        The last one.
+        Largest number of steps.
     fine : int >= 0
-        Every step is checked up to this one.
+        Every step up to this one is checked.
     resolution : int >= 1
-        Later steps per factor of ten, equally spaced in the logarithm.
+        Number of later steps to check for each factor of ten, equally spaced in the logarithm.
 
     Returns
     -------
@@ -118,7 +118,7 @@ class Estimates:
 
     @cached_property
     def features(self) -> np.ndarray:
-        """Nonzero coefficients, (m,) of int."""
+        """Numbers of nonzero coefficients, (m,) of int."""
         return np.count_nonzero(self.path.coef, axis=(1, 2))
 
     @cached_property
@@ -133,7 +133,7 @@ class Estimates:
 
     @property
     def risk(self) -> np.ndarray:
-        """R, (m,); the risk before smoothing if the loss was smoothed."""
+        """Risk R of each estimate, (m,); the risk before smoothing if the loss was smoothed."""
         return np.asarray(self.path.facts.get("risk", self.path.objective), dtype=float)
 
     @property
@@ -143,14 +143,14 @@ class Estimates:
 
     @cached_property
     def smoothed(self) -> np.ndarray:
-        """R of the loss that was minimised, (m,)."""
+        """Risk of the loss that was minimised, (m,)."""
         if not self.was_smoothed:
             return np.asarray(self.path.objective, dtype=float)
         return np.array([self.loss.value(params) for params in self.path.params])
 
     @cached_property
     def original(self) -> np.ndarray:
-        """R of that loss before smoothing, (m,)."""
+        """Risk of the minimised loss before smoothing, (m,)."""
         if self.was_smoothed:
             return self.risk
         return np.array([self.loss.unsmoothed(params) for params in self.path.params])
@@ -170,7 +170,7 @@ class Runner:
         An algorithm with a parameter ``steps``.
     problem : Problem
     params : dict
-        Its parameters; ``steps`` is the budget.
+        Parameters of the algorithm; ``steps`` is the budget.
     rng : Generator
         Every path starts from a copy of this stream.
     """
@@ -192,12 +192,13 @@ class Runner:
         ----------
         steps : int array (m,)
         epsilon : array (m,), optional
-            For an algorithm with an accuracy; default: its own parameter.
+            Accuracies for an algorithm that has a parameter ``epsilon``. By default, use its own
+            value.
 
         Raises
         ------
         PluginError
-            If the path has other points or no loss.
+            If the path does not have the requested points, or has no loss.
         """
         grid = {"steps": np.asarray(steps, dtype=np.int64)}
         if self.certifies:

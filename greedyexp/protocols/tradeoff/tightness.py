@@ -82,7 +82,7 @@ def columns(
         RecordKind(
             "epsilon",
             ("error", "epsilon"),
-            "Give protocol tightness accuracies to reach.",
+            "List accuracies in 'epsilons' of protocol tightness.",
             columns=_NUMBERS,
         ),
     ),
@@ -206,7 +206,7 @@ def first_squared(
     ----------
     estimates : array (m, d)
     moments : Moments
-        Of the distribution.
+        Moments of the distribution.
     epsilons : sequence of float > 0
     """
     risk = PopulationSquaredLoss(moments)

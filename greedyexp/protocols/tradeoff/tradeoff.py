@@ -82,11 +82,11 @@ Fine = Annotated[
     int, Field(ge=0, le=1_000_000, description="check accuracies at every step up to this one")
 ]
 Resolution = Annotated[
-    int, Field(ge=1, le=1000, description="later, number of steps to check per factor of ten")
+    int, Field(ge=1, le=1000, description="number of later steps to check per factor of ten")
 ]
 
-_STEPS = "Let protocol tradeoff record steps by points or dense."
-_REACH = "Give protocol tradeoff accuracies to reach."
+_STEPS = "Set 'points' or 'dense' of protocol tradeoff to record steps."
+_REACH = "List accuracies in 'epsilons' of protocol tradeoff."
 RECORDS = (
     RecordKind("step", ("step",), _STEPS),
     RecordKind("bound", ("theorem", "reference", "step"), _STEPS, columns=("excess",)),
@@ -233,7 +233,7 @@ def tradeoff(
     - ``accuracy``: the measurements of ``epsilon`` in one row for each ``reference``, without
       theorems.
     - ``theorem``: ``smoothness`` and ``strong_convexity`` of the risk, the constants in a theorem;
-      empty for one that does not need them. The latter holds on the supports of the run.
+      empty for a theorem that does not need them. The latter holds on the supports of the run.
     - ``reference``: ``reference_features``, ``reference_l1_norm``, ``reference_risk`` and
       ``reference_gap``, the certificate of the minimiser over the ball.
 

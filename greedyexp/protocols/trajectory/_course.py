@@ -38,7 +38,7 @@ class Course:
     end : Stop
         The last iterate.
     last_outside : int
-        See ``Iteration.watch``; the value at the last recorded iteration, even if the run is
+        Value of ``Iteration.last_outside`` at the last recorded iteration, even if the run is
         longer.
     trouble : str
         Why the run ended early; empty if it did not.
@@ -65,8 +65,8 @@ def drive(
 ) -> Course:
     """Run an iteration, record it on a schedule, and find when it reaches targets.
 
-    Other iterations are not stored. The run ends with the schedule, or, while targets are left,
-    after at most ``iterations`` iterations.
+    Other iterations are not stored. The run ends with the schedule. If targets are left by then, it
+    continues up to ``iterations``.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def drive(
 def _reach(iteration: Iteration, until: int, target: float) -> bool:
     """Advance to the target, at most to ``until``; return True if the target is reached."""
     iteration.advance(until, target)
-    # If the method stopped on the way, it has reached the target up to its own rounding.
+    # A method that stopped earlier has reached the target up to rounding.
     early = iteration.iteration < until and not iteration.trouble
     return early or iteration.objective <= target
 
@@ -122,14 +122,15 @@ def _reach(iteration: Iteration, until: int, target: float) -> bool:
 def contraction(
     make: Callable[[], Iteration], first: float, end: Stop, value: float
 ) -> float | None:
-    """Return the mean factor of the gap per iteration over the second half of a run, or None.
+    """Return the mean factor of the gap per iteration over the second half of a run.
 
-    A second run finds the gap halfway, since the length of the first was not known in advance.
+    The result is None if the gap at the start or halfway is not positive. A second run finds the
+    gap halfway, since the length of the first run was not known in advance.
 
     Parameters
     ----------
     make : callable
-        Starts the run again.
+        Returns a new run at iteration 0.
     first : float
         Objective at iteration 0.
     end : Stop

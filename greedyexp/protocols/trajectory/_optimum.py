@@ -18,22 +18,22 @@ from greedyexp.theory.spectrum import Spectrum, spectrum
 OPTIMUM_GAP = 1e-12
 _AIM = 1e-14
 
-# Most rounds of the initial guess at each value of lam.
+# Largest number of rounds of the initial guess at each value of lam.
 _SWEEPS = 200
 
 
 def projected(problem: Problem) -> Problem:
     """Return the problem with its response projected onto the range of the design.
 
-    The projection changes F(b) = ||X b - y||^2 / (2 n) by a constant, hence gradients, iterates and
-    F - F* stay the same. Without the constant the optimum of least squares is F* = 0, and F itself
-    is the distance from it, without cancellation even if it is tiny. With a penalty, G - G* cancels
-    as little as possible.
+    The projection changes F(b) = ||X b - y||^2 / (2 n) by a constant, so gradients, iterates and F
+    - F* stay the same. Without the constant the optimum of least squares is F* = 0, and F itself is
+    the distance from it, without cancellation even if it is tiny. With a penalty, G - G* cancels as
+    little as possible.
 
     Parameters
     ----------
     problem : Problem
-        One task.
+        A problem with one task.
     """
     X, y = problem.X[0], problem.y[0]
     known = spectrum(X)
@@ -48,7 +48,7 @@ def optimum(problem: Problem, lam: float) -> Optimum:
     Parameters
     ----------
     problem : Problem
-        One task with finite values.
+        A problem with one task and finite values.
     lam : float >= 0
         Zero for least squares.
 
@@ -56,8 +56,8 @@ def optimum(problem: Problem, lam: float) -> Optimum:
     -------
     Optimum
         For least squares the coefficients of least norm, with the numerical rank of
-        ``theory.spectrum``. ``value`` is the least objective over the range of X, and ``gap`` how
-        far the objective of the coefficients is above it. For the Lasso the solution of an
+        ``theory.spectrum``. ``value`` is the least objective over the range of X, and ``gap`` is
+        the distance from it to the objective at the coefficients. For the Lasso the solution of an
         active-set method with its duality gap.
     """
     X, y = problem.X[0], problem.y[0]
@@ -107,7 +107,7 @@ class Bounds:
     params : dict
         Its parameters.
     problem : Problem
-        One task.
+        A problem with one task.
     best : Optimum
     first : float
         The gap at iteration 0.
@@ -150,9 +150,9 @@ class Bounds:
         k : array (m,) of int
             Recorded iterations.
         gaps : array (m,)
-            Their gaps.
+            Gaps at these iterations.
         last_outside : int
-            The last iteration with a nonzero coefficient outside.
+            The last iteration with a nonzero coefficient outside this support.
         """
         prove = self.part.guarantee
         later = np.flatnonzero(k > last_outside)

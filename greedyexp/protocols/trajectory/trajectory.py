@@ -52,23 +52,23 @@ RECORDS = (
     RecordKind(
         "epsilon",
         ("epsilon",),
-        "Give protocol trajectory accuracies to reach.",
+        "List accuracies in 'epsilons' of protocol trajectory.",
         columns=("iterations",),
     ),
     RecordKind(
         "iteration",
         ("iteration",),
-        "Let protocol trajectory record iterations.",
+        "Set 'points' or 'dense' of protocol trajectory to record iterations.",
         columns=("gap", "support_size", "l1_norm"),
     ),
     RecordKind(
         "coordinate",
         ("coordinate", "iteration"),
-        "Let protocol trajectory record coordinates.",
+        "Set 'coordinates' of protocol trajectory to record coordinates.",
         columns=("coefficient",),
     ),
     RecordKind(
-        "rate", (), "Let protocol trajectory measure the rate.", columns=("rate", "predicted_rate")
+        "rate", (), "Set 'rate: true' in protocol trajectory.", columns=("rate", "predicted_rate")
     ),
 )
 
