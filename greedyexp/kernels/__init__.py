@@ -7,6 +7,7 @@ results, ``omp.cpp`` holds the loops. Code that several kernels share is in head
 - ``linear_algebra``, ``cholesky``, ``orthogonal_factor``: vectors and updated factorisations.
 - ``gram_fit``, ``column_basis``: least squares on a changing support.
 - ``omp``, ``greedy_dirty``: greedy selection in Gram form.
+- ``design_pursuit``, ``rounded_columns``: the same as ``omp`` without a Gram matrix.
 - ``row_penalty``, ``row_manifold``, ``row_path``: paths of Lasso, group lasso and dirty model.
 - ``l2_path``: the path of the l1/l2 group lasso.
 - ``scalar_losses``, ``logistic_columns``, ``logistic_lines``, ``logistic_newton``,

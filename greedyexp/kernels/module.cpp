@@ -10,6 +10,7 @@ namespace nb = nanobind;
     apply(chain_pass)            \
     apply(cholesky)              \
     apply(coordinate_descent)    \
+    apply(design_pursuit)        \
     apply(gram_fit)              \
     apply(greedy_dirty)          \
     apply(l2_path)               \

@@ -40,11 +40,9 @@ def test_the_product_of_shipped_sizes_stays_as_it_is():
 @pytest.mark.parametrize(
     ("name", "tasks"),
     [
-        ("omp", 1),
         ("lasso", 1),
         ("group_lasso", 1),
         ("group_lasso_l2", 1),
-        ("group_omp", 2),
         ("greedy_dirty", 2),
         ("dirty_lasso", 2),
     ],
@@ -57,8 +55,23 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_made(monkeypatc
     taken = 3.2 * tasks
     with pytest.raises(DataError, match=rf"20000 features.* would take {taken:g} GB of memory"):
         greedyexp.solve(name, designs if tasks > 1 else X, [np.arange(3.0) - 1] * tasks)
-    fit = greedyexp.solve("foba_gdt", X, [1.0, -1.0, 0.5], max_features=2)
+
+
+@pytest.mark.parametrize(("name", "stop"), [("foba_gdt", "max_features"), ("omp", "n_atoms")])
+def test_greedy_algorithms_form_no_gram_matrix(monkeypatch, name, stop):
+    monkeypatch.setattr(checks, "available_memory", lambda: 3 * GB)
+    X = np.zeros((3, 20_000))
+    X[:, :3] = np.eye(3)
+    fit = greedyexp.solve(name, X, [1.0, -1.0, 0.5], **{stop: 2})
     assert fit.support.tolist() == [0, 1]
+
+
+def test_a_basis_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(checks, "_SMALL", 0)
+    monkeypatch.setattr(checks, "available_memory", lambda: 10**6)
+    X = np.random.default_rng(0).standard_normal((300, 5000))
+    with pytest.raises(DataError, match=r"a pursuit of 2 of 5000 features would take .* n_atoms"):
+        greedyexp.solve("omp", X, X[:, 0] - X[:, 1], n_atoms=2)
 
 
 def test_a_path_that_does_not_fit_is_refused(data, monkeypatch):
@@ -78,7 +91,7 @@ def test_memory_that_runs_out_is_a_sentence(data, monkeypatch):
 
     monkeypatch.setattr(problem, "_gram", too_much)
     with pytest.raises(DataError, match=r"there is not enough memory \(Unable to allocate 2 PiB"):
-        greedyexp.solve("omp", *data)
+        greedyexp.solve("lasso", *data)
 
 
 def test_memory_is_asked_of_the_system_or_not_judged(monkeypatch):

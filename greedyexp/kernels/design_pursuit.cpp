@@ -1,0 +1,316 @@
+// Orthogonal matching pursuit without a Gram matrix; the contract is in design_pursuit.py.
+//
+// The support has an orthonormal basis Q with X_S = Q R. A new column is made orthogonal to Q,
+// twice where needed, and its part is subtracted from the residual, so each step needs one pass
+// over the design: X^T residual. That pass reads the rounded columns, and only the columns whose
+// score may be the largest are scored in double precision.
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include <nanobind/stl/vector.h>
+
+#include "casters.hpp"
+#include "cholesky.hpp"
+#include "gram_fit.hpp"
+#include "linear_algebra.hpp"
+#include "rounded_columns.hpp"
+
+namespace greedyexp::design_pursuit {
+namespace {
+
+struct Options {
+    bool normalize;  // score by the loss decrease, not by the squared correlation
+    bool refit;      // score by the loss decrease after a refit
+};
+
+struct Response {
+    std::vector<double> residual;
+    std::vector<double> rotated;  // Q^T y
+    double floor;                 // gains up to here are rounding errors
+};
+
+// The responses of one design that take the same features.
+class Block {
+  public:
+    Block(RoundedColumns &design, Index capacity)
+        : design_(design), capacity_(capacity), basis_(capacity, design.rows()),
+          factor_(capacity, capacity), half_inverse_(design.columns(), 0.0),
+          bounds_(design.columns()), staged_(design.rows()), cross_(capacity), again_(capacity),
+          within_(design.columns(), 0.0), inside_(design.columns(), 0.0),
+          projected_(design.columns(), 0) {
+        for (Index i = 0; i < design.columns(); ++i) {
+            const double square = design.square(i) / samples();
+            if (square > NO_COLUMN) half_inverse_[i] = 0.5 / square;
+        }
+        for (Index t = 0; t < capacity; ++t) in_order_.push_back(t);
+    }
+
+    void add_response(View<const double> y, double power) {
+        responses_.push_back({{y.begin(), y.end()}, std::vector<double>(capacity_),
+                              GAIN_FLOOR * power});
+    }
+
+    // Add upper bounds of the scores of all features.
+    void add_bounds(const Options &options, View<double> scores) {
+        const double inverse = 1.0 / samples();
+        for (const Response &response : responses_) {
+            design_.bound(response.residual, bounds_);
+            double *__restrict to = scores.data();
+            for (std::size_t i = 0; i < bounds_.size(); ++i) {
+                const double correlation = bounds_[i] * inverse;
+                const double power = correlation * correlation, gain = power * half_inverse_[i];
+                const double score = options.normalize ? gain : power;
+                bounds_[i] = gain > response.floor ? score : 0.0;
+            }
+            // The sum of squares in ``within_`` has a rounding error.
+            if (options.refit)
+                for (std::size_t i = 0; i < bounds_.size(); ++i) {
+                    const double cosine = 2.0 * half_inverse_[i] * within_[i] * inverse;
+                    bounds_[i] /= std::max(1.0 - cosine - 1e-12, SPAN);
+                }
+            for (std::size_t i = 0; i < bounds_.size(); ++i) to[i] += bounds_[i];
+        }
+    }
+
+    // The score of one feature.
+    double score(Index i, const Options &options) {
+        if (half_inverse_[i] == 0.0) return 0.0;
+        double total = 0.0;
+        for (const Response &response : responses_) {
+            const double correlation = correlation_of(i, response);
+            const double power = correlation * correlation, gain = power * half_inverse_[i];
+            if (gain > response.floor) total += options.normalize ? gain : power;
+        }
+        return options.refit && total > 0.0 ? total / std::max(sine_of(i), SPAN) : total;
+    }
+
+    // The number of responses for which feature i has a gain.
+    Index gaining(Index i) {
+        Index count = 0;
+        for (const Response &response : responses_) {
+            const double correlation = correlation_of(i, response);
+            count += correlation * correlation * half_inverse_[i] > response.floor;
+        }
+        return count;
+    }
+
+    bool open(Index i) const { return half_inverse_[i] > 0.0; }
+    void bar(Index i) { half_inverse_[i] = 0.0; }
+
+    // Squared sine of the angle between column i and the span of the support, or zero when the
+    // support is full. The part of the column outside the span is left in ``staged_``.
+    double stage(Index i) {
+        if (size_ >= capacity_) return 0.0;
+        copy(design_.column(i), View<double>(staged_));
+        double before = design_.square(i), after = before;
+        fill(View<double>(cross_), 0.0);
+        for (int round = 0; round < 2; ++round) {
+            for (Index t = 0; t < size_; ++t) again_[t] = dot(basis_[t], staged_);
+            subtract_rows(staged_, again_, basis_, in_order_, size_);
+            for (Index t = 0; t < size_; ++t) cross_[t] += again_[t];
+            after = dot(staged_, staged_);
+            // Half of the column is left, so the basis stays orthogonal without a second round.
+            if (after > 0.5 * before) break;
+            before = after;
+        }
+        return after / design_.square(i);
+    }
+
+    // Add the staged feature to the support and update the residuals.
+    void take(Index i, const Options &options) {
+        const double pivot = std::sqrt(dot(staged_, staged_));
+        View<double> added = basis_[size_];
+        for (Index k = 0; k < added.size(); ++k) added[k] = staged_[k] / pivot;
+        for (Index t = 0; t < size_; ++t) factor_(size_, t) = cross_[t];
+        factor_(size_, size_) = pivot;
+        for (Response &response : responses_) {
+            const double step = dot(added, response.residual);
+            axpy(-step, added, response.residual);
+            response.rotated[size_] = step;
+        }
+        support_.push_back(i);
+        ++size_;
+        half_inverse_[i] = 0.0;
+        if (options.refit) {
+            design_.bound(added, bounds_);
+            for (std::size_t k = 0; k < bounds_.size(); ++k)
+                within_[k] += bounds_[k] * bounds_[k];
+        }
+    }
+
+    // Write the coefficients of response j to a column of ``coef`` (p, r); return its loss.
+    double write(Index j, Matrix<double> coef, Index column) const {
+        const Response &response = responses_[j];
+        std::vector<double> solution(size_);
+        cholesky::solve_transposed(factor_, size_, response.rotated, solution);
+        for (Index t = 0; t < size_; ++t) coef(support_[t], column) = solution[t];
+        return 0.5 * dot(response.residual, response.residual) / samples();
+    }
+
+  private:
+    double samples() const { return static_cast<double>(design_.rows()); }
+
+    double correlation_of(Index i, const Response &response) {
+        return dot(design_.column(i), response.residual) / samples();
+    }
+
+    // Squared sine of the angle between column i and the span of the support.
+    double sine_of(Index i) {
+        for (; projected_[i] < size_; ++projected_[i]) {
+            const double cosine = dot(design_.column(i), basis_[projected_[i]]);
+            inside_[i] += cosine * cosine;
+        }
+        within_[i] = inside_[i];
+        return 1.0 - inside_[i] / design_.square(i);
+    }
+
+    RoundedColumns &design_;
+    Index capacity_;
+    OwnMatrix<double> basis_;   // rows are the vectors of Q
+    OwnMatrix<double> factor_;  // R^T
+    std::vector<double> half_inverse_;  // 1 / (2 G_ii), zero for a column that can gain no more
+    std::vector<double> bounds_;        // scratch
+    std::vector<double> staged_;
+    std::vector<double> cross_;  // Q^T x of the staged column
+    std::vector<double> again_;  // scratch
+    std::vector<double> within_;  // if refit, upper bounds of ||Q^T x_i||^2
+    std::vector<double> inside_;  // ||Q^T x_i||^2 over the first ``projected_`` vectors of Q
+    std::vector<Index> projected_;
+    std::vector<Index> in_order_;
+    std::vector<Index> support_;
+    Index size_ = 0;
+    std::vector<Response> responses_;
+};
+
+// A pursuit of the same features by one or several blocks.
+class Pursuit {
+  public:
+    Pursuit(std::vector<Block> blocks, Options options, Index features)
+        : blocks_(std::move(blocks)), options_(options), bounds_(features), scores_(features) {}
+
+    std::vector<Block> &blocks() { return blocks_; }
+    double smallest() const { return smallest_; }
+
+    // The feature with the largest sum of scores, or -1 if no feature gains.
+    Index best_feature() {
+        fill(View<double>(bounds_), 0.0);
+        for (Block &block : blocks_) block.add_bounds(options_, bounds_);
+        scored_.clear();
+        double top = score(first_largest(bounds_).first);
+        for (Index i = 0; i < static_cast<Index>(bounds_.size()); ++i)
+            if (bounds_[i] > 0.0 && bounds_[i] >= top * (1.0 - 2.0 * TIE)) {
+                scored_.push_back(i);
+                scores_[i] = score(i);
+                top = std::max(top, scores_[i]);
+            }
+        if (top > 0.0)
+            for (const Index i : scored_)
+                if (scores_[i] >= top * (1.0 - TIE)) return i;
+        return -1;
+    }
+
+    // Add feature i to the supports, or bar its entries in the span; return the number barred.
+    // Nothing is added when an entry with a gain is barred: the feature must compete again.
+    Index add_feature(Index i) {
+        Index barred = 0;
+        std::vector<double> sines(blocks_.size());
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            Block &block = blocks_[b];
+            if (!block.open(i)) continue;
+            sines[b] = block.stage(i);
+            if (sines[b] <= SPAN) {
+                sines[b] = 0.0;
+                barred += block.gaining(i);
+                block.bar(i);
+            }
+        }
+        if (barred == 0)
+            for (std::size_t b = 0; b < blocks_.size(); ++b)
+                if (sines[b] > 0.0) {
+                    blocks_[b].take(i, options_);
+                    smallest_ = std::min(smallest_, sines[b]);
+                }
+        return barred;
+    }
+
+  private:
+    double score(Index i) {
+        double total = 0.0;
+        for (Block &block : blocks_) total += block.score(i, options_);
+        return total;
+    }
+
+    std::vector<Block> blocks_;
+    Options options_;
+    std::vector<double> bounds_;
+    std::vector<double> scores_;
+    std::vector<Index> scored_;
+    double smallest_ = 1.0;  // smallest squared sine of an added column
+};
+
+using Array = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Line = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::tuple<Index, Index, double> pursuits(
+    const std::vector<Array> &designs, const std::vector<Line> &responses,
+    View<const double> power, View<const Index> capacity, bool together, bool normalize, bool refit,
+    View<const Index> counts, Cube<double> coef, View<double> loss) {
+    const auto r = static_cast<Index>(responses.size());
+    const bool shared = designs.size() == 1;
+    const Index width = together ? r : 1, p = coef.rows();
+    Index reached = 0, skipped = 0;
+    double smallest = 1.0;
+    std::vector<RoundedColumns> columns;
+    auto rounded = [&](Index j) {
+        const Array &X = designs[j];
+        return RoundedColumns({X.data(), static_cast<Index>(X.shape(0)), p});
+    };
+    if (shared || together)
+        for (std::size_t j = 0; j < designs.size(); ++j)
+            columns.push_back(rounded(static_cast<Index>(j)));
+    for (Index first = 0; first < r; first += width) {
+        if (!shared && !together) {
+            columns.clear();
+            columns.push_back(rounded(first));
+        }
+        std::vector<Block> blocks;
+        for (Index j = 0; j < width; ++j) {
+            if (j == 0 || !shared)
+                blocks.emplace_back(columns[shared ? 0 : j], capacity[first + j]);
+            const Line &y = responses[first + j];
+            blocks.back().add_response({y.data(), static_cast<Index>(y.shape(0))},
+                                       power[first + j]);
+        }
+        Pursuit pursuit(std::move(blocks), {normalize, refit}, p);
+        Index taken = 0;
+        bool ended = false;
+        for (Index k = 0; k < counts.size();) {
+            if (taken == counts[k] || ended) {
+                for (Index j = 0; j < width; ++j)
+                    loss[k] += pursuit.blocks()[shared ? 0 : j].write(shared ? j : 0, coef[k],
+                                                                      first + j);
+                ++k;
+                continue;
+            }
+            const Index i = pursuit.best_feature();
+            if (i < 0) {
+                ended = true;
+                continue;
+            }
+            const Index barred = pursuit.add_feature(i);
+            skipped += barred;
+            taken += barred == 0;
+        }
+        reached = std::max(reached, taken);
+        smallest = std::min(smallest, pursuit.smallest());
+    }
+    return {reached, skipped, smallest};
+}
+
+}  // namespace
+
+void bind(nb::module_ &module) { module.def("pursuits", &pursuits); }
+
+}  // namespace greedyexp::design_pursuit
