@@ -16,7 +16,7 @@ namespace greedyexp::orthogonal_factor {
 inline void append(Matrix<double> basis, Matrix<double> triangle, Index size,
                    View<const double> column) {
     const Index k = column.size();
-    const Own<double> parts(k), image(k, 0.0);
+    const Own<double> parts(k), image(k);
     multiply(basis, column, parts);
     const View<double> rest = parts.view().from(size);
     const double length = std::sqrt(dot(rest, rest));
@@ -26,8 +26,9 @@ inline void append(Matrix<double> basis, Matrix<double> triangle, Index size,
     rest[0] -= pivot;
     const double power = dot(rest, rest);
     if (power == 0.0) return;
-    for (Index j = size; j < k; ++j) axpy(parts[j], basis[j], image);
-    for (Index j = size; j < k; ++j) axpy(-(2.0 * parts[j] / power), image, basis[j]);
+    const Matrix<double> complement(basis[size].data(), k - size, k);
+    multiply_transposed(complement, rest, image);
+    for (Index j = 0; j < k - size; ++j) axpy(-(2.0 * rest[j] / power), image, complement[j]);
 }
 
 // Remove column ``index`` of ``size``; later ones move up. The row of ``basis`` that is no longer

@@ -235,7 +235,7 @@ class GaugeStep:
 
     def _by_active_set(self, found: _Pair) -> _Pair:
         """Return the better of a pair and the active-set result from its multipliers."""
-        estimate, move, dual, _, status = kernel.gauge_step(
+        estimate, move, dual, status = kernel.gauge_step(
             self._space.atoms,
             found.x,
             found.c,

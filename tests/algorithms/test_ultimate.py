@@ -188,7 +188,7 @@ def test_the_interior_point_method_stands_in(monkeypatch):
     P, y = gaussian_data(9, 10, 25)
     exact = ultimate(as_problem(P, y), lam=0.05)
     expected = iterates(exact, 12)
-    failed = (np.zeros(25), np.zeros(25), np.zeros(10), 0, gauge_step.kernel.TOO_LONG)
+    failed = (np.zeros(25), np.zeros(25), np.zeros(10), gauge_step.kernel.TOO_LONG)
     monkeypatch.setattr(gauge_step.kernel, "gauge_step", lambda *_: failed)
     iteration = ultimate(as_problem(P, y), lam=0.05)
     for one, other in zip(iterates(iteration, 12), expected, strict=True):

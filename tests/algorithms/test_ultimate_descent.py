@@ -80,7 +80,7 @@ def test_the_dual_of_no_move_has_no_multipliers(P, y, lam):
     space = gauge_step.gauge_coordinates(np.array(P, dtype=float), np.array(y, dtype=float))
     x = np.zeros(len(space.aim))
     c = space.gradient(x)
-    estimate, move, v, _, status = gauge_step.kernel.gauge_step(
+    estimate, move, v, status = gauge_step.kernel.gauge_step(
         space.atoms, x, c, lam, space.smoothness, x, np.zeros(0, int), 300
     )
     assert status == gauge_step.kernel.SOLVED
@@ -92,7 +92,7 @@ def test_the_dual_of_no_move_has_no_multipliers(P, y, lam):
 def test_dependent_atoms_are_not_held_together():
     atoms = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     # Both copies are at their price of 0.5 from the beginning.
-    estimate, move, _, _, status = gauge_step.kernel.gauge_step(
+    estimate, move, _, status = gauge_step.kernel.gauge_step(
         atoms,
         np.array([1.0, 0.2]),
         np.array([-3.0, 0.1]),
