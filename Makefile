@@ -22,7 +22,7 @@ data: $(INSTALLED)  ## the public data sets that experiments read
 	  $(BIN)/greedyexp data where $$name > /dev/null 2>&1 || $(BIN)/greedyexp data fetch $$name || exit 1; \
 	done
 
-test: $(READY)  ## the tests, in parallel; a file stays in one process, so that its kernels are compiled once
+test: $(READY)  ## the tests, in parallel; a file stays in one process, so that its fixtures are made once
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-deep: $(READY)  ## the slower checks

@@ -55,9 +55,6 @@ def table(max_support):
 
 
 def main():
-    small = multitask_overlap(np.random.default_rng(0), p=20)
-    for method, _ in METHODS.values():
-        method(small)  # compiled before the clock starts
     with threadpool_limits(1):
         print("ms for 50 lam (dirty: for 5 ratios each), down to 0.01 of the largest")
         table(None)

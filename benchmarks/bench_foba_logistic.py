@@ -108,9 +108,6 @@ def against_skscope():
 
 
 def main():
-    small = two_class_gaussian(np.random.default_rng(0), p=20, sparsity=3)
-    for rule in RULES:
-        select(rule, small, RIDGE, 3)  # compiled before the clock starts
     two_classes()
     sets()
     against_skscope()

@@ -81,10 +81,6 @@ def removals(n, p, nonzeros):
 
 
 def main():
-    for judge in ("coordinate", "refit"):
-        small = data(20, 10, 3)
-        pursuit(small, 3, judge)
-        selection(small, 3, judge)  # compiled before the clock starts
     with threadpool_limits(1):
         print(f"{'':9s} {'n':>5} {'p':>5} {'k':>4} {'single ms':>10} {'refit ms':>8} {'ratio':>6}")
         for solve in (pursuit, selection):

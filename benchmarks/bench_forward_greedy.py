@@ -99,14 +99,6 @@ def of_quadratics():
 
 
 def main():
-    for kind in LOSSES:  # compiled before the clock starts
-        if "," not in kind:
-            X, y = designed(20, 4)
-            beta = BETA if kind == "hinge" else None
-            problem = as_problem(X, y if kind == "squared" else np.sign(y))
-            for kept in (0, 2048):
-                frank_wolfe.MOST_KEPT = kept
-                forward_greedy(problem, loss=kind, beta=beta, radius=1.0, steps=3)
     against_gradients()
     of_quadratics()
 

@@ -78,8 +78,6 @@ def on_moments(d, k):
 
 
 def main():
-    for rule in RULES:  # compiled before the clock starts
-        fully_corrective(rows(20, 10), rule=rule, steps=3)
     with threadpool_limits(1):
         print(f"rows: n d k, ms of orthogonal_mp, then ms and ratio of {', '.join(RULES)}")
         for size in SIZES:

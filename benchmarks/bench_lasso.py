@@ -48,7 +48,6 @@ def main():
     X, y = data()
     with threadpool_limits(1):
         settings = {"n_lams": N_LAMS, "lam_min_ratio": LAM_MIN_RATIO, "tol": TOL}
-        lasso(as_problem(X, y), **settings)  # compiled before the clock starts
         own, path = least_time(lambda: lasso(as_problem(X, y), **settings))
         lams = path.grid["lam"]
         descent, found = least_time(lambda: lasso_path(X, y, alphas=lams, tol=TOL))

@@ -1,7 +1,7 @@
 """Time iterations of the first-order methods, and products P^T r, on one thread.
 
 Times are the shortest of several alternating runs and include the set-up of a method (Gram matrix,
-singular values). Compiled code is loaded before the clock starts.
+singular values).
 Run: python benchmarks/bench_matching_pursuit.py
 """
 

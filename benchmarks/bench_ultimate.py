@@ -80,8 +80,6 @@ def main():
     with threadpool_limits(1):
         model = conic_model(X, y, LAM)
         own_times, conic_times, apart = [], [], 0.0
-        for method in (ultimate, ultimate_alternating, ultimate_ar_bcd):
-            method(problem, lam=LAM).advance(1)  # compiled before the clock starts
         iteration = ultimate(problem, lam=LAM)
         iteration.advance(LEADING)
         for _ in range(STEPS):

@@ -32,7 +32,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIGESTS = "DIGESTS"
 
-# The last digits of sums depend on the order in which compiled code is linked.
+# Other versions of numpy and BLAS, and other processors, round the last digits of sums differently.
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 # Paths of files start with the folder of the checkout, which differs between records.
 _CHECKOUT = re.compile(r"\S+/(?=(?:greedyexp|configs)/)")

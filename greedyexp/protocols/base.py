@@ -31,7 +31,7 @@ class Setup:
     rng : Generator
         The random stream of this algorithm on this problem.
     clock : callable
-        Returns seconds. The clock of a runner pauses while numba compiles.
+        Returns seconds since an arbitrary moment.
     """
 
     tuning: str

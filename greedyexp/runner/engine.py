@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from greedyexp.core import signals
 from greedyexp.core.plugins import exit_refused
 from greedyexp.core.signals import Interrupted
-from greedyexp.runner.evaluator import Evaluator, PausableClock
+from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.work import Batch, Item, Result, Work
 
 _WAITING = (
@@ -105,13 +105,10 @@ class Engine(ABC):
         Name for the manifest.
     jobs : int
         Number of workers, for the manifest.
-    compiling : bool
-        True while a worker compiles kernels (loading them from the cache does not count).
     """
 
     name: str
     jobs: int
-    compiling = False
 
     @abstractmethod
     def results(
@@ -144,9 +141,7 @@ class Engine(ABC):
 class SerialEngine(Engine):
     """Compute in this process, for debuggers and tiny runs. A crash of a part ends the run.
 
-    Time limits are not enforced, since a slow algorithm cannot be stopped. A run that compiles
-    kernels may differ in the last digits from later runs, which load them from the cache, since
-    there is no new process to hand over to.
+    Time limits are not enforced, since a slow algorithm cannot be stopped.
     """
 
     name = "serial"
@@ -160,9 +155,8 @@ class SerialEngine(Engine):
         expected: int,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
-        clock = PausableClock()
-        with threadpool_limits(limits=1), clock.pause_for_numba(), exit_refused(_exited):
-            evaluator = Evaluator(work, clock)
+        with threadpool_limits(limits=1), exit_refused(_exited):
+            evaluator = Evaluator(work)
             while not interruption.soon and (batch := next_batch()):
                 for item in batch:
                     if interruption.soon:

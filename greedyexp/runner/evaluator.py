@@ -44,69 +44,6 @@ _LONGEST_MESSAGE = 500
 # ignore Ctrl-C, and in the main process it raises Interrupted instead.
 PART_ERRORS = BaseException
 
-# A fit that takes less time (in seconds) is repeated if libraries were loaded during it.
-_SHORT_FIT = 1.0
-
-
-class PausableClock:
-    """A clock that does not count pauses, such as compilation.
-
-    Parameters
-    ----------
-    on_change : callable, optional
-        Called with False when the clock is paused and with True when it runs again.
-
-    Attributes
-    ----------
-    pauses : int
-        Number of pauses so far.
-    """
-
-    def __init__(self, on_change: Callable[[bool], object] = lambda running: None):
-        self._on_change = on_change
-        self._depth = 0
-        self._since = 0.0
-        self._paused = 0.0
-        self.pauses = 0
-
-    def now(self) -> float:
-        """Return seconds since an arbitrary moment, without pauses."""
-        return (self._since if self._depth else time.perf_counter()) - self._paused
-
-    def pause(self) -> None:
-        """Pause the clock. Each call requires one call of ``resume``."""
-        if self._depth == 0:
-            self._since = time.perf_counter()
-            self.pauses += 1
-            self._on_change(False)
-        self._depth += 1
-
-    def resume(self) -> None:
-        """Undo one call of ``pause``; the clock runs again when all calls are undone."""
-        self._depth -= 1
-        if self._depth == 0:
-            self._paused += time.perf_counter() - self._since
-            self._on_change(True)
-
-    def pause_for_numba(self) -> AbstractContextManager[Any]:
-        """Pause while numba compiles or loads compiled code, until the returned context ends."""
-        # Imported here because commands that compute nothing in this process do not need numba.
-        from numba.core import event
-
-        clock = self
-
-        class Listener(event.Listener):
-            def on_start(self, event: object) -> None:
-                clock.pause()
-
-            def on_end(self, event: object) -> None:
-                clock.resume()
-
-        listener: AbstractContextManager[Any] = event.install_listener(
-            "numba:compiler_lock", Listener()
-        )
-        return listener
-
 
 class Evaluator:
     """Call the parts of an experiment, which are looked up once, for every replicate.
@@ -114,8 +51,6 @@ class Evaluator:
     Parameters
     ----------
     work : Work
-    clock : PausableClock
-        Clock for the times of fits.
 
     Raises
     ------
@@ -123,10 +58,10 @@ class Evaluator:
         If a plugin cannot be imported, a part does not exist, or its code was edited.
     """
 
-    def __init__(self, work: Work, clock: PausableClock | None = None):
+    def __init__(self, work: Work):
         # No time limit for imports: the pool limits the time that a worker may take to start.
         load_plugins(work.plugins, limit=None)
-        self._work, self._clock = work, clock or PausableClock()
+        self._work = work
         self._generators = {name: registry.find("generator", name) for name in work.generators}
         self._protocol = registry.find("protocol", work.protocol)
         self._metrics = tuple(registry.find("metric", name) for name in work.metrics)
@@ -155,7 +90,7 @@ class Evaluator:
             If a part breaks its contract, which ends the run (see ``protocols.contracts``).
         """
         place = item.point, item.replicate
-        start = self._clock.now()
+        start = time.perf_counter()
         try:
             with guard():
                 problem = self.problem(item.generator, item.params, item.replicate)
@@ -168,17 +103,13 @@ class Evaluator:
             for algorithm in item.algorithms:
                 yield Result(*place, algorithm, outcome)
             return
-        data = DataMade(facts, (self._clock.now() - start) / len(item.algorithms))
+        data = DataMade(facts, (time.perf_counter() - start) / len(item.algorithms))
         yield data
         for algorithm in item.algorithms:
-            start, pauses = self._clock.now(), self._clock.pauses
+            start = time.perf_counter()
             with guard():
                 outcome = self._outcome(problem, item, algorithm)
-                short = outcome.fit_seconds is not None and outcome.fit_seconds < _SHORT_FIT
-                if short and self._clock.pauses > pauses:
-                    # Loading code and libraries makes the first fit many times slower.
-                    outcome = self._outcome(problem, item, algorithm)
-            seconds = self._clock.now() - start
+            seconds = time.perf_counter() - start
             yield Result(*place, algorithm, outcome, facts, seconds, data.seconds)
 
     def problem(self, generator: str, params: dict[str, Any], replicate: int) -> Problem:
@@ -231,7 +162,7 @@ class Evaluator:
                     problem,
                     part,
                     task.params,
-                    Setup(task.tuning, task.folds, self._metrics, rng, self._clock.now),
+                    Setup(task.tuning, task.folds, self._metrics, rng),
                     **work.protocol_params,
                 )
             return self._tidy(found)

@@ -21,7 +21,7 @@ from greedyexp.runner.code_version import SourceFile
 from greedyexp.runner.files import reason
 from greedyexp.runner.seeds import digest
 
-NUMERICAL_LIBRARIES = ("numpy", "scipy", "numba", "clarabel")
+NUMERICAL_LIBRARIES = ("numpy", "scipy", "clarabel")
 
 # The modules of the runner that determine numbers: they make the streams and call the parts.
 RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.evaluator")

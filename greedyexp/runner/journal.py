@@ -41,7 +41,7 @@ class JournalEntry:
     facts : dict
         Facts of the problem; empty if the data could not be made.
     seconds : float
-        Time of the algorithm without compilation.
+        Time of the algorithm, with its tuning and metrics.
     """
 
     key: bytes

@@ -22,7 +22,7 @@ from greedyexp.runner.files import write_text
 from greedyexp.runner.plan import Census
 from greedyexp.runner.state import MANIFEST, digests_of
 
-PACKAGES = ("numpy", "scipy", "numba", "clarabel", "pandas", "pydantic", "matplotlib")
+PACKAGES = ("numpy", "scipy", "clarabel", "pandas", "pydantic", "matplotlib")
 
 
 class Manifest:

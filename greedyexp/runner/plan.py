@@ -253,8 +253,7 @@ class Batches:
     def next(self) -> Batch:
         """Return the next batch; empty if no items are left, or none until results arrive.
 
-        The first batch is one item, since its time is unknown and the other workers wait for the
-        kernels that it compiles.
+        The first batch is one item, since its time is unknown.
         """
         batch = self._take()
         if not batch and not self._in_progress:

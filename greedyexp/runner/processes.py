@@ -20,9 +20,6 @@ _TICK = 0.1
 # Time limit in seconds for a worker to import the libraries, perhaps from a slow disk.
 _START_LIMIT = 300.0
 
-# Seconds that other workers wait for the first batch, to avoid compiling the same kernels.
-_HEAD_START = 20.0
-
 # Seconds that an interrupted run waits for replicates in progress.
 _GRACE = 2.0
 
@@ -55,9 +52,7 @@ class ProcessesEngine(Engine):
         _refuse_parts_of_the_session(work)
         pool = _Pool(work, next_batch)
         try:
-            for results in pool.run(min(self.jobs, expected), interruption):
-                self.compiling = pool.compiling
-                yield results
+            yield from pool.run(min(self.jobs, expected), interruption)
         finally:
             pool.end(at_once=interruption.now)
 
@@ -90,17 +85,11 @@ class _Pool:
         self._next_batch = next_batch
         self._put_back: list[Batch] = []
         self._exhausted = False
-        # The first batch goes to one worker; the others then load the kernels it has compiled.
-        self._alone_until = time.monotonic() + _HEAD_START
-        self._begun = False
         self._workers: list[WorkerHandle] = []
-        # The number is limited because without a usable cache every new process would compile
-        # again. The results then agree without a hand-over.
-        self._hand_overs_left = 3 * (1 + len(work.algorithms))
 
     def run(self, jobs: int, interruption: Interruption) -> Generator[list[Result], None, None]:
         for _ in range(jobs):
-            self._workers.append(self._start_worker())
+            self._workers.append(WorkerHandle(self._work))
         deadline = None
         while True:
             if interruption.soon:
@@ -117,10 +106,6 @@ class _Pool:
         for worker in self._workers:
             worker.end(patience=0.0 if at_once or worker.busy or not worker.ready else 1.0)
 
-    @property
-    def compiling(self) -> bool:
-        return any(worker.compiling for worker in self._workers)
-
     def _busy(self) -> bool:
         return any(worker.busy for worker in self._workers)
 
@@ -128,15 +113,10 @@ class _Pool:
         for worker in self._workers:
             if not worker.idle:
                 continue
-            if self._begun and self._busy() and time.monotonic() < self._alone_until:
-                return
             batch = self._put_back.pop() if self._put_back else self._next_batch()
             if not batch:
                 self._exhausted = True
                 return
-            if self._begun:
-                self._alone_until = 0.0
-            self._begun = True
             worker.assign(batch)
 
     def _collect(self) -> list[Result]:
@@ -149,9 +129,6 @@ class _Pool:
                 results += worker.receive()
             except (EOFError, OSError):
                 results += self._replace_dead(worker)
-            if worker.handing_over:
-                self._hand_overs_left -= 1
-                self._replace(worker, worker.unfinished())
         return results
 
     def _replace_dead(self, worker: WorkerHandle) -> list[Result]:
@@ -160,9 +137,7 @@ class _Pool:
                 f"a worker could not start: {worker.cause_of_death()} before it was ready.",
                 remedy="Any output above may say why; finished replicates are kept.",
             )
-        lost, rest = worker.abandon(Outcome(Status.ERROR, worker.cause_of_death()))
-        self._replace(worker, rest)
-        return lost
+        return self._replace(worker, Outcome(Status.ERROR, worker.cause_of_death()))
 
     def _overdue(self) -> list[Result]:
         """Kill workers that exceed their time limit and have sent no message."""
@@ -175,24 +150,21 @@ class _Pool:
                     raise _not_ready(self._work)
                 continue
             limit = self._work.time_limit
-            limited = limit is not None and late > limit and worker.busy and not worker.paused
+            limited = limit is not None and late > limit and worker.busy
             if limited and not worker.channel.poll():
-                worker.process.kill()
                 message = f"longer than the time limit of {limit:g} s"
-                lost, rest = worker.abandon(Outcome(Status.TIMEOUT, message))
-                self._replace(worker, rest)
-                results += lost
+                results += self._replace(worker, Outcome(Status.TIMEOUT, message))
         return results
 
-    def _replace(self, worker: WorkerHandle, rest: Batch) -> None:
+    def _replace(self, worker: WorkerHandle, outcome: Outcome) -> list[Result]:
+        """End a worker and start another; return the results of the algorithm in progress."""
         worker.end()
+        lost, rest = worker.abandon(outcome)
         if rest:
             self._put_back.append(rest)
             self._exhausted = False
-        self._workers[self._workers.index(worker)] = self._start_worker()
-
-    def _start_worker(self) -> WorkerHandle:
-        return WorkerHandle(self._work, may_hand_over=self._hand_overs_left > 0)
+        self._workers[self._workers.index(worker)] = WorkerHandle(self._work)
+        return lost
 
 
 def _not_ready(work: Work) -> PluginError:

@@ -14,8 +14,6 @@ _EVERY = 10.0
 
 _OPEN = "{desc}: {n_fmt}/{total_fmt} requested so far [{elapsed}, {rate_fmt}{postfix}]"
 
-_COMPILING = "compiling kernels"
-
 
 class Bar:
     """A tqdm bar.
@@ -34,7 +32,6 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
     ):
-        self._title = title
         self._failed = 0
         # `initial` excludes earlier runs from the rate and the time left. A closed terminal does
         # not end the run: tqdm ignores its errors.
@@ -48,13 +45,11 @@ class Bar:
             disable=hidden,
         )
 
-    def advance(self, done: int, failed: int, compiling: bool) -> None:
-        """Count finished replicates; ``compiling`` is True while kernels are compiled."""
+    def advance(self, done: int, failed: int) -> None:
+        """Count finished replicates, of which ``failed`` have failed."""
         self._failed += failed
         if self._failed:
             self._bar.set_postfix(failed=self._failed, refresh=False)
-        note = f", {_COMPILING}" if compiling else ""
-        self._bar.set_description(self._title + note, refresh=False)
         self._bar.update(done)
 
     def extend(self, total: int) -> None:
@@ -75,20 +70,16 @@ class Lines:
         self._open_ended = open_ended
         self._computed = 0
         self._failed = 0
-        self._start = self._last = time.monotonic()
+        self._start = time.monotonic()
         self._next = self._start + _FIRST
 
-    def advance(self, done: int, failed: int, compiling: bool) -> None:
+    def advance(self, done: int, failed: int) -> None:
         self._computed += done
         self._failed += failed
         now = time.monotonic()
-        if compiling:
-            # Kernels are compiled once, so this time does not count for the estimate.
-            self._start += now - self._last
-        self._last = now
         if now >= self._next:
             self._next = now + _EVERY
-            self._print(now, f", {_COMPILING}" if compiling else "")
+            self._print(now)
 
     def extend(self, total: int) -> None:
         self._total = total
@@ -97,10 +88,10 @@ class Lines:
         if self._computed:
             self._print(time.monotonic())
 
-    def _print(self, now: float, note: str = "") -> None:
+    def _print(self, now: float) -> None:
         done = self._done + self._computed
         share = "requested so far" if self._open_ended else f"{done / self._total:.0%}"
-        line = f"{self._title}: {done}/{self._total} ({share}){note}"
+        line = f"{self._title}: {done}/{self._total} ({share})"
         if self._failed:
             line += f", {self._failed} failed"
         left = self._total - done

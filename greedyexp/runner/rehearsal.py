@@ -36,8 +36,7 @@ def rehearse(
     Returns
     -------
     list of (label, Outcome, seconds)
-        Seconds include the compilation of kernels in this process. If the data are a list, the
-        label also names the block.
+        If the data are a list, the label also names the block.
 
     Raises
     ------

@@ -331,7 +331,7 @@ def _compute(
                 batches.learn(result)
             _print_tracebacks(results, seen)
             failed = sum(result.outcome.status.failed for result in results)
-            shown.advance(len(results), failed, engine.compiling)
+            shown.advance(len(results), failed)
     return writer.written
 
 

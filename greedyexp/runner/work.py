@@ -160,7 +160,7 @@ class Result:
     Parameters
     ----------
     seconds : float
-        Time of the algorithm without compilation.
+        Time of the algorithm, with its tuning and metrics.
     data_seconds : float
         Time to make the data set, divided by the number of its algorithms.
     """

@@ -9,15 +9,11 @@ import sys
 import warnings
 from functools import partial
 from multiprocessing import connection
-from typing import Any
-
-from numba.core import event
-from numba.core.caching import NullCache
 
 from greedyexp.core.errors import UserError
 from greedyexp.core.signals import INTERRUPTS, restore
-from greedyexp.runner.evaluator import Evaluator, PausableClock
-from greedyexp.runner.work import DataMade, Item
+from greedyexp.runner.evaluator import Evaluator
+from greedyexp.runner.work import DataMade
 from greedyexp.runner.worker_handle import Message
 
 _PR_SET_PDEATHSIG = 1
@@ -79,64 +75,17 @@ def _die_with(parent: int) -> None:
 
 def _serve(channel: connection.Connection) -> None:
     """Receive the work, report that this process is ready, then evaluate batches."""
-    work, may_hand_over = channel.recv()
-    clock = PausableClock(lambda running: channel.send((Message.PAUSED, not running)))
-    compilation = _Compilation(channel)
+    work = channel.recv()
     try:
-        evaluator = Evaluator(work, clock)
+        evaluator = Evaluator(work)
         if hasattr(os, "register_at_fork"):
             # A child that a part forks must not send messages for this worker.
             os.register_at_fork(after_in_child=channel.close)
-        with clock.pause_for_numba(), event.install_listener("numba:compile", compilation):
-            channel.send((Message.READY,))
-            while all(
-                _finished(channel, evaluator, item, compilation if may_hand_over else None)
-                for item in channel.recv()
-            ):
-                pass
-        channel.send((Message.COMPILED,))
+        channel.send((Message.READY,))
+        while True:
+            for item in channel.recv():
+                for step in evaluator.evaluate(item):
+                    kind = Message.DATA if isinstance(step, DataMade) else Message.RESULT
+                    channel.send((kind, step))
     except UserError as error:
         channel.send((Message.FAILED, error.message, error.place, error.remedy))
-
-
-def _finished(
-    channel: connection.Connection,
-    evaluator: Evaluator,
-    item: Item,
-    compilation: _Compilation | None,
-) -> bool:
-    """Evaluate an item and send its results; return False if code was compiled meanwhile.
-
-    Code from the cache is linked in another order and may round a last digit differently. A row
-    must not depend on the state of the cache, so a process that has compiled code does not send its
-    result.
-    """
-    for step in evaluator.evaluate(item):
-        if isinstance(step, DataMade):
-            channel.send((Message.DATA, step))
-        elif compilation is not None and compilation.cached:
-            return False
-        else:
-            channel.send((Message.RESULT, step))
-    return True
-
-
-class _Compilation(event.Listener):
-    """Report compilation by numba to the pool.
-
-    Attributes
-    ----------
-    cached : bool
-        True after compiled code has been stored in the cache.
-    """
-
-    def __init__(self, channel: connection.Connection):
-        self.cached = False
-        self._channel = channel
-
-    def on_start(self, event: Any) -> None:
-        self._channel.send((Message.COMPILING,))
-
-    def on_end(self, event: Any) -> None:
-        # Functions without a cache are compiled in every process, always with the same result.
-        self.cached |= not isinstance(event.data["dispatcher"]._cache, NullCache)

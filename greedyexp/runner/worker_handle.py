@@ -1,10 +1,8 @@
 """A worker process as seen by the pool, and the messages that it sends.
 
 The pool sends the work and then batches. The worker sends ``READY`` once, and then, for each item,
-one ``DATA`` and, in order, one ``RESULT`` per algorithm. ``PAUSED`` suspends the time limit while
-numba compiles kernels or loads them from its cache; ``COMPILING`` follows if it compiles.
-``COMPILED`` is sent instead of a result that depends on compilation in this process, and ``FAILED``
-if the run cannot continue. The worker exits after ``COMPILED`` and after ``FAILED``.
+one ``DATA`` and, in order, one ``RESULT`` per algorithm. It sends ``FAILED`` if the run cannot
+continue, and exits.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ ONE_THREAD = dict.fromkeys(
         "BLIS_NUM_THREADS",
         "VECLIB_MAXIMUM_THREADS",
         "NUMEXPR_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
     ),
     "1",
 )
@@ -49,9 +46,6 @@ class Message(IntEnum):
     FAILED = 1
     DATA = 2
     RESULT = 3
-    COMPILING = 4
-    COMPILED = 5
-    PAUSED = 6
 
 
 class WorkerHandle:
@@ -61,31 +55,20 @@ class WorkerHandle:
     ----------
     work : Work
         The work to send. The worker is ready when it has loaded the parts.
-    may_hand_over : bool
-        True if a new process replaces the worker after it has compiled code.
 
     Attributes
     ----------
     ready : bool
         True after the worker has loaded the parts.
-    paused : bool
-        True while numba compiles or loads code; the time limit does not include this time.
-    compiling : bool
-        True while the worker compiles.
-    handing_over : bool
-        True after the worker has filled the cache of compiled code and must be replaced.
     since : float
         Time of its last message, by ``time.monotonic``.
     """
 
-    def __init__(self, work: Work, *, may_hand_over: bool):
+    def __init__(self, work: Work):
         self.channel, end = connection.Pipe(duplex=True)
         with end:
             self.process = _spawn(end)
         self.ready = False
-        self.paused = False
-        self.compiling = False
-        self.handing_over = False
         self.since = time.monotonic()
         # The items without results, and the data of the first of them.
         self._batch: Batch = []
@@ -93,7 +76,7 @@ class WorkerHandle:
         self._received = False
         # If the process is already dead, the pool will find its channel closed.
         with suppress(OSError):
-            self.channel.send((work, may_hand_over))
+            self.channel.send(work)
 
     @property
     def busy(self) -> bool:
@@ -129,22 +112,15 @@ class WorkerHandle:
             return list(content)
         if kind == Message.DATA:
             (self._data,) = content
-        elif kind == Message.PAUSED:
-            (self.paused,) = content
-            self.compiling = False
-        elif kind == Message.COMPILING:
-            self.compiling = True
         elif kind == Message.READY:
             self.ready = True
-        elif kind == Message.COMPILED:
-            self.handing_over = True
         else:
             message, where, remedy = content
             raise PluginError(message, place=where, remedy=remedy)
         return []
 
     def abandon(self, outcome: Outcome) -> tuple[list[Result], Batch]:
-        """Give up the algorithm in progress.
+        """Give up the algorithm in progress, after the worker has ended.
 
         Returns
         -------
@@ -155,7 +131,7 @@ class WorkerHandle:
             The part of the batch that has not begun.
         """
         if not self._batch or not self._received:
-            return [], self.unfinished()
+            return [], self._batch
         spent = time.monotonic() - self.since
         item = self._batch[0]
         data = self._data or DataMade({}, 0.0)
@@ -165,12 +141,7 @@ class WorkerHandle:
             Result(item.point, item.replicate, algorithm, outcome, data.facts, spent, data.seconds)
             for algorithm in given_up
         ]
-        return results, self.unfinished()
-
-    def unfinished(self) -> Batch:
-        """Take back the part of the batch without results."""
-        batch, self._batch = self._batch, []
-        return batch
+        return results, self._batch
 
     def end(self, *, patience: float = 0.0) -> None:
         """Close the channel, and kill the worker if it does not exit within ``patience`` s."""

@@ -142,8 +142,7 @@ def timing(
         rows.append(line)
     notes = [
         *comparison_notes(frame, context, means),
-        "Wall-clock seconds of the fit alone on one core, without compilation;"
-        " one measurement of each fit.",
+        "Wall-clock seconds of the fit alone on one core; one measurement of each fit.",
     ]
     if means["published"].notna().any():
         notes.append("In brackets: published, on another machine.")

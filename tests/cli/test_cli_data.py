@@ -18,7 +18,7 @@ def call(tmp_path):
     """Run the command in a process whose home is empty and whose only proxy is dead."""
     dead = "http://127.0.0.1:9"
     setting = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    setting |= {"https_proxy": dead, "http_proxy": dead, "NUMBA_DISABLE_JIT": "1"}
+    setting |= {"https_proxy": dead, "http_proxy": dead}
     clean = {name: value for name, value in environment().items() if name != places.VARIABLE}
 
     def run(*arguments, **variables):

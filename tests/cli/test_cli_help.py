@@ -12,7 +12,7 @@ from cli_process import environment, greedyexp, refused
 from greedyexp import __version__
 from greedyexp.cli.app import COMMANDS
 
-HEAVY = ("numpy", "scipy", "pandas", "numba", "pydantic", "matplotlib", "yaml", "tqdm")
+HEAVY = ("numpy", "scipy", "pandas", "pydantic", "matplotlib", "yaml", "tqdm")
 
 PROBE = f"""
 import sys

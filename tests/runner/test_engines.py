@@ -9,10 +9,8 @@ import tracemalloc
 import pytest
 from runner_lab import Laboratory
 
-from greedyexp import config as experiments
-from greedyexp import runner
 from greedyexp.protocols.base import Outcome, Status
-from greedyexp.runner import progress, session
+from greedyexp.runner import session
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.plan import Batches, Plan
@@ -88,30 +86,9 @@ def test_no_more_workers_than_results_are_started(lab, monkeypatch):
 
     started = []
     real = processes.WorkerHandle
-    monkeypatch.setattr(
-        processes, "WorkerHandle", lambda work, **how: started.append(work) or real(work, **how)
-    )
+    monkeypatch.setattr(processes, "WorkerHandle", lambda work: started.append(work) or real(work))
     assert len(collect(ProcessesEngine(16), lab, items_of(lab, 1, (0,)))) == 1
     assert len(started) == 1
-
-
-def test_the_first_batch_is_computed_before_a_second_worker_begins(lab):
-    """So that kernels are compiled once and the other workers load them."""
-    source = lab.plugin.read_text()
-    source += (
-        "\n\ndef stamp(what):\n"
-        f"    with open({str(lab.folder / 'stamps')!r}, 'a') as file:\n"
-        "        file.write(f'{what} {os.getpid()}\\n')\n"
-    )
-    source = source.replace(
-        "    time.sleep(pause)\n", "    stamp('in'); time.sleep(pause); stamp('out')\n"
-    )
-    lab.plugin.write_text(source)
-    slow = [{f"{lab.tag}_ridge": {"pause": 0.5}}]
-    collect(ProcessesEngine(2), lab, items_of(lab, 3, (0,)), algorithms=slow)
-    stamps = [line.split() for line in (lab.folder / "stamps").read_text().splitlines()]
-    assert [what for what, _ in stamps[:2]] == ["in", "out"]
-    assert len({worker for _, worker in stamps}) == 2
 
 
 def test_what_a_dead_worker_had_not_begun_is_done_by_another(lab):
@@ -268,83 +245,3 @@ def test_memory_does_not_grow_with_the_experiment(lab, monkeypatch):
     small = peak_of_run(lab, 2000, monkeypatch)
     large = peak_of_run(lab, 8000, monkeypatch)
     assert large < 1.2 * small
-
-
-COMPILED = '''
-import os
-
-import numba
-import numpy as np
-
-from greedyexp import algorithm
-
-
-@numba.njit(cache=True)
-def total(x):
-    return x.sum()
-
-
-@algorithm("TAG_compiled")
-def compiled(problem):
-    """Logs which process it runs in."""
-    value = total(problem.y[0])
-    with open("LOG", "a") as log:
-        log.write(f"{os.getpid()}\\n")
-    return np.full((problem.n_features, 1), value)
-'''
-
-
-def test_what_a_process_computed_after_compiling_is_computed_again_by_another(lab, tmp_path):
-    plugin = tmp_path / "compiled.py"
-    plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
-    report = lab.run(
-        plugins=[str(lab.plugin), str(plugin)],
-        algorithms=[f"{lab.tag}_compiled"],
-        trials=3,
-        how={"jobs": 1},
-    )
-    assert (report.done, report.failed) == (6, 0)
-    first, *others = (tmp_path / "pids").read_text().split()
-    # Each of the two times its first fit again, as that loads code.
-    others.remove(first)
-    assert len(others) == 7
-    assert set(others) == {others[0]} != {first}
-
-
-def test_compiling_is_shown_only_when_kernels_are_compiled(lab, tmp_path, monkeypatch):
-    shown = []
-
-    class Watched(progress.Bar):
-        def advance(self, done, failed, compiling):
-            shown.append(compiling)
-
-    monkeypatch.setattr(session, "progress_of", lambda _, *given, **how: Watched(*given, **how))
-    plugin = tmp_path / "compiled.py"
-    plugin.write_text(COMPILED.replace("TAG", lab.tag).replace("LOG", str(tmp_path / "pids")))
-    entry = {"plugins": [str(lab.plugin), str(plugin)], "algorithms": [f"{lab.tag}_compiled"]}
-    lab.run(**entry, how={"jobs": 1})
-    assert any(shown)
-    shown.clear()
-    lab.run(**entry, how={"jobs": 1, "force": True})
-    assert shown
-    assert not any(shown)
-
-
-@pytest.mark.deep
-def test_rows_do_not_depend_on_whether_kernels_were_compiled_by_the_run(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    settings = {
-        "name": "cold",
-        "trials": 2,
-        "data": {"generator": "multitask_overlap", "p": 64, "sweep": {"theta": [0.6, 1.2, 3.0]}},
-        "algorithms": [{"lasso": {"tuning": "oracle"}}, {"dirty_lasso": {"tuning": "oracle"}}],
-        "metrics": ["frobenius_error", "sign_support"],
-    }
-    experiment = experiments.load(settings)
-    tables = [
-        runner.run(
-            experiment, tmp_path / name, runner.RunOptions(jobs=1, progress=False)
-        ).csv.read_bytes()
-        for name in ("compiling", "loading")
-    ]
-    assert tables[0] == tables[1]

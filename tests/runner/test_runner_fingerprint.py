@@ -76,7 +76,7 @@ def test_the_versions_of_the_numerical_libraries_are_in_the_key(lab, monkeypatch
     experiment = lab.experiment()
     before = key(experiment)
     real = fingerprint.version
-    for library in ("numpy", "scipy", "numba"):
+    for library in ("numpy", "scipy", "clarabel"):
         with monkeypatch.context() as patch:
             patch.setattr(
                 fingerprint, "version", lambda n, lib=library: "0" if n == lib else real(n)

@@ -133,25 +133,10 @@ def test_lines_come_now_and_then(capsys, monkeypatch):
     lines = progress.Lines("lab", total=100, done=40)
     for second in range(1, 31):
         clock[0] = float(second)
-        lines.advance(1, 0, compiling=False)
+        lines.advance(1, 0)
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "lab: 42/100 (42%), about 00:58 left"
     assert len(said) == 3
-
-
-def test_time_spent_compiling_is_told_and_left_out_of_the_estimate(capsys, monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
-    lines = progress.Lines("lab", total=10, done=0)
-    for second in range(1, 91):
-        clock[0] = float(second)
-        lines.advance(0, 0, compiling=True)
-    for second in range(91, 101):
-        clock[0] = float(second)
-        lines.advance(1 if second <= 95 else 0, 0, compiling=False)
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "lab: 0/10 (0%), compiling kernels"
-    assert said[-1] == "lab: 2/10 (20%), about 00:08 left"
 
 
 def test_nothing_when_quiet_or_nothing_to_do(lab, capfd):
