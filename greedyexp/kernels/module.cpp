@@ -21,7 +21,8 @@ namespace nb = nanobind;
     apply(orthogonal_factor)     \
     apply(row_path)              \
     apply(row_penalty)           \
-    apply(scalar_losses)
+    apply(scalar_losses)         \
+    apply(ultimate_inner)
 
 #define GREEDYEXP_DECLARE(name) \
     namespace greedyexp::name { void bind(nb::module_ &); }

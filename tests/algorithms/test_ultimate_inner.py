@@ -13,7 +13,7 @@ from greedyexp.algorithms.matching_pursuit.ultimate import (
     ultimate_ar_bcd,
 )
 from greedyexp.core.errors import ConfigError
-from greedyexp.kernels import ultimate_inner as inner
+from greedyexp.kernels.ultimate_inner import InnerLoop
 from greedyexp.problems.problem import as_problem
 
 LAM = 0.07
@@ -25,24 +25,24 @@ def a_state(seed=0, n=6, p=14):
     P, y = gaussian_data(seed, n, p)
     start = rng.standard_normal(p) * (rng.random(p) < 0.5)
     slope = P.T @ (P @ start - y) / n
-    state = inner.begin(np.ascontiguousarray(P.T), start, slope, LAM, smoothness(P))
+    state = InnerLoop(P.T, start, slope, LAM, smoothness(P)).state
     state.eta[:] = rng.standard_normal(p)
     state.null[:] = null_space(P) @ rng.standard_normal(p - n)
     state.gamma[:] = rng.dirichlet(np.ones(p))
     state.theta[:] = rng.random(p) + 0.1
-    state.floor[0] = 0.05
+    state.floor = 0.05
     return P, state
 
 
 def printed(state, eta, null, gamma, norm):
     """Appendix F with the smoothed square; ``norm`` is the term of lam."""
     u = eta + null - state.start
-    square = ((u**2 + state.floor[0] ** 2) / gamma).sum()
+    square = ((u**2 + state.floor**2) / gamma).sum()
     return state.slope @ (eta - state.start) + state.smoothness / 2 * square + state.lam * norm
 
 
 def smooth_norm(state, eta, theta):
-    return ((eta**2 + state.floor[0] ** 2) / theta + theta).sum() / 2
+    return ((eta**2 + state.floor**2) / theta + theta).sum() / 2
 
 
 def test_the_kernel_block_is_the_printed_one():
@@ -50,7 +50,7 @@ def test_the_kernel_block_is_the_printed_one():
     Q = null_space(P)
     inverse = np.diag(1 / state.gamma)
     z = np.linalg.solve(Q.T @ inverse @ Q, Q.T @ inverse @ (state.start - state.eta))
-    inner.shift_in_kernel(state)
+    state.shift_in_kernel()
     assert state.null == pytest.approx(Q @ z, abs=1e-10)
     root = np.sqrt(inverse)
     least = np.linalg.lstsq(root @ Q, root @ (state.start - state.eta), rcond=None)[0]
@@ -60,7 +60,7 @@ def test_the_kernel_block_is_the_printed_one():
 def test_the_kernel_block_stays_in_the_kernel_with_weights_of_many_orders():
     P, state = a_state(2)
     state.gamma[:] = 10.0 ** -np.linspace(0, 9, len(state.gamma))
-    inner.shift_in_kernel(state)
+    state.shift_in_kernel()
     assert np.abs(P @ state.null).max() <= 1e-13
 
 
@@ -72,7 +72,7 @@ def test_the_weights_of_the_move_minimise_over_the_simplex():
         return printed(state, state.eta, state.null, gamma / gamma.sum(), 0.0)
 
     least = minimize(by_softmax, np.zeros(len(state.gamma)), method="BFGS", tol=1e-10).fun
-    inner.weigh_move(state)
+    state.weigh_move()
     assert state.gamma.sum() == pytest.approx(1.0)
     own = printed(state, state.eta, state.null, state.gamma, 0.0)
     assert own <= least + 1e-10
@@ -81,7 +81,7 @@ def test_the_weights_of_the_move_minimise_over_the_simplex():
 
 def test_the_weights_of_the_representation_minimise():
     _, state = a_state(4)
-    inner.weigh_representation(state)
+    state.weigh_representation()
     for i, theta in enumerate(state.theta):
         eta = state.eta[i : i + 1]
         best = minimize_scalar(
@@ -111,22 +111,22 @@ def coordinatewise(state, norm_of):
 def test_soft_thresholding_minimises():
     _, state = a_state(5)
     expected = coordinatewise(state, lambda eta: np.abs(eta).sum())
-    inner.threshold(state)
+    state.threshold()
     assert state.eta == pytest.approx(expected, abs=1e-6)
 
 
 def test_shrinkage_minimises():
     _, state = a_state(6)
     expected = coordinatewise(state, lambda eta: smooth_norm(state, eta, state.theta))
-    inner.shrink(state)
+    state.shrink()
     assert state.eta == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_threshold_beyond_the_centre_gives_zero():
     _, state = a_state(7)
-    heavy = state._replace(lam=1e3)
-    inner.threshold(heavy)
-    assert not heavy.eta.any()
+    state.lam = 1e3
+    state.threshold()
+    assert not state.eta.any()
 
 
 def test_values_are_those_of_the_printed_function():
@@ -134,15 +134,13 @@ def test_values_are_those_of_the_printed_function():
     eta, null, gamma, theta = (
         part.copy() for part in (state.eta, state.null, state.gamma, state.theta)
     )
-    assert inner.value(state, False) == pytest.approx(
-        printed(state, eta, null, gamma, np.abs(eta).sum())
-    )
-    assert inner.value(state, True) == pytest.approx(
+    assert state.value(False) == pytest.approx(printed(state, eta, null, gamma, np.abs(eta).sum()))
+    assert state.value(True) == pytest.approx(
         printed(state, eta, null, gamma, smooth_norm(state, eta, theta))
     )
     u = eta + null - state.start
     own = state.slope @ (eta - state.start) + state.smoothness / 2 * np.abs(u).sum() ** 2
-    value, length = inner.step_value(state)
+    value, length = state.step_value()
     assert value == pytest.approx(own + LAM * np.abs(eta).sum())
     assert length == pytest.approx(np.abs(u).sum())
     assert np.abs(P @ null).max() < 1e-12
@@ -150,7 +148,7 @@ def test_values_are_those_of_the_printed_function():
 
 def fresh_loop(P, y, coef, lam):
     slope = P.T @ (P @ coef - y) / len(y)
-    return inner.begin(np.ascontiguousarray(P.T), coef, slope, lam, smoothness(P))
+    return InnerLoop(P.T, coef, slope, lam, smoothness(P))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -159,12 +157,12 @@ def test_both_loops_descend_and_their_floor_never_rises(seed):
     coef = ultimate(as_problem(P, y), lam=LAM)
     coef.advance(3 * seed)
     choices = np.random.default_rng(seed).random(400) < 0.5
-    for run in (lambda s: inner.alternate(s, 400), lambda s: inner.random_blocks(s, choices)):
-        state = fresh_loop(P, y, coef.coef, LAM)
-        before = state.floor[0]
-        _, values = run(state)
+    for run in (lambda loop: loop.alternate(400), lambda loop: loop.random_blocks(choices)):
+        loop = fresh_loop(P, y, coef.coef, LAM)
+        state, before = loop.state, loop.state.floor
+        _, values = run(loop)
         assert np.diff(values).max() <= 1e-13
-        assert 0 < state.floor[0] < before / 100
+        assert 0 < state.floor < before / 100
         assert state.gamma.min() > 0
 
 
@@ -177,12 +175,12 @@ def errors_of(loop, P, y, iteration):
     worth = LAM * np.abs(coef).sum() - least
     errors = []
     for rounds in (10, 100, 1000, 10000):
-        state = fresh_loop(P, y, coef, LAM)
+        run = fresh_loop(P, y, coef, LAM)
         if loop == "alternating":
-            inner.alternate(state, rounds)
+            run.alternate(rounds)
         else:
-            inner.random_blocks(state, np.random.default_rng(0).random(rounds) < 0.5)
-        errors.append((inner.step_value(state)[0] - least) / worth)
+            run.random_blocks(np.random.default_rng(0).random(rounds) < 0.5)
+        errors.append((run.state.step_value()[0] - least) / worth)
     return np.array(errors)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +18,7 @@ from greedyexp.algorithms.matching_pursuit._descent import (
 )
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import gs_coordinate_descent
 from greedyexp.estimates.iteration import Iteration, SteppedIteration
-from greedyexp.kernels.ultimate_inner import alternate, begin, random_blocks
+from greedyexp.kernels.ultimate_inner import InnerLoop
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.gauge import GaugeStep, gauge_coordinates
 from greedyexp.theory import convergence_rates
@@ -177,7 +177,7 @@ def ultimate_alternating(
         single_task(problem),
         checked_lam(lam),
         budget,
-        lambda state, rounds: alternate(state, rounds)[0],
+        lambda loop, rounds: loop.alternate(rounds)[0],
     )
 
 
@@ -251,7 +251,7 @@ def ultimate_ar_bcd(
         single_task(problem),
         checked_lam(lam),
         budget,
-        lambda state, rounds: random_blocks(state, rng.random(rounds) < probability)[0],
+        lambda loop, rounds: loop.random_blocks(rng.random(rounds) < probability)[0],
     )
 
 
@@ -290,11 +290,11 @@ class _InnerLoopIteration(SteppedIteration):
     lam : float >= 0
     budget : Budget
     solve : callable
-        Returns the estimate (p,) from the state of a loop and its number of rounds.
+        Returns the estimate (p,) from a loop and its number of rounds.
     """
 
     def __init__(
-        self, task: Task, lam: float, budget: Budget, solve: Callable[[Any, int], np.ndarray]
+        self, task: Task, lam: float, budget: Budget, solve: Callable[[InnerLoop, int], np.ndarray]
     ):
         super().__init__(task.design, task.response, lam, task.start)
         self._space = gauge_coordinates(task.design, task.response)
@@ -304,5 +304,5 @@ class _InnerLoopIteration(SteppedIteration):
     def step(self, coef: np.ndarray) -> np.ndarray:
         space = self._space
         slope = space.atoms @ space.gradient(space.point(coef))
-        state = begin(space.atoms, coef, slope, self.lam, space.smoothness)
-        return self._solve(state, self._budget.rounds(self.iteration))
+        loop = InnerLoop(space.atoms, coef, slope, self.lam, space.smoothness)
+        return self._solve(loop, self._budget.rounds(self.iteration))
