@@ -14,7 +14,7 @@ results, ``omp.cpp`` holds the loops. Code that several kernels share is in head
   ``clipped_lines``: losses of predictions and their minima along coordinates.
 - ``scaled_chain``, ``chain_pass``, ``chain_moments``: labelled chains.
 - ``coordinate_descent``: coordinate descent and matching pursuit.
-- ``frank_wolfe``, ``frank_wolfe_margins``: forward greedy steps over an l1 ball.
+- ``frank_wolfe``: forward greedy steps over an l1 ball.
 - ``ultimate_inner``, ``gauge_step``: the step of the ultimate method.
 - ``max_cut``: quadratic forms over sign vectors.
 """

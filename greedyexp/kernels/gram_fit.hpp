@@ -34,16 +34,10 @@ inline std::vector<double> half_inverse_of(Matrix<const double> gram) {
     return out;
 }
 
-// The maximum of numbers >= 0, zero if there are none; independent maxima fill vector registers.
+// The maximum of numbers >= 0, zero if there are none.
 inline double largest(View<const double> values) {
-    constexpr Index lanes = 8;
-    double top[lanes] = {};
     const double *value = values.data();
-    const Index blocked = values.size() - values.size() % lanes;
-    for (Index i = 0; i < blocked; i += lanes)
-        for (Index k = 0; k < lanes; ++k) top[k] = value[i + k] > top[k] ? value[i + k] : top[k];
-    for (Index i = blocked; i < values.size(); ++i) top[0] = std::max(top[0], value[i]);
-    return *std::max_element(top, top + lanes);
+    return largest(values.size(), [=](Index i) { return value[i]; });
 }
 
 // The lowest index of the maximum of numbers >= 0, up to rounding, and the maximum.

@@ -28,6 +28,16 @@ double sum(Index size, Term term) {
     return total;
 }
 
+// The maximum of term(i) >= 0 over i < size, zero if there are none.
+template <class Term>
+double largest(Index size, Term term) {
+    double top = 0.0;
+    // The order of comparisons does not affect the maximum.
+#pragma omp simd reduction(max : top)
+    for (Index i = 0; i < size; ++i) top = std::max(top, term(i));
+    return top;
+}
+
 // Inner product of the first ``x.size()`` entries.
 inline double dot(View<const double> x, View<const double> y) {
     GREEDYEXP_REQUIRE(x.size() <= y.size());

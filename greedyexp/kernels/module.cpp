@@ -11,6 +11,7 @@ namespace nb = nanobind;
     apply(cholesky)              \
     apply(coordinate_descent)    \
     apply(design_pursuit)        \
+    apply(frank_wolfe)           \
     apply(gauge_step)            \
     apply(gram_fit)              \
     apply(greedy_dirty)          \

@@ -244,9 +244,9 @@ def test_rounding_does_not_add_up_over_many_steps():
     walk = Walk(bind_risk("squared", problem), problem, 1.5, False)
     for until in (100_000, 300_000, 1_000_000):
         walk.advance(until, 0.0)
-        kept, doubted, _ = walk._state.sizes
+        kept, doubted = walk._run.gap, walk._run.doubt
         # Without fresh ones these gradients would be as far off as 9e-15.
-        assert walk._state.grad == pytest.approx(risk.gradient(walk.coef), abs=2.5e-15)
+        assert walk._run.grad == pytest.approx(risk.gradient(walk.coef), abs=2.5e-15)
         assert kept == pytest.approx(risk.gap(walk.coef), abs=0.01 * doubted)
         assert kept > 10 * doubted
         assert np.abs(walk.coef).sum() <= 1.5 * (1.0 + 1e-12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Protocol, cast
 
 import numpy as np
@@ -13,7 +12,7 @@ from greedyexp.algorithms._equal_columns import EqualColumns, equal_columns, equ
 from greedyexp.algorithms.sparsity._risk import StepGrid
 from greedyexp.core.errors import ConfigError
 from greedyexp.estimates.path import Path
-from greedyexp.kernels import frank_wolfe, frank_wolfe_margins
+from greedyexp.kernels.frank_wolfe import on_losses, on_quadratic
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
@@ -27,6 +26,9 @@ from greedyexp.theory.theorems import Reference
 NORM_ROUNDING = 1e-9
 # Up to this number of features the Gram matrix of the sample is kept.
 MOST_KEPT = 2048
+
+# ``rows``, ``scale``, ``bump`` and ``cross`` of ``kernels.frank_wolfe.on_quadratic``.
+Form = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -194,56 +196,52 @@ class Walk:
     def __init__(self, loss: Loss, problem: Problem, radius: float, exact: bool):
         settings = radius, smoothness_of_risk(loss), exact
         form = _quadratic(loss, problem)
-        self._kernel: ModuleType
         if form is not None:
-            self._kernel = frank_wolfe
-            self._state = frank_wolfe.begin(*form, *settings)
+            self._run = on_quadratic(*form, *settings)
         else:
-            self._kernel = frank_wolfe_margins
-            atoms = np.ascontiguousarray(problem.X[0].T)
             by_rows = cast(_RowLoss, loss)
             rows = by_rows.responses, by_rows.kind, loss.beta, loss.ridge
-            self._state = frank_wolfe_margins.begin(atoms, *equal_columns(atoms), *rows, *settings)
+            self._run = on_losses(problem.X[0].T, *rows, *settings)
 
     def advance(self, until: int, target: float) -> None:
         """Make steps up to number ``until``, or until the gap is at most a positive ``target``."""
-        self._kernel.advance(self._state, until, target)
+        self._run.advance(until, target)
         # The gradient is computed afresh from the coefficients.
-        self.gap = max(self._kernel.fresh_gap(self._state), 0.0)
+        self.gap = max(self._run.fresh_gap(), 0.0)
 
     def reached(self, targets: np.ndarray) -> np.ndarray:
         """Return for each target whether a run with it would have ended here."""
-        kept, doubted, _ = self._state.sizes
-        return (targets > 0.0) & (kept <= targets + doubted) & (self.gap <= targets)
+        close = self._run.gap <= targets + self._run.doubt
+        return (targets > 0.0) & close & (self.gap <= targets)
 
     @property
     def steps(self) -> int:
         """Number of steps made."""
-        return int(self._state.counts[frank_wolfe.STEPS])
+        return self._run.steps
 
     @property
     def ended(self) -> bool:
         """Whether the gap is zero, or a further step would change no digit."""
-        return bool(self._state.counts[frank_wolfe.ENDED])
+        return self._run.ended
 
     @property
     def coef(self) -> np.ndarray:
         """The present coefficients, a new array (d,)."""
-        return self._state.coef.copy()
+        return self._run.coef.copy()
 
 
-def _quadratic(loss: Loss, problem: Problem) -> tuple | None:
-    """Return ``rows``, ``scale``, ``bump`` and ``cross`` of a quadratic risk; None for others."""
+def _quadratic(loss: Loss, problem: Problem) -> Form | None:
+    """Return the form of a quadratic risk; None for others."""
     if isinstance(loss, PopulationSquaredLoss):
         return _moments(loss.moments, loss.ridge)
     if isinstance(loss, SquaredLoss) and loss.size <= MOST_KEPT:
-        # Copy, since kernels would be compiled again for read-only arrays.
+        # Copies, since entries of equal columns are overwritten.
         rows, cross = np.array(problem.gram[0]), np.array(problem.correlation[0])
         return _matrix(rows, cross, loss.ridge, equal_columns(problem.X[0].T))
     return None
 
 
-def _moments(moments: Moments, ridge: float) -> tuple:
+def _moments(moments: Moments, ridge: float) -> Form:
     if isinstance(moments, SpreadMoments):
         return moments.u[None, :], moments.u, moments.alpha + ridge, moments.cross
     rows = np.stack([moments.column(j) for j in range(moments.size)])
@@ -251,7 +249,7 @@ def _moments(moments: Moments, ridge: float) -> tuple:
     return _matrix(rows, np.array(moments.cross), ridge, equal_columns(rows))
 
 
-def _matrix(rows: np.ndarray, cross: np.ndarray, ridge: float, equal: EqualColumns) -> tuple:
+def _matrix(rows: np.ndarray, cross: np.ndarray, ridge: float, equal: EqualColumns) -> Form:
     """Return the form of a matrix E[x x^T], where copies get the numbers of their originals.
 
     Derivatives of different columns are compared exactly. A relative tolerance would be harmful:
