@@ -8,166 +8,101 @@ squared distances of the columns from the span.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from greedyexp.kernels import cholesky_numba as cholesky
-from greedyexp.kernels._compile import kernel
-from greedyexp.kernels.linear_algebra_numba import axpy, dot, rotate, subtract_rows
+from greedyexp.kernels import native
 
 
-class Basis(NamedTuple):
-    """Room for m columns of length l of a design with p columns in all."""
+class Basis:
+    """Columns of a design, a basis of their span, and the least-squares fit; empty at first.
 
-    vectors: np.ndarray  # (m, l): orthonormal rows
-    rows: np.ndarray  # (m, p): inner products of the vectors with the columns of the design
-    factor: np.ndarray  # (m, m): row t holds column t of the support in the basis, t + 1 entries
-    rotated: np.ndarray  # (m,): inner products of the vectors with the response
-    residual: np.ndarray  # (l,): the response less its projection
-    correlation: np.ndarray  # (p,): inner products of the residual with the columns of the design
-    outside: np.ndarray  # (p,): squared distance of each column of the design from the span
-
-
-def empty(response, correlation, powers, room):
-    """Return the basis of an empty support.
+    With an additional entry ``edge`` != 0, each column has one more coordinate of its own with this
+    value. The response is zero there.
 
     Parameters
     ----------
-    response : array (l,)
+    response : array (n,)
     correlation : array (p,)
         Inner products of the response with the columns of the design.
     powers : array (p,)
-        Squared norms of the columns.
-    room : int
-        m.
-    """
-    return Basis(
-        np.zeros((room, len(response))),
-        np.zeros((room, len(powers))),
-        np.zeros((room, room)),
-        np.zeros(room),
-        response.copy(),
-        correlation.copy(),
-        powers.copy(),
-    )
+        Squared norms of the columns, including the additional entry.
+    edge : float
 
-
-@kernel
-def project(basis, size, column):
-    """Project ``column`` off the span, in place; return the squared length of the rest.
-
-    Its coordinates in the basis are left in row ``size`` of the factor. The projection is done
-    twice: for a column close to the span, one pass leaves rounding errors as large as the rest.
-    """
-    place = basis.factor[size]
-    place[:] = 0.0
-    order = np.arange(size)
-    parts = np.empty(size)
-    for _ in range(2):
-        for t in range(size):
-            parts[t] = dot(basis.vectors[t], column)
-            place[t] += parts[t]
-        subtract_rows(column, parts, basis.vectors, order, size)
-    return dot(column, column)
-
-
-@kernel
-def take(basis, size, vector, row, length):
-    """Extend the basis by the unit vector of the column projected last.
-
-    Parameters
+    Attributes
     ----------
-    vector : array (l,)
-    row : array (p,)
-        Its inner products with the columns of the design.
-    length : float
-        Length of the projected column.
+    correlation : array (p,)
+        Inner products of the residual with the columns of the design, up to date.
+    outside : array (p,)
+        Squared distance of each column from the span, up to date. It may be written to: updates
+        lose digits of small distances.
     """
-    basis.vectors[size] = vector
-    basis.rows[size] = row
-    basis.factor[size, size] = length
-    step = dot(vector, basis.residual)
-    basis.rotated[size] = step
-    axpy(-step, vector, basis.residual)
-    axpy(-step, row, basis.correlation)
-    for j in range(len(row)):
-        basis.outside[j] -= row[j] * row[j]
 
+    def __init__(
+        self, response: np.ndarray, correlation: np.ndarray, powers: np.ndarray, edge: float
+    ):
+        self._size = 0
+        self._basis = native.column_basis.Basis(response, correlation, powers, edge)
+        self.correlation: np.ndarray = self._basis.correlation
+        self.outside: np.ndarray = self._basis.outside
 
-@kernel
-def drop(basis, size, index):
-    """Remove column ``index`` of ``size``; later ones move up.
+    def distance(self, column: np.ndarray) -> float:
+        """Return the squared distance of a column (n,) of the design from the span."""
+        return self._basis.distance(column)
 
-    Plane rotations turn the basis until its last vector is orthogonal to all remaining columns.
-    """
-    factor, rotated = basis.factor, basis.rotated
-    for t in range(index, size - 1):
-        factor[t, : t + 2] = factor[t + 1, : t + 2]
-    for t in range(index, size - 1):
-        length = np.hypot(factor[t, t], factor[t, t + 1])
-        cosine, sine = factor[t, t] / length, factor[t, t + 1] / length
-        for later in range(t, size - 1):
-            low, high = factor[later, t], factor[later, t + 1]
-            factor[later, t] = cosine * low + sine * high
-            factor[later, t + 1] = cosine * high - sine * low
-        low, high = rotated[t], rotated[t + 1]
-        rotated[t] = cosine * low + sine * high
-        rotated[t + 1] = cosine * high - sine * low
-        rotate(basis.vectors[t], basis.vectors[t + 1], cosine, sine)
-        rotate(basis.rows[t], basis.rows[t + 1], cosine, sine)
-    last = size - 1
-    axpy(rotated[last], basis.vectors[last], basis.residual)
-    row = basis.rows[last]
-    axpy(rotated[last], row, basis.correlation)
-    for j in range(len(row)):
-        basis.outside[j] += row[j] * row[j]
+    def stage(self, column: np.ndarray) -> np.ndarray:
+        """Prepare a column (n,) outside the span; nothing changes until ``take``.
 
+        Returns
+        -------
+        array (n,)
+            The unit vector that the column adds to the basis, without additional entries.
+        """
+        return self._basis.stage(column)
 
-@kernel
-def coefficients(basis, size):
-    """The least-squares coefficients on the support, in its order."""
-    solution = np.empty(size)
-    cholesky.solve_transposed(basis.factor, size, basis.rotated, solution)
-    return solution
+    def take(self, row: np.ndarray) -> None:
+        """Add the column staged last.
 
+        Parameters
+        ----------
+        row : array (p,)
+            Inner products of the columns of the design with the unit vector of ``stage``.
+        """
+        self._basis.take(row)
+        self._size += 1
 
-@kernel
-def correction(basis, size, residual):
-    """The correction of the coefficients by a fresh residual (l,)."""
-    parts = np.empty(size)
-    for t in range(size):
-        parts[t] = dot(basis.vectors[t], residual)
-    cholesky.solve_transposed(basis.factor, size, parts, parts)
-    return parts
+    def drop(self, place: int) -> None:
+        """Remove the column at this place; later ones move up."""
+        self._basis.drop(place)
+        self._size -= 1
 
+    def coefficients(self) -> np.ndarray:
+        """Return the least-squares coefficients of the columns, shape (k,)."""
+        out = np.empty(self._size)
+        self._basis.coefficients(out)
+        return out
 
-@kernel
-def inverse_diagonal(basis, size):
-    """Diagonal of the inverse of the Gram matrix of the support."""
-    out = np.zeros(size)
-    order = np.arange(size)
-    inverse = np.zeros((size, size))
-    for i in range(size):
-        line = inverse[i, : i + 1]
-        line[i] = 1.0
-        subtract_rows(line[:i], basis.factor[i], inverse, order, i)
-        pivot = basis.factor[i, i]
-        for t in range(i + 1):
-            line[t] /= pivot
-            out[t] += line[t] * line[t]
-    return out
+    def check(self, coef: np.ndarray) -> tuple[np.ndarray, float]:
+        """Compute the residual of coefficients (k,) from the columns themselves.
 
+        Returns
+        -------
+        slopes : array (k,)
+            Inner products of the columns with the residual; zero at the minimum.
+        power : float
+            Squared norm of the residual.
+        """
+        slopes = np.empty(self._size)
+        power = self._basis.check(coef, slopes)
+        return slopes, power
 
-@kernel
-def residual_of(response, columns, slots, coef):
-    """response - sum_t coef[t] columns[slots[t]], and the inner products of those columns with it.
+    def correction(self) -> np.ndarray:
+        """Return the correction of the coefficients last passed to ``check``, shape (k,)."""
+        out = np.empty(self._size)
+        self._basis.correction(out)
+        return out
 
-    Computed afresh from the columns themselves.
-    """
-    residual = response.copy()
-    subtract_rows(residual, coef, columns, slots, len(coef))
-    slope = np.empty(len(coef))
-    for t in range(len(coef)):
-        slope[t] = dot(columns[slots[t]], residual)
-    return residual, slope
+    def inverse_diagonal(self) -> np.ndarray:
+        """Return the diagonal of the inverse of the Gram matrix of the columns, shape (k,)."""
+        out = np.empty(self._size)
+        self._basis.inverse_diagonal(out)
+        return out

@@ -9,6 +9,7 @@ namespace nb = nanobind;
     apply(chain_moments)         \
     apply(chain_pass)            \
     apply(cholesky)              \
+    apply(column_basis)          \
     apply(coordinate_descent)    \
     apply(design_pursuit)        \
     apply(frank_wolfe)           \

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from greedyexp.kernels import column_basis as kernel
+from greedyexp.kernels.column_basis import Basis
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
 from greedyexp.losses.loss import TOLERANCE, LossKind, Restricted
@@ -19,8 +19,6 @@ SUM_ROUNDING = 8 * np.finfo(float).eps
 # A singular value smaller than this fraction of the largest is within rounding error.
 RANK = 1e-13
 
-# Initial number of columns to allocate; doubled when full.
-ROOM = 16
 # Largest number of corrections of the coefficients from a fresh residual.
 CORRECTIONS = 3
 # A centred column is zero if its norm is at most this fraction of the norm before centring.
@@ -176,16 +174,12 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
     def __init__(self, loss: SquaredLoss, data: CentredData):
         super().__init__(loss)
         self._data = data
-        self._slots: list[int] = []
-        self._edge = np.sqrt(loss.n_samples * loss.ridge)
+        self._edge = float(np.sqrt(loss.n_samples * loss.ridge))
         self._powers = data.powers + self._edge**2
         # A zero column stays barred, even if its computed distance drifts.
         self._limits = np.where(self._powers > 0.0, SPAN * self._powers, np.inf)
-        # The response over the samples and over the ridge entries of all columns with room.
-        self._response = np.pad(data.response, (0, ROOM if self._edge else 0))
-        self._columns = np.zeros((ROOM, len(self._response)))
         correlation = data.correlate(data.response)
-        self._basis = kernel.empty(self._response, correlation, self._powers, ROOM)
+        self._basis = Basis(data.response, correlation, self._powers, self._edge)
         self._floor = GAIN_FLOOR * float(data.response @ data.response) / loss.n_samples
         self._solve()
 
@@ -216,44 +210,29 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
             In the order of the support.
         """
         own = self.params[self.support]
-        diagonal = kernel.inverse_diagonal(self._basis, len(self.support))
-        return own * own / (2.0 * self.loss.n_samples * diagonal)
+        return own * own / (2.0 * self.loss.n_samples * self._basis.inverse_diagonal())
 
     def _is_barred(self, feature: int) -> bool:
         return bool(self._basis.outside[feature] <= self._limits[feature])
 
     def _prepare_removal(self, place: int) -> None:
-        kernel.drop(self._basis, len(self.support), place)
-        del self._slots[place]
+        self._basis.drop(place)
 
     def _add_feature(self, feature: int) -> None:
-        size = len(self.support)
-        self._make_room(size + 1)
-        n = self.loss.n_samples
-        slot = next(free for free in range(len(self._columns)) if free not in self._slots)
-        column = self._columns[slot]
-        column[:n] = self._data.column(feature)
-        column[n:] = 0.0
-        if self._edge:
-            column[n + slot] = self._edge
-        vector = column.copy()
-        length = np.sqrt(kernel.project(self._basis, size, vector))
-        vector /= length
-        kernel.take(self._basis, size, vector, self._data.correlate(vector[:n]), length)
+        vector = self._basis.stage(self._data.column(feature))
+        self._basis.take(self._data.correlate(vector))
         self.support.append(feature)
-        self._slots.append(slot)
 
     def _solve(self) -> None:
         n, size = self.loss.n_samples, len(self.support)
-        slots = np.array(self._slots, dtype=np.int64)
-        coef = kernel.coefficients(self._basis, size)
+        coef = self._basis.coefficients()
         for left in range(CORRECTIONS, -1, -1):
-            residual, slope = kernel.residual_of(self._response, self._columns, slots, coef)
-            error = np.abs(slope).max(initial=0.0) / n
+            slopes, power = self._basis.check(coef)
+            error = np.abs(slopes).max(initial=0.0) / n
             if error <= TOLERANCE * self.loss.scale or left == 0:
                 break
-            coef += kernel.correction(self._basis, size, residual)
-        self.value = float(residual @ residual) / (2 * n)
+            coef += self._basis.correction()
+        self.value = power / (2 * n)
         self._params = np.zeros(self.loss.size + self.loss.n_dense)
         self.params[self.support] = coef
         self.params[self.loss.size :] = self._data.mean - self._data.means[self.support] @ coef
@@ -274,31 +253,8 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
         outside = self._basis.outside
         close = (outside <= REFIT * self._powers) & (outside > self._limits)
         close[self.support] = False
-        vectors = self._basis.vectors[: len(self.support)]
-        column = np.zeros(len(self._response))
         for feature in np.flatnonzero(close):
-            column[: self.loss.n_samples] = self._data.column(int(feature))
-            column[self.loss.n_samples :] = 0.0
-            for _ in range(2):
-                column -= vectors.T @ (vectors @ column)
-            outside[feature] = column @ column + self._edge**2
-
-    def _make_room(self, needed: int) -> None:
-        more, old = len(self._columns), self._basis
-        if needed < more:
-            return
-        edges = more if self._edge else 0
-        self._response = np.pad(self._response, (0, edges))
-        self._columns = np.pad(self._columns, ((0, more), (0, edges)))
-        self._basis = kernel.Basis(
-            np.pad(old.vectors, ((0, more), (0, edges))),
-            np.pad(old.rows, ((0, more), (0, 0))),
-            np.pad(old.factor, (0, more)),
-            np.pad(old.rotated, (0, more)),
-            np.pad(old.residual, (0, edges)),
-            old.correlation,
-            old.outside,
-        )
+            outside[feature] = self._basis.distance(self._data.column(int(feature)))
 
 
 class CentredData:

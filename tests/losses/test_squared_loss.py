@@ -304,8 +304,8 @@ def test_scale_is_the_largest_gradient_without_features():
 
 
 def test_wrong_coefficients_are_corrected_or_reported(monkeypatch):
-    right = squared.kernel.coefficients
-    monkeypatch.setattr(squared.kernel, "coefficients", lambda *given: right(*given) * (1 + 1e-6))
+    right = squared.Basis.coefficients
+    monkeypatch.setattr(squared.Basis, "coefficients", lambda basis: right(basis) * (1 + 1e-6))
     X, y = data(23)
     fit = SquaredLoss(X, y).fit()
     fit.add([8, 9])
