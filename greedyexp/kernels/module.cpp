@@ -9,6 +9,7 @@ namespace nb = nanobind;
     apply(chain_moments)         \
     apply(chain_pass)            \
     apply(cholesky)              \
+    apply(clipped_lines)         \
     apply(column_basis)          \
     apply(coordinate_descent)    \
     apply(design_pursuit)        \
@@ -18,6 +19,9 @@ namespace nb = nanobind;
     apply(greedy_dirty)          \
     apply(l2_path)               \
     apply(linear_algebra)        \
+    apply(logistic_columns)      \
+    apply(logistic_lines)        \
+    apply(logistic_newton)       \
     apply(max_cut)               \
     apply(omp)                   \
     apply(orthogonal_factor)     \

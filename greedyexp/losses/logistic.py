@@ -107,10 +107,8 @@ class LogisticLoss(Loss):
 
     def minima(self, margins: np.ndarray, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ``coordinate_minima`` from known margins (n,)."""
-        steps, gains = np.empty(self.size), np.empty(self.size)
         columns, coef = self.columns.columns, params[: self.size]
-        logistic_lines.line_minima(columns, margins, self.ridge, coef, steps, gains)
-        return steps, gains
+        return logistic_lines.line_minima(columns, margins, self.ridge, coef)
 
     def gradient_of(self, params: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the gradient from weights 1 / (1 + exp(m_i)), where m (n,) are the margins."""
@@ -219,11 +217,9 @@ class LogisticFit(Fit[LogisticLoss]):
         return feature, gain
 
     def removal_costs(self) -> np.ndarray:
-        costs = np.empty(len(self.support))
         first = self.loss.n_dense
-        own = self._signed[first:]
-        logistic_lines.falls(own, self._coef[first:], self._margins, self.loss.ridge, costs)
-        return costs
+        own, coef = self._signed[first:], self._coef[first:]
+        return logistic_lines.falls(own, coef, self._margins, self.loss.ridge)
 
     @property
     def _indices(self) -> list[int]:

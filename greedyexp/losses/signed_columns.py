@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse
 
 from greedyexp.core.errors import DataError
-from greedyexp.kernels import logistic_columns
 from greedyexp.kernels.logistic_columns import Columns
 from greedyexp.losses.loss import TOLERANCE
 from greedyexp.problems.checks import Indices, is_sparse, largest_feature
@@ -16,7 +15,6 @@ from greedyexp.problems.checks import Indices, is_sparse, largest_feature
 # Rounding error of a derivative, relative to the mean |value| of its column.
 SLOPE_ROUNDING = 16 * np.finfo(float).eps
 TINY = np.finfo(float).tiny
-NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
 class SignedColumns:
@@ -46,21 +44,12 @@ class SignedColumns:
     @cached_property
     def columns(self) -> Columns:
         """The signed columns in the format of the kernels, each contiguous."""
-        design = self._design
-        if isinstance(design, np.ndarray):
-            dense = np.empty((self.n_features, self.n_samples))
-            logistic_columns.sign_columns(design, self._signs, dense)
-            return Columns(dense, NO_PLACES, NO_PLACES, NO_VALUES, 0)
-        starts, places = design.indptr.astype(np.int64), design.indices.astype(np.int64)
-        values, widest = design.data * self._signs[places], int(np.diff(starts).max(initial=0))
-        return Columns(np.zeros((0, self.n_samples)), starts, places, values, widest)
+        return Columns(self._design, self._signs)
 
     @cached_property
     def reach(self) -> np.ndarray:
         """Largest absolute value of each column, shape (p,)."""
-        out = np.empty(self.n_features)
-        logistic_columns.reaches(self.columns, out)
-        return out
+        return self.columns.reaches()
 
     @property
     def largest(self) -> float:
@@ -73,9 +62,7 @@ class SignedColumns:
 
     def powers(self, weights: np.ndarray) -> np.ndarray:
         """Return sums of the squared columns times ``weights`` (n,), shape (p,)."""
-        out = np.empty(self.n_features)
-        logistic_columns.powers(self.columns, weights, out)
-        return out
+        return self.columns.powers(weights)
 
     def _write(self, feature: int, row: np.ndarray) -> None:
         design = self._design

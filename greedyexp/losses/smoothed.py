@@ -108,18 +108,10 @@ class SmoothedLoss(Loss):
 
         If the minimum is attained on an interval, the step leads to one of its points.
         """
-        steps, gains = np.empty(self.size), np.empty(self.size)
-        clipped_lines.line_minima(
-            self.columns.columns,
-            self.arguments(params),
-            self.ridge,
-            params,
-            self.beta,
-            self.low,
-            steps,
-            gains,
+        u = self.arguments(params)
+        return clipped_lines.line_minima(
+            self.columns.columns, u, self.ridge, params, self.beta, self.low
         )
-        return steps, gains
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         """Return a minimiser over the coefficients ``support``.
@@ -145,17 +137,14 @@ class SmoothedLoss(Loss):
         return Restricted(params, value, gradient, search.converged, message)
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
-        costs = np.empty(len(support))
-        clipped_lines.falls(
+        return clipped_lines.falls(
             self.rows(support),
             params[np.asarray(support, dtype=np.int64)],
             self.arguments(params),
             self.ridge,
             self.beta,
             self.low,
-            costs,
         )
-        return costs
 
     def rows(self, support: Indices) -> np.ndarray:
         """Return the columns s * x_j of a support as rows, shape (k, n)."""
@@ -274,10 +263,9 @@ class SupportSearch:
         if square == 0.0:
             return False
         loss = self.loss
-        step, _ = line_step(
+        step = line_step(
             direction @ self._rows,
             u,
-            loss.n_samples,
             loss.ridge * square,
             self.coef @ direction / square,
             beta,

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize_scalar
 
 from greedyexp.kernels import clipped_lines
+from greedyexp.kernels.logistic_columns import Columns
 from greedyexp.losses.absolute import AbsoluteLoss
 from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.loss import TOLERANCE
@@ -286,7 +287,8 @@ def test_lines_are_minimised_to_rounding(low, seed, n, power):
         kinks = np.concatenate([(low / beta - u) / z, (1 / beta - u) / z])
     kinks = np.unique(np.append(kinks[np.isfinite(kinks)], [-own, 0.0]))
     at = slope(kinks)
-    step, gain = clipped_lines.line_minimum(z, u, n, ridge, own, beta, low)
+    columns = Columns(z[:, None], np.ones(n))
+    (step,), (gain,) = clipped_lines.line_minima(columns, u, ridge, np.array([own]), beta, low)
     rounding = 1e-13 * (1 + beta)
     flat = kinks[np.abs(at) <= 1e-14]
     if len(flat):
