@@ -46,12 +46,12 @@ def bare(X, loss, passes: int):
     """Compute one gradient for each step, with one or two passes over the design."""
     weights = np.zeros(X.shape[1])
     weights[:5] = 0.1
-    out, margins = np.empty(len(X)), X @ weights
+    margins = X @ weights
     for _ in range(STEPS):
         if passes == 2:
             margins = X @ weights
-        slopes(loss.kind, loss.beta, margins, loss.responses, out)
-        gradient = X.T @ out / len(X)
+        slope = slopes(loss.kind, loss.beta, margins, loss.responses)
+        gradient = X.T @ slope / len(X)
     return gradient
 
 
