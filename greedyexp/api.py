@@ -6,6 +6,7 @@ import signal
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
@@ -161,7 +162,7 @@ def _off_centre(values: dict, problem: Problem) -> str:
     numeric = values.get("loss", "squared") in ("squared", "absolute")
     if problem.chains is not None or values.get("intercept") or not numeric:
         return ""
-    fault = far_from_centred(problem.X, problem.y)
+    fault = far_from_centred(problem.X, problem.y, problem.columns)
     if not fault:
         return ""
     other = " or give intercept=True" if "intercept" in values else ""
@@ -210,10 +211,15 @@ def _settings(**given) -> Iterator[Any]:
     """Yield the settings, validated like the parameters of an algorithm."""
     for name, value in given.items():
         try:
-            yield read_value(TypeAdapter(_SETTINGS[name]), _plain(value), name)
+            yield read_value(_setting_adapter(name), _plain(value), name)
         except BadValue as error:
             _, message, remedy = error.found[0]
             raise ConfigError(message, remedy=remedy or None) from None
+
+
+@cache
+def _setting_adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_SETTINGS[name])
 
 
 def _chained(X, y, chains) -> Problem:
@@ -269,7 +275,7 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
     single = coef.shape[1] == 1
     points = {
         **path.grid,
-        "support_size": (path.coef != 0).sum(axis=(1, 2)),
+        "support_size": np.count_nonzero(path.coef, axis=(1, 2)),
         "objective": path.objective,
         "converged": path.converged,
         "chosen": np.arange(len(path)) == chosen,

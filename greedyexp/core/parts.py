@@ -305,12 +305,12 @@ class Algorithm(Part):
     reserved_keys = ("label", "tuning", "folds", "sweep")
     sequences = ("theory_requires", "stops")
 
-    @property
+    @cached_property
     def takes_grid(self) -> bool:
         """True if the algorithm returns a path and takes its grid as an argument."""
         return self.yields == "estimates" and "grid" in inspect.signature(self.function).parameters
 
-    @property
+    @cached_property
     def takes_rng(self) -> bool:
         """True if the algorithm draws at random."""
         return "rng" in inspect.signature(self.function).parameters

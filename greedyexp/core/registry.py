@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean, place_of
@@ -198,7 +199,13 @@ def parts(kind: Literal["figure", "table"]) -> dict[str, Display]: ...
 def parts(kind: str) -> dict[str, Part]: ...
 def parts(kind: str) -> Any:
     """Return all parts of a kind by name, sorted; the modules of greedyexp are imported first."""
-    package = importlib.import_module(KINDS[kind].package)
-    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
+    _import_modules(KINDS[kind].package)
     return dict(sorted(_PARTS[kind].items()))
+
+
+@cache
+def _import_modules(name: str) -> None:
+    """Import all modules of a package of greedyexp, once."""
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+        importlib.import_module(module.name)

@@ -84,7 +84,7 @@ def _describe(*, path, standardize, ignore, **reading):
         two_values = all(len(np.unique(y)) == 2 for y in problem.y)
         # Labels are not centred.
         responses = [np.zeros(len(y)) for y in problem.y] if two_values else problem.y
-        what = far_from_centred(problem.X, responses, problem.feature_names)
+        what = far_from_centred(problem.X, responses, problem.columns, problem.feature_names)
         if what:
             lines.append(
                 f"note: {what}. Algorithms that fit no intercept need `standardize: true`."

@@ -6,6 +6,7 @@ results, ``omp.cpp`` holds the loops. Code that several kernels share is in head
 - ``arrays.hpp``, ``casters.hpp``: views of arrays, and their conversion from numpy.
 - ``linear_algebra``, ``cholesky``, ``orthogonal_factor``: vectors and updated factorisations.
 - ``gram_fit``, ``column_basis``: least squares on a changing support.
+- ``column_sums``: sizes and sums of the columns of a design.
 - ``omp``, ``greedy_dirty``: greedy selection in Gram form.
 - ``design_pursuit``, ``rounded_columns``: the same as ``omp`` without a Gram matrix.
 - ``row_penalty``, ``row_manifold``, ``row_path``: paths of Lasso, group lasso and dirty model.

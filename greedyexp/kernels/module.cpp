@@ -11,6 +11,7 @@ namespace nb = nanobind;
     apply(cholesky)              \
     apply(clipped_lines)         \
     apply(column_basis)          \
+    apply(column_sums)           \
     apply(coordinate_descent)    \
     apply(design_pursuit)        \
     apply(frank_wolfe)           \

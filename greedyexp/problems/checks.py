@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import sparse
 
 from greedyexp.core.errors import DataError
+from greedyexp.kernels.column_sums import column_sums
 
 # Indices of features.
 Indices = Sequence[int] | np.ndarray
@@ -38,7 +39,25 @@ def largest_feature(X) -> float:
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
-def check_feature_sizes(X, names: Sequence[str] = ()) -> None:
+class Columns(NamedTuple):
+    """Largest absolute value, mean and mean square of each feature, shape (p,) each."""
+
+    largest: np.ndarray
+    mean: np.ndarray
+    square: np.ndarray
+
+
+def columns_of(X) -> Columns:
+    """Return the sizes and means of the features of a dense or sparse array (n, p), n > 0."""
+    n = X.shape[0]
+    if is_sparse(X):
+        means, squares = np.asarray(X.mean(axis=0)), np.asarray(X.multiply(X).mean(axis=0))
+        return Columns(abs(X).max(axis=0).toarray().ravel(), means.ravel(), squares.ravel())
+    largest, total, squares = column_sums(X)
+    return Columns(largest, total / n, squares / n)
+
+
+def check_feature_sizes(X, names: Sequence[str] = (), columns: Columns | None = None) -> None:
     """Raise an error if squares of a feature overflow or underflow.
 
     Parameters
@@ -46,18 +65,17 @@ def check_feature_sizes(X, names: Sequence[str] = ()) -> None:
     X : array or sparse array (n, p)
     names : sequence of p str
         Names for the message; empty to use column numbers.
+    columns : Columns, optional
+        ``columns_of(X)``, if it is known.
 
     Raises
     ------
     DataError
-        If there is such a feature; the message names the first.
+        For the first such feature.
     """
     if X.shape[0] == 0:
         return
-    if is_sparse(X):
-        sizes: np.ndarray = abs(X).max(axis=0).toarray().ravel()
-    else:
-        sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
+    sizes = (columns or columns_of(X)).largest
     for feature in np.flatnonzero(_unfit(sizes))[:1]:
         name = f"feature '{names[feature]}'" if len(names) else f"feature {feature}"
         raise _size_error(name, sizes[feature])
@@ -89,7 +107,10 @@ def _size_error(what: str, size: float) -> DataError:
 
 
 def far_from_centred(
-    designs: Sequence, responses: Sequence[np.ndarray], names: Sequence[str] = ()
+    designs: Sequence,
+    responses: Sequence[np.ndarray],
+    columns: Sequence[Columns],
+    names: Sequence[str] = (),
 ) -> str:
     """Describe a response or feature that is too far from centred for a model without intercept.
 
@@ -100,6 +121,8 @@ def far_from_centred(
     ----------
     designs : sequence of r arrays or sparse arrays (n_j, p)
     responses : sequence of r arrays (n_j,)
+    columns : sequence of r Columns
+        ``columns_of`` each design.
     names : sequence of p str
         Names of the features; empty to use column numbers.
 
@@ -110,9 +133,9 @@ def far_from_centred(
     """
     looked_at, of_features = None, None
     in_responses, in_features = [], []
-    for j, (X, y) in enumerate(zip(designs, responses, strict=True)):
+    for j, (X, y, known) in enumerate(zip(designs, responses, columns, strict=True)):
         if X is not looked_at:
-            looked_at, of_features = X, _features_off_centre(X, names)
+            looked_at, of_features = X, _features_off_centre(X, known, names)
         if of_features is not None:
             task = f" of task {j}" if len(responses) > 1 else ""
             in_responses.append(_response_off_centre(y, task))
@@ -121,9 +144,9 @@ def far_from_centred(
     return next(filter(None, [*in_responses, *in_features]), "")
 
 
-def _features_off_centre(X, names: Sequence[str]) -> str | None:
+def _features_off_centre(X, known: Columns, names: Sequence[str]) -> str | None:
     """Describe the feature farthest from centred; None if the design has a constant column."""
-    means, squares = _feature_means(X)
+    _, means, squares = known
     share = np.divide(means**2, squares, out=np.zeros_like(means), where=squares > 0)
     far = np.flatnonzero(share > _FEATURE_SHARE)
     if not len(far):
@@ -145,14 +168,6 @@ def _response_off_centre(y: np.ndarray, task: str) -> str:
 
 def _deviation(values: np.ndarray) -> str:
     return f"standard deviation {values.std():.3g}"
-
-
-def _feature_means(X) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean and mean square of each feature."""
-    n = X.shape[0]
-    if is_sparse(X):
-        return np.asarray(X.mean(axis=0)).ravel(), np.asarray(X.multiply(X).mean(axis=0)).ravel()
-    return np.full(n, 1.0 / n) @ X, np.einsum("ij,ij->j", X, X) / n
 
 
 def require_memory(needed: float, what: str, remedy: str | None = None) -> None:

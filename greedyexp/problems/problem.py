@@ -12,8 +12,10 @@ from scipy import sparse
 
 from greedyexp.core.errors import DataError
 from greedyexp.problems.checks import (
+    Columns,
     check_feature_sizes,
     check_response_size,
+    columns_of,
     is_sparse,
     require_memory,
 )
@@ -107,6 +109,12 @@ class Problem:
             "n_features": self.n_features,
             "shared_design": self.shared_design,
         }
+
+    @cached_property
+    def columns(self) -> tuple[Columns, ...]:
+        """Sizes and means of the features of each task; the designs need at least one row."""
+        each = [columns_of(X) for X in self.designs]
+        return tuple(each * self.n_tasks if self.shared_design else each)
 
     @cached_property
     def gram(self) -> np.ndarray:
@@ -228,8 +236,9 @@ def check_sizes(problem: Problem) -> None:
     DataError
         If a feature or a response is not in the range; the message names the first.
     """
-    for X in problem.designs:
-        check_feature_sizes(X, problem.feature_names)
+    if problem.n_samples.min() > 0:
+        for X, known in zip(problem.designs, problem.columns, strict=False):
+            check_feature_sizes(X, problem.feature_names, known)
     for y in problem.y:
         check_response_size(y)
 
@@ -285,7 +294,9 @@ def _gram(X: np.ndarray) -> np.ndarray:
         return (X.T @ X / X.shape[0]).toarray()
     n, p = X.shape
     if p <= _ONE_PRODUCT:
-        return X.T @ X / n
+        gram = X.T @ X
+        gram /= n
+        return gram
     # NumPy computes X.T @ X by the BLAS routine syrk, which has crashed with several threads on
     # matrices of many gigabytes. Products of different blocks do not use it.
     gram = np.empty((p, p))
@@ -297,6 +308,15 @@ def _gram(X: np.ndarray) -> np.ndarray:
         gram[start:stop, stop:] = rows[:, stop - start :]
         gram[stop:, start:stop] = rows[:, stop - start :].T
     return gram
+
+
+def _all_finite(array: np.ndarray) -> bool:
+    """Return True if no number of an array in C order is infinite or NaN."""
+    # A product without an intermediate array; it overflows only for very large numbers.
+    flat = array.reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        power = np.dot(flat, flat)
+    return bool(np.isfinite(power)) or bool(np.isfinite(array).all())
 
 
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:
@@ -314,7 +334,7 @@ def _finite(value, name: str, *, ndim: int) -> np.ndarray:
         raise DataError(f"{name} has {array.ndim} dimension(s); {ndim} expected.")
     if array.size == 0:
         raise DataError(f"{name} is empty.")
-    if not np.isfinite(array).all():
+    if not _all_finite(array):
         bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise DataError(
             f"{name} holds {array[bad]} at index {bad}.",
