@@ -7,7 +7,20 @@ import pytest
 
 import greedyexp.kernels
 from greedyexp.core.errors import InstallationError
-from greedyexp.kernels import greedy_dirty, l2_path, native, omp, row_path, source_digest
+from greedyexp.kernels import (
+    chain_moments,
+    chain_pass,
+    gauge_step,
+    greedy_dirty,
+    l2_path,
+    max_cut,
+    native,
+    omp,
+    row_path,
+    source_digest,
+    ultimate_inner,
+)
+from greedyexp.solvers.gauge import gauge_coordinates
 
 
 @pytest.fixture(params=range(3))
@@ -42,6 +55,64 @@ def test_both_variants_give_the_same_bits(moments, monkeypatch):
     fast = list(results())
     plain = importlib.import_module("greedyexp.kernels._native")
     for kernel in (omp, greedy_dirty, row_path, l2_path):
+        monkeypatch.setattr(kernel, "native", plain)
+    for one, other in zip(fast, results(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.skipif(
+    not native.__name__.endswith("_avx2"), reason="the processor has a single variant"
+)
+@pytest.mark.parametrize("size", [1.0, 400.0])
+def test_both_variants_give_the_same_bits_for_chains(size, monkeypatch):
+    rng = np.random.default_rng(0)
+    scores = np.zeros((30, 8))
+    scores[:, :6] = size * rng.standard_normal((30, 6))
+    weights = [rng.standard_normal(shape) for shape in (6, 6, (6, 6))]
+    offsets, column, steps = np.array([0, 1, 12, 30]), rng.random(30), rng.standard_normal(4)
+
+    def results():
+        yield from chain_pass.forward_backward(scores.copy(), *weights, offsets)
+        chains = chain_moments.Chains(scores, *weights, offsets)
+        yield from chains.minima_of_feature(column, np.ones(6), np.zeros(6), 0.1, 1e-9)
+        yield chains.changes(column[:, None], np.zeros(4, int), np.arange(4), steps)
+
+    fast = list(results())
+    plain = importlib.import_module("greedyexp.kernels._native")
+    for kernel in (chain_pass, chain_moments):
+        monkeypatch.setattr(kernel, "native", plain)
+    for one, other in zip(fast, results(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.skipif(
+    not native.__name__.endswith("_avx2"), reason="the processor has a single variant"
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_both_variants_give_the_same_bits_for_steps_of_the_ultimate_method(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    P = rng.standard_normal((12, 30))
+    space, start = gauge_coordinates(P, P[:, :3].sum(axis=1)), np.zeros(30)
+    x = space.point(start)
+    c, most = space.gradient(x), 500
+    choices = rng.random(40) < 0.5
+
+    def results():
+        yield from gauge_step.gauge_step(
+            space.atoms, x, c, 0.01, space.smoothness, x, np.zeros(0, int), most
+        )
+        slope = space.atoms @ c
+        for run in (lambda loop: loop.alternate(40), lambda loop: loop.random_blocks(choices)):
+            yield from run(
+                ultimate_inner.InnerLoop(space.atoms, start, slope, 0.01, space.smoothness)
+            )
+        C, V = P.T @ P + np.eye(30), np.linalg.qr(P.T)[0].T.copy()
+        yield from max_cut.ascend(C, V / np.linalg.norm(V, axis=0), 1e-6, 0.0, 50)
+        yield from max_cut.largest_form(C[:9, :9])
+
+    fast = list(results())
+    plain = importlib.import_module("greedyexp.kernels._native")
+    for kernel in (gauge_step, max_cut, ultimate_inner):
         monkeypatch.setattr(kernel, "native", plain)
     for one, other in zip(fast, results(), strict=True):
         np.testing.assert_array_equal(one, other)
