@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.core.registry import find, parts
+from greedyexp.core.registry import find, lookup
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
 from greedyexp.experiment.sweep import Axes, axes_of, values_of_sweep
@@ -332,7 +332,7 @@ def success_metric(success: Mapping[str, str], label: str, name: str) -> str | N
 
 def _exact(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the swept values as the registered algorithm reads them."""
-    known = parts("algorithm").get(entry.name)
+    known = lookup("algorithm", entry.name)
     if known is None:
         return
     parameters = Parameters(known)
@@ -351,7 +351,7 @@ def _other_spellings(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the swept values as they may have been read when the run was made."""
     steps = values_of_sweep(entry.sweep)
     orders: Sequence[tuple[str, ...]] = [tuple(steps[0])] if steps else []
-    known = parts("algorithm").get(entry.name)
+    known = lookup("algorithm", entry.name)
     if known is not None and steps and steps[0].keys() <= known.parameters.model_fields.keys():
         orders = [tuple(name for name in known.parameters.model_fields if name in steps[0])]
     elif steps and len(steps) * math.factorial(len(steps[0])) <= _MOST_SPELLINGS:

@@ -10,8 +10,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from greedyexp.core import signals
 from greedyexp.core.plugins import exit_refused
 from greedyexp.core.signals import Interrupted
@@ -160,6 +158,8 @@ class SerialEngine(Engine):
         expected: int,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
+        from threadpoolctl import threadpool_limits
+
         clock = PausableClock()
         with threadpool_limits(limits=1), clock.pause_for_numba(), exit_refused(_exited):
             evaluator = Evaluator(work, clock)

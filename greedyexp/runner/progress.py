@@ -6,8 +6,6 @@ import contextlib
 import sys
 import time
 
-from tqdm import tqdm
-
 # Seconds until the first line and between later lines.
 _FIRST = 2.0
 _EVERY = 10.0
@@ -34,6 +32,8 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
     ):
+        from tqdm import tqdm
+
         self._title = title
         self._failed = 0
         # `initial` excludes earlier runs from the rate and the time left. A closed terminal does
@@ -98,6 +98,8 @@ class Lines:
             self._print(time.monotonic())
 
     def _print(self, now: float, note: str = "") -> None:
+        from tqdm import tqdm
+
         done = self._done + self._computed
         share = "requested so far" if self._open_ended else f"{done / self._total:.0%}"
         line = f"{self._title}: {done}/{self._total} ({share}){note}"
