@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,7 @@ _MOST_SPELLINGS = 10_000
 
 
 Written = TypeVar("Written")
+Listed = TypeVar("Listed")
 
 
 class _Settings(BaseModel):
@@ -310,6 +311,19 @@ def read_design(text: str, path: Path, profile: str) -> Design:
 def _entry(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:
     """Return name and settings of an entry, which may be a bare name."""
     return (item, None) if isinstance(item, str) else next(iter(item.items()))
+
+
+def by_stem(listed: Iterable[tuple[str, Listed]]) -> dict[str, tuple[str, Listed]]:
+    """Return figures or tables, given as (name, settings), by the names of their files.
+
+    The files of the second figure of a name end in ``_2``.
+    """
+    count: dict[str, int] = {}
+    stems = {}
+    for name, settings in listed:
+        count[name] = count.get(name, 0) + 1
+        stems[name if count[name] == 1 else f"{name}_{count[name]}"] = name, settings
+    return stems
 
 
 def success_metric(success: Mapping[str, str], label: str, name: str) -> str | None:
