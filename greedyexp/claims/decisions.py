@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from greedyexp.claims.estimates import Estimate, Estimator, correlation_of, success_table
 from greedyexp.claims.language import (
@@ -383,8 +383,8 @@ class Compared(AnsweredTest):
         if distance == 0:
             return math.inf
         # The p-value decides if an exact test or equal values need more trials than the interval.
-        asked = -float(ndtri((1 - self.confidence) / 2))
-        reached = -float(ndtri(max(self.p, 1e-9) / 2))
+        asked = -float(scipy.special.ndtri((1 - self.confidence) / 2))
+        reached = -float(scipy.special.ndtri(max(self.p, 1e-9) / 2))
         by_p = asked / reached if reached > 0 else math.inf
         return max(width / distance, by_p if width < distance else 0.0)
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from greedyexp.claims.decisions import (
     Bounded,
@@ -41,6 +40,9 @@ from greedyexp.claims.table import Group, MissingData, Table
 from greedyexp.protocols.base import Status
 from greedyexp.results.records import FAILED, as_list
 from greedyexp.stats.multiplicity import holm
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALPHA = 0.05
 # Relative rounding error allowed in a relation that includes equality.
@@ -303,6 +305,8 @@ def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]
     The rows in a column belong to one data set and agree in the keys and in the swept columns that
     they have in common.
     """
+    import pandas as pd
+
     parts = []
     for place, (label, rows) in enumerate(zip(algorithms, everyone, strict=True)):
         names = (*table.setting.keys, *table.setting.swept_by([label]))
@@ -349,6 +353,8 @@ def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
 
 def _replicates(table: Table, rows: np.ndarray, statuses: tuple[str, ...]) -> int:
     """Count the replicates with one of the statuses, separately for each variant."""
+    import pandas as pd
+
     ended = rows[np.isin(table.frame["status"].to_numpy()[rows], statuses)]
     labels = table.frame["algorithm"].to_numpy()[ended]
     return len(pd.MultiIndex.from_arrays([table.pairs[ended], labels]).unique())

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from greedyexp.claims.setting import Setting
 from greedyexp.results.records import as_list, matches
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Pairs of a column and a value; the value is encoded as in ``Table``.
 Group: TypeAlias = tuple[tuple[str, int], ...]
@@ -60,6 +62,8 @@ class Kinds:
 
 def kinds_of(frame: pd.DataFrame, keys: Iterable[str], measured: Iterable[str]) -> Kinds:
     """Return the kinds of the rows of a whole table; without keys there is one kind."""
+    import pandas as pd
+
     keys = [name for name in keys if name in frame.columns]
     codes = np.zeros(len(frame), dtype=int)
     if keys:
@@ -73,6 +77,8 @@ def kinds_of(frame: pd.DataFrame, keys: Iterable[str], measured: Iterable[str]) 
 
 def _kind_mark(column: pd.Series) -> np.ndarray:
     """Return the cells of a text column; for numbers only whether a cell is empty."""
+    import pandas as pd
+
     empty = column.isna()
     if pd.api.types.is_numeric_dtype(column):
         return np.asarray(empty)
@@ -95,6 +101,8 @@ class Table:
     """
 
     def __init__(self, frame: pd.DataFrame, setting: Setting, kinds: Kinds | None = None):
+        import pandas as pd
+
         self.frame = frame
         self.setting = setting
         self.kinds = kinds or kinds_of(frame, setting.keys, setting.measured)
@@ -115,6 +123,8 @@ class Table:
         A series is one replicate at all values of the columns ``along``. Without such columns, a
         series is one data set and has the same number for all algorithms.
         """
+        import pandas as pd
+
         names = tuple(n for n in self.setting.swept if n in self._codes and n not in along)
         if names not in self._series:
             columns = [self._codes[name] for name in names]
@@ -166,6 +176,8 @@ class Table:
 
     def _part(self, keep: np.ndarray, at_keys: np.ndarray) -> Table:
         """Return the rows to keep. Rows with keys are kept only at the chosen keys."""
+        import pandas as pd
+
         keyless = self.kinds.without_key
         nowhere = (keep & ~keyless).any() and not (keep & at_keys).any()
         rows = np.flatnonzero(keep & (at_keys | keyless) & (not nowhere))
@@ -281,6 +293,8 @@ class Table:
         MissingData
             If the column has no value, several values, or a value that is not a number.
         """
+        import pandas as pd
+
         rows = np.unique(np.concatenate([self.rows(label, cell) for label in algorithms]))
         if name not in self.frame.columns:
             raise MissingData(f"the table has no column '{name}'")
@@ -333,6 +347,8 @@ def _is_number(value: object) -> bool:
 
 def _as_python(value: Any) -> Any:
     """Return a cell as a Python object; None for an empty one."""
+    import pandas as pd
+
     if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
         return None
     return value.item() if isinstance(value, np.generic) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import textwrap
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,13 +69,10 @@ def coloured(verdict: str) -> str:
     return click.style(verdict, fg=_COLOURS[verdict], bold=True)
 
 
-def lines(verified: Verified) -> list[str]:
+def lines(verdicts: Mapping[str, str]) -> list[str]:
     """Return a line for each claim: its id and verdict."""
-    width = max((len(judged.claim.id) for judged in verified.judged), default=0)
-    return [
-        f"{judged.claim.id.ljust(width)}  {coloured(judged.verdict.value)}"
-        for judged in verified.judged
-    ]
+    width = max(map(len, verdicts), default=0)
+    return [f"{claim.ljust(width)}  {coloured(verdict)}" for claim, verdict in verdicts.items()]
 
 
 def summary(verified: Verified) -> str:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
-from pandas.api.types import is_object_dtype
+from typing import TYPE_CHECKING, Any
 
 from greedyexp.config.choices import Choice, Mistakes, absent, below, wrong_choices
 from greedyexp.config.data import guarded
@@ -18,8 +15,17 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.core.registry import parts
 from greedyexp.experiment.model import PartSpec
-from greedyexp.results.columns import ENDINGS, chosen, separated_by_results, with_panels
+from greedyexp.results.columns import (
+    ENDINGS,
+    chosen,
+    separated_by_results,
+    separating_columns,
+    with_panels,
+)
 from greedyexp.results.records import remedy_for
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,7 @@ def _remove_unknown_algorithms(display: DisplayEntry, choice: Choice) -> None:
 def _averaged_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
     """Yield the error for columns over which a figure or a table would silently average."""
     part, params = display.part, display.params
-    if part.apart is None:
+    if part.apart is None or _separates_all(display, choice):
         return
     points, algorithms = _settings_frames(choice)
     known = {*algorithms.columns, "replicate", *(one.name for one in choice.measured)}
@@ -165,16 +171,43 @@ def _averaged_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
         yield (), error.message, error.remedy or ""
 
 
+def _separates_all(display: DisplayEntry, choice: Choice) -> bool:
+    """Return True if a part with ``apart`` clearly averages over replicates only.
+
+    Most do, and this test needs no pandas. If it is not clear, the answer is False.
+    """
+    named = separating_columns(display.part, display.params)
+    determined = all(_determine(named, rows) for rows in _settings_rows(choice))
+    with suppress(ConfigError):
+        kept = with_panels(display.part, display.params, [], choice.measured)
+        return determined and kept == display.params
+    return False
+
+
+def _determine(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return True if rows that agree in these columns are equal."""
+    seen: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    return all(seen.setdefault(tuple(map(row.get, names)), row) == row for row in rows)
+
+
+def _settings_rows(choice: Choice) -> Iterator[list[dict[str, Any]]]:
+    """Yield the points of the data, then the algorithms, each with its columns of the CSV."""
+    points = [point.cells for point in choice.data.points]
+    swept = [{"algorithm": spec.label, **spec.swept} for spec in choice.algorithms.specs]
+    for rows in (points, swept):
+        # Lists are not hashable and pandas cannot compare them; the CSV stores them as text.
+        yield [
+            {name: str(v) if isinstance(v, (list, dict)) else v for name, v in row.items()}
+            for row in rows
+        ]
+
+
 def _settings_frames(choice: Choice) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the points of the data and the algorithms, one per row, with columns of the CSV."""
-    swept = [{"algorithm": spec.label, **spec.swept} for spec in choice.algorithms.specs]
-    points = [point.cells for point in choice.data.points]
-    frames = (pd.DataFrame(points), pd.DataFrame(swept))
-    for frame in frames:
-        for name in filter(lambda name: is_object_dtype(frame[name]), frame.columns):
-            # pandas cannot compare lists; the CSV stores them as text.
-            frame[name] = frame[name].map(lambda v: str(v) if isinstance(v, (list, dict)) else v)
-    return frames
+    import pandas as pd
+
+    points, algorithms = _settings_rows(choice)
+    return pd.DataFrame(points), pd.DataFrame(algorithms)
 
 
 def _empty_choices(display: DisplayEntry, choice: Choice) -> Mistakes:

@@ -21,7 +21,7 @@ from greedyexp.config.document import Document, Node, Place, read_text
 from greedyexp.config.sections import entry_at, label_of, read_entries
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import KINDS, Generator
-from greedyexp.core.registry import parts
+from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import DEFAULT_PROTOCOL
 from greedyexp.experiment.messages import Keys, show
 from greedyexp.experiment.model import PROFILES, Settings
@@ -276,7 +276,7 @@ def _paths(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
 
 def _targets_in(holder: Keys, kind: str, name: Any) -> dict[str, Target]:
     """Return the settings of a part in the mapping at ``holder``, by their dotted keys."""
-    part = parts(kind).get(name) if isinstance(name, str) else None
+    part = lookup(kind, name) if isinstance(name, str) else None
     parameters = None if part is None else Parameters(part)
     names = parameters.names if parameters else []
     reserved = KINDS[kind].reserved_keys

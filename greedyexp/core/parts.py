@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from greedyexp.core.errors import PluginError, place_of
@@ -46,6 +47,20 @@ class RecordKind:
     keys: tuple[str, ...]
     remedy: str
     columns: tuple[str, ...] = ()
+
+
+def _type_hints(function: Callable[..., Any], names: Container[str]) -> dict[str, Any]:
+    """Return the types of some arguments.
+
+    The other annotations are not evaluated. They may name types that are imported for type checkers
+    only, such as those of matplotlib, because libraries are imported when a function runs.
+    """
+    declared = getattr(function, "__annotations__", {})
+    chosen = SimpleNamespace(
+        __annotations__={name: kind for name, kind in declared.items() if name in names}
+    )
+    known = getattr(inspect.unwrap(function), "__globals__", {})
+    return typing.get_type_hints(chosen, known, include_extras=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +107,16 @@ class Part:
         """A pydantic model of the parameters, which rejects unknown keys."""
         from pydantic import ConfigDict, create_model
 
-        hints = typing.get_type_hints(self.function, include_extras=True)
+        arguments = {
+            one.name: one
+            for one in inspect.signature(self.function).parameters.values()
+            if one.kind is one.KEYWORD_ONLY and one.name not in self.supplied
+        }
+        hints = _type_hints(self.function, arguments)
         fields: dict[str, Any] = {}
-        for argument in inspect.signature(self.function).parameters.values():
-            if argument.kind is argument.KEYWORD_ONLY and argument.name not in self.supplied:
-                default = ... if argument.default is argument.empty else argument.default
-                fields[argument.name] = (hints.get(argument.name, Any), default)
+        for argument in arguments.values():
+            default = ... if argument.default is argument.empty else argument.default
+            fields[argument.name] = (hints.get(argument.name, Any), default)
         return create_model(
             self.name,
             __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True),

@@ -95,11 +95,16 @@ def _of_entry_point(entry: EntryPoint, limit: float | None) -> _Plugin:
 
 def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
     """Return the identity of a plugin file and the plugin, imported if it is new."""
+    missing = PluginError("there is no such plugin file.", place=place(path))
     if not path.is_file():
-        raise PluginError("there is no such plugin file.", place=place(path))
+        raise missing
     if path.suffix != ".py":
         raise PluginError("a plugin must be a Python file (.py).", place=place(path))
-    files = _read(path)
+    try:
+        files = _read(path)
+    except FileNotFoundError:
+        # A run may move the plugins of its folder meanwhile.
+        raise missing from None
     identity = _identity(path, files)
     known = _loaded.get(identity)
     # The version of a part is computed from its file, which must be the imported one.

@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean, place_of
@@ -30,6 +32,9 @@ from greedyexp.core.parts import (
 RESERVED_COLUMNS = ("replicate", "algorithm", "status", "message")
 
 _PARTS: dict[str, dict[str, Part]] = {kind: {} for kind in KINDS}
+
+# A decorator whose first argument is a name.
+_DECORATED = re.compile(r'^@\w+\(\s*"([^"\n]+)"', re.MULTILINE)
 
 # Parts of the plugin that is being imported; None at other times.
 _collected: list[Part] | None = None
@@ -93,9 +98,10 @@ def _register(part: Part) -> None:
     if part.shipped:
         make_current([part])
         return
-    # Parts of greedyexp are imported first: a plugin cannot take their names.
-    shipped = [known for known in parts(part.kind).values() if known.shipped]
-    for known in [*shipped, *(_collected or ())]:
+    # A plugin cannot take the name of a part of greedyexp.
+    known = lookup(part.kind, part.name)
+    taken = [*([known] if known and known.shipped else []), *(_collected or ())]
+    for known in taken:
         if (known.kind, known.name) == (part.kind, part.name):
             raise already_registered(part, known)
     if _collected is None:
@@ -177,12 +183,56 @@ def find(kind: str, name: str, *, place: str | None = None) -> Part:
     ConfigError
         If there is no such part; the message suggests the closest name.
     """
-    known = parts(kind)
-    if name not in known:
+    found = lookup(kind, name)
+    if found is None:
         raise ConfigError(
-            f"there is no {kind} named '{name}'.", place=place, remedy=did_you_mean(name, known)
+            f"there is no {kind} named '{name}'.",
+            place=place,
+            remedy=did_you_mean(name, parts(kind)),
         )
-    return known[name]
+    return found
+
+
+@overload
+def lookup(kind: Literal["generator"], name: str) -> Generator | None: ...
+@overload
+def lookup(kind: Literal["algorithm"], name: str) -> Algorithm | None: ...
+@overload
+def lookup(kind: Literal["protocol"], name: str) -> Protocol | None: ...
+@overload
+def lookup(kind: Literal["metric"], name: str) -> Metric | None: ...
+@overload
+def lookup(kind: Literal["figure", "table"], name: str) -> Display | None: ...
+@overload
+def lookup(kind: str, name: str) -> Part | None: ...
+def lookup(kind: str, name: str) -> Any:
+    """Return the part of that kind and name, or None if there is none.
+
+    Only the module that defines the part is imported, if its source shows which one it is.
+    """
+    known = _PARTS[kind]
+    if name not in known:
+        for module in _modules(kind).get(name, ()):
+            importlib.import_module(module)
+    return known[name] if name in known else parts(kind).get(name)
+
+
+@cache
+def _modules(kind: str) -> dict[str, list[str]]:
+    """Return the modules that may define each part of greedyexp, without importing them.
+
+    The names are the first arguments of decorators in the sources. Parts that are registered in
+    another way are missing.
+    """
+    package = importlib.import_module(KINDS[kind].package)
+    found: dict[str, list[str]] = {}
+    for folder in map(Path, package.__path__):
+        for path in folder.rglob("*.py"):
+            inner = path.relative_to(folder).with_suffix("").parts
+            module = ".".join((package.__name__, *inner))
+            for name in _DECORATED.findall(path.read_text(encoding="utf-8")):
+                found.setdefault(name, []).append(module)
+    return found
 
 
 @overload

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.core.registry import find, parts
+from greedyexp.core.registry import find, lookup
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
 from greedyexp.experiment.sweep import Axes, axes_of, values_of_sweep
@@ -34,6 +34,7 @@ _MOST_SPELLINGS = 10_000
 
 
 Written = TypeVar("Written")
+Listed = TypeVar("Listed")
 
 
 class _Settings(BaseModel):
@@ -312,6 +313,19 @@ def _entry(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:
     return (item, None) if isinstance(item, str) else next(iter(item.items()))
 
 
+def by_stem(listed: Iterable[tuple[str, Listed]]) -> dict[str, tuple[str, Listed]]:
+    """Return figures or tables, given as (name, settings), by the names of their files.
+
+    The files of the second figure of a name end in ``_2``.
+    """
+    count: dict[str, int] = {}
+    stems = {}
+    for name, settings in listed:
+        count[name] = count.get(name, 0) + 1
+        stems[name if count[name] == 1 else f"{name}_{count[name]}"] = name, settings
+    return stems
+
+
 def success_metric(success: Mapping[str, str], label: str, name: str) -> str | None:
     """Return the metric by which an algorithm succeeds.
 
@@ -332,7 +346,7 @@ def success_metric(success: Mapping[str, str], label: str, name: str) -> str | N
 
 def _exact(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the swept values as the registered algorithm reads them."""
-    known = parts("algorithm").get(entry.name)
+    known = lookup("algorithm", entry.name)
     if known is None:
         return
     parameters = Parameters(known)
@@ -351,7 +365,7 @@ def _other_spellings(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the swept values as they may have been read when the run was made."""
     steps = values_of_sweep(entry.sweep)
     orders: Sequence[tuple[str, ...]] = [tuple(steps[0])] if steps else []
-    known = parts("algorithm").get(entry.name)
+    known = lookup("algorithm", entry.name)
     if known is not None and steps and steps[0].keys() <= known.parameters.model_fields.keys():
         orders = [tuple(name for name in known.parameters.model_fields if name in steps[0])]
     elif steps and len(steps) * math.factorial(len(steps[0])) <= _MOST_SPELLINGS:

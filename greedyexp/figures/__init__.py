@@ -10,10 +10,11 @@ To add a figure, write one file that registers it and draws with the tools of ``
 
 import os
 
-try:
-    import matplotlib
-except ValueError:
-    # MPLBACKEND names a backend that is not installed, for example in commands started from a
-    # notebook of another environment. Figures are drawn to files, which needs no backend.
-    os.environ.pop("MPLBACKEND", None)
-    import matplotlib  # noqa: F401
+if os.environ.get("MPLBACKEND", "agg") != "agg":
+    try:
+        import matplotlib
+    except ValueError:
+        # MPLBACKEND names a backend that is not installed, for example in commands started from a
+        # notebook of another environment. Figures are drawn to files, which needs no backend.
+        os.environ.pop("MPLBACKEND", None)
+        import matplotlib  # noqa: F401

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
@@ -22,6 +20,10 @@ from greedyexp.results.summaries import (
     selection_notes,
 )
 from greedyexp.results.text import where_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 # Column with the share of the held-out rows that belong to a class.
 SHARE = "class_share"
@@ -94,6 +96,8 @@ def _errors(frame: pd.DataFrame, context: Context, sizes: Sequence[int]) -> pd.D
         ``low`` and ``high`` (95% t interval, nan if there is none), number of ``replicates`` with
         rows of the class.
     """
+    import pandas as pd
+
     rows, order = records_at(frame, "class", "class_error", sizes)
     cells = []
     groups: Any = rows.groupby(["algorithm", "size", "class"])["class_error"]

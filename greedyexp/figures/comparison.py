@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
@@ -24,6 +21,11 @@ from greedyexp.results.summaries import (
     metric_styles,
 )
 from greedyexp.results.text import axis_label, number_text, where_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Large rings, visible around a mean that equals them.
 _PUBLISHED: plot.Style = {

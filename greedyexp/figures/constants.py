@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
@@ -22,6 +21,10 @@ from greedyexp.results.records import (
 )
 from greedyexp.results.text import axis_label, count_text, failures_text, origin_text
 from greedyexp.stats.means import t_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @figure("constants", title="Constants", **plot.declared("value", "lower", "upper"))
@@ -103,6 +106,8 @@ def _means(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     ConfigError
         If a column is missing or has wrong values, or every replicate failed.
     """
+    import pandas as pd
+
     numbers = ("value", "lower", "upper")
     require_columns(frame, [*keys, *numbers])
     refuse_all_failed(frame)

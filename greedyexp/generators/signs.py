@@ -7,9 +7,8 @@ from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.linalg import toeplitz
-from scipy.special import expit
 
 from greedyexp.core.registry import generator
 from greedyexp.generators._regression import shape
@@ -165,7 +164,7 @@ def sign_problem(
     if linear:
         y += noise_std * rng.standard_normal(len(X))
     else:
-        y = np.where(rng.random(len(X)) < expit(y), 1.0, -1.0)
+        y = np.where(rng.random(len(X)) < scipy.special.expit(y), 1.0, -1.0)
     return Problem(
         (X,),
         (y,),
@@ -266,7 +265,7 @@ def correlated(
     else:
         steps = draw_flips(rng, (1.0 - correlation) / 2.0, n_samples, p - 1)
         X = np.cumprod(np.hstack([first, steps]), axis=1)
-        moments = partial(dense_moments, lambda: toeplitz(correlation ** np.arange(p)))
+        moments = partial(dense_moments, lambda: scipy.linalg.toeplitz(correlation ** np.arange(p)))
     return sign_problem(rng, X, truth, moments, noise_std=noise_std, response=response)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.linalg import toeplitz
 
 from greedyexp.core.registry import generator
 from greedyexp.generators._regression import shape, stationary
@@ -67,7 +67,7 @@ def two_class_gaussian(
     coef[rng.choice(p, size=sparsity, replace=False), 0] = norm * values / np.linalg.norm(values)
     mean = coef[:, 0]
     if truth == "log_odds" and correlation:
-        mean = toeplitz(correlation ** np.arange(p)) @ mean
+        mean = scipy.linalg.toeplitz(correlation ** np.arange(p)) @ mean
     X, y = _classes(rng, n_samples, mean, correlation)
     held = [_classes(rng, n_test, mean, correlation)] if n_test else []
     return Problem(

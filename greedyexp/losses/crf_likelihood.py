@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.kernels.chain_moments import Chains

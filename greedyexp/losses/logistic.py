@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from greedyexp.kernels import logistic_lines, logistic_newton
 from greedyexp.kernels.scalar_losses import LOGISTIC
@@ -319,7 +319,7 @@ def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
         return None, True
     atoms = signed[used] / sizes[used, None]
     both = np.vstack([atoms, -atoms])
-    found = linprog(
+    found = scipy.optimize.linprog(
         np.ones(len(both)),
         A_ub=-both.T,
         b_ub=np.zeros(signed.shape[1]),

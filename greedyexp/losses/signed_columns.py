@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.kernels.logistic_columns import Columns

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.kernels.column_sums import column_sums
@@ -28,9 +28,9 @@ _RESPONSE_SHARE, _FEATURE_SHARE = 0.5, 0.9
 _SMALL = 100e6
 
 
-def is_sparse(X: object) -> TypeGuard[sparse.csr_array]:
+def is_sparse(X: object) -> TypeGuard[scipy.sparse.csr_array]:
     """Return whether an array is one of scipy.sparse."""
-    return sparse.issparse(X)
+    return scipy.sparse.issparse(X)
 
 
 def largest_feature(X) -> float:

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigvalsh, solve_triangular
-from scipy.optimize import brentq
+import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.problems.checks import Indices
@@ -222,7 +221,7 @@ class SpreadMoments(Moments):
         below = min(largest * (1.0 - 1e-15), power)
         if excess(below) <= 0.0:
             return base + min(largest, power)
-        return base + brentq(excess, 0.0, below, xtol=1e-300, rtol=1e-15)
+        return base + scipy.optimize.brentq(excess, 0.0, below, xtol=1e-300, rtol=1e-15)
 
 
 class DenseMoments(Moments):
@@ -281,7 +280,9 @@ class DenseMoments(Moments):
             independent = False
         if not independent:
             return np.linalg.lstsq(block, right, rcond=None)[0]
-        return solve_triangular(factor.T, solve_triangular(factor, right, lower=True))
+        return scipy.linalg.solve_triangular(
+            factor.T, scipy.linalg.solve_triangular(factor, right, lower=True)
+        )
 
     def smallest_eigenvalue(self, support: Indices) -> float:
         """Return the smallest eigenvalue of E[x_S x_S^T]; infinite for an empty support."""
@@ -289,7 +290,7 @@ class DenseMoments(Moments):
         block = self.matrix[np.ix_(support, support)]
         if not len(block):
             return math.inf
-        return max(0.0, float(eigvalsh(block, subset_by_index=(0, 0))[0]))
+        return max(0.0, float(scipy.linalg.eigvalsh(block, subset_by_index=(0, 0))[0]))
 
 
 def _inner(one: np.ndarray, other: np.ndarray) -> float:

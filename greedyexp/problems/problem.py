@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.problems.checks import (
@@ -98,7 +98,7 @@ class Problem:
     @property
     def sparse_design(self) -> bool:
         """Whether a training or test design is a sparse array."""
-        return any(sparse.issparse(X) for X in (*self.X, *self.X_test))
+        return any(scipy.sparse.issparse(X) for X in (*self.X, *self.X_test))
 
     @property
     def shape(self) -> dict:
@@ -279,7 +279,7 @@ def as_matrix(value, name: str) -> np.ndarray:
     if 0 in value.shape:
         raise DataError(f"{name} is empty.")
     # Make a copy, because conversion to canonical form works in place.
-    design = sparse.csr_array(value, copy=True)
+    design = scipy.sparse.csr_array(value, copy=True)
     design.sum_duplicates()
     if design.nnz:
         design.data = _finite(design.data, f"{name}.data", ndim=1)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Generator
@@ -95,7 +95,7 @@ def _check_rows(part: Generator, x: str, y: str, designs: Any, responses: Any, l
 
 
 def _check_design(part: Generator, name: str, X: Any) -> None:
-    is_sparse = bool(sparse.issparse(X))
+    is_sparse = bool(scipy.sparse.issparse(X))
     if not is_sparse:
         _check_data(part, name, X, ("n", "p"))
         return
@@ -237,7 +237,7 @@ def _arrays(problem: Problem) -> tuple[tuple, ...]:
 
 
 def _same_array(one: Any, other: Any) -> bool:
-    both_sparse = bool(sparse.issparse(one) and sparse.issparse(other))
+    both_sparse = bool(scipy.sparse.issparse(one) and scipy.sparse.issparse(other))
     if both_sparse:
         return one.shape == other.shape and (one != other).nnz == 0
     return type(one) is type(other) and np.array_equal(one, other)

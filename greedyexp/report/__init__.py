@@ -3,10 +3,11 @@
 - ``source``: run folders and their tables
 - ``draw``: figures and tables
 - ``verify``: verdicts on claims
+- ``kept``: outputs that are up to date
 """
 
 from greedyexp.report.draw import draw
 from greedyexp.report.source import read_frame, run_folders
-from greedyexp.report.verify import Verified, verify
+from greedyexp.report.verify import Verified, verdicts, verify
 
-__all__ = ["Verified", "draw", "read_frame", "run_folders", "verify"]
+__all__ = ["Verified", "draw", "read_frame", "run_folders", "verdicts", "verify"]

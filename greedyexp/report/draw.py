@@ -9,10 +9,9 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import Any, Literal
 
 from greedyexp.core import registry
 from greedyexp.core.errors import (
@@ -24,11 +23,12 @@ from greedyexp.core.errors import (
 from greedyexp.core.parts import Display
 from greedyexp.core.plugins import exit_refused
 from greedyexp.core.signals import Interrupted
-from greedyexp.experiment.design import Design
+from greedyexp.experiment.design import Design, by_stem
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
-from greedyexp.report.source import Source, read_source
+from greedyexp.report.kept import KeptFiles
+from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.results.columns import (
     refuse_separation_by_results,
     separating_columns,
@@ -40,7 +40,7 @@ from greedyexp.runner.files import make_folder, replacing
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 
 
-def draw(folder: Path, out: Path | None = None) -> list[Path]:
+def draw(folder: Path, out: Path | None = None, *, keep: bool = False) -> list[Path]:
     """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
     If a figure or a table fails, the others are still written.
@@ -51,11 +51,14 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
         Contains ``config.yaml`` and the tidy table; the journal is not needed.
     out : Path, optional
         Write below this folder instead, for example because the run folder is read-only.
+    keep : bool
+        Keep figures and tables of the run folder that are up to date.
 
     Returns
     -------
     list of Path
-        Files written: each figure as PNG and PDF, then each table as CSV, Markdown and LaTeX.
+        Files written or kept: each figure as PNG and PDF, then each table as CSV, Markdown and
+        LaTeX.
 
     Raises
     ------
@@ -70,46 +73,105 @@ def draw(folder: Path, out: Path | None = None) -> list[Path]:
         If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
-        return retry_if_replaced(folder, lambda: _drawn(folder, out))
+        return retry_if_replaced(folder, lambda: _drawn(folder, out, keep))
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
         raise
 
 
-def _drawn(folder: Path, out: Path | None) -> list[Path]:
-    source = read_source(folder)
-    frame = source.frame
-    if frame.empty:
+@dataclass(frozen=True)
+class _Listed:
+    """A figure or a table of the configuration.
+
+    Parameters
+    ----------
+    kind : {"figure", "table"}
+    index : int
+        Its place in the list.
+    name : str
+    given : dict
+        Its parameters as written.
+    stem : str
+        Name of its files, relative to the run folder and without a suffix.
+    """
+
+    kind: Literal["figure", "table"]
+    index: int
+    name: str
+    given: dict[str, Any]
+    stem: str
+
+    @property
+    def settings(self) -> list[Any]:
+        return [self.name, self.given]
+
+
+def _drawn(folder: Path, out: Path | None, keep: bool) -> list[Path]:
+    opened = open_folder(folder)
+    listed = _listed(opened.design)
+    kept = None if out else KeptFiles(opened.state, opened.design)
+    known = {
+        one.stem: kept.files(one.stem, one.settings) if kept and keep else None for one in listed
+    }
+    if all(known.values()):
+        return [file for files in known.values() for file in files or ()]
+    source = source_of(opened)
+    if source.frame.empty:
         return []
+    drawing = _Drawing(source, out)
     written: list[Path] = []
     errors: list[Exception] = []
-    measured = _measured(source.design)
-    keys = [one.name for one in measured if one.apart]
-    settings, sized = settings_of(frame), with_sizes(frame)
-    for kind in ("figure", "table"):
-        for index, (name, given, stem) in enumerate(_listed(source.design, kind)):
-            try:
-                part: Display = registry.find(kind, name)
-                target = (out or folder) / f"{kind}s" / stem
-                writing = nullcontext() if out else unchanged(source.state)
-                with _plugin_guarded(part):
-                    params = Parameters(part).read_all(given)
-                    refuse_separation_by_results(part, params, frame, keys)
-                    require_columns(sized, separating_columns(part, params))
-                    params = with_panels(part, params, [settings], measured)
-                    save = _save_figure if kind == "figure" else _save_table
-                    written += save(part, params, source, target, writing)
-            except Replaced:
-                raise
-            except Exception as error:  # The others can still be drawn. The error is raised below.
-                if isinstance(error, ConfigError):
-                    entry = f"{folder / 'config.yaml'}: {dotted((f'{kind}s', index, name))}"
-                    error.place = f"{entry}: {error.place}" if error.place else entry
-                errors.append(error)
+    for one in listed:
+        try:
+            files = known[one.stem] or drawing.draw(one)
+            if kept:
+                kept.remember(one.stem, one.settings, files)
+            written += files
+        except Replaced:
+            raise
+        except Exception as error:  # The others can still be drawn. The error is raised below.
+            if isinstance(error, ConfigError):
+                keys = (f"{one.kind}s", one.index, one.name)
+                entry = f"{folder / 'config.yaml'}: {dotted(keys)}"
+                error.place = f"{entry}: {error.place}" if error.place else entry
+            errors.append(error)
+    if kept:
+        kept.write()
     if errors:
         raise errors[0]
     return written
+
+
+class _Drawing:
+    """Draw figures and write tables from one table of results.
+
+    Parameters
+    ----------
+    source : Source
+    out : Path, optional
+        Folder for the files instead of the run folder.
+    """
+
+    def __init__(self, source: Source, out: Path | None):
+        self._source, self._out = source, out
+        self._measured = _measured(source.design)
+        self._keys = [one.name for one in self._measured if one.apart]
+        self._settings, self._sized = settings_of(source.frame), with_sizes(source.frame)
+
+    def draw(self, one: _Listed) -> list[Path]:
+        """Draw one figure or write one table, and return its files."""
+        source = self._source
+        part = registry.find(one.kind, one.name)
+        target = (self._out or source.folder) / one.stem
+        writing = nullcontext() if self._out else unchanged(source.state)
+        with _plugin_guarded(part):
+            params = Parameters(part).read_all(one.given)
+            refuse_separation_by_results(part, params, source.frame, self._keys)
+            require_columns(self._sized, separating_columns(part, params))
+            params = with_panels(part, params, [self._settings], self._measured)
+            save = _save_figure if one.kind == "figure" else _save_table
+            return save(part, params, source, target, writing)
 
 
 def _measured(design: Design) -> list[Measured]:
@@ -120,12 +182,14 @@ def _measured(design: Design) -> list[Measured]:
     return []
 
 
-def _listed(design: Design, kind: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield name, parameters and file stem of each figure or table; number repeated names."""
-    seen: dict[str, int] = {}
-    for name, given in design.drawn(kind):
-        seen[name] = seen.get(name, 0) + 1
-        yield name, given, name if seen[name] == 1 else f"{name}_{seen[name]}"
+def _listed(design: Design) -> list[_Listed]:
+    """Return the figures, then the tables."""
+    kinds: tuple[Literal["figure", "table"], ...] = ("figure", "table")
+    return [
+        _Listed(kind, index, name, given, f"{kind}s/{stem}")
+        for kind in kinds
+        for index, (stem, (name, given)) in enumerate(by_stem(design.drawn(kind)).items())
+    ]
 
 
 def _fingerprint(source: Source) -> str:
@@ -175,6 +239,8 @@ def _save_table(
     stem: Path,
     writing: AbstractContextManager,
 ) -> list[Path]:
+    import pandas as pd
+
     from greedyexp.tables._output import write_table
 
     table = _result(part, params, source, pd.DataFrame, "a pandas DataFrame")

@@ -7,10 +7,7 @@ import zlib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from typing import TYPE_CHECKING, Any
 
 from greedyexp.core.errors import StorageError
 from greedyexp.core.plugins import load_plugins
@@ -30,9 +27,9 @@ from greedyexp.runner.state import (
     table_of,
 )
 
-_PANDAS = tuple(int(number) for number in pd.__version__.split(".")[:2])
-# Before pandas 3.1, the default parser may be wrong in the last digit.
-_EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
+if TYPE_CHECKING:
+    import pandas as pd
+
 _NOT_JOINED = "the seconds cannot be joined to the table"
 _STATUSES = {status.value for status in Status}
 
@@ -83,20 +80,44 @@ def run_folders(path: Path) -> list[Path]:
     return found
 
 
-def read_source(folder: Path) -> Source:
-    """Read a run folder and load its plugins. The journal is not needed.
+@dataclass(frozen=True)
+class Opened:
+    """The files and settings of a run folder, before the table is parsed."""
+
+    state: RunState
+    design: Design
+
+
+def open_folder(folder: Path) -> Opened:
+    """Read the files and the settings of a run folder.
 
     Call it inside ``retry_if_replaced``.
 
     Raises
     ------
     StorageError
-        If the table or the configuration is missing, unreadable or damaged, or if they belong
-        to different runs.
+        If the table or the configuration is missing or unreadable, or if they belong to different
+        runs.
     """
     state = read_state(folder)
-    design = read_design(state.config_text, folder / CONFIG, folder.resolve().name)
-    plugins = [find(folder, name) for name in design.plugins]
+    return Opened(state, read_design(state.config_text, folder / CONFIG, folder.resolve().name))
+
+
+def read_source(folder: Path) -> Source:
+    """Return the contents of a run folder; see ``open_folder`` and ``source_of``."""
+    return source_of(open_folder(folder))
+
+
+def source_of(opened: Opened) -> Source:
+    """Load the plugins of a run folder and parse its table. The journal is not needed.
+
+    Raises
+    ------
+    StorageError
+        If the table is damaged, or does not belong to the configuration.
+    """
+    state, design = opened.state, opened.design
+    plugins = [find(state.folder, name) for name in design.plugins]
     load_plugins([path for path in plugins if path.is_file()])
     # The plugins must belong to the same state.
     state.require_current()
@@ -124,6 +145,11 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
     StorageError
         If the file cannot be read as a table.
     """
+    import pandas as pd
+
+    # Before pandas 3.1, the default parser may be wrong in the last digit.
+    old = tuple(int(number) for number in pd.__version__.split(".")[:2]) < (3, 1)
+    exact: dict[str, Any] = {"float_precision": "round_trip"} if old else {}
     try:
         return pd.read_csv(
             table if content is None else io.BytesIO(content),
@@ -132,7 +158,7 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
             dtype=dict.fromkeys(("message", "status", "algorithm", "selected_features"), str),
             # A column may have numbers in one block of data and words in the next.
             low_memory=False,
-            **_EXACT,
+            **exact,
         )
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise _damaged(table, f"the table cannot be read ({str(error).rstrip('.')}).") from None
@@ -152,6 +178,8 @@ def refuse_damaged(
     numeric : container of str
         The required columns that must be numeric.
     """
+    from pandas.api.types import is_numeric_dtype
+
     for name in required:
         if name not in frame.columns:
             raise _damaged(table, f"the table has no column '{name}'.")
@@ -192,6 +220,8 @@ def _with_seconds(frame: pd.DataFrame, state: RunState) -> pd.DataFrame:
     StorageError
         If the file cannot be read, or does not belong to this table.
     """
+    import pandas as pd
+
     if state.timings is None or frame.empty:
         return frame
     path, seconds_name = state.folder / TIMINGS, FIT_SECONDS.name

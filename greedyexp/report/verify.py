@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,12 @@ from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.model import ClaimEntry
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
-from greedyexp.report.source import Source, read_source, refuse_damaged
+from greedyexp.report.kept import KeptFiles
+from greedyexp.report.source import Source, open_folder, read_source, refuse_damaged
 from greedyexp.runner.files import write_text
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 
+_VERDICTS = "claims.json"
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -72,6 +75,37 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     return retry_if_replaced(folder, lambda: _verify(folder, write))
 
 
+def verdicts(folder: Path, *, keep: bool = False) -> dict[str, str]:
+    """Return the verdict on each claim by its id, and write ``claims.json``.
+
+    Parameters
+    ----------
+    folder : Path
+    keep : bool
+        Read the verdicts from ``claims.json`` if it is up to date.
+
+    Raises
+    ------
+    StorageError, ConfigError
+        As ``verify``.
+    """
+    return retry_if_replaced(folder, lambda: _verdicts(folder, keep))
+
+
+def _verdicts(folder: Path, keep: bool) -> dict[str, str]:
+    opened = open_folder(folder)
+    claims, target = opened.design.settings.get("claims"), folder / _VERDICTS
+    kept = KeptFiles(opened.state, opened.design)
+    if keep and kept.files(_VERDICTS, claims):
+        found = json.loads(target.read_bytes())["claims"]
+        return {one["id"]: one["verdict"] for one in found}
+    verified = _verify(folder, write=True)
+    if target.is_file() and not verified.unwritten:
+        kept.remember(_VERDICTS, claims, [target])
+        kept.write()
+    return {one.claim.id: one.verdict.value for one in verified.judged}
+
+
 def _verify(folder: Path, write: bool) -> Verified:
     source = read_source(folder)
     judged = _judged(source)
@@ -91,7 +125,7 @@ def _write(source: Source, contents: Mapping[str, Any]) -> str:
     str
         The reason if there is no permission to write; otherwise empty.
     """
-    target = source.folder / "claims.json"
+    target = source.folder / _VERDICTS
     wanted = as_json(contents) if contents["claims"] or contents["readings"] else None
     if wanted is None and not target.exists():
         return ""

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import yaml
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.parts import Display
 from greedyexp.protocols.base import Measured
 from greedyexp.results.records import as_list, identity, matches, replicates, with_sizes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Columns that describe how a replicate ended.
 ENDINGS = ("status", "message")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from greedyexp.core.registry import parts
+from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import Design, Variant
 
 
@@ -85,12 +85,12 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
     part : str
         Part of the run in the table; empty if it is complete.
     """
-    known = parts("algorithm")
     names = {entry.label: entry.name for entry in design.entries}
     variants = [design.variant(label) for label in dict.fromkeys([*names, *labels])]
     algorithms, titles = {}, {}
     for entry, name in names.items():
-        title = known[name].title if name in known and entry == name else entry
+        known = lookup("algorithm", name) if entry == name else None
+        title = known.title if known else entry
         for variant in (one for one in variants if one.entry == entry):
             algorithms[variant.label] = name
             titles[variant.label] = title + variant.suffix

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError, did_you_mean
@@ -19,6 +18,9 @@ from greedyexp.core.parts import Protocol, RecordKind
 from greedyexp.core.registry import parts
 from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.context import Context
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FAILED = tuple(status.value for status in Status if status.failed)
 NOT_CERTIFIED = Status.NOT_CONVERGED.value
@@ -145,6 +147,8 @@ def require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
 
 def require_numeric(frame: pd.DataFrame, *names: str) -> None:
     """Raise ``ConfigError`` if a column contains text. Cells may be empty."""
+    import pandas as pd
+
     for name in names:
         if not pd.api.types.is_numeric_dtype(frame[name]):
             raise _not_numeric(name)
@@ -170,6 +174,8 @@ def with_sizes(frame: pd.DataFrame) -> pd.DataFrame:
     Generators take one of the two and leave the other empty. The fact ``n_features`` is the
     resulting number of features. Without a column ``n_samples``, no ratio is added.
     """
+    import pandas as pd
+
     features = frame["p"] if "p" in frame.columns else pd.Series(float("nan"), index=frame.index)
     if "n_features" in frame.columns:
         features = features.fillna(frame["n_features"])
@@ -180,6 +186,8 @@ def with_sizes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _filled(frame: pd.DataFrame, name: str, values: pd.Series[float]) -> pd.DataFrame:
+    import pandas as pd
+
     if name in frame.columns:
         frame = frame.assign(**{name: frame[name].fillna(values)})
     elif values.notna().any():
@@ -294,6 +302,8 @@ def matches(column: pd.Series[Any], wanted: Sequence[Any]) -> pd.Series[bool]:
     Numbers match up to rounding, None matches an empty cell. A number given as text matches too,
     because protocols store the numbers of features without names as text.
     """
+    import pandas as pd
+
     keep: pd.Series[bool] = pd.Series(False, index=column.index)
     for value in wanted:
         number = _number(value) if pd.api.types.is_numeric_dtype(column) else None

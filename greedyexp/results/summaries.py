@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from greedyexp.core.errors import ConfigError, did_you_mean
@@ -25,6 +24,9 @@ from greedyexp.results.records import (
 )
 from greedyexp.results.text import count_text, number_text, origin_text
 from greedyexp.stats.means import t_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Up to this many replicates, a band covers all of them: quartiles would not be informative.
 FEW = 5
@@ -181,6 +183,8 @@ def compare(
         If a column is missing, a metric is not numeric, no row has both a metric and ``row``, or
         published numbers name a metric that is not shown.
     """
+    import pandas as pd
+
     require_columns(frame, [row, *metrics])
     refuse_all_failed(frame)
     require_numeric(frame, *metrics)

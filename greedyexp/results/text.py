@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from greedyexp.results.context import Context
 from greedyexp.results.records import NOT_CERTIFIED, failed_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Columns that the field abbreviates by a letter.
 _SHORT = {

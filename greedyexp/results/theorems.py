@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -22,6 +21,9 @@ from greedyexp.results.text import number_text, where_text
 from greedyexp.stats.contrasts import line_weights
 from greedyexp.stats.means import t_interval
 from greedyexp.theory.theorems import NO_THEOREM, known_theorems, theorems
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Count = Literal["steps", "features_needed"]
 
@@ -169,6 +171,8 @@ def bound_medians(
     DataFrame
         The keys, ``theorem``, ``at`` and the columns of ``spread``, in the order of ``theorems``.
     """
+    import pandas as pd
+
     names = [*dict.fromkeys([*keys, "theorem"]), at]
     own = [*dict.fromkeys([*identity(frame), *keys, "reference", at])]
     every = rows[own].drop_duplicates()
@@ -226,6 +230,8 @@ def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: Count, remedy: s
         If a column is missing or has wrong values, lines would mix references, or panels of
         theorems would be empty.
     """
+    import pandas as pd
+
     rows = records(
         frame,
         "epsilon",

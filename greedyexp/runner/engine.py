@@ -10,8 +10,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from greedyexp.core import signals
 from greedyexp.core.plugins import exit_refused
 from greedyexp.core.signals import Interrupted
@@ -155,6 +153,8 @@ class SerialEngine(Engine):
         expected: int,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
+        from threadpoolctl import threadpool_limits
+
         with threadpool_limits(limits=1), exit_refused(_exited):
             evaluator = Evaluator(work)
             while not interruption.soon and (batch := next_batch()):

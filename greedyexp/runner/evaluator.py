@@ -5,6 +5,7 @@ Worker processes and the serial engine run the same functions and therefore give
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import pdb
@@ -44,6 +45,17 @@ _LONGEST_MESSAGE = 500
 # ignore Ctrl-C, and in the main process it raises Interrupted instead.
 PART_ERRORS = BaseException
 
+# Libraries that parts import when they first use them. Loading them takes time that must not count
+# as that of the first fit.
+_LIBRARIES = (
+    "clarabel",
+    "scipy.linalg",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.spatial",
+    "scipy.special",
+)
+
 
 class Evaluator:
     """Call the parts of an experiment, which are looked up once, for every replicate.
@@ -69,6 +81,8 @@ class Evaluator:
         parts = [*self._generators.values(), self._protocol, *self._metrics, *self._algorithms]
         self._tracebacks = PluginTracebacks(parts)
         self._drawn_twice: set[str] = set()
+        for library in _LIBRARIES:
+            importlib.import_module(library)
         # Checked after the import, since rows are stored under the version that the run has read.
         _require_unchanged(work.code, parts)
         columns = self._protocol.columns(self._metrics, **work.protocol_params)

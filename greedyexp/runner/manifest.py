@@ -12,8 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_info
-
 import greedyexp
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
@@ -142,6 +140,7 @@ def git_state(folder: Path, results: Path) -> dict[str, Any] | None:
 def blas() -> list[dict[str, Any]]:
     """Return name, version and threads of the linear algebra libraries."""
     import numpy.linalg  # noqa: F401 (loads the library)
+    from threadpoolctl import threadpool_info
 
     found = {
         (entry["internal_api"], entry.get("version"), entry.get("architecture"))

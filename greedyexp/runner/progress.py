@@ -6,8 +6,6 @@ import contextlib
 import sys
 import time
 
-from tqdm import tqdm
-
 # Seconds until the first line and between later lines.
 _FIRST = 2.0
 _EVERY = 10.0
@@ -32,6 +30,8 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
     ):
+        from tqdm import tqdm
+
         self._failed = 0
         # `initial` excludes earlier runs from the rate and the time left. A closed terminal does
         # not end the run: tqdm ignores its errors.
@@ -89,6 +89,8 @@ class Lines:
             self._print(time.monotonic())
 
     def _print(self, now: float) -> None:
+        from tqdm import tqdm
+
         done = self._done + self._computed
         share = "requested so far" if self._open_ended else f"{done / self._total:.0%}"
         line = f"{self._title}: {done}/{self._total} ({share})"

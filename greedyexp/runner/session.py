@@ -11,8 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from tqdm import tqdm
-
 from greedyexp.config.patches import changes
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
 from greedyexp.core.plugins import load_plugins
@@ -337,6 +335,8 @@ def _compute(
 
 def _print_tracebacks(results: list[Result], seen: set[tuple[str, ...]]) -> None:
     """Print tracebacks on stderr, unless one with the same frames is in ``seen``."""
+    from tqdm import tqdm
+
     for result in results:
         text = result.outcome.traceback
         frames = tuple(line for line in text.splitlines() if line.startswith("  File "))

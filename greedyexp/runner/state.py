@@ -27,6 +27,7 @@ from greedyexp.runner.files import (
     file_digest,
     folder_lock,
     make_folder,
+    parsed_settings,
     reason,
     replacing,
     settings_digest,
@@ -52,6 +53,9 @@ RERUN_REMEDY = "Run the experiment again; finished replicates are not recomputed
 _PATIENCE = 1.0
 _PAUSE = 0.05
 _ATTEMPTS = 5
+
+# Different from the settings of every output.
+_NONE = object()
 
 # Lock file, held briefly while a state is replaced or a file derived from it is written.
 _SWITCH = ".switch"
@@ -247,8 +251,8 @@ def next_state(folder: Path, config_text: str, plugins: dict[str, bytes]) -> Ite
     """Write the next state of a folder inside a ``with`` block, which must hold the folder's lock.
 
     A replacement that a killed run has begun is completed first. At the end of the block the new
-    state replaces the old one; if settings or table have changed, derived files are removed. After
-    an exception the old state remains.
+    state replaces the old one, and derived files that do not belong to the new state are removed.
+    After an exception the old state remains.
 
     Parameters
     ----------
@@ -280,9 +284,8 @@ def next_state(folder: Path, config_text: str, plugins: dict[str, bytes]) -> Ite
     write_text(home / CONFIG, config_text)
     yield home
     with _switching(folder):
-        if _differ(folder, home):
-            for name in DERIVED:
-                _remove(folder / name)
+        for path in _outdated(folder, home):
+            _remove(path)
         home.rename(folder / FINISHED)
         _move_in(folder)
 
@@ -297,18 +300,53 @@ def _switching(folder: Path) -> Iterator[None]:
         raise unwritable(folder, error) from error
 
 
-def _differ(folder: Path, home: Path) -> bool:
-    """Return True if ``config.yaml`` or the table of two folders differ."""
+def _outdated(folder: Path, home: Path) -> list[Path]:
+    """Return the derived files and folders of the old state that do not belong to the new one."""
+    everything = [folder / name for name in DERIVED]
     old, new = _table_in(folder), _table_in(home)
-    config = folder / CONFIG
-    if old is None or new is None or not config.is_file():
-        return True
-    same_text = config.read_bytes() == (home / CONFIG).read_bytes()
+    if old is None or new is None:
+        return everything
     try:
-        return not same_text or file_digest(old) != file_digest(new)
-    except (OSError, EOFError, zlib.error):
-        # The old table is damaged.
-        return True
+        texts = [(one / CONFIG).read_text(encoding="utf-8") for one in (folder, home)]
+        if file_digest(old) != file_digest(new):
+            return everything
+    except (OSError, EOFError, ValueError, zlib.error):
+        # The old state is damaged.
+        return everything
+    if texts[0] == texts[1]:
+        return []
+    before, after = map(_settings_by_output, texts)
+    if before is None or after is None or before[""] != after[""]:
+        return everything
+    files = [path for name in DERIVED for path in (folder / name).glob("*")]
+    outputs = {path: f"{path.parent.name}/{path.stem}" for path in files}
+    outputs[folder / "claims.json"] = "claims"
+    return [
+        path for path, output in outputs.items() if before.get(output) != after.get(output, _NONE)
+    ]
+
+
+def _settings_by_output(text: str) -> dict[str, Any] | None:
+    """Return the settings of each figure and table, of the claims, and under "" all others.
+
+    None if the text is not a valid configuration, which a user may have edited.
+    """
+    from greedyexp.experiment.design import by_stem
+
+    settings = parsed_settings(text)
+    if settings is None:
+        return None
+    found: dict[str, Any] = {"claims": settings.pop("claims", None)}
+    try:
+        for kind in ("figures", "tables"):
+            entries = [
+                (item, None) if isinstance(item, str) else next(iter(item.items()))
+                for item in settings.pop(kind, None) or ()
+            ]
+            found |= {f"{kind}/{stem}": entry for stem, entry in by_stem(entries).items()}
+    except (AttributeError, TypeError, ValueError, StopIteration):
+        return None
+    return found | {"": settings}
 
 
 def _refuse_mixed_runs(state: RunState) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import clarabel
 import numpy as np
-from scipy import sparse
+import scipy
 
 from greedyexp.kernels import gauge_step as kernel
 from greedyexp.theory.semidefinite import settings
@@ -110,6 +109,8 @@ def conic_step(
         Multipliers of the second constraints and, with opposite sign, of the first.
     v : array (r,)
     """
+    import clarabel
+
     p, r = atoms.shape
     ones, zeros = np.ones((p, 1)), np.zeros((p, 1))
     rows = np.block([[atoms, -ones], [-atoms, -ones], [atoms, zeros], [-atoms, zeros]])
@@ -118,9 +119,9 @@ def conic_step(
     curvature = np.zeros(r + 1)
     curvature[r] = 1.0 / smoothness
     solver = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.diag(curvature)),
+        scipy.sparse.csc_matrix(np.diag(curvature)),
         np.append(-x, 0.0),
-        sparse.csc_matrix(rows),
+        scipy.sparse.csc_matrix(rows),
         bounds,
         [clarabel.NonnegativeConeT(4 * p)],
         settings(TOLERANCE, TOLERANCE),

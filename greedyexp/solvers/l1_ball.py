@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
+import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.losses.loss import Loss
@@ -188,9 +187,9 @@ class _Dual:
         d, n = self.rows.shape
         ones = np.ones((d, 1))
         matrix = np.block([[self.rows, -ones], [-self.rows, -ones]])
-        found = linprog(  # type: ignore[call-overload]  # The stub lacks sparse arrays.
+        found = scipy.optimize.linprog(  # type: ignore[call-overload]  # The stub lacks sparse arrays.
             np.append(-self.offsets, self.radius),
-            A_ub=sparse.csc_array(matrix),
+            A_ub=scipy.sparse.csc_array(matrix),
             b_ub=np.zeros(2 * d),
             bounds=[(self.low, 1.0)] * n + [(0.0, None)],
             method="highs-ds" if n * d <= SIMPLEX_SIZE else "highs-ipm",

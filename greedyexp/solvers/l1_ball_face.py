@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.losses.loss import Loss
@@ -154,9 +154,9 @@ def _solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the solution of a linear system, of least norm if the matrix is singular."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", linalg.LinAlgWarning)
-            return linalg.solve(matrix, right, assume_a="sym")
-    except (linalg.LinAlgError, linalg.LinAlgWarning):
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+            return scipy.linalg.solve(matrix, right, assume_a="sym")
+    except (scipy.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
         return np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
 
 

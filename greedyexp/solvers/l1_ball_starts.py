@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 from typing import TypeGuard
 
-import clarabel
 import numpy as np
-from scipy import sparse
+import scipy
 
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
@@ -293,17 +292,19 @@ def solve_dual(
     weights : array (n,)
         a, in [low, 1].
     """
+    import clarabel
+
     k, n = rows.shape
     spare = k if ridge > 0.0 else 0
     curvature = np.concatenate([np.full(n, flat / n), [0.0], np.ones(spare)])
     cost = np.concatenate([-offsets / n, [radius], np.zeros(spare)])
-    products, ones = sparse.csc_matrix(rows / n), sparse.csc_matrix(np.ones((k, 1)))
-    slack, box = np.sqrt(ridge) * sparse.eye(k, spare), sparse.eye(n, n + 1 + spare)
-    below = sparse.eye(1 + spare, n + 1 + spare, k=n)
-    bounds = sparse.vstack(
+    products, ones = scipy.sparse.csc_matrix(rows / n), scipy.sparse.csc_matrix(np.ones((k, 1)))
+    slack, box = np.sqrt(ridge) * scipy.sparse.eye(k, spare), scipy.sparse.eye(n, n + 1 + spare)
+    below = scipy.sparse.eye(1 + spare, n + 1 + spare, k=n)
+    bounds = scipy.sparse.vstack(
         [
-            sparse.hstack([products, -ones, -slack]),
-            sparse.hstack([-products, -ones, -slack]),
+            scipy.sparse.hstack([products, -ones, -slack]),
+            scipy.sparse.hstack([-products, -ones, -slack]),
             box,
             -box,
             -below,
@@ -311,9 +312,9 @@ def solve_dual(
     )
     right = np.concatenate([np.zeros(2 * k), np.ones(n), np.full(n, -low), np.zeros(1 + spare)])
     solver = clarabel.DefaultSolver(
-        sparse.csc_matrix(sparse.diags(curvature)),
+        scipy.sparse.csc_matrix(scipy.sparse.diags(curvature)),
         cost,
-        sparse.csc_matrix(bounds),
+        scipy.sparse.csc_matrix(bounds),
         right,
         [clarabel.NonnegativeConeT(len(right))],
         settings(CONIC_TOLERANCE, CONIC_TOLERANCE),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from greedyexp.kernels.coordinate_descent import descend_quadratic
 from greedyexp.losses.loss import TOLERANCE, Loss
@@ -65,7 +65,11 @@ class QuadraticModel:
         # linearly dependent on them.
         units = np.sqrt(self.hessian.diagonal())[:, None]
         scaled = mixed / units
-        apart = linalg.solve(self.hessian / (units * units.T), scaled, assume_a="pos") if old else 0
+        apart = (
+            scipy.linalg.solve(self.hessian / (units * units.T), scaled, assume_a="pos")
+            if old
+            else 0
+        )
         shadow = scaled.T @ apart if old else 0.0
         grown = np.empty((old + k, old + k))
         grown[:old, :old] = self.hessian
@@ -112,21 +116,21 @@ class QuadraticModel:
         q = self.n_dense
         dense, mixed = self.hessian[:q, :q], self.hessian[:q, q:]
         if q:
-            factor = linalg.cho_factor(dense)
-            slope = gradient[q:] - mixed.T @ linalg.cho_solve(factor, gradient[:q])
-            curvature = self.hessian[q:, q:] - mixed.T @ linalg.cho_solve(factor, mixed)
+            factor = scipy.linalg.cho_factor(dense)
+            slope = gradient[q:] - mixed.T @ scipy.linalg.cho_solve(factor, gradient[:q])
+            curvature = self.hessian[q:, q:] - mixed.T @ scipy.linalg.cho_solve(factor, mixed)
         else:
             slope, curvature = gradient.copy(), self.hessian
         found = _minimise(np.ascontiguousarray(curvature), slope, u.copy(), lam, tolerance)
         if not q:
             return np.zeros(0), found
-        return -linalg.cho_solve(factor, gradient[:q] + mixed @ (found - u)), found
+        return -scipy.linalg.cho_solve(factor, gradient[:q] + mixed @ (found - u)), found
 
 
 def _nearest_positive_definite(matrix: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Return a positive definite matrix close to one that mixes old and new derivatives."""
     scaled = matrix / np.outer(units, units)
-    values, vectors = linalg.eigh(scaled)
+    values, vectors = scipy.linalg.eigh(scaled)
     if values[0] >= FLOOR:
         return matrix
     values = np.maximum(np.abs(values), FLOOR)
@@ -148,10 +152,10 @@ def _step_to_sign_change(hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, 
     """Move to the minimiser with the signs of u, or to the first zero; return True for a zero."""
     active = np.flatnonzero(u)
     try:
-        factor = linalg.cho_factor(hessian[np.ix_(active, active)])
-    except linalg.LinAlgError:
+        factor = scipy.linalg.cho_factor(hessian[np.ix_(active, active)])
+    except scipy.linalg.LinAlgError:
         return False
-    step = -linalg.cho_solve(factor, slope[active] + lam * np.sign(u[active]))
+    step = -scipy.linalg.cho_solve(factor, slope[active] + lam * np.sign(u[active]))
     with np.errstate(divide="ignore", invalid="ignore"):
         lengths = np.where(step * u[active] < 0.0, -u[active] / step, np.inf)
     blocking = int(lengths.argmin()) if len(lengths) else 0

@@ -11,7 +11,7 @@ coefficient.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+import scipy
 
 from greedyexp.theory.constants import Optimum
 from greedyexp.theory.spectrum import EPS, spectrum
@@ -138,14 +138,14 @@ def _direction(X, known, y, lam, coef, signs) -> tuple[np.ndarray, bool]:
     not increase the penalty. It ends only at the first coefficient that reaches zero.
     """
     n = len(y)
-    Q, R, order = qr(X, mode="economic", pivoting=True)
+    Q, R, order = scipy.linalg.qr(X, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     rank = min(int((size > known.floor).sum()), known.rank)
     move = np.zeros(len(coef))
     if rank < len(coef):
-        move[order[:rank]] = -solve_triangular(R[:rank, :rank], R[:rank, rank])
+        move[order[:rank]] = -scipy.linalg.solve_triangular(R[:rank, :rank], R[:rank, rank])
         move[order[rank]] = 1.0
         return (-move if signs @ move > 0 else move), False
-    pull = solve_triangular(R, signs[order], trans="T")
-    move[order] = solve_triangular(R, Q.T @ y - n * lam * pull)
+    pull = scipy.linalg.solve_triangular(R, signs[order], trans="T")
+    move[order] = scipy.linalg.solve_triangular(R, Q.T @ y - n * lam * pull)
     return move - coef, True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 # p-values below this are reported as this value.
 SMALLEST_P = 1e-9
@@ -82,10 +82,10 @@ def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float
     """
 
     def excluded(z: float) -> bool:
-        low, high = interval_at(1 - 2 * ndtr(-z))
+        low, high = interval_at(1 - 2 * scipy.special.ndtr(-z))
         return value < low or value > high
 
-    out, inside = 1e-3, float(-ndtri(SMALLEST_P / 2))
+    out, inside = 1e-3, float(-scipy.special.ndtri(SMALLEST_P / 2))
     if not excluded(out):
         return 1.0
     if excluded(inside):
@@ -97,7 +97,7 @@ def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float
             out = middle
         else:
             inside = middle
-    return float(2 * ndtr(-out))
+    return float(2 * scipy.special.ndtr(-out))
 
 
 def _vectors(*values) -> list[np.ndarray]:

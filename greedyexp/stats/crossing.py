@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, isotonic_regression
-from scipy.special import bdtr, expit, log_expit, logit, ndtri, xlogy
+import scipy
 
 from greedyexp.stats.proportions import CONFIDENCE, checked_confidence, checked_counts
 
@@ -54,7 +53,9 @@ class Crossing:
     def probability(self, x) -> np.ndarray:
         """Return the fitted success probability at x, for a regular fit."""
         x = np.asarray(x, dtype=float)
-        return expit(logit(self.level) + self.slope * (x - self.estimate))
+        return scipy.special.expit(
+            scipy.special.logit(self.level) + self.slope * (x - self.estimate)
+        )
 
 
 def crossing(
@@ -109,7 +110,7 @@ def crossing(
     x, successes, trials = _pooled(x, successes, trials)
     if not 0 < level < 1:
         raise ValueError("level must lie strictly between 0 and 1.")
-    z = float(ndtri(0.5 + checked_confidence(confidence) / 2))
+    z = float(scipy.special.ndtri(0.5 + checked_confidence(confidence) / 2))
     if not len(x):
         return Crossing(np.nan, -np.inf, np.inf, 0.0, level)
     floor, ceiling = _monotone_limits(x, successes, trials, level, confidence)
@@ -118,7 +119,7 @@ def crossing(
         x, successes, trials = x[near], successes[near], trials[near]
     # Scale x to unit range: tolerances then do not depend on its unit.
     origin, scale = x[0], (x[-1] - x[0]) or 1.0
-    profile = _Profile((x - origin) / scale, successes, trials, float(logit(level)))
+    profile = _Profile((x - origin) / scale, successes, trials, float(scipy.special.logit(level)))
     estimate, slope, start, step = _most_likely(profile, z)
     if np.isnan(estimate):
         return Crossing(np.nan, -np.inf, np.inf, 0.0, level, (x[0], x[-1]))
@@ -191,15 +192,15 @@ def _monotone_limits(x, successes, trials, level, confidence) -> tuple[float, fl
     """
     error = _MONOTONE * (1 - confidence) / (2 * len(x))
     trials = trials.astype(int)
-    below = x[bdtr(successes, trials, level) < error]
+    below = x[scipy.special.bdtr(successes, trials, level) < error]
     # Failures are binomial too, with the complement of the level.
-    above = x[bdtr(trials - successes, trials, 1 - level) < error]
+    above = x[scipy.special.bdtr(trials - successes, trials, 1 - level) < error]
     return max(below, default=-np.inf), min(above, default=np.inf)
 
 
 def _near(successes: np.ndarray, trials: np.ndarray, level: float) -> np.ndarray:
     """Mark the points to fit: those with a share near the level, and the two at the crossing."""
-    share = isotonic_regression(successes / trials, weights=trials).x
+    share = scipy.optimize.isotonic_regression(successes / trials, weights=trials).x
     near = (share > _NEAR * level) & (share < 1 - _NEAR * (1 - level))
     below, above = np.searchsorted(share, level, "left") - 1, np.searchsorted(share, level, "right")
     near[[max(below, 0), min(above, len(share) - 1)]] = True
@@ -222,11 +223,16 @@ class _Profile:
         self.best = 0.0
 
     def log_likelihood(self, logits) -> float:
-        return self.successes @ log_expit(logits) + self.failures @ log_expit(-logits)
+        return self.successes @ scipy.special.log_expit(
+            logits
+        ) + self.failures @ scipy.special.log_expit(-logits)
 
     def constant(self, p: float) -> float:
         """Return the log likelihood of the same probability at all points."""
-        return float(xlogy(self.successes.sum(), p) + xlogy(self.failures.sum(), 1 - p))
+        return float(
+            scipy.special.xlogy(self.successes.sum(), p)
+            + scipy.special.xlogy(self.failures.sum(), 1 - p)
+        )
 
     def excess(self, tau: float, z: float) -> float:
         """Return the signed root of the test statistic minus z, positive if tau is rejected."""
@@ -249,7 +255,7 @@ class _Profile:
 
     def _score_root(self, distance, b: float) -> float:
         """Return the root of Rao's statistic; infinite if one point holds all information."""
-        p = expit(self.offset + b * distance)
+        p = scipy.special.expit(self.offset + b * distance)
         weight, rest = self.trials * p * (1 - p), self.successes - self.trials * p
         total = weight.sum()
         if total == 0:
@@ -264,10 +270,10 @@ class _Profile:
     def _best_slope(self, distance) -> float:
         """Return the root of the score, decreasing in the slope, for data not separated at tau."""
         low, high, b = 0.0, np.inf, self.slope
-        if distance @ (self.successes - self.trials * expit(self.offset)) <= 0:
+        if distance @ (self.successes - self.trials * scipy.special.expit(self.offset)) <= 0:
             return 0.0
         for _ in range(200):
-            p = expit(self.offset + b * distance)
+            p = scipy.special.expit(self.offset + b * distance)
             score = distance @ (self.successes - self.trials * p)
             curvature = distance**2 @ (self.trials * p * (1 - p))
             if score > 0:
@@ -313,7 +319,7 @@ def _flat(profile: _Profile, z: float) -> tuple[float, float, float, float]:
     """Fit data that do not rise: the likelihood increases towards a constant probability."""
     share = float(profile.successes.sum() / profile.trials.sum())
     profile.best = profile.constant(share)
-    side = np.sign(expit(profile.offset) - share)
+    side = np.sign(scipy.special.expit(profile.offset) - share)
     if side == 0:
         return np.nan, 0.0, np.nan, np.nan
     # Every tau far enough towards infinity is accepted; search for the first from the data.
@@ -328,20 +334,20 @@ def _mixed_at_one_point(profile: _Profile) -> tuple[float, float, float, float]:
     here = profile.last_loss
     at = profile.x == here
     share = float(profile.successes[at][0] / profile.trials[at][0])
-    logits = np.where(at, logit(share), CERTAIN * np.sign(profile.x - here))
+    logits = np.where(at, scipy.special.logit(share), CERTAIN * np.sign(profile.x - here))
     profile.best = profile.log_likelihood(logits)
     # The supremum is the limit from the side on which the point is on the correct side.
-    nudge = 1e-9 * np.sign(profile.offset - logit(share))
+    nudge = 1e-9 * np.sign(profile.offset - scipy.special.logit(share))
     return here, np.inf, here + nudge, 0.1
 
 
 def _logistic(profile: _Profile) -> tuple[float, float, np.ndarray]:
     """Return intercept, slope and their information at the maximum, by damped Newton steps."""
     design = np.column_stack([np.ones_like(profile.x), profile.x])
-    theta = np.array([logit(profile.successes.sum() / profile.trials.sum()), 0.0])
+    theta = np.array([scipy.special.logit(profile.successes.sum() / profile.trials.sum()), 0.0])
     value = profile.log_likelihood(design @ theta)
     for _ in range(100):
-        p = expit(design @ theta)
+        p = scipy.special.expit(design @ theta)
         score = design.T @ (profile.successes - profile.trials * p)
         information = (design.T * (profile.trials * p * (1 - p))) @ design
         step = np.linalg.solve(information, score)
@@ -378,7 +384,7 @@ def _root(profile: _Profile, z: float, inside: float, before: float, outside: fl
     """Return where the excess crosses 0 between two points with known values of opposite sign."""
     # Evaluated again at an end, the excess could change its sign by rounding.
     known = {inside: before, outside: beyond}
-    return brentq(
+    return scipy.optimize.brentq(
         lambda tau: known[tau] if tau in known else profile.excess(tau, z),
         inside,
         outside,

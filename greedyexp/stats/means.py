@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from greedyexp.stats.proportions import CONFIDENCE, checked_confidence
 
@@ -93,4 +93,4 @@ def _checked(values) -> np.ndarray:
 
 def _quantile(n: int, confidence: float) -> float:
     """Return the two-sided quantile of Student's t for n values."""
-    return float(stdtrit(max(n - 1, 1), 0.5 + checked_confidence(confidence) / 2))
+    return float(scipy.special.stdtrit(max(n - 1, 1), 0.5 + checked_confidence(confidence) / 2))

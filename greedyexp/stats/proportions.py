@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import betaln, ndtri, xlog1py, xlogy
+import scipy
 
 # The confidence of all intervals, unless another one is given.
 CONFIDENCE = 0.95
@@ -61,7 +61,7 @@ def wilson(successes, trials, *, confidence: float = CONFIDENCE) -> tuple[np.nda
     Wilson (1927), Probable inference, the law of succession, and statistical inference.
     """
     successes, trials = checked_counts(successes, trials)
-    z2 = ndtri(0.5 + checked_confidence(confidence) / 2) ** 2
+    z2 = scipy.special.ndtri(0.5 + checked_confidence(confidence) / 2) ** 2
     failures = trials - successes
     centre = successes + z2 / 2
     zeros = np.zeros(trials.shape)
@@ -137,11 +137,13 @@ def confidence_sequence(
     successes, trials = checked_counts(successes, trials)
     bar = -np.log1p(-checked_confidence(confidence))
     failures = trials - successes
-    mixture = betaln(1 + successes, 1 + failures)
+    mixture = scipy.special.betaln(1 + successes, 1 + failures)
 
     def rejected(p: np.ndarray) -> np.ndarray:
         # The limit at p = 0 or 1 is finite only for an outcome that never occurred.
-        return mixture - xlogy(successes, p) - xlog1py(failures, -p) >= bar
+        return (
+            mixture - scipy.special.xlogy(successes, p) - scipy.special.xlog1py(failures, -p) >= bar
+        )
 
     share = np.divide(successes, trials, out=np.full(trials.shape, 0.5), where=trials > 0)
     return _last_rejected(rejected, share, 0.0), _last_rejected(rejected, share, 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erf
+import scipy
 
 from greedyexp.stats.crossing import Crossing, crossing
 from greedyexp.stats.proportions import (
@@ -28,7 +28,7 @@ def anytime_confidence(confidence: float) -> float:
     confidence : float in (0, 1)
         1 - alpha, the coverage wanted.
     """
-    return float(erf(np.sqrt(-np.log1p(-checked_confidence(confidence)))))
+    return float(scipy.special.erf(np.sqrt(-np.log1p(-checked_confidence(confidence)))))
 
 
 def nominal_confidence(confidence: float, *, sequential: bool) -> float:

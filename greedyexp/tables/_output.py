@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.errors import StorageError
 from greedyexp.results.text import where_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A parameter of tables.
 Title = Annotated[str, Field(description="caption; by default the name of the table and its rows")]
@@ -112,6 +114,8 @@ def make_table(
     group : str, optional
         A column whose repeated values are left out and whose groups are separated by rules.
     """
+    import pandas as pd
+
     table = pd.DataFrame(rows)
     choice = where_text(where)
     caption = title or (f"{default_title}, {choice}" if choice else default_title)
@@ -163,6 +167,8 @@ def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
 
 def _csv(cells: pd.DataFrame) -> str:
     """Write full precision; a column of ``Cell`` becomes value, low, high and published, if any."""
+    import pandas as pd
+
     columns: dict[str, list] = {}
     for name in cells.columns:
         column = list(cells[name])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError, did_you_mean
@@ -36,6 +35,9 @@ from greedyexp.results.summaries import (
 from greedyexp.results.text import number_text, short_name
 from greedyexp.stats.means import fieller
 from greedyexp.tables._output import Cell, Title, make_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SECONDS = FIT_SECONDS.name
 _PAIR = "pair of replicates"
@@ -164,6 +166,8 @@ def _ratio(
     samples: pd.Series, level: Any, labels: tuple[str, str], context: Context
 ) -> tuple[float, float, float]:
     """Return the ratio of mean seconds on common data sets, and its interval."""
+    import pandas as pd
+
     try:
         both = pd.concat([samples[level, label] for label in labels], axis=1, join="inner")
     except KeyError:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.registry import table
@@ -17,6 +16,9 @@ from greedyexp.results.records import Where, failed_rows, rows_where
 from greedyexp.results.summaries import Sizes, is_single, name_text, records_at, selection_notes
 from greedyexp.results.text import count_text, short_name
 from greedyexp.tables._output import Cell, Title, make_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Most = Annotated[int, Field(ge=1, description="largest number of features listed")]
 

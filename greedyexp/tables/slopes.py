@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.registry import table
@@ -29,6 +28,9 @@ from greedyexp.results.theorems import (
     without_theorem,
 )
 from greedyexp.tables._output import Cell, Title, make_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LAWS = {"power": "the power p of (1/ε)^p", "log": "steps for each factor of ten in accuracy"}
 _RATIO = "Ratio: steps to promised steps, median and largest over replicates and accuracies."
@@ -126,6 +128,8 @@ def _growth_table(
         pairs ``unreached`` and the number of ``replicates``. A pair not reached within the budget
         has an infinite ratio if the promised steps are within the budget, and none otherwise.
     """
+    import pandas as pd
+
     budget = frame["step"].max() if "step" in frame.columns else 0.0
     found = []
     groups: Any = rows.groupby(list(keys), sort=False)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.spatial import ConvexHull
+import scipy
 
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.kernels.max_cut import REFRESH, largest_form
@@ -122,7 +122,7 @@ def _by_facets(P: np.ndarray, known: Spectrum) -> Constant:
     if known.rank == 1:
         normal, distance = np.ones(1), scale
     else:
-        facets = ConvexHull(np.concatenate([B, -B], axis=1).T / scale).equations
+        facets = scipy.spatial.ConvexHull(np.concatenate([B, -B], axis=1).T / scale).equations
         nearest = int(np.argmax(facets[:, -1]))
         normal, distance = facets[nearest, :-1], -float(facets[nearest, -1]) * scale
     hidden = (HULL + 4 * known.rank * EPS) * scale + known.error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.kernels.max_cut import ascend
@@ -100,15 +100,15 @@ def _conic(C: np.ndarray, tol: float, allowance: float) -> MaxCut:
     triangle = Triangle(p)
     scale = np.diag(C).max()
     place = np.flatnonzero(triangle.on_diagonal)
-    diagonals = sparse.csc_matrix((np.ones(p), (place, np.arange(p))), (triangle.size, p))
+    diagonals = scipy.sparse.csc_matrix((np.ones(p), (place, np.arange(p))), (triangle.size, p))
     constant = triangle.pack(-C / scale)
     y, Z = solve_conic(np.ones(p), diagonals, constant, triangle, tol)
-    values, vectors = linalg.eigh(Z)
+    values, vectors = scipy.linalg.eigh(Z)
     V = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     V /= np.linalg.norm(V, axis=0)
     # A feasible y is at least the diagonal. Scaling by the largest eigenvalue makes y feasible.
     y = np.maximum(scale * y, np.diag(C))
     root = np.sqrt(y)
-    y *= linalg.eigvalsh(C / root / root[:, None])[-1] + allowance
+    y *= scipy.linalg.eigvalsh(C / root / root[:, None])[-1] + allowance
     primal = float(np.sum((V @ C) * V)) - _rounding(C, p)
     return MaxCut(V, y, primal, float(y.sum()) * (1 + p * EPS), 0)

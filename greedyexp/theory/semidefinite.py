@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import clarabel
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import sparse
+import scipy
+
+if TYPE_CHECKING:
+    import clarabel
 
 
 class Triangle:
@@ -54,6 +58,8 @@ def settings(relative: float, absolute: float) -> clarabel.DefaultSettings:
     absolute : float > 0
         Target for the gap if the optimum is near zero.
     """
+    import clarabel
+
     chosen = clarabel.DefaultSettings()
     chosen.verbose = False
     chosen.max_threads = 1
@@ -82,8 +88,10 @@ def solve_conic(cost, weights, constant, triangle: Triangle, tol: float):
     multiplier : array (n, n)
         Symmetric multiplier of the matrix inequality.
     """
+    import clarabel
+
     m = len(cost)
-    A = sparse.vstack([-sparse.eye(m), -sparse.csc_matrix(weights)], format="csc")
+    A = scipy.sparse.vstack([-scipy.sparse.eye(m), -scipy.sparse.csc_matrix(weights)], format="csc")
     bound = np.concatenate([np.zeros(m), constant])
     cones = [clarabel.NonnegativeConeT(m), clarabel.PSDTriangleConeT(triangle.order)]
     solution = _solve(np.asarray(cost, dtype=float), A, bound, cones, tol)
@@ -107,12 +115,14 @@ def best_mixture(weights, target, triangle: Triangle, tol: float):
     multiplier : array (n, n)
         M, for which <T, M> is about one and max_j <W_j, M> is about the maximum.
     """
+    import clarabel
+
     m = weights.shape[1]
     # The last variable is t. Fixing t and minimising the sum of x would take three times as long.
     simplex = np.concatenate([np.ones(m), [0.0]])[None]
-    positive = sparse.hstack([-sparse.eye(m), sparse.csc_matrix((m, 1))])
-    above = sparse.csc_matrix(np.column_stack([-weights, target]))
-    A = sparse.vstack([sparse.csc_matrix(simplex), positive, above], format="csc")
+    positive = scipy.sparse.hstack([-scipy.sparse.eye(m), scipy.sparse.csc_matrix((m, 1))])
+    above = scipy.sparse.csc_matrix(np.column_stack([-weights, target]))
+    A = scipy.sparse.vstack([scipy.sparse.csc_matrix(simplex), positive, above], format="csc")
     bound = np.zeros(A.shape[0])
     bound[0] = 1.0
     cost = np.zeros(m + 1)
@@ -128,6 +138,8 @@ def best_mixture(weights, target, triangle: Triangle, tol: float):
 
 
 def _solve(cost, A, bound, cones, tol):
-    none = sparse.csc_matrix((len(cost), len(cost)))
+    import clarabel
+
+    none = scipy.sparse.csc_matrix((len(cost), len(cost)))
     exact = settings(1e-2 * tol, 1e-14)
     return clarabel.DefaultSolver(none, cost, A, bound, cones, exact).solve()

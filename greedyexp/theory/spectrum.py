@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from greedyexp.core.errors import DataError
 
@@ -106,7 +106,7 @@ def spectrum(P: np.ndarray) -> Spectrum:
 @lru_cache(REMEMBERED)
 def _decomposed(content: bytes, shape: tuple[int, int]) -> Spectrum:
     P = np.frombuffer(content).reshape(shape)
-    U, s, Vt = linalg.svd(P, full_matrices=False, check_finite=False)
+    U, s, Vt = scipy.linalg.svd(P, full_matrices=False, check_finite=False)
     m = len(s)
     scaled = s[:, None] * Vt
     residual = np.linalg.norm(P - U @ scaled)

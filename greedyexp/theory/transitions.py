@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scipy.special import erfc
+import scipy
 
 from greedyexp.theory.noise import largest_entry
 
@@ -93,5 +93,5 @@ def visible(
     if values == "sign":
         return float(level < 1)
     if values == "gaussian":
-        return float(erfc(level / 2**0.5) ** (n_tasks * sparsity))
+        return float(scipy.special.erfc(level / 2**0.5) ** (n_tasks * sparsity))
     raise ValueError(f"no prediction for values '{values}'.")

@@ -113,3 +113,68 @@ def test_remedies_stay_short():
 def test_a_plugin_that_leaves_python_on_import_is_refused(tmp_path):
     with pytest.raises(PluginError, match="raised SystemExit on import"):
         load_plugins([write(tmp_path / "leaves.py", "import sys; sys.exit(0)")])
+
+
+def python(code: str) -> str:
+    """Return what a new Python process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_part_is_found_without_importing_the_others():
+    loaded = python(
+        "import sys; from greedyexp.core import registry;"
+        "registry.find('generator', 'gaussian'); registry.find('metric', 'sign_support');"
+        "print('greedyexp.generators.signs' in sys.modules, 'greedyexp.metrics.word_errors' in"
+        " sys.modules, 'greedyexp.generators.gaussian' in sys.modules)"
+    )
+    assert loaded.split() == ["False", "False", "True"]
+
+
+@pytest.mark.parametrize("kind", list(registry.KINDS))
+def test_sources_show_where_every_part_is_defined(kind):
+    """The index misses no part, so that finding one never imports all."""
+    modules = registry._modules(kind)
+    for name, part in registry.parts(kind).items():
+        if part.shipped:
+            assert part.function.__module__ in modules[name]
+
+
+@pytest.mark.parametrize("index", [{}, {"gaussian": ["greedyexp.generators.signs"]}])
+def test_a_wrong_or_missing_entry_of_the_index_is_harmless(index):
+    assert python(
+        "from greedyexp.core import registry;"
+        f"registry._modules = lambda kind: {index!r};"
+        "print(registry.find('generator', 'gaussian').name)"
+    ).split() == ["gaussian"]
+
+
+def test_an_unknown_name_is_compared_with_all_names():
+    message = python(
+        "from greedyexp.core import registry\n"
+        "try: registry.find('metric', 'signsupport')\n"
+        "except Exception as error: print(error)"
+    )
+    assert "Did you mean 'sign_support'?" in message
+
+
+def test_a_plugin_cannot_take_the_name_of_a_part_that_is_not_imported_yet(tmp_path):
+    file = write(tmp_path / "mine.py", PLUGIN.format(name="rmp", k=1))
+    message = python(
+        "from greedyexp.core.plugins import load_plugins\n"
+        f"try: load_plugins([{str(file)!r}])\n"
+        "except Exception as error: print(error)"
+    )
+    assert "algorithm 'rmp' is already part of greedyexp." in message
+
+
+def test_checking_an_experiment_imports_no_library_that_only_runs_need():
+    loaded = python(
+        "import sys; from greedyexp.cli import main; main(['check', 'phase_transition']);"
+        "print(*sorted({'pandas', 'matplotlib', 'clarabel', 'scipy.sparse', 'scipy.linalg',"
+        " 'scipy.optimize', 'scipy.special', 'scipy.stats'} & set(sys.modules)), '.')"
+    )
+    assert loaded.splitlines()[-1] == "."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,10 +157,13 @@ def execute(experiment: Experiment, folder: Path, options: RunOptions, *, verbos
         raise Interrupted(done.signum)
     # Everything is written to disk before anything is printed, since the output may be closed
     # early. The summaries are printed even if a figure cannot be drawn.
-    drawn, trouble = _attempted(report.draw, folder)
-    verified, unjudged = _attempted(report.verify, folder) if experiment.claims else (None, None)
+    keep = not options.force
+    drawn, trouble = _attempted(partial(report.draw, keep=keep), folder)
+    judged, unjudged = None, None
+    if experiment.claims:
+        judged, unjudged = _attempted(partial(report.verdicts, keep=keep), folder)
     _summarise(experiment, done, say, retry=not (quiet or options.retry_failed))
-    for line in (done.csv, *(drawn or ()), *(summaries.lines(verified) if verified else ())):
+    for line in (done.csv, *(drawn or ()), *(summaries.lines(judged) if judged else ())):
         say(line)
     if unjudged is not None:
         raise unjudged

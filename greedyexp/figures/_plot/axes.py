@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.ticker import FixedLocator, NullLocator
 
 from greedyexp.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 # An axis is extended to show a bound by at most this factor above the measurements.
 MAX_ABOVE = 1e3
@@ -65,6 +66,8 @@ class LogAxis:
 
     def apply(self, axis: Axes) -> None:
         """Set scale, limits and ticks, and mark the break between 0 and the rest."""
+        from matplotlib.ticker import FixedLocator
+
         axis.set_xscale("log")
         ticks = log_ticks(self.low, self.high)
         labels = tick_labels(ticks)
@@ -119,6 +122,8 @@ def iteration_axis(axis: Axes, last: float, scale: str) -> None:
 
 def set_ticks(axis: Axis, ticks: Sequence[float], labels: Sequence[str] | None = None) -> None:
     """Set major ticks, labelled by their numbers if no labels are given; no minor ticks."""
+    from matplotlib.ticker import NullLocator
+
     axis.set_ticks(ticks, tick_labels(ticks) if labels is None else labels)
     axis.set_minor_locator(NullLocator())
 

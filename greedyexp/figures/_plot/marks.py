@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures._plot.style import DASHES, GREY, Style, cycle, legend_entry
 from greedyexp.results.records import require_columns
 from greedyexp.results.text import number_text, short_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 # A parameter of figures.
 Mark = Annotated[
@@ -95,6 +97,8 @@ def mark_handles(mark: float | str | None, x: str) -> list[Line2D]:
 
 
 def _single(rows: pd.DataFrame, column: str) -> np.ndarray:
+    import pandas as pd
+
     require_columns(rows, [column])
     known = rows[column].dropna().unique()
     if not pd.api.types.is_numeric_dtype(rows[column]) or len(known) > 1:

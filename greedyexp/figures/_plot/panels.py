@@ -7,20 +7,17 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import pandas as pd
-from matplotlib import rcParams
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, Normalize
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from greedyexp.results.context import Context
 from greedyexp.results.text import group_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
 # Parameters of figures.
 Panel = Annotated[str | None, Field(description="column with one panel per value")]
@@ -67,6 +64,9 @@ class Panels:
         sharex: bool | Literal["row"] = True,
         sharey: bool = True,
     ):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
         columns = len(grid[0])
         width = max(min(width, _MAX_WIDTH / columns), width if min_width is None else min_width)
         size = (max(6.5, 1.2 + width * columns), 1.9 + height * len(grid))
@@ -119,6 +119,8 @@ class Panels:
         self, axis: Axes, values: Mapping[str, Any], context: Context, pad: float = 4
     ) -> None:
         """Write the values of a panel; in a grid, once for each row and column."""
+        from matplotlib import rcParams
+
         if len(values) < 2:
             axis.set_title(group_text(values, context), pad=pad)
             return
@@ -165,6 +167,9 @@ class Panels:
         texts : sequence of str
             The text next to each step.
         """
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import ListedColormap, Normalize
+
         count = len(colours)
         steps = ListedColormap(list(colours.values()))
         bar = self.figure.colorbar(
@@ -196,6 +201,8 @@ def wrapped(shown: Sequence, most: int = 3) -> list[list]:
 
 def inside(table: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows of a panel or a line."""
+    import pandas as pd
+
     keep = pd.Series(True, index=table.index)
     for column, value in values.items():
         keep &= table[column] == value

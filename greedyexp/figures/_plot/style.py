@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import matplotlib
 import numpy as np
-import pandas as pd
-from matplotlib.lines import Line2D
 
 from greedyexp.results.context import Context
 from greedyexp.results.text import group_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.lines import Line2D
 
 # Keyword arguments of a matplotlib artist.
 Style = dict[str, Any]
@@ -50,6 +51,8 @@ SETTINGS: Any = {
 
 def use_style() -> None:
     """Reset matplotlib's defaults and apply the settings."""
+    import matplotlib
+
     matplotlib.rcdefaults()
     matplotlib.rcParams.update(SETTINGS)
 
@@ -61,6 +64,8 @@ def cycle(names: Sequence[Key], items: Sequence[Item]) -> dict[Key, Item]:
 
 def shades(levels: Sequence[Key]) -> dict[Key, str]:
     """Assign colours from dark to light to ordered values; the lightest is still legible."""
+    import matplotlib
+
     places = np.linspace(0.0, 0.88, len(levels)) if len(levels) > 1 else [0.35]
     colours: Any = matplotlib.colormaps["viridis"](places)
     return dict(zip(levels, map(matplotlib.colors.to_hex, colours), strict=True))
@@ -68,6 +73,8 @@ def shades(levels: Sequence[Key]) -> dict[Key, str]:
 
 def legend_entry(label: str, *, color: Any = GREY, **style: Any) -> Line2D:
     """Return a legend entry with the style of a line."""
+    from matplotlib.lines import Line2D
+
     return Line2D([], [], label=label, color=color, **style)
 
 

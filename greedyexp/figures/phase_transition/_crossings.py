@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
 from pydantic import Field
 
 from greedyexp.figures import _plot as plot
@@ -16,6 +14,10 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns, require_finite
 from greedyexp.results.text import axis_label, group_text
 from greedyexp.stats.sequential import located_crossing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 # Parameters of figures.
 Of = Annotated[str, Field(description="column whose threshold is estimated")]
@@ -62,6 +64,8 @@ def thresholds(
     ConfigError
         If a column is missing, or ``of`` is not numeric.
     """
+    import pandas as pd
+
     require_columns(frame, [*by, of])
     require_finite(frame, of)
     counts = successes.count(frame, successes.metrics_of(frame, context, success), [*by, of])

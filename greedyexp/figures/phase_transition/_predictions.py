@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns
 from greedyexp.theory.transitions import TWO_TASKS, Threshold, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 # Draw above the grid, which coincides with some predictions, and below the data.
 STYLE: plot.Style = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}

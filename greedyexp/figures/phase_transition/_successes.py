@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
@@ -13,6 +12,9 @@ from greedyexp.experiment.design import success_metric
 from greedyexp.results.context import Context
 from greedyexp.results.records import failed_rows, require_columns, require_numeric
 from greedyexp.results.text import failures_text, origin_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Parameters of figures.
 Success = Annotated[
@@ -59,6 +61,8 @@ def trials_of(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[st
     keys : sequence of str
         Columns that separate points.
     """
+    import pandas as pd
+
     require_columns(frame, keys)
     if "record" not in frame.columns:
         return frame
@@ -83,6 +87,8 @@ def count(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) 
     ConfigError
         If a metric is missing, or has values other than 0 and 1.
     """
+    import pandas as pd
+
     values = pd.Series(0.0, index=frame.index)
     for label, column in metrics.items():
         require_columns(frame, [column])

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from pydantic import Field
 
 from greedyexp.core.registry import figure
@@ -19,6 +15,11 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import require_numeric
 from greedyexp.results.text import axis_label, short_name
 from greedyexp.stats.sequential import proportion_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def _columns(*, ceiling: bool, **params: Any) -> list[str]:
@@ -113,6 +114,8 @@ def _draw_lines(
 
 
 def _make_logarithmic(axis: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
     axis.set_xscale("log")
     axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -125,6 +128,8 @@ def _draw_second_axis(axis: Axes, frame: pd.DataFrame, x: str, name: str, line: 
     One line of numbers suffices if all lines of the panel have the same numbers. Otherwise there
     is a line for each value of the key that separates them; if no single key does, none is drawn.
     """
+    from matplotlib.ticker import NullLocator
+
     keys = [None, *reversed(line)]
     separates = (k for k in keys if frame.groupby([k, x] if k else x)[name].nunique().max() == 1)
     key_column = next(separates, "")

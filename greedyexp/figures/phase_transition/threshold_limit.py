@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+import scipy
 from pydantic import Field
-from scipy.special import ndtri
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
@@ -25,6 +22,11 @@ from greedyexp.stats.contrasts import combined_interval, line_weights
 from greedyexp.stats.proportions import CONFIDENCE
 from greedyexp.stats.sequential import nominal_confidence
 from greedyexp.theory.transitions import Threshold
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TRANSFORMS = {
     "1/log(x)": lambda x: 1 / np.log(x),
@@ -189,7 +191,7 @@ def limit_at_zero(
     except ValueError:
         return Limit(np.nan, -np.inf, np.inf, np.nan, np.nan, k)
     value, lower, upper = combined_interval(intercept, estimate, low, high, np.eye(k))
-    error = (high - low) / (2 * ndtri(0.5 + confidence / 2))
+    error = (high - low) / (2 * scipy.special.ndtri(0.5 + confidence / 2))
     misfit = _misfit(np.eye(k) - intercept - np.outer(place, slope), estimate, error)
     return Limit(value, lower, upper, float(slope @ estimate), misfit, k)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
@@ -14,6 +14,10 @@ from greedyexp.figures.phase_transition import _successes as successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_finite
 from greedyexp.results.text import axis_label, number_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 # Distance between the outermost lines at one x, as a fraction of the axis. It is small, since a
 # marker moved along a steep prediction would seem to lie off it.

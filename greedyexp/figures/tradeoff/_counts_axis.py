@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from greedyexp.figures import _plot as plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 # Fractions of the height for a line of triangles, a line of text, and the gap below either.
 _MARKS, _TEXT, _GAP = 0.045, 0.06, 0.015
@@ -87,6 +88,8 @@ class CountsAxis:
 
     def apply(self, axis: Axes) -> None:
         """Set scale, ticks and limits, and shade the strip."""
+        from matplotlib.patches import Rectangle
+
         axis.set_yscale("log")
         ticks = plot.log_ticks(self._first, self.most)
         zero = [] if self._zero is None else [self._zero]

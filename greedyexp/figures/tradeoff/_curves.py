@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.results.records import identity, records, require_columns, require_numeric
 from greedyexp.results.summaries import spread
 from greedyexp.results.theorems import bound_medians, refuse_mixed_references
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Columns that describe a step and do not depend on a theorem or a reference.
 _OF_STEP = ["features", "risk", "gap"]
@@ -74,6 +77,8 @@ def curves(
     ConfigError
         If no row has a value.
     """
+    import pandas as pd
+
     # A replicate is counted once, even if it has several theorems and references.
     own = [*dict.fromkeys([*identity(frame), *keys])]
     once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])

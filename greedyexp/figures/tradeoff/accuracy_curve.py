@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from pydantic import Field
 
 from greedyexp.core.registry import figure
@@ -20,6 +17,11 @@ from greedyexp.results.records import group_columns, identity, replicates, rows_
 from greedyexp.results.summaries import spread_reached, spread_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 from greedyexp.results.theorems import FitBelow, Growth, Laws, WhereTheorem, theorem_title
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 Count = Annotated[theorems.Count, Field(description="quantity counted")]
 

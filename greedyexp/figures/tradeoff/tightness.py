@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from typing import TYPE_CHECKING, Any
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
@@ -18,6 +12,12 @@ from greedyexp.results.records import Where, group_columns, records, replicates,
 from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
 from greedyexp.results.text import failures_text, origin_text
 from greedyexp.results.theorems import choice_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Columns that are known without running an algorithm: dashes and legend.
 _KNOWN: dict[str, tuple[Any, str]] = {
@@ -52,6 +52,8 @@ def tightness(
     some replicate did not reach within the budget has a triangle in the strip at the top, open if
     none did and half filled if some did. Replicates that failed are left out and counted below.
     """
+    from matplotlib.patches import Patch
+
     frame = rows_where(frame, where)
     frame, keys = group_columns(frame, context, row, panel, "algorithm")
     rows = records(

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from pydantic import AfterValidator, Field
 
 from greedyexp.core.registry import figure
@@ -30,6 +25,13 @@ from greedyexp.results.theorems import (
     theorem_title,
     title_theorem,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 
 def _distinct(values: list[str]) -> list[str]:
@@ -214,6 +216,8 @@ class _ExcessAxis:
     """
 
     def __init__(self, lines: Sequence[pd.DataFrame], bounds: Any, floor: float):
+        import pandas as pd
+
         seen = pd.concat(list(lines))[["low", "median", "high"]].astype(float)
         bounds = np.asarray(bounds, dtype=float)
         above = seen.where(seen > floor)
@@ -247,5 +251,7 @@ class _ExcessAxis:
         excess : bool
             True if an excess is drawn, which may be negative.
         """
+        from matplotlib.patches import Patch
+
         label = "at or below the reference" if excess else "zero"
         return [Patch(color=_SHADE, linewidth=0, label=label)] if self.has_zero else []

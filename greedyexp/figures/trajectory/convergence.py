@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from greedyexp.core.registry import figure
@@ -17,6 +14,11 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, records, replicates, require_numeric
 from greedyexp.results.summaries import spread, spread_text
 from greedyexp.results.text import axis_label, failures_text, number_text, origin_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # The square of the guarantee over the first gap: the guarantee with twice the exponent.
 TWICE = "twice"
@@ -155,6 +157,8 @@ def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     DataFrame
         The columns of ``spread``; empty if the table has no such column or no value in it.
     """
+    import pandas as pd
+
     names = [*keys, "iteration"]
     if value not in rows.columns or rows[value].isna().all():
         return pd.DataFrame(columns=[*names, "median", "low", "high", "replicates"])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
@@ -15,6 +13,10 @@ from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates
 from greedyexp.results.text import axis_label, count_text, failures_text, origin_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 # Coordinates that a note names, in each panel.
 _MAX_NAMED = 12
@@ -109,6 +111,8 @@ def _largest(rows: pd.DataFrame) -> list[Any]:
 
 def _counts_text(rows: pd.DataFrame, keys: list[str]) -> str:
     """Return the numbers of coordinates shown and of all, and name those shown if they are few."""
+    import pandas as pd
+
     by_panel = rows.groupby(keys)["coordinate"] if keys else rows["coordinate"]
     counts = pd.Series(by_panel.nunique())
     sizes = list(rows["p"].dropna().unique()) if "p" in rows.columns else []

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
@@ -21,6 +15,13 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates, require_finite
 from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 # Height of a line of triangles, and largest height of all lines, as fractions of the axis below.
 _LINE_HEIGHT, _MAX_HEIGHT = 0.045, 0.36
@@ -53,6 +54,8 @@ def epsilon_curve(
     did. On a logarithmic axis, 0 has a separate place at the left and no line leads to it.
     Replicates that failed are left out and counted below.
     """
+    from matplotlib.patches import Patch
+
     frame, keys = group_columns(frame, context, row, panel, x)
     rows = records(frame, "epsilon", keys, finite=["epsilon"], numeric=["iterations"])
     require_finite(rows, x)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
@@ -12,6 +11,10 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates
 from greedyexp.results.summaries import spread, spread_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 _DOTS: plot.Style = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
 
@@ -35,6 +38,8 @@ def rates(
     curves are predictions for large random designs, which are not bounds, and are drawn where they
     are below 1. Replicates that failed or have no rate are left out and counted below.
     """
+    import pandas as pd
+
     frame, keys = group_columns(frame, context, row, panel, *line, x)
     rows = _rows(frame, keys, x)
     table = spread(rows.dropna(subset=["removed"]), keys, "removed")

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from greedyexp.core.errors import DataError, PluginError
 from greedyexp.core.parts import Algorithm
@@ -39,7 +39,7 @@ def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
     X: Any = problem.X[0]
     if not X.shape[0]:
         return problem, 1.0
-    is_sparse = bool(sparse.issparse(X))
+    is_sparse = bool(scipy.sparse.issparse(X))
     largest = abs(X).max(axis=0)
     sizes = largest.toarray().ravel() if is_sparse else np.asarray(largest)
     factor = float(sizes.max(initial=0.0))
@@ -55,7 +55,7 @@ def in_unit_box(problem: Problem, features: str) -> tuple[Problem, float]:
     sizes[sizes == 0.0] = 1.0
     if (sizes == 1.0).all():
         return problem, factor
-    scaled: Any = sparse.csr_array(X.multiply(1.0 / sizes)) if is_sparse else X / sizes
+    scaled: Any = scipy.sparse.csr_array(X.multiply(1.0 / sizes)) if is_sparse else X / sizes
     truth = None if problem.truth is None else problem.truth * sizes[:, None]
     boxed = replace(problem, X=(scaled,), truth=truth, X_test=(), y_test=(), moments=None)
     return boxed, factor

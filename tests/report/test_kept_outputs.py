@@ -1,0 +1,182 @@
+"""A run makes again only the figures, tables and verdicts that have changed."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from greedyexp import config, report, runner
+from greedyexp.cli import main
+from greedyexp.report import kept
+
+SETTINGS = {
+    "name": "small",
+    "data": {"generator": "gaussian", "n_samples": 30, "p": 20, "sparsity": 2},
+    "trials": 3,
+    "algorithms": ["omp"],
+    "metrics": ["support_size", "training_error"],
+    "figures": [
+        {"comparison": {"row": "p", "metrics": ["support_size"]}},
+        {"comparison": {"row": "p", "metrics": ["training_error"]}},
+    ],
+    "tables": [{"comparison": {"row": "p", "metrics": ["support_size"]}}],
+    "claims": [
+        {
+            "id": "small-error",
+            "quote": "The error is small.",
+            "test": "mean(omp, training_error) < 100",
+        }
+    ],
+}
+
+
+class Runs:
+    """Runs of one experiment, with the outputs that each of them makes."""
+
+    def __init__(self, folder: Path, monkeypatch):
+        self.file = folder / "small.yaml"
+        self.out = folder / "out"
+        self.results = self.out / "small" / "quick"
+        self.settings = json.loads(json.dumps(SETTINGS))
+        self.made: list[str] = []
+        drawing = report.draw.__globals__
+        for name in ("_save_figure", "_save_table"):
+            monkeypatch.setitem(drawing, name, self._noting(drawing[name]))
+        judge = report.verify.__globals__["_judged"]
+
+        def judged(source):
+            self.made.append("claims")
+            return judge(source)
+
+        monkeypatch.setitem(report.verify.__globals__, "_judged", judged)
+
+    def _noting(self, save):
+        def saved(part, params, source, stem, writing):
+            self.made.append(f"{stem.parent.name}/{stem.name}")
+            return save(part, params, source, stem, writing)
+
+        return saved
+
+    def run(self, *options: str) -> list[str]:
+        """Run the experiment; return the outputs made."""
+        self.file.write_text(yaml.safe_dump(self.settings, sort_keys=False))
+        self.made.clear()
+        given = ["--out", str(self.out), "--engine", "serial", "--quiet", *options]
+        assert main(["run", str(self.file), *given]) == 0
+        return sorted(self.made)
+
+
+EVERYTHING = ["claims", "figures/comparison", "figures/comparison_2", "tables/comparison"]
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    return Runs(tmp_path, monkeypatch)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [path for name in ("figures", "tables") for path in (folder / name).iterdir()]
+    return {str(path): path.read_bytes() for path in [*files, folder / "claims.json"]}
+
+
+def test_a_run_without_changes_makes_nothing_and_prints_the_same(runs, capsys):
+    assert runs.run() == EVERYTHING
+    before = contents(runs.results)
+    capsys.readouterr()
+    command = ["run", str(runs.file), "--out", str(runs.out), "--engine", "serial"]
+    texts = []
+    for options in ([], ["--force"], []):
+        runs.made.clear()
+        assert main([*command, *options]) == 0
+        assert sorted(runs.made) == (EVERYTHING if options else [])
+        # The first line has the seconds of the run.
+        texts.append(capsys.readouterr().out.splitlines()[1:])
+    assert texts[0] == texts[1] == texts[2]
+    assert len(texts[0]) == 9
+    assert contents(runs.results) == before
+
+
+def test_an_edited_option_makes_one_figure_again(runs):
+    runs.run()
+    runs.settings["figures"][1]["comparison"]["metrics"] = ["support_size"]
+    assert runs.run() == ["figures/comparison_2"]
+    runs.settings["claims"][0]["test"] = "mean(omp, training_error) < 0"
+    assert runs.run() == ["claims"]
+    (claim,) = json.loads((runs.results / "claims.json").read_bytes())["claims"]
+    assert claim["test"] == ["mean(omp, training_error) < 0"]
+
+
+def test_a_figure_that_is_no_longer_listed_is_removed(runs):
+    runs.run()
+    del runs.settings["figures"][1]
+    assert runs.run() == []
+    names = sorted(path.name for path in (runs.results / "figures").iterdir())
+    assert names == ["comparison.pdf", "comparison.png"]
+    del runs.settings["claims"]
+    assert runs.run() == []
+    assert not (runs.results / "claims.json").exists()
+
+
+def test_changed_rows_make_everything_again(runs):
+    runs.run()
+    runs.settings["trials"] = 4
+    assert runs.run() == EVERYTHING
+    assert runs.run() == []
+
+
+def test_a_deleted_or_edited_file_comes_back(runs):
+    runs.run()
+    before = contents(runs.results)
+    (runs.results / "figures" / "comparison.png").unlink()
+    (runs.results / "tables" / "comparison.md").write_text("edited")
+    assert runs.run() == ["figures/comparison", "tables/comparison"]
+    (runs.results / "claims.json").write_text("{}")
+    assert runs.run() == ["claims"]
+    assert contents(runs.results) == before
+
+
+@pytest.mark.parametrize("changed", ["_version", "_folder_digest"])
+def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, changed):
+    runs.run()
+    monkeypatch.setattr(kept, changed, lambda _: "another")
+    assert runs.run() == EVERYTHING
+    assert runs.run() == []
+
+
+def test_without_the_record_or_with_installed_plugins_everything_is_made(runs, monkeypatch):
+    runs.run()
+    (runs.results / kept.RECORD).write_text("[damaged")
+    assert runs.run() == EVERYTHING
+    monkeypatch.setattr(kept, "entry_points", lambda group: ["a plugin"])
+    assert runs.run() == EVERYTHING
+    assert runs.run() == EVERYTHING
+
+
+def test_plot_draws_everything_again(runs):
+    runs.run()
+    runs.made.clear()
+    assert main(["plot", str(runs.results), "--quiet"]) == 0
+    assert sorted(runs.made) == EVERYTHING[1:]
+
+
+def test_edited_figures_of_a_run_folder_are_drawn_as_the_experiment_says(runs):
+    """``plot`` draws from ``config.yaml``, the next run from the experiment."""
+    runs.run()
+    before = contents(runs.results)
+    stored = runs.results / "config.yaml"
+    edited = yaml.safe_load(stored.read_text())
+    edited["figures"][0]["comparison"]["metrics"] = ["training_error"]
+    stored.write_text(yaml.safe_dump(edited, sort_keys=False))
+    assert main(["plot", str(runs.results), "--quiet"]) == 0
+    assert runs.run() == ["figures/comparison"]
+    picture = str(runs.results / "figures" / "comparison.png")
+    assert contents(runs.results)[picture] == before[picture]
+
+
+def test_runs_from_python_keep_what_is_up_to_date(runs):
+    runs.run()
+    before = contents(runs.results)
+    experiment = config.load(runs.file)
+    runner.run(experiment, runs.results, runner.RunOptions(engine="serial", progress=False))
+    assert contents(runs.results) == before
