@@ -47,8 +47,9 @@ class Columns {
         : count_(starts.size() - 1), starts_(starts.begin(), starts.end()),
           places_(places.begin(), places.end()), values_(values.begin(), values.end()) {
         for (Index t = 0; t < values.size(); ++t) values_[t] *= signs[places[t]];
-        for (Index j = 0; j < count_; ++j) widest_ = std::max(widest_, starts_[j + 1] - starts_[j]);
-        scratch_.resize(widest_);
+        Index widest = 0;
+        for (Index j = 0; j < count_; ++j) widest = std::max(widest, this->values(j).size());
+        scratch_.resize(widest);
     }
 
     Index count() const { return count_; }
@@ -79,24 +80,25 @@ class Columns {
     void powers(View<const double> weights, View<double> out) const {
         const double *weight = weights.data();
         for (Index j = 0; j < count_; ++j) {
-            const double *z = values(j).data();
-            if (starts_.empty())
-                out[j] = sum(weights.size(), [=](Index i) { return weight[i] * z[i] * z[i]; });
-            else
-                out[j] = sum(values(j).size(), [z, weight, place = &places_[starts_[j]]](Index t) {
-                    return weight[place[t]] * z[t] * z[t];
-                });
+            const View<const double> column = values(j);
+            const double *z = column.data();
+            if (starts_.empty()) {
+                out[j] = sum(column.size(), [=](Index i) { return weight[i] * z[i] * z[i]; });
+            } else {
+                const Index *place = places_.data() + starts_[j];
+                out[j] = sum(column.size(),
+                             [=](Index t) { return weight[place[t]] * z[t] * z[t]; });
+            }
         }
     }
 
   private:
     Index count_;
-    OwnMatrix<double> dense_;     // (p, n), if dense
-    std::vector<Index> starts_;   // (p + 1,), if sparse
-    std::vector<Index> places_;
+    OwnMatrix<double> dense_;      // (p, n), if dense
+    std::vector<Index> starts_;    // (p + 1,), if sparse
+    std::vector<Index> places_;    // samples of the values
     std::vector<double> values_;
-    Index widest_ = 0;            // largest number of values of a sparse column
-    std::vector<double> scratch_;
+    std::vector<double> scratch_;  // margins of the samples of one column
 };
 
 }  // namespace greedyexp::logistic_columns
