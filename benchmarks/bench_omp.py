@@ -1,6 +1,6 @@
-"""Time OMP for many targets with a shared design, and scikit-learn, on one thread.
+"""Compare OMP and group OMP with scikit-learn and NumPy: CPU times on one thread.
 
-Prints the wall times, which include the Gram matrix, and their ratios.
+The times of greedyexp are those of ``solve`` and include all checks of the data.
 Run: python benchmarks/bench_omp.py
 """
 
@@ -9,58 +9,90 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from sklearn.linear_model import orthogonal_mp, orthogonal_mp_gram
+from sklearn.linear_model import OrthogonalMatchingPursuit
 from threadpoolctl import threadpool_limits
 
-from greedyexp.algorithms.pursuit.omp import omp
-from greedyexp.problems.problem import Problem
-
-N_SAMPLES, N_FEATURES, N_TARGETS, N_ATOMS = 400, 512, 100, 50
-REPEATS = 7
+import greedyexp
 
 
-def data():
+def data(n_samples, n_features, n_targets, n_atoms, *, shared_support=False):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((N_SAMPLES, N_FEATURES))
+    X = rng.standard_normal((n_samples, n_features))
     X /= np.linalg.norm(X, axis=0)
-    truth = np.zeros((N_FEATURES, N_TARGETS))
+    truth = np.zeros((n_features, n_targets))
+    support = rng.choice(n_features, n_atoms, replace=False)
     for column in truth.T:
-        column[rng.choice(N_FEATURES, N_ATOMS, replace=False)] = rng.standard_normal(N_ATOMS)
-    return X, X @ truth + 0.01 * rng.standard_normal((N_SAMPLES, N_TARGETS))
+        if not shared_support:
+            support = rng.choice(n_features, n_atoms, replace=False)
+        column[support] = rng.standard_normal(n_atoms)
+    return X, X @ truth + 0.01 * rng.standard_normal((n_samples, n_targets))
 
 
-def ours(X, Y):
-    problem = Problem((X,) * Y.shape[1], tuple(np.ascontiguousarray(Y.T)))
-    return omp(problem, grid={"n_atoms": [N_ATOMS]}).coef[0]
+def ours(X, Y, n_atoms):
+    y = Y[:, 0] if Y.shape[1] == 1 else Y
+    return greedyexp.solve("omp", X, y, n_atoms=n_atoms).coef.reshape(X.shape[1], -1)
 
 
-def loop(X, Y):
-    return np.stack([orthogonal_mp(X, y, n_nonzero_coefs=N_ATOMS) for y in Y.T], axis=1)
+def loop_over_scikit_learn(X, Y, n_atoms):
+    model = OrthogonalMatchingPursuit(n_nonzero_coefs=n_atoms, fit_intercept=False)
+    return np.stack([model.fit(X, y).coef_ for y in Y.T], axis=1)
 
 
-def batch(X, Y):
-    return orthogonal_mp(X, Y, n_nonzero_coefs=N_ATOMS, precompute=True)
+def ours_in_groups(X, Y, n_rows):
+    return greedyexp.solve("group_omp", X, Y, n_rows=n_rows).coef
 
 
-def gram(X, Y):
-    return orthogonal_mp_gram(X.T @ X, X.T @ Y, n_nonzero_coefs=N_ATOMS)
+def numpy_groups(X, Y, n_rows):
+    """Return the fit of group OMP with an orthonormal basis that grows by one column a step."""
+    norms = np.linalg.norm(X, axis=0)
+    residual, rows = Y.copy(), []
+    basis = np.empty((len(X), n_rows))
+    for k in range(n_rows):
+        scores = ((X.T @ residual) ** 2).sum(axis=1) / norms**2
+        scores[rows] = 0.0
+        rows.append(int(scores.argmax()))
+        column = X[:, rows[-1]].copy()
+        for _ in range(2):
+            column -= basis[:, :k] @ (basis[:, :k].T @ column)
+        basis[:, k] = column / np.linalg.norm(column)
+        residual -= np.outer(basis[:, k], basis[:, k] @ residual)
+    coef = np.zeros((X.shape[1], Y.shape[1]))
+    coef[rows] = np.linalg.lstsq(X[:, rows], Y, rcond=None)[0]
+    return coef
+
+
+def seconds(fit, *arguments, repeats):
+    times = []
+    for _ in range(repeats):
+        begin = time.thread_time()
+        fit(*arguments)
+        times.append(time.thread_time() - begin)
+    return min(times)
+
+
+def compare(title, fit, other, X, Y, n_atoms, repeats):
+    worst = np.abs(fit(X, Y, n_atoms) - other(X, Y, n_atoms)).max()
+    mine = seconds(fit, X, Y, n_atoms, repeats=repeats)
+    theirs = seconds(other, X, Y, n_atoms, repeats=max(1, repeats // 5))
+    print(
+        f"{title:42s} {1e3 * mine:8.2f} ms {1e3 * theirs:9.2f} ms {theirs / mine:6.1f} times"
+        f"   largest difference {worst:.1e}"
+    )
 
 
 def main():
-    X, Y = data()
-    reference = loop(X, Y)
-    seconds = {}
-    for solve in (ours, loop, batch, gram):
-        worst = np.abs(solve(X, Y) - reference).max()
-        times = []
-        for _ in range(REPEATS if solve is ours else 3):
-            begin = time.perf_counter()
-            solve(X, Y)
-            times.append(time.perf_counter() - begin)
-        seconds[solve.__name__] = min(times)
-        print(f"{solve.__name__:6s} {1e3 * min(times):8.1f} ms   largest difference {worst:.1e}")
-    for name in ("loop", "batch", "gram"):
-        print(f"times faster than {name}: {seconds[name] / seconds['ours']:.1f}")
+    print(f"{'':42s} {'greedyexp':>11s} {'other':>12s}")
+    for (n, p, r, k), repeats in (
+        ((400, 512, 1, 50), 50),
+        ((400, 512, 100, 50), 10),
+        ((2000, 20_000, 1, 100), 3),
+    ):
+        title = f"OMP {n} x {p}, {r} target{'s' if r > 1 else ''}, {k} atoms"
+        compare(title, ours, loop_over_scikit_learn, *data(n, p, r, k), k, repeats)
+    for (n, p, r, k), repeats in (((400, 512, 10, 50), 20), ((2000, 20_000, 10, 50), 3)):
+        title = f"group OMP {n} x {p}, {r} targets, {k} rows"
+        X, Y = data(n, p, r, k, shared_support=True)
+        compare(title, ours_in_groups, numpy_groups, X, Y, k, repeats)
 
 
 if __name__ == "__main__":
