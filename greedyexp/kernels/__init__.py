@@ -23,7 +23,6 @@ results, ``omp.cpp`` holds the loops. Code that several kernels share is in head
 from __future__ import annotations
 
 import hashlib
-import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -40,10 +39,11 @@ def source_digest(folder: Path) -> str:
 def _load() -> ModuleType:
     """Return the extension module for this processor."""
     try:
-        module = importlib.import_module("greedyexp.kernels._native")
+        import greedyexp.kernels._native as module
+
         if module.SUPPORTS_AVX2:
             # This variant is faster and gives the same bits.
-            module = importlib.import_module("greedyexp.kernels._native_avx2")
+            import greedyexp.kernels._native_avx2 as module
     except ModuleNotFoundError:
         raise InstallationError(
             "the compiled kernels are missing.",

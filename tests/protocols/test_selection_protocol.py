@@ -274,5 +274,5 @@ def test_a_feature_is_a_success_that_claims_can_count(ran):
     assert (text.tests[0].estimate, text.verdict) == (pytest.approx(1.0), found.verdict)
     both = rows_where(ran[0], {"record": "feature", "feature": ["5", 4.0]})
     assert both["feature"].unique().tolist() == [4, 5]
-    with pytest.raises(ConfigError, match="sizes in classes_at"):
+    with pytest.raises(ConfigError, match="sizes in 'classes_at'"):
         records(ran[0].assign(class_error=1.0), "class", ["class_error"])
