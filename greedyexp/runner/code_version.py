@@ -8,7 +8,6 @@ that this file includes.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.util
 import inspect
@@ -24,6 +23,7 @@ import greedyexp
 from greedyexp.core.errors import PluginError
 from greedyexp.core.parts import Algorithm, Generator, Metric, Protocol
 from greedyexp.core.plugins import files_of
+from greedyexp.runner.parsed_sources import ImportStatement, ParsedSource, parsed, syntax_of
 
 ROOT = Path(greedyexp.__file__).resolve().parent
 
@@ -37,8 +37,6 @@ _PACKAGE_IMPORT = re.compile(r"^\s*(?:from|import)\s+greedyexp\.(\w+)", re.MULTI
 _CPP = (".cpp", ".hpp")
 _CPP_COMMENT = re.compile(r"//[^\n]*")
 _CPP_INCLUDE = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
-
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @cache
@@ -83,7 +81,7 @@ def of_function(function: Callable[..., Any], known: dict[Path, SourceFile] | No
             " results could not be distinguished from those of another version.",
             remedy="Put it in a file and name the file under `plugins:`.",
         ) from None
-    return _digest(_syntax(text).encode())
+    return syntax_of(text)
 
 
 def of_module(name: str, known: dict[Path, SourceFile] | None = None) -> str:
@@ -169,50 +167,35 @@ def _read(path: Path, _changed: int, _size: int) -> SourceFile:
     text = content.decode("utf-8")
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
     if path.suffix in _CPP:
-        syntax = " ".join(_CPP_COMMENT.sub("", text).split())
+        syntax = _digest(" ".join(_CPP_COMMENT.sub("", text).split()).encode())
         imports = [path.parent / name for name in _CPP_INCLUDE.findall(text)]
     else:
-        syntax = _syntax(text)
-        imports = _imports(ast.parse(text), path)
+        source = parsed(text)
+        syntax, imports = source.syntax, list(_imports(source, path))
         compiled = path.with_suffix(".cpp")
         if compiled.is_file():
             imports.append(compiled)
-    return SourceFile(f"{name} {_digest(syntax.encode())}", _digest(content), tuple(imports))
+    return SourceFile(f"{name} {syntax}", _digest(content), tuple(imports))
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _syntax(text: str) -> str:
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(ast.fix_missing_locations(tree))
+def _imports(source: ParsedSource, path: Path) -> Iterator[Path]:
+    for statement in source.imports:
+        yield from _locate(_absolute(statement, path), statement.names, path)
 
 
-def _imports(tree: ast.Module, path: Path) -> list[Path]:
-    found: list[Path] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                found.extend(_locate(alias.name, (), path))
-        elif isinstance(node, ast.ImportFrom):
-            names = tuple(alias.name for alias in node.names)
-            found.extend(_locate(_absolute(node, path), names, path))
-    return found
-
-
-def _absolute(node: ast.ImportFrom, path: Path) -> str:
-    """Return the absolute dotted name of the module in a ``from ... import`` statement."""
+def _absolute(node: ImportStatement, path: Path) -> str:
+    """Return the absolute dotted name of the module of an import statement."""
     if node.level == 0:
-        return node.module or ""
+        return node.module
     package = path.parents[node.level - 1]
     if package.is_relative_to(ROOT):
         prefix = ".".join(("greedyexp", *package.relative_to(ROOT).parts))
         return f"{prefix}.{node.module}" if node.module else prefix
-    return node.module or ""
+    return node.module
 
 
 def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, cast
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
@@ -302,9 +302,9 @@ def _freeze(problem: Problem) -> None:
 
 def _arrays(X: Any) -> tuple[np.ndarray, ...]:
     """Return the arrays that store a design."""
-    if not sparse.issparse(X):
+    if not scipy.sparse.issparse(X):
         return (X,)
-    X = cast(sparse.csr_array, X)
+    X = cast(scipy.sparse.csr_array, X)
     # Unsorted indices would later be sorted in place.
     X.sum_duplicates()
     return X.data, X.indices, X.indptr

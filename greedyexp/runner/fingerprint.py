@@ -96,6 +96,7 @@ class Fingerprints:
         self._experiment, self._files = experiment, files or InputFiles()
         self._points: dict[int, bytes] = {}
         self._algorithms: dict[str, list[bytes]] = {}
+        self._libraries = {name: version(name) for name in NUMERICAL_LIBRARIES}
         for name in dict.fromkeys(point.generator for point in experiment.points):
             generator = registry.find("generator", name)
             self._algorithms[name] = [
@@ -139,7 +140,7 @@ class Fingerprints:
                 "protocol_code": self._version(protocol),
                 "metrics": [[metric.name, self._version(metric)] for metric in metrics],
                 "runner_code": [code_version.of_module(name, code) for name in RUNNER_MODULES],
-                "libraries": {name: version(name) for name in NUMERICAL_LIBRARIES},
+                "libraries": self._libraries,
                 "python": _python(),
             }
         )

@@ -6,20 +6,13 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from greedyexp import config as experiments
 from greedyexp.core.errors import StorageError, UserError
-from greedyexp.datasets.own import relative_to
-from greedyexp.experiment.model import Experiment
-from greedyexp.runner import journal as journals
 from greedyexp.runner.files import parsed_settings
-from greedyexp.runner.journal import Journal
-from greedyexp.runner.plan import Census, Plan
 from greedyexp.runner.state import (
     CONFIG,
+    JOURNAL,
     MANIFEST,
     UNFINISHED,
     find,
@@ -29,6 +22,11 @@ from greedyexp.runner.state import (
     retry_if_replaced,
     table_of,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from greedyexp.experiment.model import Experiment
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def folders_below(path: Path) -> list[Path]:
     return [
         folder
         for folder in folders(path)
-        if (folder / journals.NAME).is_file() or find(folder, MANIFEST).is_file()
+        if (folder / JOURNAL).is_file() or find(folder, MANIFEST).is_file()
     ]
 
 
@@ -99,7 +97,7 @@ def _status(folder: Path) -> FolderStatus:
     manifest = read_manifest(folder)
     if manifest or table_of(folder):
         read_state(folder)
-    if (folder / journals.NAME).is_file():
+    if (folder / JOURNAL).is_file():
         try:
             return _from_journal(folder, manifest)
         except UserError as error:
@@ -125,6 +123,13 @@ def _status(folder: Path) -> FolderStatus:
 
 
 def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:
+    # Imported here: a folder without a journal is read without them.
+    import numpy as np
+
+    from greedyexp.datasets.own import relative_to
+    from greedyexp.runner.journal import Journal
+    from greedyexp.runner.plan import Census, Plan
+
     unfinished = (folder / UNFINISHED / CONFIG).is_file()
     with Journal(folder, read_only=True) as journal:
         home = folder / UNFINISHED if unfinished else find(folder, CONFIG).parent
@@ -180,11 +185,15 @@ def _seconds_left(
 
 
 def _mean(total: np.ndarray, count: np.ndarray, otherwise: float | np.ndarray) -> np.ndarray:
+    import numpy as np
+
     return np.where(count > 0, total / np.maximum(count, 1), otherwise)
 
 
 def _experiment(folder: Path, home: Path, origin: Path | None) -> Experiment:
     """Return the experiment of the settings in ``home``; ``origin`` is the folder of its data."""
+    from greedyexp import config as experiments
+
     config = home / CONFIG
     try:
         settings = parsed_settings(config.read_text(encoding="utf-8"))

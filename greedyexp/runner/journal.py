@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from greedyexp.core.errors import StorageError
 from greedyexp.protocols.base import Outcome, Status
+from greedyexp.runner.state import JOURNAL
 
-NAME = "journal.sqlite"
+NAME = JOURNAL
 SCHEMA = "2"
 # This format lacks the column fit_seconds, which is added when the journal is opened for writing.
 _SCHEMA_WITHOUT_FITS = "1"

@@ -10,7 +10,35 @@ import time
 _FIRST = 2.0
 _EVERY = 10.0
 
+# The time left is estimated once this many replicates have finished at the present pace.
+_FEWEST = 10
+
+_UNKNOWN_LEFT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 _OPEN = "{desc}: {n_fmt}/{total_fmt} requested so far [{elapsed}, {rate_fmt}{postfix}]"
+
+
+class Pace:
+    """The pace of a run since its workers were ready."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._finished = 0
+
+    def advance(self, done: int) -> None:
+        """Count finished replicates.
+
+        The first results include the start of the workers, which says nothing of the others.
+        """
+        if self._since is not None:
+            self._finished += done
+        elif done:
+            self._since = time.monotonic()
+
+    def seconds_left(self, left: int) -> float | None:
+        """Return the time of the remaining replicates; None if it cannot be known yet."""
+        if self._since is None or self._finished < _FEWEST:
+            return None
+        return (time.monotonic() - self._since) / self._finished * left
 
 
 class Bar:
@@ -33,6 +61,8 @@ class Bar:
         from tqdm import tqdm
 
         self._failed = 0
+        self._open_ended = open_ended
+        self._pace = Pace()
         # `initial` excludes earlier runs from the rate and the time left. A closed terminal does
         # not end the run: tqdm ignores its errors.
         self._bar = tqdm(
@@ -41,7 +71,7 @@ class Bar:
             initial=done,
             unit="fit",
             dynamic_ncols=True,
-            bar_format=_OPEN if open_ended else None,
+            bar_format=_OPEN if open_ended else _UNKNOWN_LEFT,
             disable=hidden,
         )
 
@@ -50,6 +80,10 @@ class Bar:
         self._failed += failed
         if self._failed:
             self._bar.set_postfix(failed=self._failed, refresh=False)
+        self._pace.advance(done)
+        if self._pace.seconds_left(1) is not None and not self._open_ended:
+            # The default format of tqdm includes the time left.
+            self._bar.bar_format = None
         self._bar.update(done)
 
     def extend(self, total: int) -> None:
@@ -70,25 +104,26 @@ class Lines:
         self._open_ended = open_ended
         self._computed = 0
         self._failed = 0
-        self._start = time.monotonic()
-        self._next = self._start + _FIRST
+        self._pace = Pace()
+        self._next = time.monotonic() + _FIRST
 
     def advance(self, done: int, failed: int) -> None:
         self._computed += done
         self._failed += failed
+        self._pace.advance(done)
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _EVERY
-            self._print(now)
+            self._print()
 
     def extend(self, total: int) -> None:
         self._total = total
 
     def close(self) -> None:
         if self._computed:
-            self._print(time.monotonic())
+            self._print()
 
-    def _print(self, now: float) -> None:
+    def _print(self) -> None:
         from tqdm import tqdm
 
         done = self._done + self._computed
@@ -97,8 +132,8 @@ class Lines:
         if self._failed:
             line += f", {self._failed} failed"
         left = self._total - done
-        if left and self._computed and not self._open_ended:
-            seconds = (now - self._start) / self._computed * left
+        seconds = self._pace.seconds_left(left)
+        if left and seconds is not None and not self._open_ended:
             line += f", about {tqdm.format_interval(seconds)} left"
         # A closed stderr must not end a run.
         with contextlib.suppress(OSError):

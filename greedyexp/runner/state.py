@@ -39,6 +39,7 @@ CONFIG = "config.yaml"
 MANIFEST = "manifest.json"
 TIMINGS = "timings.csv"
 PLUGINS = "plugins"
+JOURNAL = "journal.sqlite"
 
 UNFINISHED = ".unfinished"
 FINISHED = ".finished"

@@ -247,7 +247,7 @@ def test_signals_while_the_table_is_written_do_not_damage_it(call, tmp_path, mon
 def test_a_signal_while_figures_are_drawn_starts_no_other_config(call, tmp_path, monkeypatch):
     write_toy(tmp_path, "first")
     write_toy(tmp_path, "second")
-    monkeypatch.setattr(report, "draw", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(report, "draw", lambda _, **how: os.kill(os.getpid(), signal.SIGTERM))
     result = call("run", "first.yaml", "second.yaml", "--engine", "serial", "-k", cwd=tmp_path)
     assert result.returncode == 143
     assert result.stderr.splitlines()[-2:] == [
@@ -272,7 +272,7 @@ def test_a_figure_is_written_whole_or_not_at_all(call, tmp_path, monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Figure, "savefig", pressed)
-    assert call(*command, cwd=tmp_path).returncode == 143
+    assert call(*command, "--force", cwd=tmp_path).returncode == 143
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 

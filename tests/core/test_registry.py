@@ -178,3 +178,8 @@ def test_checking_an_experiment_imports_no_library_that_only_runs_need():
         " 'scipy.optimize', 'scipy.special', 'scipy.stats'} & set(sys.modules)), '.')"
     )
     assert loaded.splitlines()[-1] == "."
+
+
+def test_the_status_of_a_folder_without_a_journal_needs_no_numpy():
+    loaded = python("import sys, greedyexp.runner.folder_status; print('numpy' in sys.modules)")
+    assert loaded.split() == ["False"]
