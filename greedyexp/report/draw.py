@@ -114,7 +114,7 @@ def _drawn(folder: Path, out: Path | None, keep: bool) -> list[Path]:
     known = {
         one.stem: kept.files(one.stem, one.settings) if kept and keep else None for one in listed
     }
-    if all(known.values()):
+    if keep and all(known.values()):
         return [file for files in known.values() for file in files or ()]
     source = source_of(opened)
     if source.frame.empty:
