@@ -17,20 +17,20 @@ def clock(monkeypatch):
 
 
 def test_no_time_is_printed_before_it_can_be_known(clock, capsys):
-    """Starting workers and compiling take long, and the first line must not extrapolate it."""
+    """The first results include the start of the workers, which must not be extrapolated."""
     lines = progress.Lines("lab", total=1000, done=0)
 
-    def after(seconds: float, done: int, compiling: bool) -> str:
+    def after(seconds: float, done: int) -> str:
         clock.now += seconds
-        lines.advance(done, 0, compiling)
+        lines.advance(done, 0)
         return capsys.readouterr().err
 
-    assert after(60, 2, True) == "lab: 2/1000 (0%), compiling kernels\n"
-    assert after(15, 2, True) == "lab: 4/1000 (0%), compiling kernels\n"
+    assert after(60, 0) == "lab: 0/1000 (0%)\n"
+    assert after(15, 4) == "lab: 4/1000 (0%)\n"
     # The pace counts from here on; nine replicates are too few.
-    assert after(12, 9, False) == "lab: 13/1000 (1%)\n"
-    assert after(8, 91, False) == ""
-    assert after(30, 400, False) == "lab: 504/1000 (50%), about 00:49 left\n"
+    assert after(12, 9) == "lab: 13/1000 (1%)\n"
+    assert after(8, 91) == ""
+    assert after(30, 400) == "lab: 504/1000 (50%), about 00:49 left\n"
 
 
 def test_the_bar_has_no_time_before_it_can_be_known(clock, capsys):
@@ -38,7 +38,7 @@ def test_the_bar_has_no_time_before_it_can_be_known(clock, capsys):
     for _ in range(1 + progress._FEWEST):
         assert bar._bar.bar_format == progress._UNKNOWN_LEFT
         clock.now += 1.0
-        bar.advance(1, 0, False)
+        bar.advance(1, 0)
     assert bar._bar.bar_format is None
     bar.close()
     assert "<" not in capsys.readouterr().err.split("\r")[1]
