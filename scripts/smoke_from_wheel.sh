@@ -19,7 +19,7 @@ leave_out_without() { # arguments: a data set, a pattern of the generators that 
     fi
 }
 leave_out_without digits_mfeat digits_mfeat
-leave_out_without leukemia 'leukemia|random_features'
+leave_out_without leukemia 'leukemia|leukemia_classes|random_features'
 leave_out_without libsvm_binary libsvm_binary
 leave_out_without uci_adl_binary uci_adl
 venv/bin/greedyexp run configs/*.yaml --profile smoke --out "$work/results"
