@@ -6,11 +6,9 @@ Run: python benchmarks/bench_omp.py
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
+from _measuring import Comparison, cpu_seconds, report
 from sklearn.linear_model import OrthogonalMatchingPursuit
-from threadpoolctl import threadpool_limits
 
 import greedyexp
 
@@ -61,40 +59,28 @@ def numpy_groups(X, Y, n_rows):
     return coef
 
 
-def seconds(fit, *arguments, repeats):
-    times = []
-    for _ in range(repeats):
-        begin = time.thread_time()
-        fit(*arguments)
-        times.append(time.thread_time() - begin)
-    return min(times)
-
-
-def compare(title, fit, other, X, Y, n_atoms, repeats):
+def compare(what, peer, fit, other, X, Y, n_atoms, repeats):
     worst = np.abs(fit(X, Y, n_atoms) - other(X, Y, n_atoms)).max()
-    mine = seconds(fit, X, Y, n_atoms, repeats=repeats)
-    theirs = seconds(other, X, Y, n_atoms, repeats=max(1, repeats // 5))
-    print(
-        f"{title:42s} {1e3 * mine:8.2f} ms {1e3 * theirs:9.2f} ms {theirs / mine:6.1f} times"
-        f"   largest difference {worst:.1e}"
+    ours, theirs = cpu_seconds(
+        lambda: fit(X, Y, n_atoms), lambda: other(X, Y, n_atoms), repeats=repeats
     )
+    return Comparison(what, peer, ours, theirs, f"coefficients at most {worst:.1e} apart")
 
 
-def main():
-    print(f"{'':42s} {'greedyexp':>11s} {'other':>12s}")
+def comparisons():
     for (n, p, r, k), repeats in (
-        ((400, 512, 1, 50), 50),
-        ((400, 512, 100, 50), 10),
+        ((400, 512, 1, 50), 20),
+        ((400, 512, 100, 50), 3),
         ((2000, 20_000, 1, 100), 3),
     ):
-        title = f"OMP {n} x {p}, {r} target{'s' if r > 1 else ''}, {k} atoms"
-        compare(title, ours, loop_over_scikit_learn, *data(n, p, r, k), k, repeats)
-    for (n, p, r, k), repeats in (((400, 512, 10, 50), 20), ((2000, 20_000, 10, 50), 3)):
-        title = f"group OMP {n} x {p}, {r} targets, {k} rows"
+        what = f"OMP, {n} x {p}, {r} target{'s' if r > 1 else ''}, {k} atoms"
+        X, Y = data(n, p, r, k)
+        yield compare(what, "scikit-learn", ours, loop_over_scikit_learn, X, Y, k, repeats)
+    for (n, p, r, k), repeats in (((400, 512, 10, 50), 10), ((2000, 20_000, 10, 50), 3)):
+        what = f"group OMP, {n} x {p}, {r} targets, {k} rows"
         X, Y = data(n, p, r, k, shared_support=True)
-        compare(title, ours_in_groups, numpy_groups, X, Y, k, repeats)
+        yield compare(what, "NumPy", ours_in_groups, numpy_groups, X, Y, k, repeats)
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()
+    report(comparisons, __doc__)
