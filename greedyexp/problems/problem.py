@@ -21,6 +21,8 @@ from greedyexp.problems.checks import (
 )
 from greedyexp.problems.moments import Moments
 
+# With more features than this, algorithms form no Gram matrix (128 MB for each design).
+LARGEST_GRAM = 4096
 # With more features than this, compute a Gram matrix in blocks of columns of the second size.
 _ONE_PRODUCT, _BLOCK = 8192, 1024
 

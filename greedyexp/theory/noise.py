@@ -161,6 +161,6 @@ def _sizes(problem: Problem) -> tuple[float, int, int, int, float]:
             "tuning by theory needs a noise level above zero.",
             remedy="Give noise_std, or tune by cross-validation.",
         )
-    norm = float(np.sqrt(np.diagonal(problem.gram, axis1=1, axis2=2).max()))
+    norm = float(np.sqrt(max(own.square.max() for own in problem.columns)))
     n = int(problem.n_samples.min())
     return problem.noise_std, n, problem.n_features, problem.n_tasks, norm

@@ -14,11 +14,8 @@ from greedyexp.estimates.path import Path
 from greedyexp.kernels import design_pursuit, gram_fit
 from greedyexp.kernels import omp as gram_pursuit
 from greedyexp.problems.checks import require_memory
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import LARGEST_GRAM, Problem
 from greedyexp.solvers.refit import certify
-
-# With more features than this, pursuits form no Gram matrix (128 MB for each design).
-_LARGEST_GRAM = 4096
 
 
 def check(
@@ -220,7 +217,7 @@ def gram_pays(shape: dict, most: int, together: bool) -> bool:
         False if there are more than 4096 features.
     """
     n, p, r = shape["n_samples"], shape["n_features"], shape["n_tasks"]
-    if p > _LARGEST_GRAM:
+    if p > LARGEST_GRAM:
         return False
     designs = 1 if shape["shared_design"] else r
     # Nanoseconds, measured on one thread.
