@@ -6,6 +6,5 @@
 - ``synthetic_chains``, ``simulated_home``, ``uci_adl``, ``casas``: labelled chains
   (``_labelled_chains``: from recorded intervals to chains and problems).
 - ``digits_mfeat``, ``leukemia``, ``libsvm_binary``: public data sets.
-- ``_shapes``: shapes that are known before problems are drawn.
 - ``file``: a user's own data (``_tables``: .npz and .csv files).
 """

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from greedyexp.generators._shapes import shared_design
+from greedyexp.problems.problem import shared_design_shape
 
 DEFAULT = 200
 
@@ -57,7 +57,7 @@ def check_features(*, n_samples, p, aspect_ratio, sparsity, **_) -> None:
 
 def shape(*, n_samples: int, p: int | None, aspect_ratio: float | None = None, **_) -> dict:
     """Shape of a problem with one task, from the parameters of its generator."""
-    return shared_design(n_features(n_samples, p, aspect_ratio), n_samples=n_samples)
+    return shared_design_shape(n_features(n_samples, p, aspect_ratio), n_samples=n_samples)
 
 
 def draw_values(rng: np.random.Generator, law: str, size: int) -> np.ndarray:

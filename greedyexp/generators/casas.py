@@ -24,8 +24,7 @@ from greedyexp.generators._labelled_chains import (
     sampled,
     split_days,
 )
-from greedyexp.generators._shapes import shared_design
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 
 # Values of motion sensors, doors and item sensors: True for on, False for off.
 STATES = {
@@ -66,7 +65,7 @@ def _check(*, train_share, **reading):
 
 def _shape(*, train_share, **reading):
     record, _ = _read(**reading)
-    return shared_design(len(record.feature_names), n_tasks=len(record.class_names))
+    return shared_design_shape(len(record.feature_names), n_tasks=len(record.class_names))
 
 
 @generator(

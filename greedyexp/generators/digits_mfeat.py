@@ -10,13 +10,12 @@ from pydantic import Field
 from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.digits_mfeat import DATASET, N_DIGITS, load
-from greedyexp.generators._shapes import shared_design
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 
 
 def _shape(*, samples_per_digit) -> dict:
     p = sum(member.shape[1] for member in DATASET.members)
-    return shared_design(p, n_tasks=N_DIGITS, n_samples=N_DIGITS * samples_per_digit)
+    return shared_design_shape(p, n_tasks=N_DIGITS, n_samples=N_DIGITS * samples_per_digit)
 
 
 @generator(

@@ -10,15 +10,14 @@ from pydantic import Field
 from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.libsvm_binary import load, of
-from greedyexp.generators._shapes import shared_design
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 
 Name = Literal["a1a", "a2a", "w1a"]
 
 
 def _shape(*, dataset) -> dict:
     n_samples, p = of(dataset).members[0].shape
-    return shared_design(p, n_samples=n_samples)
+    return shared_design_shape(p, n_samples=n_samples)
 
 
 @generator(

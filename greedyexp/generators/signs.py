@@ -12,10 +12,9 @@ from pydantic import Field
 
 from greedyexp.core.registry import generator
 from greedyexp.generators._regression import shape
-from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.checks import LARGEST
 from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 
 # Largest number of features with a dense matrix E[x x^T], which then takes 134 MB.
 MOST_DENSE = 4096
@@ -282,7 +281,7 @@ def _check_duplicated(*, n_samples, p, copies, **others) -> None:
         n_samples, response, moments=p * copies <= MOST_DENSE
     ),
     check=_check_duplicated,
-    shape=lambda *, n_samples, p, copies, **_: shared_design(p * copies, n_samples=n_samples),
+    shape=lambda *, n_samples, p, copies, **_: shared_design_shape(p * copies, n_samples=n_samples),
     facts=("n_features",),
 )
 def duplicated(

@@ -17,8 +17,7 @@ from greedyexp.generators._labelled_chains import (
     Representation,
     chain_problem,
 )
-from greedyexp.generators._shapes import shared_design
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ _MISSES = 0.1
 
 
 def _shape(*, n_sensors, n_train, **_) -> dict:
-    return shared_design(n_sensors, n_tasks=len(ACTIVITIES), n_samples=n_train)
+    return shared_design_shape(n_sensors, n_tasks=len(ACTIVITIES), n_samples=n_train)
 
 
 @generator(

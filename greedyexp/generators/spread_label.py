@@ -10,9 +10,8 @@ from pydantic import Field
 
 from greedyexp.core.registry import generator
 from greedyexp.generators import signs
-from greedyexp.generators._shapes import shared_design
 from greedyexp.problems.moments import SpreadMoments
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 from greedyexp.theory.spread_label import mean_absolute_error
 
 MOST_FEATURES = 1_000_000
@@ -44,7 +43,7 @@ def _provides(*, n_samples, **_) -> tuple[str, ...]:
 
 
 def _shape(*, n_samples, **others) -> dict:
-    return shared_design(_n_features(**others), n_samples=n_samples)
+    return shared_design_shape(_n_features(**others), n_samples=n_samples)
 
 
 @generator(

@@ -10,8 +10,7 @@ from pydantic import Field
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import generator
 from greedyexp.generators._labelled_chains import TRAITS, LabelledChains, chain_problem
-from greedyexp.generators._shapes import shared_design
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 
 # Feature f takes the values 0 to LARGEST[f]; 0 means that it is absent.
 LARGEST = (2, 3, 4, 5)
@@ -26,7 +25,7 @@ _STRENGTH = 10.0 ** np.arange(N_CLASSES)
     title="Synthetic sentences",
     paper="Liu, Fujimaki & Ye 2014, appendix D.2; generator of M. Schmidt's crfChain",
     provides=TRAITS,
-    shape=lambda **_: shared_design(sum(LARGEST), n_tasks=N_CLASSES),
+    shape=lambda **_: shared_design_shape(sum(LARGEST), n_tasks=N_CLASSES),
     facts=("n_samples", "n_test", "n_sentences"),
 )
 def synthetic_chains(

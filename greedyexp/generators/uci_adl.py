@@ -20,8 +20,7 @@ from greedyexp.generators._labelled_chains import (
     sampled,
     split_days,
 )
-from greedyexp.generators._shapes import shared_design
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import Problem, shared_design_shape
 
 # Numbers of sensors, and of activities including "No activity".
 _SIZES = {"A": (12, 10), "B": (12, 11)}
@@ -31,7 +30,7 @@ _SECONDS_PER_SAMPLE = 60
 
 def _shape(*, home, **_) -> dict:
     n_sensors, n_classes = _SIZES[home]
-    return shared_design(n_sensors, n_tasks=n_classes)
+    return shared_design_shape(n_sensors, n_tasks=n_classes)
 
 
 @generator(

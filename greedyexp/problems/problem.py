@@ -27,6 +27,14 @@ LARGEST_GRAM = 4096
 _ONE_PRODUCT, _BLOCK = 8192, 1024
 
 
+def shared_design_shape(n_features: int, *, n_tasks: int = 1, **known: int) -> dict:
+    """Shape of a problem that is not drawn yet, with one design for all tasks.
+
+    ``known`` is ``n_samples`` if it does not depend on the draw; see ``Problem.shape``.
+    """
+    return {"n_tasks": n_tasks, "n_features": n_features, "shared_design": True, **known}
+
+
 @dataclass(frozen=True)
 class Problem:
     """r tasks y_j = X_j b_j + noise over the same p features.
