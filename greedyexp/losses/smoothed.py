@@ -263,8 +263,12 @@ class SupportSearch:
         if square == 0.0:
             return False
         loss = self.loss
+        line = direction @ self._rows
+        # Columns that cancel leave rounding errors, which an enormous step would turn into margins.
+        largest = (np.abs(direction) @ np.abs(self._rows)).max()
+        line[np.abs(line) <= np.sqrt(SPAN) * largest] = 0.0
         step = line_step(
-            direction @ self._rows,
+            line,
             u,
             loss.ridge * square,
             self.coef @ direction / square,

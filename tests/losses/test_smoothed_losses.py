@@ -126,6 +126,21 @@ def test_the_certificate_is_a_small_gradient(kind, ridge, beta, form):
     assert np.abs(gradient).max() > 1e4 * TOLERANCE * loss.scale
 
 
+# Data for which Newton steps go along columns that cancel up to rounding.
+CANCELLED = [(255618, 13, 9), (144593, 14, 12), (841198, 5, 4), (56560, 8, 6), (723109, 6, 11)]
+
+
+@pytest.mark.parametrize(("seed", "n", "k"), CANCELLED)
+def test_columns_that_cancel_do_not_move_the_estimate(seed, n, k):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, (n, k)).astype(float)
+    y = np.where(rng.integers(-2, 3, n) > 0, 1.0, -1.0)
+    found = HingeLoss(X, y, beta=10.0 ** rng.uniform(-3, 5), ridge=0.0).minimise(range(k))
+    assert found.converged
+    assert np.abs(found.gradient).max() <= 1e-9
+    assert np.abs(found.params).max() < 1e3
+
+
 @kinds
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 30), k=st.integers(1, 12))
