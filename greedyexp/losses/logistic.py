@@ -53,6 +53,8 @@ class LogisticLoss(Loss):
     kind = LOGISTIC
     beta = 0.25
     rho = 1.0
+    # For the fit without features, which gives each loss its own scale.
+    scale = 1.0
 
     def __init__(
         self,
@@ -73,7 +75,6 @@ class LogisticLoss(Loss):
         self.penalty = np.full(self.size + self.n_dense, self.ridge)
         self.penalty[self.size :] = 0.0
         self.two_classes = bool((self.labels != self.labels[0]).any())
-        self.scale = 1.0
         self.scale = self.columns.scale_of(self.fit().full_gradient[: self.size], 1.0)
 
     @cached_property

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -70,16 +69,12 @@ class Loss(ABC):
     n_samples : int
         Number of samples in the mean; papers often print the sum, ``n_samples * Q``.
     ridge : float >= 0
-    scale : float > 0
-        Reference size of gradients: max |gradient| at the best fit without features.
     beta : float > 0
         For a mean of L(<x_i, b>, y_i), the Lipschitz constant of the derivative of L in its first
         argument; infinite if there is none.
     rho : float > 0
         Lipschitz constant of L; infinite if there is none. For a smoothed loss it is the constant
         before smoothing.
-    largest_feature : float >= 0
-        max |x_ij|.
     """
 
     shape: tuple[int, int]
@@ -89,13 +84,15 @@ class Loss(ABC):
     beta: float = math.inf
     rho: float = math.inf
 
-    @cached_property
+    @property
+    @abstractmethod
     def scale(self) -> float:
-        raise NotImplementedError
+        """Reference size of gradients: max |gradient| at the best fit without features; > 0."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def largest_feature(self) -> float:
-        raise NotImplementedError
+        """The largest |x_ij|."""
 
     @property
     def size(self) -> int:

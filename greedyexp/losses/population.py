@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 
 import numpy as np
 
@@ -47,17 +48,20 @@ class PopulationSquaredLoss(QuadraticLoss):
     """
 
     n_samples = 1
+    largest_feature = 1.0
 
     def __init__(self, moments: Moments, *, ridge: float = 0.0):
         self.moments = moments
-        self.largest_feature = 1.0
         self.shape = (moments.size, 1)
         self.ridge = float(ridge)
         self._curvature = moments.diagonal + self.ridge
         self._best = moments.predictor
         self._least = moments.least
-        largest = float(np.sqrt(moments.diagonal.max() * moments.power))
-        self.scale = float(np.abs(moments.cross).max()) or largest or 1.0
+
+    @cached_property
+    def scale(self) -> float:
+        largest = float(np.sqrt(self.moments.diagonal.max() * self.moments.power))
+        return float(np.abs(self.moments.cross).max()) or largest or 1.0
 
     def value(self, params: np.ndarray) -> float:
         """Return R."""

@@ -78,8 +78,11 @@ class SmoothedLoss(Loss):
         self.ridge = float(ridge)
         self.beta = float(beta)
         self._signs, self.offsets = signs, offsets
+
+    @cached_property
+    def scale(self) -> float:
         largest = min(1.0, self.beta * np.abs(self.offsets).max())
-        self.scale = self.columns.scale_of(self.gradient(np.zeros(self.size)), largest)
+        return self.columns.scale_of(self.gradient(np.zeros(self.size)), largest)
 
     @cached_property
     def largest_feature(self) -> float:

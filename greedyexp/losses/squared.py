@@ -60,12 +60,15 @@ class SquaredLoss(QuadraticLoss):
         self._data = CentredData(X, self.y, intercept)
         own = self._data.squares / self.n_samples + self.ridge
         self._curvature = np.append(own, np.ones(self.n_dense))
+
+    @cached_property
+    def scale(self) -> float:
         response = self._data.response
         power = self._data.powers.max(initial=0.0) or self._data.squares.max(initial=0.0)
         largest = np.sqrt(power) * np.linalg.norm(response)
         slope = np.abs(self._data.correlate(response)).max(initial=0.0)
         scale = slope if slope > CONSTANT * largest else largest
-        self.scale = float(scale) / self.n_samples if scale > 0.0 else 1.0
+        return float(scale) / self.n_samples if scale > 0.0 else 1.0
 
     @cached_property
     def largest_feature(self) -> float:

@@ -108,9 +108,11 @@ def test_a_support_may_come_back_on_the_way_down():
 class Bowl(Loss):
     """1/2 ||b - target||^2, whose features may cost less to drop than they do."""
 
+    scale = largest_feature = 1.0
+
     def __init__(self, target, discount=0.0):
         self.target, self.discount = np.asarray(target, dtype=float), discount
-        self.shape, self.n_samples, self.scale = (len(target), 1), 10, 1.0
+        self.shape, self.n_samples = (len(target), 1), 10
 
     def value(self, params):
         return 0.5 * float(((params - self.target) ** 2).sum())
