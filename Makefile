@@ -3,13 +3,14 @@
 PYTHON ?= python3
 PROFILE ?= quick
 FROZEN ?= build/frozen
+CHECKED ?= tests/kernels tests/losses tests/solvers tests/algorithms
 VENV := .venv
 BIN := $(VENV)/bin
 KERNELS := CMakeLists.txt $(wildcard greedyexp/kernels/*.cpp greedyexp/kernels/*.hpp)
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: figure figures data kernels test test-deep lint freeze bench wheel clean
+.PHONY: figure figures data kernels test test-deep test-checked lint freeze bench wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -27,6 +28,14 @@ test: $(READY)  ## the tests, in parallel; a file stays in one process, so that 
 
 test-deep: $(READY)  ## the slower checks
 	$(BIN)/python -m pytest -n 2 -m deep
+
+# Needs GCC. The usual kernels are installed again at the end.
+test-checked: $(READY)  ## the tests of compiled code, with every index and address checked
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable . \
+	  -C build-dir=build/checked -C cmake.define.GREEDYEXP_CHECKED=ON
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -m pytest $(CHECKED); \
+	  status=$$?; $(MAKE) kernels; exit $$status
 
 lint: $(READY)  ## style, formatting, types and the direction of imports
 	$(BIN)/ruff check .
