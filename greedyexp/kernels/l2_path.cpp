@@ -121,6 +121,12 @@ class Path {
 
     Matrix<const double> coef() const { return coef_; }
 
+    // Begin with other scales (p,) than zero.
+    void start(View<const double> scale) {
+        copy(scale, View<double>(scale_));
+        fit();
+    }
+
     // Newton steps to the optimum at lam.
     void solve(double lam) {
         lam_ = lam;
@@ -332,9 +338,10 @@ class Path {
 
 Index l2_path(Cube<const double> G, Matrix<const double> correlation, double power,
               View<const double> lams, double accuracy, Index max_sweeps,
-              View<const Index> max_support, Cube<double> coef, View<double> objective,
-              View<double> gap) {
+              View<const Index> max_support, View<const double> scale, Cube<double> coef,
+              View<double> objective, View<double> gap) {
     Path path(G, correlation, power, accuracy, max_sweeps);
+    path.start(scale);
     for (Index m = 0; m < lams.size(); ++m) {
         path.solve(lams[m]);
         std::tie(objective[m], gap[m]) = path.certificate();

@@ -15,6 +15,7 @@ def l2_path(
     accuracy: float,
     max_sweeps: int,
     max_support: np.ndarray,
+    scale: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Minimise sum_j ||y_j - X_j b_j||^2 / (2 n_j) + lam sum_i ||b_i||_2 for each lam in turn.
 
@@ -34,6 +35,8 @@ def l2_path(
         Largest number of Newton steps for one point.
     max_support : int array (m,)
         The path ends after the first point with more nonzero entries than this.
+    scale : array (p,), optional
+        ||b_i||_2 / lam of each row of an estimate to begin with; zero by default.
 
     Returns
     -------
@@ -44,10 +47,22 @@ def l2_path(
     """
     r, p = correlation.shape
     size = len(lams)
+    if scale is None:
+        scale = np.zeros(p)
     coef = np.zeros((size, p, r))
     objective = np.zeros(size)
     gap = np.full(size, np.inf)
     done = native.l2_path.l2_path(
-        gram, correlation, power, lams, accuracy, max_sweeps, max_support, coef, objective, gap
+        gram,
+        correlation,
+        power,
+        lams,
+        accuracy,
+        max_sweeps,
+        max_support,
+        scale,
+        coef,
+        objective,
+        gap,
     )
     return coef, objective, gap, done

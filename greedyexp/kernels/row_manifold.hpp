@@ -46,6 +46,25 @@ class RowManifold {
         lam_b_ = lam_b;
     }
 
+    // Replace the estimate zero by coefficients (p, r) that are a minimum at other prices or of
+    // fewer rows. Their ties are recognised by equal sizes.
+    void start(Matrix<const double> coef) {
+        std::vector<Index> used;
+        for (Index i = 0; i < p_; ++i) {
+            const View<const double> row = coef[i];
+            if (std::all_of(row.begin(), row.end(), [](double entry) { return entry == 0.0; }))
+                continue;
+            used.push_back(i);
+            theta_[i] = row_penalty::clip_level(row, lam_s_, lam_b_);
+            for (Index j = 0; j < r_; ++j) {
+                coef_(j, i) = row[j];
+                kind_(j, i) = row_penalty::kind_of(row[j], theta_[i]);
+            }
+        }
+        for (const Index i : used) settle(i);
+        refresh_gradient();
+    }
+
     void refresh_gradient() { gradient(G_, correlation_, coef_, grad_); }
 
     // Replace the coefficients of row i and update the gradient.

@@ -29,6 +29,12 @@ class Path {
 
     Matrix<const double> coef() const { return estimate_.coef(); }
 
+    // Begin with other coefficients (p, r) than zero.
+    void start(Matrix<const double> coef, double lam_s, double lam_b) {
+        estimate_.set_prices(lam_s, lam_b);
+        estimate_.start(coef);
+    }
+
     // Move to the optimum for the prices and compute its gradient afresh.
     void solve(double lam_s, double lam_b) {
         lam_s_ = lam_s;
@@ -89,9 +95,10 @@ class Path {
 
 Index row_path(Cube<const double> G, Matrix<const double> correlation, double power,
                View<const double> lam_s, View<const double> lam_b, Index capacity, double accuracy,
-               Index max_sweeps, View<const Index> max_support, Cube<double> coef,
-               View<double> objective, View<double> gap) {
+               Index max_sweeps, View<const Index> max_support, Matrix<const double> start,
+               Cube<double> coef, View<double> objective, View<double> gap) {
     Path path(G, correlation, power, capacity, accuracy, max_sweeps);
+    path.start(start, lam_s[0], lam_b[0]);
     for (Index m = 0; m < lam_s.size(); ++m) {
         path.solve(lam_s[m], lam_b[m]);
         std::tie(objective[m], gap[m]) = path.certificate();

@@ -22,6 +22,7 @@ def row_path(
     accuracy: float,
     max_sweeps: int,
     max_support: np.ndarray,
+    start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Minimise sum_j ||y_j - X_j b_j||^2 / (2 n_j) + row penalty for each (lam_s, lam_b) in turn.
 
@@ -45,6 +46,8 @@ def row_path(
         Largest number of rounds of Newton steps and row updates for one point.
     max_support : int array (m,)
         The path ends after the first point with more nonzero entries than this.
+    start : array (p, r), optional
+        Estimate at other prices or of fewer rows to begin with; zero by default.
 
     Returns
     -------
@@ -68,6 +71,7 @@ def row_path(
         accuracy,
         max_sweeps,
         max_support,
+        np.zeros((p, r)) if start is None else start,
         coef,
         objective,
         gap,

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,22 @@ inline double minimise(View<const double> g, View<const double> h, double lam_s,
         kind[j] = upper ? UPPER : ZERO;
     }
     return 0.0;
+}
+
+// The kind of an entry of a row with a given clip level.
+inline Kind kind_of(double entry, double theta) {
+    const double size = std::abs(entry);
+    if (size == 0.0) return ZERO;
+    return size > theta ? UPPER : size < theta ? LOWER : TIED;
+}
+
+// The cheapest clip level of a row: lowering it gains lam_b and costs lam_s for each larger entry.
+inline double clip_level(View<const double> row, double lam_s, double lam_b) {
+    if (lam_b * (1.0 + ROUNDING) >= static_cast<double>(row.size()) * lam_s) return 0.0;
+    std::vector<double> sizes;
+    for (const double entry : row) sizes.push_back(std::abs(entry));
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    return sizes[static_cast<std::size_t>(lam_b * (1.0 - ROUNDING) / lam_s)];
 }
 
 inline bool any_tied(Matrix<const Kind> kind, Index i) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,94 +10,38 @@ import numpy as np
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.estimates.path import Path
 from greedyexp.kernels.gram_fit import stored
-from greedyexp.kernels.row_path import row_path
 from greedyexp.problems.checks import require_memory
-from greedyexp.problems.problem import Problem
+from greedyexp.problems.problem import LARGEST_GRAM, Problem
+from greedyexp.solvers.row_penalties import Points, RowPenalty, TaskMoments
+from greedyexp.solvers.working_set import TaskDesigns
 
 # Extra points are inserted where lam falls below this fraction of the point before: a warm start
 # from far away costs more than the points on the way.
 LONGEST_STEP = 0.5
 
 
-@dataclass(frozen=True)
-class TaskMoments:
-    """The statistics of the data that determine the estimates.
+Data = TaskMoments | TaskDesigns
 
-    Parameters
-    ----------
-    gram : array (1 or r, p, p)
-        X_j^T X_j / n_j, a single matrix if the design is shared.
-    correlation : array (r, p)
-        X_j^T y_j / n_j.
-    power : array (r,)
-        ||y_j||^2 / n_j.
-    rank : array (r,)
-        Bound on the rank of each design.
+
+def data_of(problem: Problem) -> Data:
+    """Return what determines the estimates: moments, or designs if there are many features.
+
+    Raises
+    ------
+    DataError
+        If squares of the data are not finite.
     """
-
-    gram: np.ndarray
-    correlation: np.ndarray
-    power: np.ndarray
-    rank: np.ndarray
-
-    @classmethod
-    def of(cls, problem: Problem) -> TaskMoments:
-        """Return the moments of a problem.
-
-        Raises
-        ------
-        DataError
-            If the moments are not finite.
-        """
+    rank = np.minimum(problem.n_samples, problem.n_features)
+    if problem.n_features > LARGEST_GRAM:
+        curvature = np.stack([columns.square for columns in problem.columns])
+        data: Data = TaskDesigns.of(problem, rank)
+    else:
         gram = stored(problem.gram)
         curvature = np.diagonal(gram, axis1=1, axis2=2)
-        if not (np.isfinite(problem.correlation).all() and np.isfinite(curvature).all()):
-            raise DataError("the data hold values that are not finite, or too large to be squared.")
-        rank = np.minimum(problem.n_samples, problem.n_features)
-        return cls(gram, problem.correlation, problem.response_power, rank)
-
-    def task(self, j: int) -> TaskMoments:
-        """Return the moments of one task."""
-        own = slice(j, j + 1)
-        gram = self.gram if len(self.gram) == 1 else self.gram[own]
-        return TaskMoments(gram, self.correlation[own], self.power[own], self.rank[own])
-
-
-@dataclass(frozen=True)
-class Penalty:
-    """A penalty with its solver on given moments.
-
-    Parameters
-    ----------
-    largest : float
-        The smallest lam at which the estimate is zero.
-    solve : callable (lam, accuracy, max_sweeps, max_support)
-        Returns the estimates (m, p, r) at decreasing lam, their objectives, their duality gaps and
-        the number of estimates computed. It ends after a point with more nonzero entries than
-        the array ``max_support`` allows there.
-    """
-
-    largest: float
-    solve: Callable[[np.ndarray, float, int, np.ndarray], tuple]
-
-
-def row_penalty(data: TaskMoments, ratio: float) -> Penalty:
-    """Return the penalty of the dirty model, lam per entry and at most ratio * lam per row.
-
-    Parameters
-    ----------
-    ratio : float in [1, r]
-        lam_b / lam_s; r gives the Lasso, 1 the l1/linf group lasso.
-    """
-    size = np.abs(data.correlation)
-    largest = float(max(size.max(), size.sum(axis=0).max() / ratio))
-    power, rank = float(data.power.sum()), int(data.rank.sum())
-
-    def solve(lams, accuracy, sweeps, limit):
-        prices = lams, ratio * lams
-        return row_path(data.gram, data.correlation, power, *prices, rank, accuracy, sweeps, limit)
-
-    return Penalty(largest, solve)
+        data = TaskMoments(gram, problem.correlation, problem.response_power, rank)
+    if not (np.isfinite(problem.correlation).all() and np.isfinite(curvature).all()):
+        raise DataError("the data hold values that are not finite, or too large to be squared.")
+    return data
 
 
 @dataclass(frozen=True)
@@ -183,14 +127,14 @@ def checked_lam(lam: float | Sequence[float] | np.ndarray) -> np.ndarray:
     return values
 
 
-def penalised_path(data: TaskMoments, penalty: Penalty, settings: PathSettings) -> Path:
+def penalised_path(data: Data, penalty: RowPenalty, settings: PathSettings) -> Path:
     """Return the path of one penalty, with remarks for the user."""
-    lams = settings.lams(penalty.largest)
+    lams = settings.lams(penalty.largest(data.correlation))
     path = follow(data, penalty, lams, settings)
     return replace(path, message=settings.remarks(path.converged, len(lams) - len(path)))
 
 
-def follow(data: TaskMoments, penalty: Penalty, lam: np.ndarray, settings: PathSettings) -> Path:
+def follow(data: Data, penalty: RowPenalty, lam: np.ndarray, settings: PathSettings) -> Path:
     """Return the estimates at given values of lam, in their order.
 
     Parameters
@@ -204,7 +148,7 @@ def follow(data: TaskMoments, penalty: Penalty, lam: np.ndarray, settings: PathS
         A path with grid ``lam``; points after the limit are left out.
     """
     order = np.argsort(-lam, kind="stable")
-    steps, asked = _with_stepping_stones(lam[order], penalty.largest)
+    steps, asked = _with_stepping_stones(lam[order], penalty.largest(data.correlation))
     limit = np.full(len(steps), data.correlation.size)
     if settings.limit is not None:
         limit[asked] = settings.limit
@@ -214,7 +158,8 @@ def follow(data: TaskMoments, penalty: Penalty, lam: np.ndarray, settings: PathS
         f"a path of {len(steps)} estimates",
         "Give fewer values of lam.",
     )
-    coef, objective, gap, done = penalty.solve(steps, accuracy, settings.max_sweeps, limit)
+    points = Points(steps, limit, accuracy, settings.max_sweeps)
+    coef, objective, gap, done = data.estimates(penalty, points)
     order = order[asked < done]
     at = asked[asked < done][np.argsort(order)]
     return Path(coef[at], {"lam": steps[at]}, objective[at], gap[at] <= accuracy)

@@ -47,10 +47,16 @@ def test_both_variants_give_the_same_bits(moments, monkeypatch):
             gram, correlation, power, capacity, 1.5, 0.5, False, 1e-6, 0.0, 10**6
         )
         lams, limit, total = np.geomspace(1.0, 0.01, 5), np.full(5, 74), power.sum()
+        prices = lams, 1.5 * lams
+        found = row_path.row_path(gram, correlation, total, *prices, 60, 1e-7, 1000, limit)
+        yield from found
         yield from row_path.row_path(
-            gram, correlation, total, lams, 1.5 * lams, 60, 1e-7, 1000, limit
+            gram, correlation, total, *prices, 60, 1e-7, 1000, limit, found[0][2]
         )
-        yield from l2_path.l2_path(gram, correlation, total, lams, 1e-7, 1000, limit)
+        found = l2_path.l2_path(gram, correlation, total, lams, 1e-7, 1000, limit)
+        yield from found
+        scale = np.linalg.norm(found[0][2], axis=1) / lams[2]
+        yield from l2_path.l2_path(gram, correlation, total, lams, 1e-7, 1000, limit, scale)
 
     fast = list(results())
     plain = importlib.import_module("greedyexp.kernels._native")

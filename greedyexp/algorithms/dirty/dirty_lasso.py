@@ -13,13 +13,8 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path, join
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.row_paths import (
-    PathSettings,
-    TaskMoments,
-    checked_lam,
-    follow,
-    row_penalty,
-)
+from greedyexp.solvers.row_paths import PathSettings, checked_lam, data_of, follow
+from greedyexp.solvers.row_penalties import DirtyPenalty
 from greedyexp.theory.noise import entry_price, row_price
 
 DEFAULT_FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -127,16 +122,16 @@ def dirty_lasso(
     param.enforce(check, problem, ratio=asked, max_support=max_support)
     given = lam if grid is None else grid["lam"]
     settings = PathSettings(given, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
-    data = TaskMoments.of(problem)
+    data = data_of(problem)
 
     def one_ratio(value: float, lams: np.ndarray) -> Path:
-        path = follow(data, row_penalty(data, value), lams, settings)
+        path = follow(data, DirtyPenalty(value), lams, settings)
         return replace(path, grid=path.grid | {"ratio": np.full(len(path), value)})
 
     if grid is None:
         default = 1.0 + (problem.n_tasks - 1) * np.array(DEFAULT_FRACTIONS)
         ratios = (default if ratio is None else param.as_numbers(ratio)).tolist()
-        lams = [settings.lams(row_penalty(data, value).largest) for value in ratios]
+        lams = [settings.lams(DirtyPenalty(value).largest(data.correlation)) for value in ratios]
         path = join([one_ratio(*run) for run in zip(ratios, lams, strict=True)])
         missing = sum(map(len, lams)) - len(path)
     else:

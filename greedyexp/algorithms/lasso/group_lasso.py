@@ -8,15 +8,9 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
-from greedyexp.kernels.l2_path import l2_path
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.row_paths import (
-    PathSettings,
-    Penalty,
-    TaskMoments,
-    penalised_path,
-    row_penalty,
-)
+from greedyexp.solvers.row_paths import PathSettings, data_of, penalised_path
+from greedyexp.solvers.row_penalties import DirtyPenalty, EuclideanPenalty
 from greedyexp.theory.noise import row_price, row_price_l2
 
 
@@ -92,8 +86,7 @@ def group_lasso(
     param.enforce(param.check_max_support, problem, max_support=max_support)
     asked = lam if grid is None else grid["lam"]
     settings = PathSettings(asked, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
-    data = TaskMoments.of(problem)
-    return penalised_path(data, row_penalty(data, 1.0), settings)
+    return penalised_path(data_of(problem), DirtyPenalty(1.0), settings)
 
 
 # Newton's method takes powers of the largest correlation; outside this range they overflow.
@@ -172,17 +165,12 @@ def group_lasso_l2(
     param.enforce(param.check_max_support, problem, max_support=max_support)
     asked = lam if grid is None else grid["lam"]
     settings = PathSettings(asked, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
-    data = TaskMoments.of(problem)
-    power = float(data.power.sum())
-    largest = float(np.linalg.norm(data.correlation, axis=0).max())
+    data, penalty = data_of(problem), EuclideanPenalty()
+    largest = penalty.largest(data.correlation)
     if largest and not _SMALLEST < largest < _LARGEST:
         raise DataError(
             f"the largest correlation of a feature with the responses is {largest:.1e}, out of the"
             " range that Newton steps can be computed with.",
             remedy=f"Use units in which it is between {_SMALLEST:g} and {_LARGEST:g}.",
         )
-
-    def solve(lams, accuracy, sweeps, limit):
-        return l2_path(data.gram, data.correlation, power, lams, accuracy, sweeps, limit)
-
-    return penalised_path(data, Penalty(largest, solve), settings)
+    return penalised_path(data, penalty, settings)

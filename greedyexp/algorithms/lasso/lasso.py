@@ -8,7 +8,8 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
-from greedyexp.solvers.row_paths import PathSettings, TaskMoments, follow, row_penalty
+from greedyexp.solvers.row_paths import PathSettings, data_of, follow
+from greedyexp.solvers.row_penalties import DirtyPenalty
 from greedyexp.theory.noise import entry_price
 
 
@@ -82,12 +83,11 @@ def lasso(
     param.enforce(param.check_max_support, problem, max_support=max_support)
     asked = lam if grid is None else grid["lam"]
     settings = PathSettings(asked, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
-    data = TaskMoments.of(problem)
-    lams = settings.lams(row_penalty(data, problem.n_tasks).largest)
+    data = data_of(problem)
+    lams = settings.lams(DirtyPenalty(problem.n_tasks).largest(data.correlation))
     tasks, ahead = [], lams
     for j in range(problem.n_tasks):
-        alone = data.task(j)
-        path = follow(alone, row_penalty(alone, 1.0), ahead, settings)
+        path = follow(data.task(j), DirtyPenalty(1.0), ahead, settings)
         tasks.append(path)
         ahead = ahead[: len(path)]
     count = len(ahead)

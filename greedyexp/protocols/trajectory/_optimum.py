@@ -9,7 +9,8 @@ import numpy as np
 from greedyexp.core.parts import Algorithm
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.lasso_active_set import duality_gap, minimise
-from greedyexp.solvers.row_paths import PathSettings, TaskMoments, follow, row_penalty
+from greedyexp.solvers.row_paths import PathSettings, data_of, follow
+from greedyexp.solvers.row_penalties import DirtyPenalty
 from greedyexp.theory.constants import Optimum
 from greedyexp.theory.spectrum import Spectrum, spectrum
 
@@ -68,9 +69,8 @@ def optimum(problem: Problem, lam: float) -> Optimum:
     if zero.gap == 0:
         return zero
     # A fast guess in Gram form; the active-set method removes its rounding errors.
-    data = TaskMoments.of(problem)
     settings = PathSettings(max_sweeps=_SWEEPS)
-    guess = follow(data, row_penalty(data, 1.0), np.array([lam]), settings)
+    guess = follow(data_of(problem), DirtyPenalty(1.0), np.array([lam]), settings)
     return minimise(X, y, lam, guess.coef[0, :, 0], _AIM * scale)
 
 

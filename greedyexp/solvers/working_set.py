@@ -1,0 +1,275 @@
+"""Paths of least squares with a penalty on rows, for more features than a Gram matrix is formed of.
+
+The estimates use few features, so the path is followed on the moments of a small working set. On
+it, estimates at several points of the path are computed at a time, and a single product with the
+design gives the gradients of all features at all of them. Up to the first gradient that is outside
+the dual unit set they are the estimates of all features. The features outside join the working set.
+
+Gradients are linear in lam between changes of the support. So the gradient, extrapolated from the
+last two estimates, tells which features join before they are needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from greedyexp.problems.checks import is_sparse, require_memory
+from greedyexp.problems.problem import Problem
+from greedyexp.solvers.row_penalties import Estimates, Points, RowPenalty, TaskMoments
+
+# A feature is outside the dual unit set if its gradient exceeds lam by more than this part of lam.
+PRECISION = 1e-10
+# Features join if their extrapolated gradient exceeds this part of lam.
+NEAR = 0.95
+# At most this number of features joins at a time, or as many as are in the set.
+FEW = 100
+# Points ahead: at most this number, and only down to this part of the last lam.
+MOST_AHEAD, FARTHEST = 32, 0.5
+
+
+@dataclass(frozen=True)
+class TaskDesigns:
+    """Designs and responses, beside the statistics that all features have.
+
+    Parameters
+    ----------
+    designs : tuple of 1 or r arrays or sparse arrays (n_j, p)
+        A single design is shared by all tasks.
+    responses : tuple of r arrays (n_j,)
+    correlation, power, rank : arrays
+        See ``TaskMoments``.
+    """
+
+    designs: tuple[np.ndarray, ...]
+    responses: tuple[np.ndarray, ...]
+    correlation: np.ndarray
+    power: np.ndarray
+    rank: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, rank: np.ndarray) -> TaskDesigns:
+        """Return the designs of a problem with a bound on the rank of each."""
+        return cls(problem.designs, problem.y, problem.correlation, problem.response_power, rank)
+
+    def task(self, j: int) -> TaskDesigns:
+        """Return the design and the response of one task."""
+        own = slice(j, j + 1)
+        designs = self.designs if len(self.designs) == 1 else self.designs[own]
+        return TaskDesigns(
+            designs, self.responses[own], self.correlation[own], self.power[own], self.rank[own]
+        )
+
+    def estimates(self, penalty: RowPenalty, points: Points) -> Estimates:
+        """Return the estimates at all points.
+
+        Raises
+        ------
+        DataError
+            If gradients or the moments of the working set do not fit into the free memory.
+        """
+        return _follow(self, penalty, points)
+
+
+class WorkingSet:
+    """Features with their columns and moments.
+
+    Attributes
+    ----------
+    data : TaskDesigns
+    rows : int array (w,)
+        The features, in the order in which they joined.
+    """
+
+    def __init__(self, data: TaskDesigns):
+        self.data = data
+        self.rows = np.zeros(0, dtype=np.int64)
+        self._columns = [np.zeros((0, X.shape[0])) for X in data.designs]
+        self._gram = np.zeros((len(data.designs), 0, 0))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, rows: np.ndarray) -> None:
+        """Add features that are not in the set.
+
+        Raises
+        ------
+        DataError
+            If there is not enough memory.
+        """
+        if not len(rows):
+            return
+        old, size = len(self), len(self) + len(rows)
+        designs = self.data.designs
+        per_feature = 2 * sum(X.shape[0] for X in designs) + 2 * len(designs) * size
+        require_memory(
+            8.0 * size * per_feature,
+            f"a working set of {size} features",
+            "Use larger values of lam, or end the path earlier by max_support.",
+        )
+        gram = np.empty((len(designs), size, size))
+        gram[:, :old, :old] = self._gram
+        for j, X in enumerate(designs):
+            new = X[:, rows].toarray() if is_sparse(X) else X[:, rows]
+            self._columns[j] = np.concatenate([self._columns[j], new.T])
+            products = new.T @ self._columns[j].T / X.shape[0]
+            gram[j, old:] = products
+            gram[j, :old, old:] = products[:, :old].T
+        self._gram = gram
+        self.rows = np.concatenate([self.rows, rows])
+
+    @property
+    def moments(self) -> TaskMoments:
+        """The moments of the features in the set."""
+        data = self.data
+        rank = np.minimum(data.rank, len(self))
+        return TaskMoments(self._gram, data.correlation[:, self.rows], data.power, rank)
+
+    def residuals(self, j: int, coef: np.ndarray) -> np.ndarray:
+        """Return y_j - X_j b_j for coefficients (k, w), shape (k, n_j)."""
+        used = coef.any(axis=0)
+        columns = self._columns[min(j, len(self._columns) - 1)]
+        return self.data.responses[j] - coef[:, used] @ columns[used]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Estimates with the features of a working set, judged with all features.
+
+    Parameters
+    ----------
+    lam : array (k,)
+    coef : array (k, w, r)
+    grad : array (k, r, p)
+        X_j^T (y_j - X_j b_j) / n_j.
+    gauge : array (k, p)
+        Dual norm of each row of the gradient, in units of lam.
+    objective, gap : arrays (k,)
+    """
+
+    lam: np.ndarray
+    coef: np.ndarray
+    grad: np.ndarray
+    gauge: np.ndarray
+    objective: np.ndarray
+    gap: np.ndarray
+
+    @classmethod
+    def at(
+        cls, working: WorkingSet, penalty: RowPenalty, lam: np.ndarray, coef: np.ndarray
+    ) -> Attempt:
+        """Return estimates with their gradients and certificates.
+
+        Let R = sum_j ||y_j - X_j b_j||^2 / n_j. The residuals over n_j, times t, are feasible in
+        the dual if t times every gauge is at most 1. With the largest such t <= 1, the gap to the
+        objective R / 2 + lam sum_i penalty(b_i) is
+
+            R (1 - t)^2 / 2 + sum_i (lam penalty(b_i) - t <b_i, grad_i>).
+
+        No term is negative, so nothing as large as the objective cancels.
+        """
+        data = working.data
+        grad, power = np.empty((len(lam), *data.correlation.shape)), np.zeros(len(lam))
+        for j in range(len(data.responses)):
+            residual = working.residuals(j, coef[:, :, j])
+            n = residual.shape[1]
+            grad[:, j] = residual @ data.designs[min(j, len(data.designs) - 1)] / n
+            power += (residual**2).sum(axis=1) / n
+        gauge = penalty.gauges(grad) / lam[:, None]
+        t = 1.0 / np.maximum(gauge.max(axis=1), 1.0)
+        inner = (coef * grad[:, :, working.rows].swapaxes(1, 2)).sum(axis=2)
+        price = lam[:, None] * penalty.values(coef)
+        slack = np.maximum(price - t[:, None] * inner, 0.0).sum(axis=1)
+        objective = 0.5 * power + price.sum(axis=1)
+        return cls(lam, coef, grad, gauge, objective, 0.5 * power * (1.0 - t) ** 2 + slack)
+
+    def outside(self, working: WorkingSet, rounding: float) -> np.ndarray:
+        """Return which features of all are outside the dual unit set, bool (k, p)."""
+        slack = PRECISION + rounding / self.lam
+        outside = self.gauge > 1.0 + slack[:, None]
+        outside[:, working.rows] = False
+        return outside
+
+
+class Trend:
+    """The gradient at the last estimate and its slope along the path.
+
+    Parameters
+    ----------
+    lam : float
+    grad : array (r, p)
+    """
+
+    def __init__(self, lam: float, grad: np.ndarray):
+        self.lam, self._grad, self._slope = lam, grad, np.zeros((1, 1))
+
+    def move(self, lam: np.ndarray, grad: np.ndarray) -> None:
+        """Go on to the last of the gradients (k, r, p) at lam, (k,)."""
+        before, origin = (lam[-2], grad[-2]) if len(lam) > 1 else (self.lam, self._grad)
+        if lam[-1] < before:
+            self._slope = (grad[-1] - origin) / (lam[-1] - before)
+        # A copy, because the other gradients are not needed any more.
+        self.lam, self._grad = float(lam[-1]), grad[-1].copy()
+
+    def gauges(self, penalty: RowPenalty, lam: float) -> np.ndarray:
+        """Return the extrapolated dual norms of the rows, in units of lam, (p,)."""
+        return penalty.gauges(self._grad + (lam - self.lam) * self._slope) / lam
+
+
+def _follow(data: TaskDesigns, penalty: RowPenalty, points: Points) -> Estimates:
+    size, (r, p) = len(points), data.correlation.shape
+    coef, objective, gap = np.zeros((size, p, r)), np.zeros(size), np.full(size, np.inf)
+    rounding = 1e-15 * float(np.abs(data.correlation).max())
+    # Gradients take no more memory than a quarter of the designs.
+    most = max(1, min(MOST_AHEAD, sum(X.shape[0] for X in data.designs) // (4 * r)))
+    # Two copies of the gradients, and their sizes and gauges.
+    require_memory(8.0 * 5 * most * r * p, f"the gradients of {most} estimates")
+    working = WorkingSet(data)
+    # The smallest lam at which the estimate is zero.
+    trend = Trend(penalty.largest(data.correlation) or 1.0, data.correlation)
+    start, start_lam = np.zeros((0, r)), trend.lam
+    joining = None
+    done, ahead = 0, most
+    while done < size:
+        left = points.lam[done:]
+        near = np.count_nonzero(left >= FARTHEST * min(trend.lam, left[0]))
+        part = points.part(done, done + min(near, ahead))
+        if joining is None:
+            joining = trend.gauges(penalty, part.lam[-1])
+            joining[joining < NEAR] = 0.0
+        working.add(_best(joining, working.rows))
+        start = np.concatenate([start, np.zeros((len(working) - len(start), r))])
+        found, _, _, count = penalty.estimates(working.moments, part, start, start_lam)
+        tried = Attempt.at(working, penalty, part.lam[:count], found[:count])
+        outside = tried.outside(working, rounding)
+        good = next((k for k in range(count) if outside[k].any()), count)
+        own = slice(done, done + good)
+        coef[own, working.rows] = tried.coef[:good]
+        objective[own], gap[own] = tried.objective[:good], tried.gap[:good]
+        done += good
+        if good:
+            if np.count_nonzero(tried.coef[good - 1]) > part.max_support[good - 1]:
+                break
+            trend.move(tried.lam[:good], tried.grad[:good])
+        if good < count:
+            start, start_lam, ahead = tried.coef[good], tried.lam[good], count - good
+            # The sooner a feature is needed, the more it counts.
+            joining = 2.0 ** -np.arange(ahead) @ outside[good:]
+        else:
+            start, start_lam, ahead = tried.coef[-1], trend.lam, min(2 * ahead, most)
+            joining = None
+    return coef, objective, gap, done
+
+
+def _best(score: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Return the features with the largest positive scores, without those that are present."""
+    score = score.copy()
+    score[present] = 0.0
+    found = np.flatnonzero(score)
+    if not len(found) and not len(present):
+        # Kernels need at least one feature.
+        return np.zeros(1, dtype=np.int64)
+    most = max(FEW, len(present))
+    return np.sort(found[np.argsort(-score[found], kind="stable")[:most]])
