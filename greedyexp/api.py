@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import Field, TypeAdapter
 
 from greedyexp.core import registry, shipped
@@ -27,6 +26,9 @@ from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols import fitting
 from greedyexp.protocols.contracts import check_iteration
 from greedyexp.protocols.fitting import run_until_converged
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Arguments of `solve` that are not parameters of an algorithm.
 _SETTINGS: dict[str, Any] = {
@@ -275,7 +277,7 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
     single = coef.shape[1] == 1
     points = {
         **path.grid,
-        "support_size": np.count_nonzero(path.coef, axis=(1, 2)),
+        "support_size": path.support_sizes,
         "objective": path.objective,
         "converged": path.converged,
         "chosen": np.arange(len(path)) == chosen,
@@ -285,7 +287,7 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
         coef=coef[:, 0] if single else coef,
         support=np.flatnonzero(coef[:, 0]) if single else np.argwhere(coef),
         objective=float(path.objective[chosen]),
-        history=pd.DataFrame(points if path.history is None else path.history),
+        columns=points if path.history is None else path.history,
         converged=bool(path.converged[chosen]),
         message=path.message,
         dense=np.zeros(0) if path.dense is None else path.dense[chosen],
@@ -310,15 +312,13 @@ def _iterated(
             f"After {way.iteration} iterations the {left} is {found.distance:.1e}, above tol ="
             f" {tol:g}."
         )
-    history = pd.DataFrame(
-        {
-            "iteration": found.iteration,
-            "objective": found.objective,
-            "support_size": found.support_size,
-        }
-    )
+    columns = {
+        "iteration": found.iteration,
+        "objective": found.objective,
+        "support_size": found.support_size,
+    }
     return Solution(
-        coef, np.flatnonzero(coef), way.objective, history, converged, " ".join(remarks)
+        coef, np.flatnonzero(coef), way.objective, columns, converged, " ".join(remarks)
     )
 
 

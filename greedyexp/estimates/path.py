@@ -35,6 +35,8 @@ class Path:
         Other results of each estimate, such as the number of removed features.
     history : dict of str to array, optional
         Actions of the algorithm, with one array entry per step.
+    sizes : int array (m,), optional
+        Numbers of nonzero coefficients, if the algorithm knows them; see ``support_sizes``.
     """
 
     coef: np.ndarray
@@ -46,6 +48,7 @@ class Path:
     dense: np.ndarray | None = None
     facts: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, np.ndarray] | None = None
+    sizes: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.coef)
@@ -55,6 +58,11 @@ class Path:
         """Estimates in the format of ``loss``, shape (m, p r + q)."""
         coef = self.coef.reshape(len(self), -1)
         return coef if self.dense is None else np.column_stack([coef, self.dense])
+
+    @property
+    def support_sizes(self) -> np.ndarray:
+        """Numbers of nonzero coefficients, shape (m,)."""
+        return np.count_nonzero(self.coef, axis=(1, 2)) if self.sizes is None else self.sizes
 
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
         """Return the path of the estimates at these indices, in this order."""
@@ -67,6 +75,7 @@ class Path:
             converged=self.converged[index],
             dense=None if self.dense is None else self.dense[index],
             facts={name: values[index] for name, values in self.facts.items()},
+            sizes=None if self.sizes is None else self.sizes[index],
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,12 +26,8 @@ class Solution:
         Indices of nonzero coefficients: (k,) for one task, (k, 2) of feature and task for several.
     objective : float
         Minimised function at ``coef``; nan for an algorithm that returns only coefficients.
-    history : DataFrame
-        One row for each point of the path: its tuning values, ``support_size``, ``objective``,
-        ``converged``, ``chosen`` (True for the point of ``coef``) and further columns of the
-        algorithm, such as ``gap`` of ``forward_greedy``. Algorithms that report steps, such as
-        ``foba_gdt``, have one row for each step; iterative methods have ``iteration``,
-        ``objective`` and ``support_size`` for each recorded iteration.
+    columns : dict of str to array
+        Columns of ``history``.
     converged : bool
         True if the estimate meets the certificate of the algorithm.
     message : str
@@ -46,11 +43,26 @@ class Solution:
     coef: np.ndarray
     support: np.ndarray
     objective: float
-    history: pd.DataFrame
+    columns: dict[str, np.ndarray] = field(repr=False)
     converged: bool
     message: str
     dense: np.ndarray = field(default_factory=lambda: np.zeros(0))
     classes: tuple[str, ...] = ()
+
+    @cached_property
+    def history(self) -> pd.DataFrame:
+        """The path as a table.
+
+        It has one row for each point: its tuning values, ``support_size``, ``objective``,
+        ``converged``, ``chosen`` (True for the point of ``coef``) and further columns of the
+        algorithm, such as ``gap`` of ``forward_greedy``. Algorithms that report steps, such as
+        ``foba_gdt``, have one row for each step; iterative methods have ``iteration``,
+        ``objective`` and ``support_size`` for each recorded iteration.
+        """
+        # The import and the table take longer than a small fit.
+        import pandas as pd
+
+        return pd.DataFrame(self.columns)
 
     @property
     def intercept(self) -> float:

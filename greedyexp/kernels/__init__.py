@@ -9,6 +9,7 @@ results, ``omp.cpp`` holds the loops. Code that several kernels share is in head
 - ``column_sums``: sizes and sums of the columns of a design.
 - ``omp``, ``greedy_dirty``: greedy selection in Gram form.
 - ``design_pursuit``, ``rounded_columns``: the same as ``omp`` without a Gram matrix.
+- ``pursuit``: the steps of both.
 - ``row_penalty``, ``row_manifold``, ``row_path``: paths of Lasso, group lasso and dirty model.
 - ``l2_path``: the path of the l1/l2 group lasso.
 - ``scalar_losses``, ``logistic_columns``, ``logistic_lines``, ``logistic_newton``,

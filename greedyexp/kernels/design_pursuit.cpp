@@ -15,15 +15,11 @@
 #include "cholesky.hpp"
 #include "gram_fit.hpp"
 #include "linear_algebra.hpp"
+#include "pursuit.hpp"
 #include "rounded_columns.hpp"
 
 namespace greedyexp::design_pursuit {
 namespace {
-
-struct Options {
-    bool normalize;  // score by the loss decrease, not by the squared correlation
-    bool refit;      // score by the loss decrease after a refit
-};
 
 struct Response {
     std::vector<double> residual;
@@ -37,7 +33,7 @@ class Block {
     Block(RoundedColumns &design, Index capacity)
         : design_(design), capacity_(capacity), basis_(capacity, design.rows()),
           factor_(capacity, capacity), half_inverse_(design.columns(), 0.0),
-          bounds_(design.columns()), staged_(design.rows()), cross_(capacity), again_(capacity),
+          bounds_(RoundedColumns::AT_ONCE, design.columns()), staged_(design.rows()), cross_(capacity), again_(capacity),
           within_(design.columns(), 0.0), inside_(design.columns(), 0.0),
           projected_(design.columns(), 0) {
         for (Index i = 0; i < design.columns(); ++i) {
@@ -53,29 +49,21 @@ class Block {
     }
 
     // Add upper bounds of the scores of all features.
-    void add_bounds(const Options &options, View<double> scores) {
-        const double inverse = 1.0 / samples();
-        for (const Response &response : responses_) {
-            design_.bound(response.residual, bounds_);
-            double *__restrict to = scores.data();
-            for (std::size_t i = 0; i < bounds_.size(); ++i) {
-                const double correlation = bounds_[i] * inverse;
-                const double power = correlation * correlation, gain = power * half_inverse_[i];
-                const double score = options.normalize ? gain : power;
-                bounds_[i] = gain > response.floor ? score : 0.0;
-            }
-            // The sum of squares in ``within_`` has a rounding error.
-            if (options.refit)
-                for (std::size_t i = 0; i < bounds_.size(); ++i) {
-                    const double cosine = 2.0 * half_inverse_[i] * within_[i] * inverse;
-                    bounds_[i] /= std::max(1.0 - cosine - 1e-12, SPAN);
-                }
-            for (std::size_t i = 0; i < bounds_.size(); ++i) to[i] += bounds_[i];
+    void add_bounds(const PursuitOptions &options, View<double> scores) {
+        for (std::size_t first = 0; first < responses_.size(); first += RoundedColumns::AT_ONCE) {
+            std::vector<View<const double>> residuals;
+            for (std::size_t j = first; j < responses_.size() && j < first + RoundedColumns::AT_ONCE;
+                 ++j)
+                residuals.push_back(responses_[j].residual);
+            design_.bound(residuals, bounds_);
+            for (std::size_t j = 0; j < residuals.size(); ++j)
+                add_scores(bounds_[static_cast<Index>(j)], responses_[first + j].floor, options,
+                           scores);
         }
     }
 
     // The score of one feature.
-    double score(Index i, const Options &options) {
+    double score(Index i, const PursuitOptions &options) {
         if (half_inverse_[i] == 0.0) return 0.0;
         double total = 0.0;
         for (const Response &response : responses_) {
@@ -119,7 +107,7 @@ class Block {
     }
 
     // Add the staged feature to the support and update the residuals.
-    void take(Index i, const Options &options) {
+    void take(Index i, const PursuitOptions &options) {
         const double pivot = std::sqrt(dot(staged_, staged_));
         View<double> added = basis_[size_];
         for (Index k = 0; k < added.size(); ++k) added[k] = staged_[k] / pivot;
@@ -134,23 +122,44 @@ class Block {
         ++size_;
         half_inverse_[i] = 0.0;
         if (options.refit) {
-            design_.bound(added, bounds_);
-            for (std::size_t k = 0; k < bounds_.size(); ++k)
-                within_[k] += bounds_[k] * bounds_[k];
+            const View<double> bounds = bounds_[0];
+            design_.bound({added}, bounds_);
+            for (Index k = 0; k < bounds.size(); ++k) within_[k] += bounds[k] * bounds[k];
         }
     }
 
-    // Write the coefficients of response j to a column of ``coef`` (p, r); return its loss.
-    double write(Index j, Matrix<double> coef, Index column) const {
+    // Write the fit of response j after counts[k] features as that of a task.
+    void write(const PursuitFits &fits, Index k, Index task, Index j) {
         const Response &response = responses_[j];
-        std::vector<double> solution(size_);
+        const View<double> solution = View<double>(again_).first(size_);
         cholesky::solve_transposed(factor_, size_, response.rotated, solution);
-        for (Index t = 0; t < size_; ++t) coef(support_[t], column) = solution[t];
-        return 0.5 * dot(response.residual, response.residual) / samples();
+        fits.write(k, task, support_, solution,
+                   0.5 * dot(response.residual, response.residual) / samples());
     }
 
   private:
     double samples() const { return static_cast<double>(design_.rows()); }
+
+    // Add the scores of one response whose correlations have these bounds.
+    void add_scores(View<double> bounds, double floor, const PursuitOptions &options,
+                    View<double> scores) const {
+        const double inverse = 1.0 / samples();
+        double *__restrict bound = bounds.data();
+        double *__restrict to = scores.data();
+        for (Index i = 0; i < scores.size(); ++i) {
+            const double correlation = bound[i] * inverse;
+            const double power = correlation * correlation, gain = power * half_inverse_[i];
+            const double score = options.normalize ? gain : power;
+            bound[i] = gain > floor ? score : 0.0;
+        }
+        // The sum of squares in ``within_`` has a rounding error.
+        if (options.refit)
+            for (Index i = 0; i < scores.size(); ++i) {
+                const double cosine = 2.0 * half_inverse_[i] * within_[i] * inverse;
+                bound[i] /= std::max(1.0 - cosine - 1e-12, SPAN);
+            }
+        for (Index i = 0; i < scores.size(); ++i) to[i] += bound[i];
+    }
 
     double correlation_of(Index i, const Response &response) {
         return dot(design_.column(i), response.residual) / samples();
@@ -171,7 +180,7 @@ class Block {
     OwnMatrix<double> basis_;   // rows are the vectors of Q
     OwnMatrix<double> factor_;  // R^T
     std::vector<double> half_inverse_;  // 1 / (2 G_ii), zero for a column that can gain no more
-    std::vector<double> bounds_;        // scratch
+    OwnMatrix<double> bounds_;          // scratch
     std::vector<double> staged_;
     std::vector<double> cross_;  // Q^T x of the staged column
     std::vector<double> again_;  // scratch
@@ -187,7 +196,7 @@ class Block {
 // A pursuit of the same features by one or several blocks.
 class Pursuit {
   public:
-    Pursuit(std::vector<Block> blocks, Options options, Index features)
+    Pursuit(std::vector<Block> blocks, PursuitOptions options, Index features)
         : blocks_(std::move(blocks)), options_(options), bounds_(features), scores_(features) {}
 
     std::vector<Block> &blocks() { return blocks_; }
@@ -243,7 +252,7 @@ class Pursuit {
     }
 
     std::vector<Block> blocks_;
-    Options options_;
+    PursuitOptions options_;
     std::vector<double> bounds_;
     std::vector<double> scores_;
     std::vector<Index> scored_;
@@ -256,12 +265,12 @@ using Line = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cp
 std::tuple<Index, Index, double> pursuits(
     const std::vector<Array> &designs, const std::vector<Line> &responses,
     View<const double> power, View<const Index> capacity, bool together, bool normalize, bool refit,
-    View<const Index> counts, Cube<double> coef, View<double> loss) {
+    View<const Index> counts, Cube<double> coef, View<double> loss, View<Index> sizes) {
     const auto r = static_cast<Index>(responses.size());
     const bool shared = designs.size() == 1;
     const Index width = together ? r : 1, p = coef.rows();
-    Index reached = 0, skipped = 0;
-    double smallest = 1.0;
+    const PursuitFits fits{coef, loss, sizes};
+    PursuitSummary summary;
     std::vector<RoundedColumns> columns;
     auto rounded = [&](Index j) {
         const Array &X = designs[j];
@@ -284,29 +293,12 @@ std::tuple<Index, Index, double> pursuits(
                                        power[first + j]);
         }
         Pursuit pursuit(std::move(blocks), {normalize, refit}, p);
-        Index taken = 0;
-        bool ended = false;
-        for (Index k = 0; k < counts.size();) {
-            if (taken == counts[k] || ended) {
-                for (Index j = 0; j < width; ++j)
-                    loss[k] += pursuit.blocks()[shared ? 0 : j].write(shared ? j : 0, coef[k],
-                                                                      first + j);
-                ++k;
-                continue;
-            }
-            const Index i = pursuit.best_feature();
-            if (i < 0) {
-                ended = true;
-                continue;
-            }
-            const Index barred = pursuit.add_feature(i);
-            skipped += barred;
-            taken += barred == 0;
-        }
-        reached = std::max(reached, taken);
-        smallest = std::min(smallest, pursuit.smallest());
+        summary.follow(pursuit, counts, [&](Index k) {
+            for (Index j = 0; j < width; ++j)
+                pursuit.blocks()[shared ? 0 : j].write(fits, k, first + j, shared ? j : 0);
+        });
     }
-    return {reached, skipped, smallest};
+    return summary.as_tuple();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from greedyexp.kernels import native
+from greedyexp.kernels.omp import Pursuits
 
 
 def pursuits(
@@ -18,7 +19,7 @@ def pursuits(
     normalize: bool,
     refit: bool,
     counts: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, int, int, float]:
+) -> Pursuits:
     """Run pursuits of up to ``counts[-1]`` features and return the fits after each of the counts.
 
     The supports and, up to rounding errors, the fits are those of ``omp.pursuits``.
@@ -33,16 +34,12 @@ def pursuits(
         Largest support of each task, at most n_j.
     together, normalize, refit, counts
         As for ``omp.pursuits``.
-
-    Returns
-    -------
-    coef, loss, reached, skipped, smallest
-        As from ``omp.pursuits``.
     """
     r, p = len(responses), designs[0].shape[1]
     coef = np.zeros((len(counts), p, r))
     loss = np.zeros(len(counts))
+    sizes = np.zeros(len(counts), dtype=np.int64)
     reached, skipped, smallest = native.design_pursuit.pursuits(
-        designs, responses, power, capacity, together, normalize, refit, counts, coef, loss
+        designs, responses, power, capacity, together, normalize, refit, counts, coef, loss, sizes
     )
-    return coef, loss, reached, skipped, smallest
+    return Pursuits(coef, loss, sizes, reached, skipped, smallest)

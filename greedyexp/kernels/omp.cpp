@@ -3,22 +3,19 @@
 // Features are never removed, so the rows of W = L^{-1} G_S are kept for all features, where L is
 // the Cholesky factor of G_SS. A new feature i then costs one pass over them: L gains the row
 // W[:, i], W gains the row (G_i - W[:, i]^T W) / pivot, and a multiple of that row is subtracted
-// from the correlation of the residual. The factor need not be stored, since L^T = W[:, S].
+// from the correlation of the residual.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
 #include "casters.hpp"
+#include "cholesky.hpp"
 #include "gram_fit.hpp"
 #include "linear_algebra.hpp"
+#include "pursuit.hpp"
 
 namespace greedyexp::omp {
 namespace {
-
-struct Options {
-    bool normalize;  // score by the loss decrease, not by the squared correlation
-    bool refit;      // score by the loss decrease after a refit
-};
 
 // One task of a pursuit.
 struct Task {
@@ -26,23 +23,25 @@ struct Task {
     double floor;  // gains up to here are rounding errors
     Index capacity;
     Matrix<double> rows;               // W
+    Matrix<double> factor;             // L
     std::vector<double> half_inverse;  // 1 / (2 G_ii), zero for a column that can gain no more
     std::vector<double> residual;      // correlation of the residual
     std::vector<double> rotated;       // L^{-1} c_S
     std::vector<double> weights;       // W[:, i], the row of L for a staged feature i
+    std::vector<double> solved;        // scratch
     std::vector<Index> support;
     Index size = 0;
     std::vector<double> sines;  // squared sines of columns to the span, by differences, if refit
     std::vector<double> gains;
 
     Task(Matrix<const double> gram, View<const double> correlation, double power, Index capacity,
-         Matrix<double> rows)
-        : gram(gram), floor(GAIN_FLOOR * power), capacity(capacity), rows(rows),
+         Matrix<double> rows, Matrix<double> factor)
+        : gram(gram), floor(GAIN_FLOOR * power), capacity(capacity), rows(rows), factor(factor),
           half_inverse(half_inverse_of(gram)), residual(correlation.begin(), correlation.end()),
-          rotated(rows.rows()), weights(rows.rows()), support(rows.rows()),
+          rotated(rows.rows()), weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
           sines(correlation.size(), 1.0), gains(correlation.size()) {}
 
-    void score(const Options &options) {
+    void score(const PursuitOptions &options) {
         for (std::size_t i = 0; i < gains.size(); ++i) {
             const double gain = residual[i] * residual[i] * half_inverse[i];
             gains[i] = gain > floor ? gain : 0.0;
@@ -65,7 +64,7 @@ struct Task {
     }
 
     // Add the staged feature to the support and update the residual.
-    void take(Index i, double sine, View<const Index> in_order, const Options &options) {
+    void take(Index i, double sine, View<const Index> in_order, const PursuitOptions &options) {
         View<double> row = rows[size];
         copy(gram[i], row);
         subtract_rows(row, weights, rows, in_order, size);
@@ -78,33 +77,32 @@ struct Task {
         if (options.refit)
             for (Index k = 0; k < row.size(); ++k)
                 sines[k] -= 2.0 * row[k] * row[k] * half_inverse[k];
+        copy(View<const double>(weights).first(size), factor[size].first(size));
+        factor(size, size) = pivot;
         rotated[size] = step;
         support[size] = i;
         ++size;
         half_inverse[i] = 0.0;
     }
 
-    // Solve L^T b = L^{-1} c_S and write b to column ``column`` of ``coef`` (p, r); return the
-    // response power that the fit explains.
-    double write(Matrix<double> coef, Index column) {
-        std::vector<double> b(rotated.begin(), rotated.begin() + size);
-        double explained = 0.0;
-        for (Index t = size - 1; t >= 0; --t) {
-            for (Index later = t + 1; later < size; ++later) b[t] -= rows(t, support[later]) * b[later];
-            b[t] /= rows(t, support[t]);
-        }
-        for (Index t = 0; t < size; ++t) {
-            coef(support[t], column) = b[t];
-            explained += rotated[t] * rotated[t];
-        }
-        return explained;
+    // The coefficients on the support, which solve L^T b = L^{-1} c_S.
+    View<const double> solution() {
+        cholesky::solve_transposed(factor, size, rotated, solved);
+        return View<const double>(solved).first(size);
+    }
+
+    // The response power that the fit explains.
+    double explained() const {
+        double total = 0.0;
+        for (Index t = 0; t < size; ++t) total += rotated[t] * rotated[t];
+        return total;
     }
 };
 
 // A pursuit of the same features by several tasks, or by one.
 class Pursuit {
   public:
-    Pursuit(std::vector<Task> tasks, Options options, Index features)
+    Pursuit(std::vector<Task> tasks, PursuitOptions options, Index features)
         : tasks_(std::move(tasks)), options_(options), scores_(features) {
         for (Index t = 0; t < tasks_[0].rows.rows(); ++t) in_order_.push_back(t);
     }
@@ -154,7 +152,7 @@ class Pursuit {
 
   private:
     std::vector<Task> tasks_;
-    Options options_;
+    PursuitOptions options_;
     std::vector<double> scores_;
     std::vector<Index> in_order_;  // 0, 1, ...
     double smallest_ = 1.0;        // smallest squared sine of an added column
@@ -163,43 +161,29 @@ class Pursuit {
 std::tuple<Index, Index, double> pursuits(
     Cube<const double> gram, Matrix<const double> correlation, View<const double> power,
     View<const Index> capacity, bool together, bool normalize, bool refit, View<const Index> counts,
-    Cube<double> coef, View<double> loss) {
+    Cube<double> coef, View<double> loss, View<Index> sizes) {
     const Index r = correlation.rows(), p = correlation.columns();
     const Index width = together ? r : 1;
-    Index reached = 0, skipped = 0;
-    double smallest = 1.0;
-    // Memory for W, allocated once: allocation for every task would cost as much as the arithmetic.
-    OwnCube<double> room(width, *std::max_element(capacity.begin(), capacity.end()), p);
+    const Index most = *std::max_element(capacity.begin(), capacity.end());
+    const PursuitFits fits{coef, loss, sizes};
+    PursuitSummary summary;
+    // Memory allocated once: allocation for every task would cost as much as the arithmetic.
+    OwnCube<double> rows(width, most, p), factors(width, most, most);
     for (Index first = 0; first < r; first += width) {
         std::vector<Task> tasks;
         for (Index j = 0; j < width; ++j)
             tasks.emplace_back(gram[(first + j) % gram.depth()], correlation[first + j],
-                               power[first + j], capacity[first + j], room[j]);
+                               power[first + j], capacity[first + j], rows[j], factors[j]);
         Pursuit pursuit(std::move(tasks), {normalize, refit}, p);
-        Index taken = 0;
-        bool ended = false;
-        for (Index k = 0; k < counts.size();) {
-            if (taken == counts[k] || ended) {
-                for (Index j = 0; j < width; ++j) {
-                    const double explained = pursuit.tasks()[j].write(coef[k], first + j);
-                    loss[k] += std::max(0.5 * (power[first + j] - explained), 0.0);
-                }
-                ++k;
-                continue;
+        summary.follow(pursuit, counts, [&](Index k) {
+            for (Index j = 0; j < width; ++j) {
+                Task &task = pursuit.tasks()[j];
+                const double left = std::max(0.5 * (power[first + j] - task.explained()), 0.0);
+                fits.write(k, first + j, task.support, task.solution(), left);
             }
-            const Index i = pursuit.best_feature();
-            if (i < 0) {
-                ended = true;
-                continue;
-            }
-            const Index barred = pursuit.add_feature(i);
-            skipped += barred;
-            taken += barred == 0;
-        }
-        reached = std::max(reached, taken);
-        smallest = std::min(smallest, pursuit.smallest());
+        });
     }
-    return {reached, skipped, smallest};
+    return summary.as_tuple();
 }
 
 }  // namespace

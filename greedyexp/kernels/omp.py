@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from greedyexp.kernels import native
+
+
+class Pursuits(NamedTuple):
+    """Fits of pursuits after m numbers of features.
+
+    Parameters
+    ----------
+    coef : array (m, p, r)
+    loss : array (m,)
+    sizes : int array (m,)
+        Numbers of nonzero coefficients.
+    reached : int
+        Largest number of features of any pursuit.
+    skipped : int
+        Number of best entries that were rejected because they lie in the span of their support.
+    smallest : float
+        Smallest squared sine of the angle between an added column and the span of the others.
+    """
+
+    coef: np.ndarray
+    loss: np.ndarray
+    sizes: np.ndarray
+    reached: int
+    skipped: int
+    smallest: float
 
 
 def pursuits(
@@ -16,7 +43,7 @@ def pursuits(
     normalize: bool,
     refit: bool,
     counts: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, int, int, float]:
+) -> Pursuits:
     """Run pursuits of up to ``counts[-1]`` features and return the fits after each of the counts.
 
     Parameters
@@ -36,22 +63,12 @@ def pursuits(
         angle between the column and the span of the support. Requires ``normalize``.
     counts : int array (m,)
         Increasing numbers of features; a pursuit that can gain no more keeps its last fit.
-
-    Returns
-    -------
-    coef : array (m, p, r)
-    loss : array (m,)
-    reached : int
-        Largest number of features of any pursuit.
-    skipped : int
-        Number of best entries that were rejected because they lie in the span of their support.
-    smallest : float
-        Smallest squared sine of the angle between an added column and the span of the others.
     """
     r, p = correlation.shape
     coef = np.zeros((len(counts), p, r))
     loss = np.zeros(len(counts))
+    sizes = np.zeros(len(counts), dtype=np.int64)
     reached, skipped, smallest = native.omp.pursuits(
-        gram, correlation, power, capacity, together, normalize, refit, counts, coef, loss
+        gram, correlation, power, capacity, together, normalize, refit, counts, coef, loss, sizes
     )
-    return coef, loss, reached, skipped, smallest
+    return Pursuits(coef, loss, sizes, reached, skipped, smallest)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "column_sums.hpp"
 #include "linear_algebra.hpp"
 
 namespace greedyexp {
@@ -58,7 +59,9 @@ class RoundedColumns {
           entries_(stride_ * design.columns()), units_(design.columns(), 0.0),
           errors_(design.columns(), 0.0), squares_(design.columns(), 0.0),
           columns_(design.columns()) {
-        measure();
+        std::vector<double> sums(columns());
+        column_sums::compute(design, units_, sums, squares_);
+        for (double &unit : units_) unit /= 127.0;
         std::vector<double> inverses;
         for (const double unit : units_) inverses.push_back(unit > 0.0 ? 1.0 / unit : 0.0);
         const Own<std::int8_t> tile(TALL * WIDE);
@@ -88,51 +91,61 @@ class RoundedColumns {
         return copied.view();
     }
 
-    // bounds_i >= |x_i^T v|, also for the inner product as ``dot`` computes it.
-    void bound(View<const double> vector, View<double> bounds) const {
-        const RoundedVector rounded(vector, stride_);
-        const double rounding = 2.5e-16 * static_cast<double>(rows() + 16);
-        const double of_norm = rounded.error() + rounding * rounded.norm();
-        const double of_error = rounded.norm() + rounded.error();
-        for (Index i = 0; i < columns(); ++i) {
-            const auto product = static_cast<double>(std::abs(inner(i, rounded)));
-            bounds[i] = product * (units_[i] * rounded.unit()) +
-                        (norms_[i] * of_norm + errors_[i] * of_error);
+    static constexpr std::size_t AT_ONCE = 4;
+
+    // bounds(j, i) >= |x_i^T v_j|, also for the inner product as ``dot`` computes it, of at most
+    // AT_ONCE vectors. They share a pass over the copy, since reading takes longer than multiplying.
+    void bound(const std::vector<View<const double>> &vectors, Matrix<double> bounds) const {
+        GREEDYEXP_REQUIRE(vectors.size() <= AT_ONCE);
+        std::vector<RoundedVector> rounded;
+        for (const View<const double> &vector : vectors) rounded.emplace_back(vector, stride_);
+        switch (rounded.size()) {
+            case 1: return bound<1>(rounded, bounds);
+            case 2: return bound<2>(rounded, bounds);
+            case 3: return bound<3>(rounded, bounds);
+            default: return bound<4>(rounded, bounds);
         }
     }
 
   private:
     static constexpr Index PAD = 32, SIDE = 8, TALL = 512, WIDE = 128;
 
-    Index inner(Index i, const RoundedVector &vector) const {
-        Index total = 0;
-        for (Index start = 0; start < stride_; start += RoundedVector::BLOCK) {
-            const std::int8_t *one = entries_.data() + i * stride_ + start;
-            const std::int16_t *other = vector.data() + start;
-            const Index size = std::min(RoundedVector::BLOCK, stride_ - start) / PAD * PAD;
-            std::int32_t sum = 0;
-            for (Index k = 0; k < size; ++k) sum += static_cast<std::int16_t>(one[k]) * other[k];
-            total += sum;
+    template <int COUNT>
+    void bound(const std::vector<RoundedVector> &vectors, Matrix<double> bounds) const {
+        double scale[COUNT], of_norm[COUNT], of_error[COUNT];
+        for (int j = 0; j < COUNT; ++j) {
+            const RoundedVector &vector = vectors[j];
+            const double rounding = 2.5e-16 * static_cast<double>(rows() + 16);
+            scale[j] = vector.unit();
+            of_norm[j] = vector.error() + rounding * vector.norm();
+            of_error[j] = vector.norm() + vector.error();
         }
-        return total;
+        for (Index i = 0; i < columns(); ++i) {
+            Index products[COUNT];
+            multiply<COUNT>(entries_.data() + i * stride_, vectors, products);
+            for (int j = 0; j < COUNT; ++j)
+                bounds(j, i) = static_cast<double>(std::abs(products[j])) * (units_[i] * scale[j]) +
+                               (norms_[i] * of_norm[j] + errors_[i] * of_error[j]);
+        }
     }
 
-    // Find the largest absolute values and the sums of squares, two rows at a time.
-    void measure() {
-        double *__restrict tops = units_.data();
-        double *__restrict squares = squares_.data();
-        for (Index k = 0; k < rows(); k += 2) {
-            const double *one = design_[k].data();
-            const double *two = design_[std::min(k + 1, rows() - 1)].data();
-            const double weight = k + 1 < rows() ? 1.0 : 0.0;
-            for (Index j = 0; j < columns(); ++j) {
-                const double a = std::abs(one[j]), b = std::abs(two[j]);
-                const double top = a > b ? a : b;
-                tops[j] = top > tops[j] ? top : tops[j];
-                squares[j] += a * a + weight * (b * b);
-            }
+    // The inner products of a rounded column with vectors.
+    template <int COUNT>
+    void multiply(const std::int8_t *column, const std::vector<RoundedVector> &vectors, Index *products) const {
+        const std::int16_t *others[COUNT];
+        for (int j = 0; j < COUNT; ++j) {
+            others[j] = vectors[j].data();
+            products[j] = 0;
         }
-        for (double &unit : units_) unit /= 127.0;
+        for (Index start = 0; start < stride_; start += RoundedVector::BLOCK) {
+            const Index size = std::min(RoundedVector::BLOCK, stride_ - start) / PAD * PAD;
+            std::int32_t sums[COUNT] = {};
+            for (Index k = start; k < start + size; ++k) {
+                const auto entry = static_cast<std::int16_t>(column[k]);
+                for (int j = 0; j < COUNT; ++j) sums[j] += entry * others[j][k];
+            }
+            for (int j = 0; j < COUNT; ++j) products[j] += sums[j];
+        }
     }
 
     // Round the tile from row ``top`` and column ``left`` on and write it transposed.

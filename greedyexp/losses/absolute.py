@@ -7,7 +7,7 @@ import numpy as np
 from greedyexp.kernels.scalar_losses import ABSOLUTE
 from greedyexp.losses.loss import LossKind
 from greedyexp.losses.smoothed import SmoothedLoss
-from greedyexp.problems.checks import check_response_size
+from greedyexp.problems.checks import check_response_sizes
 from greedyexp.problems.problem import Problem
 
 
@@ -43,7 +43,7 @@ class AbsoluteLoss(SmoothedLoss):
 
 
 def _build(problem: Problem, *, ridge: float, beta: float) -> AbsoluteLoss:
-    check_response_size(problem.y[0])
+    check_response_sizes(problem.y)
     return AbsoluteLoss(problem.X[0], problem.y[0], beta=beta, ridge=ridge)
 
 

@@ -11,7 +11,7 @@ from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
 from greedyexp.losses.loss import TOLERANCE, LossKind, Restricted
 from greedyexp.losses.quadratic import QuadraticFit, QuadraticLoss
-from greedyexp.problems.checks import Indices, check_response_size, is_sparse, largest_feature
+from greedyexp.problems.checks import Indices, check_response_sizes, is_sparse, largest_feature
 from greedyexp.problems.problem import Problem
 
 # A sum smaller than this fraction of its terms is within rounding error.
@@ -337,7 +337,7 @@ class CentredData:
 
 
 def _build(problem: Problem, *, ridge: float, intercept: bool) -> SquaredLoss:
-    check_response_size(problem.y[0])
+    check_response_sizes(problem.y)
     return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
 
 

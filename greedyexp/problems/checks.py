@@ -81,16 +81,17 @@ def check_feature_sizes(X, names: Sequence[str] = (), columns: Columns | None = 
         raise _size_error(name, sizes[feature])
 
 
-def check_response_size(y: np.ndarray) -> None:
-    """Raise an error if squares of a response overflow or underflow.
+def check_response_sizes(responses: Sequence[np.ndarray]) -> None:
+    """Raise an error if squares of a response, an array with at least one entry, are no numbers.
 
     Raises
     ------
     DataError
-        The message gives the largest absolute value.
+        The message gives the largest absolute value of the first such response.
     """
-    size = max(y.max(), -y.min()) if len(y) else 0.0
-    if _unfit(np.asarray(size)):
+    starts = np.cumsum([0, *map(len, responses[:-1])])
+    sizes = np.maximum.reduceat(np.abs(np.concatenate(responses)), starts)
+    for size in sizes[_unfit(sizes)][:1]:
         raise _size_error("the responses", size)
 
 

@@ -14,7 +14,7 @@ from greedyexp.core.errors import DataError
 from greedyexp.problems.checks import (
     Columns,
     check_feature_sizes,
-    check_response_size,
+    check_response_sizes,
     columns_of,
     is_sparse,
     require_memory,
@@ -96,7 +96,7 @@ class Problem:
         """Number of rows of each task, shape (r,)."""
         return np.array([len(y) for y in self.y])
 
-    @property
+    @cached_property
     def shared_design(self) -> bool:
         return all(X is self.X[0] for X in self.X)
 
@@ -249,8 +249,7 @@ def check_sizes(problem: Problem) -> None:
     if problem.n_samples.min() > 0:
         for X, known in zip(problem.designs, problem.columns, strict=False):
             check_feature_sizes(X, problem.feature_names, known)
-    for y in problem.y:
-        check_response_size(y)
+        check_response_sizes(problem.y)
 
 
 def is_list_of_designs(X) -> bool:
@@ -276,6 +275,11 @@ def _responses(y) -> tuple[np.ndarray, ...]:
     check_not_masked(y, "y")
     array = np.asarray(y)
     if array.ndim == 2:
+        if array.size and array.dtype == np.float64:
+            # Many columns take longer one by one than together.
+            rows = np.ascontiguousarray(array.T)
+            if _all_finite(rows):
+                return tuple(rows)
         return tuple(_finite(column, f"y[:, {j}]", ndim=1) for j, column in enumerate(array.T))
     return (_finite(array, "y", ndim=1),)
 

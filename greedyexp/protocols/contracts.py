@@ -166,6 +166,8 @@ def _check_path(
     )
     if path.dense is not None:
         check_array(part, "path.dense", path.dense, (len(path), "d"), "iuf")
+    if path.sizes is not None:
+        check_array(part, "path.sizes", path.sizes, (len(path),), "iu")
     for name, values in grid.items():
         require(
             part,

@@ -1,6 +1,9 @@
 """solve and run from Python."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import Lasso, orthogonal_mp
 
@@ -44,6 +47,22 @@ def test_several_tasks_by_cross_validation(tasks):
     assert chosen["objective"] == fit.objective
     again = greedyexp.solve("greedy_dirty", X, y, tuning="cv", seed=1)
     assert np.array_equal(again.coef, fit.coef)
+
+
+def test_a_solution_can_be_pickled_before_and_after_its_table_is_made():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 8)), rng.standard_normal(30)
+    fit = greedyexp.solve("omp", X, y, n_atoms=3)
+    copies = [pickle.loads(pickle.dumps(fit))]
+    table = fit.history
+    assert fit.history is table
+    copies.append(pickle.loads(pickle.dumps(fit)))
+    expected = ["n_atoms", "support_size", "objective", "converged", "chosen"]
+    assert table.columns.tolist() == expected
+    assert table["support_size"].tolist() == [0, 1, 2, 3]
+    for copy in copies:
+        pd.testing.assert_frame_equal(copy.history, table)
+        assert np.array_equal(copy.coef, fit.coef)
 
 
 def test_theory_recovers_at_a_known_noise_level():
@@ -202,6 +221,8 @@ def test_one_estimate_has_no_objective_and_takes_scalars_of_numpy(tasks, parts):
 STOPPING = """
 import os
 import signal
+import pickle
+
 import numpy as np
 from greedyexp import algorithm
 

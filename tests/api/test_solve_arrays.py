@@ -49,6 +49,35 @@ def test_what_is_no_design_or_response_is_refused(design, y, words):
         as_problem(design, y)
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, object])
+def test_columns_of_a_response_are_its_tasks(kind):
+    Z = np.round(100 * np.stack([Y, -Y, 2 * Y], axis=1)).astype(kind)
+    for order in "CF":
+        problem = as_problem(X, np.array(Z, order=order))
+        for j, y in enumerate(problem.y):
+            assert y.dtype == np.float64
+            assert y.flags.c_contiguous
+            np.testing.assert_array_equal(y, Z[:, j].astype(float))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.nan, r"^y\[:, 1\] holds nan at index \(3,\)"),
+        (-np.inf, r"^y\[:, 1\] holds -inf at index \(3,\)"),
+        (1e100, r"^the largest absolute value of the responses is 1e\+100, too large"),
+    ],
+)
+def test_a_wrong_entry_of_one_task_is_named(value, words):
+    Z = np.stack([Y, Y, Y], axis=1)
+    Z[3, 1] = value
+    with pytest.raises(DataError, match=words):
+        as_problem(X, Z)
+    Z[:, 1] = 1e-100 * Y
+    with pytest.raises(DataError, match="too small"):
+        as_problem(X, Z)
+
+
 def test_an_array_that_could_be_masked_but_is_not_is_taken():
     np.testing.assert_array_equal(as_problem(np.ma.masked_array(X), Y).X[0], X)
 

@@ -33,11 +33,14 @@ def both(
 
 def assert_same(problem, most, **options):
     one, other = both(problem, most, **options)
-    assert one[2:4] == other[2:4]
-    assert one[4] == pytest.approx(other[4], rel=1e-6)
-    assert np.array_equal(one[0] != 0, other[0] != 0)
-    np.testing.assert_allclose(other[0], one[0], rtol=1e-7, atol=1e-9 * np.abs(one[0]).max())
-    np.testing.assert_allclose(other[1], one[1], rtol=1e-7, atol=1e-12 * one[1][0])
+    assert one[3:5] == other[3:5]
+    assert one.smallest == pytest.approx(other.smallest, rel=1e-6)
+    assert np.array_equal(one.coef != 0, other.coef != 0)
+    largest = np.abs(one.coef).max()
+    np.testing.assert_allclose(other.coef, one.coef, rtol=1e-7, atol=1e-9 * largest)
+    np.testing.assert_allclose(other.loss, one.loss, rtol=1e-7, atol=1e-12 * one.loss[0])
+    for found in (one, other):
+        assert np.array_equal(found.sizes, np.count_nonzero(found.coef, axis=(1, 2)))
 
 
 def designs_of(kind, rng, sizes, p):
@@ -113,13 +116,13 @@ def test_duplicate_and_zero_columns():
     doubled = np.hstack([X, -2.0 * X, X])
     for options in ({}, {"refit": True}, {"normalize": False}):
         assert_same(as_problem(doubled, rng.standard_normal((40, 2))), 15, **options)
-    coef = both(as_problem(doubled, rng.standard_normal(40)), 15, gram_form=False)[0]
+    coef = both(as_problem(doubled, rng.standard_normal(40)), 15, gram_form=False).coef
     assert np.flatnonzero(coef[-1]).max() < 20
 
 
 def test_equal_scores_go_to_the_lowest_feature():
     found = both(as_problem(np.eye(8)[:, ::-1] * 3.0, np.ones(8)), 4, gram_form=False)
-    for k, coef in enumerate(found[0]):
+    for k, coef in enumerate(found.coef):
         assert np.flatnonzero(coef[:, 0]).tolist() == list(range(k))
 
 
@@ -128,16 +131,16 @@ def test_a_column_almost_in_the_span_is_left_out_and_counted():
     X = np.column_stack([Q[:, 0], Q[:, 0] + 1e-6 * Q[:, 1], Q[:, 2]])
     y = 3 * Q[:, 0] + Q[:, 1] + 1e-7 * Q[:, 2]
     for refit in (False, True):
-        coef, _, _, skipped, _ = both(as_problem(X, y), 3, refit=refit, gram_form=False)
-        assert np.flatnonzero(coef[-1]).tolist() in ([0, 2], [1, 2])
-        assert skipped == 1
+        found = both(as_problem(X, y), 3, refit=refit, gram_form=False)
+        assert np.flatnonzero(found.coef[-1]).tolist() in ([0, 2], [1, 2])
+        assert found.skipped == 1
 
 
 def test_nearly_dependent_columns_are_fitted_as_by_least_squares():
     Q = np.linalg.qr(np.random.default_rng(13).standard_normal((30, 4)))[0]
     X = np.column_stack([Q[:, 0], Q[:, 0] + 1e-4 * Q[:, 1], Q[:, 2]])
     y = 2 * X[:, 0] + X[:, 2] + 5.0 * Q[:, 1] + 0.1 * Q[:, 3]
-    coef = both(as_problem(X, y), 3, gram_form=False)[0]
+    coef = both(as_problem(X, y), 3, gram_form=False).coef
     np.testing.assert_allclose(coef[-1, :, 0], np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)
 
 
@@ -153,16 +156,16 @@ def test_full_supports_and_exact_fits_end_the_pursuit():
     rng = np.random.default_rng(4)
     X = rng.standard_normal((6, 20))
     found = both(as_problem(X, rng.standard_normal(6)), 15, gram_form=False)
-    assert found[2] == 6
-    assert found[1][-1] < 1e-25
+    assert found.reached == 6
+    assert found.loss[-1] < 1e-25
     truth = np.zeros(20)
     truth[[3, 5]] = 1.0, -2.0
-    coef, _, reached, _, _ = both(as_problem(X, X @ truth), 15, gram_form=False)
-    assert reached <= 6
-    np.testing.assert_allclose(X @ coef[-1, :, 0], X @ truth, atol=1e-12)
+    found = both(as_problem(X, X @ truth), 15, gram_form=False)
+    assert found.reached <= 6
+    np.testing.assert_allclose(X @ found.coef[-1, :, 0], X @ truth, atol=1e-12)
     zero = both(as_problem(X, np.zeros(6)), 3, gram_form=False)
-    assert zero[2] == 0
-    assert not zero[0].any()
+    assert zero.reached == 0
+    assert not zero.coef.any()
 
 
 def test_designs_in_column_order_and_of_one_row():
@@ -171,10 +174,10 @@ def test_designs_in_column_order_and_of_one_row():
     options = (np.array([y @ y / 30]), np.array([5]), False, True, False, np.array([5]))
     one = design_pursuit.pursuits([X], [y], *options)
     other = design_pursuit.pursuits([np.ascontiguousarray(X)], [y], *options)
-    assert np.array_equal(one[0], other[0])
+    assert np.array_equal(one.coef, other.coef)
     row = np.array([[1.0, -4.0, 2.0]])
     options = (np.array([9.0]), np.array([1]), False, False, False, np.array([1]))
-    coef = design_pursuit.pursuits([row], [np.array([3.0])], *options)[0]
+    coef = design_pursuit.pursuits([row], [np.array([3.0])], *options).coef
     np.testing.assert_allclose(coef[0, :, 0], [0.0, -0.75, 0.0])
 
 
@@ -204,6 +207,8 @@ def test_the_form_is_chosen_by_cost():
     assert pays(100, 200, 1, 50)
     assert pays(400, 512, 100, 50)
     assert not pays(400, 512, 1, 50)
+    assert not pays(400, 512, 10, 50, together=True)
+    assert pays(2000, 100, 10, 50, together=True)
     assert not pays(400, 512, 10, 50, shared=False, together=True)
     assert pays(10**6, 4096, 10**4, 50)
     assert not pays(10**6, 4097, 10**4, 50)

@@ -145,5 +145,5 @@ def test_an_output_of_another_layout_is_refused(moments):
     with pytest.raises(TypeError):
         native.omp.pursuits(
             gram, correlation, power, np.full(2, 5), False, True, False, np.array([2]), coef,
-            np.zeros(1),
+            np.zeros(1), np.zeros(1, int),
         )  # fmt: skip

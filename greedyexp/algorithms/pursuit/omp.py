@@ -168,17 +168,19 @@ def pursuit_path(
     if gram_pays(problem.shape, int(capacity.max()), together):
         gram = gram_fit.stored(problem.gram)
         found = gram_pursuit.pursuits(gram, problem.correlation, *options)
-        coef, loss, reached, skipped, smallest = found
+        coef, loss, sizes, reached, skipped, smallest = found
     else:
         _require_room(problem, capacity, name, together)
         found = design_pursuit.pursuits(problem.designs, problem.y, *options)
-        coef, loss, reached, skipped, _ = found
+        coef, loss, sizes, reached, skipped, _ = found
         # These fits are as accurate as those of certify(), whatever the angles.
         smallest = 1.0
     parts = []
     if grid is None and reached < counts[-1]:
         parts.append(f"nothing left to gain after {reached} step{'' if reached == 1 else 's'}.")
-        coef, loss, place, asked = (a[: reached + 1] for a in (coef, loss, place, asked))
+        coef, loss, sizes, place, asked = (
+            values[: reached + 1] for values in (coef, loss, sizes, place, asked)
+        )
     if skipped:
         parts.append(f"{skipped} entries in the span of their support were left out.")
     coef, loss, redone = certify(problem, coef, loss, smallest)
@@ -190,6 +192,8 @@ def pursuit_path(
         loss[place],
         np.ones(len(asked), dtype=bool),
         " ".join(parts),
+        # A coefficient that is zero by chance may differ between two ways to fit.
+        sizes=None if redone else sizes[place],
     )
 
 
@@ -199,8 +203,9 @@ def gram_pays(shape: dict, most: int, together: bool) -> bool:
     The Gram form is faster for many tasks with one design, or few features. The other form reads
     the designs at each step. Both give the same fits up to rounding errors. The choice depends on
     nothing but these arguments, so a fit has the same digits wherever it is made. In particular it
-    does not depend on whether another algorithm has formed the Gram matrix of the same problem:
-    for this case, the Gram form may cost up to twice as much as the other.
+    does not depend on whether another algorithm has formed the Gram matrix of the same problem. As
+    this is likely in experiments, the Gram form of pursuits for single tasks may cost up to half as
+    much again.
 
     Parameters
     ----------
@@ -223,8 +228,8 @@ def gram_pays(shape: dict, most: int, together: bool) -> bool:
     # Nanoseconds, measured on one thread.
     gram = 0.03 * designs * n * p**2 + 0.12 * r * most**2 * p
     bases = designs if together else r
-    passes = 2.0 * designs * n * p + 0.05 * r * most * n * p + 0.25 * bases * n * most**2
-    return gram < 2.0 * passes
+    passes = 2.0 * designs * n * p + 0.03 * r * most * n * p + 0.25 * bases * n * most**2
+    return gram < (1.0 if together else 1.5) * passes
 
 
 def _require_room(problem: Problem, capacity: np.ndarray, name: str, together: bool) -> None:

@@ -119,7 +119,7 @@ class Estimates:
     @cached_property
     def features(self) -> np.ndarray:
         """Numbers of nonzero coefficients, (m,) of int."""
-        return np.count_nonzero(self.path.coef, axis=(1, 2))
+        return self.path.support_sizes
 
     @cached_property
     def l1_norm(self) -> np.ndarray:
