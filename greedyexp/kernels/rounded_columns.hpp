@@ -81,12 +81,18 @@ class RoundedColumns {
     Index columns() const { return design_.columns(); }
     double square(Index i) const { return squares_[i]; }
 
-    // A column as a contiguous vector; it is copied when it is first needed.
+    // A column as a contiguous vector, until the next call. It is copied when it is first needed.
+    // If the copies take more memory than the rounded columns, and are not few, all are forgotten.
     View<const double> column(Index i) {
         Own<double> &copied = columns_[i];
         if (copied.size() == 0) {
+            if (copies_ >= std::max(columns() / 8, FEW / rows())) {
+                for (Own<double> &one : columns_) one = {};
+                copies_ = 0;
+            }
             copied = Own<double>(rows());
             for (Index k = 0; k < rows(); ++k) copied[k] = design_(k, i);
+            ++copies_;
         }
         return copied.view();
     }
@@ -109,6 +115,7 @@ class RoundedColumns {
 
   private:
     static constexpr Index PAD = 32, SIDE = 8, TALL = 512, WIDE = 128;
+    static constexpr Index FEW = Index{1} << 23;  // numbers in copies of columns, 64 MB
 
     template <int COUNT>
     void bound(const std::vector<RoundedVector> &vectors, Matrix<double> bounds) const {
@@ -206,7 +213,8 @@ class RoundedColumns {
     std::vector<double> errors_;  // norms of the parts lost
     std::vector<double> squares_;
     std::vector<double> norms_;
-    std::vector<Own<double>> columns_;  // the columns copied so far
+    std::vector<Own<double>> columns_;  // copies of columns
+    Index copies_ = 0;
 };
 
 }  // namespace greedyexp

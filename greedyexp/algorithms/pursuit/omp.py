@@ -237,8 +237,9 @@ def _require_room(problem: Problem, capacity: np.ndarray, name: str, together: b
     at_once = capacity if together and not problem.shared_design else capacity[:1]
     sizes = problem.n_samples[: len(at_once)]
     bases = 8.0 * (at_once * (at_once + sizes)).sum()
+    # Rounded columns take a byte for each number, and copies of columns take as much again.
     require_memory(
-        bases + problem.n_features * sizes.sum(),
+        bases + 2.0 * problem.n_features * sizes.sum(),
         f"a pursuit of {capacity.max()} of {problem.n_features} features",
         f"Give a smaller {name}.",
     )
