@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cholesky.hpp"
+#include "gram_rows.hpp"
 #include "linear_algebra.hpp"
 
 namespace greedyexp {
@@ -27,10 +28,10 @@ constexpr double TIE = 1e-10;
 constexpr double NO_COLUMN = 1e-300;
 
 // 1 / (2 G_ii), or zero for a zero column.
-inline std::vector<double> half_inverse_of(Matrix<const double> gram) {
-    std::vector<double> out(gram.rows(), 0.0);
-    for (Index i = 0; i < gram.rows(); ++i)
-        if (gram(i, i) > NO_COLUMN) out[i] = 0.5 / gram(i, i);
+inline std::vector<double> half_inverse_of(const std::vector<double> &diagonal) {
+    std::vector<double> out(diagonal.size(), 0.0);
+    for (std::size_t i = 0; i < out.size(); ++i)
+        if (diagonal[i] > NO_COLUMN) out[i] = 0.5 / diagonal[i];
     return out;
 }
 
@@ -51,10 +52,11 @@ inline std::pair<Index, double> first_largest(View<const double> values) {
 // The fit of one task over p features on a support of at most ``capacity`` entries.
 class GramFit {
   public:
-    GramFit(Matrix<const double> gram, View<const double> correlation, Index capacity)
-        : gram_(gram), correlation_(correlation), half_inverse_(half_inverse_of(gram)),
-          capacity_(capacity), chol_(capacity, capacity), rotated_(capacity), coef_(capacity),
-          support_(capacity), position_(gram.rows(), -1), barred_(gram.rows(), false),
+    GramFit(GramRows &gram, View<const double> correlation, Index capacity)
+        : gram_(gram), diagonal_(gram.diagonal()), correlation_(correlation),
+          half_inverse_(half_inverse_of(gram.diagonal())), capacity_(capacity), chol_(capacity, capacity),
+          rotated_(capacity), coef_(capacity), support_(capacity), position_(gram.size(), -1),
+          barred_(gram.size(), false),
           residual_(correlation.begin(), correlation.end()), cross_(capacity) {}
 
     Index size() const { return size_; }
@@ -71,17 +73,21 @@ class GramFit {
 
     // Prepare feature i for the support; return false if it lies in the span. Nothing changes
     // until ``commit``. A full support counts as spanning everything.
-    bool stage(Index i) {
+    //
+    // The rows of the Gram matrix that have the largest ``scores`` will be needed soon.
+    bool stage(Index i, View<const double> scores) {
         if (size_ >= capacity_ || half_inverse_[i] == 0.0) return false;
-        for (Index t = 0; t < size_; ++t) cross_[t] = gram_(i, support_[t]);
-        return cholesky::append(chol_, size_, cross_, gram_(i, i)) > SPAN;
+        gram_.require(i, scores);
+        const View<const double> row = gram_[i];
+        for (Index t = 0; t < size_; ++t) cross_[t] = row[support_[t]];
+        return cholesky::append(chol_, size_, cross_, diagonal_[i]) > SPAN;
     }
 
     // Add the feature staged last to the support.
     void commit(Index i) {
         cholesky::extend_solution(chol_, size_, correlation_[i], rotated_);
         const double pivot = chol_(size_, size_);
-        smallest_ = std::min(smallest_, pivot * pivot / gram_(i, i));
+        smallest_ = std::min(smallest_, pivot * pivot / diagonal_[i]);
         support_[size_] = i;
         position_[i] = size_;
         ++size_;
@@ -105,6 +111,7 @@ class GramFit {
 
     // Compute c - G_S b from the coefficients, without accumulated errors.
     void correlate_residual() {
+        gram_.require(View<const Index>(support_).first(size_));
         copy(correlation_, View<double>(residual_));
         subtract_rows(residual_, coef_, gram_, support_, size_);
     }
@@ -121,7 +128,7 @@ class GramFit {
 
     // Loss increase when the coefficient at place t of the support alone is set to zero.
     double own_cost(Index t) const {
-        return 0.5 * coef_[t] * coef_[t] * gram_(support_[t], support_[t]);
+        return 0.5 * coef_[t] * coef_[t] * diagonal_[support_[t]];
     }
 
     // Twice the loss decrease from zero coefficients: c_S^T b = ||L^{-1} c_S||^2.
@@ -132,7 +139,8 @@ class GramFit {
     }
 
   private:
-    Matrix<const double> gram_;
+    GramRows &gram_;
+    View<const double> diagonal_;
     View<const double> correlation_;
     std::vector<double> half_inverse_;  // 1 / (2 G_ii), zero for a zero column
     Index capacity_;

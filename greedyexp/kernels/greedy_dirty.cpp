@@ -3,6 +3,8 @@
 #include <limits>
 #include <tuple>
 
+#include <nanobind/stl/vector.h>
+
 #include "casters.hpp"
 #include "gram_fit.hpp"
 
@@ -68,12 +70,13 @@ struct Run {
     std::vector<double> together;  // (p,): loss decrease along every row
     std::vector<char> changed;     // (r,): tasks whose residual is out of date
 
-    Run(Cube<const double> gram, Matrix<const double> correlation, View<const double> power,
-        View<const Index> capacity, double weight, double nu, bool per_class)
+    Run(const std::vector<GramRows *> &gram, Matrix<const double> correlation,
+        View<const double> power, View<const Index> capacity, double weight, double nu,
+        bool per_class)
         : r(correlation.rows()), p(correlation.columns()), power(power), weight(weight), nu(nu),
           per_class(per_class), now(r, p), gains(r, p), together(p), changed(r, true) {
         for (Index j = 0; j < r; ++j)
-            fits.emplace_back(gram[j % gram.depth()], correlation[j], capacity[j]);
+            fits.emplace_back(*gram[j % gram.size()], correlation[j], capacity[j]);
     }
 
     // Find the best object, stage it unless its reward is at most ``stop``, and return its reward.
@@ -192,7 +195,7 @@ struct Run {
         const Index i = object.feature;
         for_tasks(object, [&](Index j) {
             GramFit &fit = fits[j];
-            if (!fit.holds(i) && !fit.barred(i) && !fit.stage(i)) {
+            if (!fit.holds(i) && !fit.barred(i) && !fit.stage(i, gains[j])) {
                 fit.bar(i);
                 barred += gains(j, i) > 0.0;
                 changed[j] = true;
@@ -258,7 +261,7 @@ struct Run {
     void readmit(GramFit &fit) {
         for (Index i = 0; i < p; ++i)
             if (now.row[i] && !fit.holds(i)) {
-                if (fit.stage(i))
+                if (fit.stage(i, {}))
                     fit.commit(i);
                 else
                     fit.bar(i);
@@ -269,10 +272,11 @@ struct Run {
 using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using Indices = nb::ndarray<nb::numpy, Index, nb::ndim<1>>;
 
-std::tuple<Numbers, Numbers, Indices, Indices, Numbers, int, Index, double> path(
-    Cube<const double> gram, Matrix<const double> correlation, View<const double> power,
-    View<const Index> capacity, double weight, double nu, bool per_class, double stop,
-    double relative_floor, Index max_support) {
+using Result = std::tuple<Numbers, Numbers, Indices, Indices, Numbers, int, Index, double>;
+
+Result path(const std::vector<GramRows *> &gram, Matrix<const double> correlation,
+            View<const double> power, View<const Index> capacity, double weight, double nu,
+            bool per_class, double stop, double relative_floor, Index max_support) {
     const Index r = correlation.rows(), p = correlation.columns();
     Index most = 0;
     for (const Index count : capacity) most += count;
@@ -325,6 +329,18 @@ std::tuple<Numbers, Numbers, Indices, Indices, Numbers, int, Index, double> path
             run.skipped,                  smallest};
 }
 
+Result path_of_matrices(Cube<const double> gram, Matrix<const double> correlation,
+                        View<const double> power, View<const Index> capacity, double weight,
+                        double nu, bool per_class, double stop, double relative_floor,
+                        Index max_support) {
+    std::vector<GramRows> matrices;
+    for (Index k = 0; k < gram.depth(); ++k) matrices.emplace_back(gram[k]);
+    std::vector<GramRows *> all;
+    for (GramRows &one : matrices) all.push_back(&one);
+    return path(all, correlation, power, capacity, weight, nu, per_class, stop, relative_floor,
+                max_support);
+}
+
 void fill_states(View<const Index> ends, View<const Index> entries, View<const double> values,
                  View<const Index> chosen, Cube<double> coef) {
     for (Index k = 0; k < chosen.size(); ++k) {
@@ -340,6 +356,7 @@ void bind(nb::module_ &module) {
     module.attr("DONE") = static_cast<int>(DONE);
     module.attr("TOO_LARGE") = static_cast<int>(TOO_LARGE);
     module.attr("CYCLE") = static_cast<int>(CYCLE);
+    module.def("path", &path_of_matrices);
     module.def("path", &path);
     module.def("fill", &fill_states);
 }

@@ -9,6 +9,8 @@ rewards, and only they are recorded.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from greedyexp.kernels import native
@@ -20,7 +22,7 @@ CYCLE: int = native.greedy_dirty.CYCLE
 
 
 def path(
-    gram: np.ndarray,
+    gram: Any,
     correlation: np.ndarray,
     power: np.ndarray,
     capacity: np.ndarray,
@@ -36,6 +38,7 @@ def path(
     Parameters
     ----------
     gram : array (r, p, p), or (1, p, p) shared by all tasks
+        Or a list of r, or one, of ``kernels.gram_rows``.
     correlation : array (r, p)
     power : array (r,)
         ||y_j||^2 / n_j.

@@ -5,6 +5,6 @@
 
 namespace greedyexp::linear_algebra {
 
-void bind(nb::module_ &module) { module.def("subtract_rows", &subtract_rows); }
+void bind(nb::module_ &module) { module.def("subtract_rows", &subtract_rows<Matrix<const double>>); }
 
 }  // namespace greedyexp::linear_algebra

@@ -17,6 +17,7 @@ namespace nb = nanobind;
     apply(frank_wolfe)           \
     apply(gauge_step)            \
     apply(gram_fit)              \
+    apply(gram_rows)             \
     apply(greedy_dirty)          \
     apply(l2_path)               \
     apply(linear_algebra)        \

@@ -37,8 +37,9 @@ struct Task {
     Task(Matrix<const double> gram, View<const double> correlation, double power, Index capacity,
          Matrix<double> rows, Matrix<double> factor)
         : gram(gram), floor(GAIN_FLOOR * power), capacity(capacity), rows(rows), factor(factor),
-          half_inverse(half_inverse_of(gram)), residual(correlation.begin(), correlation.end()),
-          rotated(rows.rows()), weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
+          half_inverse(half_inverse_of(diagonal_of(gram))),
+          residual(correlation.begin(), correlation.end()), rotated(rows.rows()),
+          weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
           sines(correlation.size(), 1.0), gains(correlation.size()) {}
 
     void score(const PursuitOptions &options) {

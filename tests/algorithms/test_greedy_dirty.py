@@ -8,6 +8,7 @@ from greedy_problems import three_unequal_entries, two_tasks
 from scipy.linalg import hadamard
 from slow_greedy_dirty import SlowGreedyDirty
 
+from greedyexp.algorithms.dirty import greedy_dirty as module
 from greedyexp.algorithms.dirty.greedy_dirty import greedy_dirty
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
@@ -67,6 +68,13 @@ def dependent(rng):
 KINDS = (gaussian, shared, noiseless, orthogonal_with_ties, integers, dependent)
 
 
+@pytest.fixture(params=["matrix", "rows"])
+def form(request, monkeypatch):
+    """Read the Gram matrix, or compute its rows when they are needed."""
+    if request.param == "rows":
+        monkeypatch.setattr(module, "LARGEST_GRAM", 0)
+
+
 def between(path):
     """A threshold inside the interval that each point of a path of one w answers for."""
     low = path.grid["epsilon"]
@@ -91,6 +99,7 @@ def compare_with_algorithm_1(X, y, w, nu, stack):
     return path, rewards
 
 
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("stack", ["single", "per_class"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_threshold_equals_algorithm_1(kind, stack):
@@ -119,6 +128,7 @@ def test_many_more_problems_equal_algorithm_1(kind, stack):
         compare_with_algorithm_1(X, y, w, nu, stack)
 
 
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("seed", [398, 1072, 1569, 1679, 1900, 2660, 2087, 19051])
 def test_entries_left_out_come_back_when_a_removal_frees_them(seed):
     # Rare, so searched for; w = 1 makes rows with a single live entry. The first six free an entry
@@ -167,6 +177,7 @@ def test_with_w_r_rows_win_only_when_all_entries_gain_equally():
     assert (equal.coef != 0).sum(axis=(1, 2))[1] == 3
 
 
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("w", [1.0, 1.5, 2.0])
 def test_of_equal_columns_the_first_is_taken(w):
     rng = np.random.default_rng(5)

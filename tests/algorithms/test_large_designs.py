@@ -39,19 +39,29 @@ def test_the_product_of_shipped_sizes_stays_as_it_is():
 
 def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setattr(checks, "available_memory", lambda: 3 * GB)
-    X = np.zeros((3, 20_000))
-    X[:, :3] = np.eye(3)
+    designs = [np.eye(3, 20_000), np.eye(3, 20_000)]
     with pytest.raises(DataError, match=r"20000 features.* would take 6.4 GB of memory"):
-        greedyexp.solve("greedy_dirty", [X, X.copy()], [np.arange(3.0) - 1] * 2)
+        _ = problem.as_problem(designs, [np.arange(3.0) - 1] * 2).gram
 
 
-@pytest.mark.parametrize(("name", "stop"), [("foba_gdt", "max_features"), ("omp", "n_atoms")])
-def test_greedy_algorithms_form_no_gram_matrix(monkeypatch, name, stop):
+@pytest.fixture
+def three_features(monkeypatch):
+    """A design whose Gram matrix does not fit, and a response that gains 1/6, 1/6 and 1/24."""
     monkeypatch.setattr(checks, "available_memory", lambda: 3 * GB)
     X = np.zeros((3, 20_000))
     X[:, :3] = np.eye(3)
-    fit = greedyexp.solve(name, X, [1.0, -1.0, 0.5], **{stop: 2})
-    assert fit.support.tolist() == [0, 1]
+    return X, np.array([1.0, -1.0, 0.5])
+
+
+@pytest.mark.parametrize(("name", "stop"), [("foba_gdt", "max_features"), ("omp", "n_atoms")])
+def test_greedy_algorithms_form_no_gram_matrix(three_features, name, stop):
+    assert greedyexp.solve(name, *three_features, **{stop: 2}).support.tolist() == [0, 1]
+
+
+def test_the_greedy_dirty_model_forms_no_gram_matrix(three_features):
+    X, y = three_features
+    fit = greedyexp.solve("greedy_dirty", X, np.stack([y, y], axis=1), w=1.5, max_support=4)
+    assert np.argwhere(fit.coef).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
 def test_a_basis_that_does_not_fit_is_refused(monkeypatch):
@@ -62,6 +72,14 @@ def test_a_basis_that_does_not_fit_is_refused(monkeypatch):
         greedyexp.solve("omp", X, X[:, 0] - X[:, 1], n_atoms=2)
 
 
+def test_rows_that_do_not_fit_are_refused(monkeypatch):
+    monkeypatch.setattr(checks, "_SMALL", 0)
+    monkeypatch.setattr(checks, "available_memory", lambda: 10**5)
+    X = np.random.default_rng(0).standard_normal((300, 5000))
+    with pytest.raises(DataError, match=r"for a support of 4 would take .* smaller max_support"):
+        greedyexp.solve("greedy_dirty", X, X[:, :2] - X[:, 2:4], max_support=2)
+
+
 def test_a_path_that_does_not_fit_is_refused(data, monkeypatch):
     X, y = data
     monkeypatch.setattr(checks, "_SMALL", 0)
@@ -70,6 +88,8 @@ def test_a_path_that_does_not_fit_is_refused(data, monkeypatch):
         greedyexp.solve("omp", X, y, n_atoms=300)
     with pytest.raises(DataError, match=r"a path of [0-9]+ estimates would take .* values of lam"):
         greedyexp.solve("lasso", X, y, n_lams=400)
+    with pytest.raises(DataError, match=r"a path of [0-9]+ estimates would take .* epsilon"):
+        greedyexp.solve("greedy_dirty", X, X[:, :20], w=1.5, relative_floor=1e-9)
     assert greedyexp.solve("omp", X, y, n_atoms=2).support.tolist() == [0, 1]
 
 

@@ -13,7 +13,9 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path, join
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import greedy_dirty as kernel
-from greedyexp.problems.problem import Problem
+from greedyexp.kernels.gram_rows import BATCH, gram_rows
+from greedyexp.problems.checks import require_memory
+from greedyexp.problems.problem import LARGEST_GRAM, Problem
 from greedyexp.solvers.refit import certify
 from greedyexp.theory import noise as theory
 
@@ -163,6 +165,9 @@ def greedy_dirty(
     and added by its other entries, and this one stays zero until a removal frees it. Rewards below
     1e-20 of the response power are rounding and count as zero.
 
+    *Memory.* With more than 4096 features no Gram matrix is formed. Its rows are computed when they
+    are needed, and take at most as much memory as the designs.
+
     *Termination.* With one stack the cost of a removed row may be compared with the reward of an
     entry, so a removal raises the loss by at most w nu times the reward it pops. If w nu < 1, the
     loss plus w nu times the sum of the stack falls with every forward step and never rises, so no
@@ -176,14 +181,15 @@ def greedy_dirty(
     """
     param.enforce(check, problem, w=w if grid is None else grid["w"], c=c, max_support=max_support)
     per_class = stack == "per_class"
+    # All weights share the rows that are computed when needed.
+    gram = _gram(problem, max_support)
+    rest = gram, nu, per_class, max_support
     if grid is None:
         default = 1.0 + (problem.n_tasks - 1) * np.array(DEFAULT_FRACTIONS)
         weights = default if w is None else param.as_numbers(w)
         if epsilon is None:
             wanted = _default_thresholds(problem, c, relative_floor)
-            return join(
-                [_path(problem, one, wanted, nu, per_class, max_support) for one in weights]
-            )
+            return join([_path(problem, one, wanted, *rest) for one in weights])
         thresholds = param.as_numbers(epsilon)
         grid = {
             "w": np.repeat(weights, len(thresholds)),
@@ -200,7 +206,7 @@ def greedy_dirty(
     paths = []
     for own in places:
         wanted = _Thresholds(pairs_epsilon[own].min(), asked=pairs_epsilon[own])
-        paths.append(_path(problem, pairs_w[own[0]], wanted, nu, per_class, max_support))
+        paths.append(_path(problem, pairs_w[own[0]], wanted, *rest))
     return join(paths).take(np.argsort(np.concatenate(places)))
 
 
@@ -227,10 +233,34 @@ def _default_thresholds(
     return _Thresholds(c[0] * unit, c[1] * unit)
 
 
-def _path(problem: Problem, weight: float, wanted: _Thresholds, nu, per_class, max_support) -> Path:
+def _gram(problem: Problem, max_support: int | None):
+    """Return the Gram matrices, or their rows on demand if they are large, for the kernel.
+
+    Raises
+    ------
+    DataError
+        If there is not enough memory.
+    """
+    p = problem.n_features
+    if p <= LARGEST_GRAM:
+        return gram_fit.stored(problem.gram)
+    # A run ends when it has more entries than max_support. A step adds at most one to each task.
+    most = p if max_support is None else max_support + 2
+    kept = [min(len(X), p, most) + BATCH for X in problem.designs]
+    require_memory(
+        8.0 * p * sum(kept),
+        f"the rows of the Gram matrix of {p} features for a support of {max(kept) - BATCH}",
+        "Give a smaller max_support.",
+    )
+    return [gram_rows(X, rows) for X, rows in zip(problem.designs, kept, strict=True)]
+
+
+def _path(
+    problem: Problem, weight: float, wanted: _Thresholds, gram, nu, per_class, max_support
+) -> Path:
     """Return the path of one weight."""
     epsilon, loss, ends, entries, values, status, skipped, smallest = kernel.path(
-        gram_fit.stored(problem.gram),
+        gram,
         problem.correlation,
         problem.response_power,
         np.minimum(problem.n_samples, problem.n_features),
@@ -252,6 +282,11 @@ def _path(problem: Problem, weight: float, wanted: _Thresholds, nu, per_class, m
         chosen = np.searchsorted(-epsilon, -wanted.asked, side="left").clip(max=len(epsilon) - 1)
         labels = wanted.asked
     kept, back = np.unique(chosen, return_inverse=True)
+    require_memory(
+        8.0 * len(kept) * problem.n_features * problem.n_tasks,
+        f"a path of {len(kept)} estimates",
+        "Give thresholds epsilon.",
+    )
     coef = kernel.fill(ends, entries, values, kept, problem.n_features, problem.n_tasks)
     coef, loss, message = certify(problem, coef, loss[kept], smallest)
     converged = np.ones(len(epsilon), dtype=bool)
