@@ -13,6 +13,12 @@ namespace nb = nanobind;
 
 namespace greedyexp {
 
+// Let Python handle the signals that have arrived; throw what a handler raises, such as
+// KeyboardInterrupt. Kernels that may run for seconds call this once in each of their steps.
+inline void handle_signals() {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 // A numpy array that takes over the memory of a vector.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> values) {

@@ -98,9 +98,9 @@ class Chains {
                            View<const double> present, double ridge, double tolerance,
                            View<double> steps, View<double> gains) const {
         const std::vector<Index> touched = chains_with(column);
-        double largest = 1e-300;
-        for (const double x : column) largest = std::max(largest, std::abs(x));
+        const double largest = std::max(largest_size(column), 1e-300);
         for (Index k = 0; k < observed.size(); ++k) {
+            handle_signals();
             const Count own{column, k};
             double low = -INFINITE, high = INFINITE, step = 0.0, lost = 0.0;
             const Moments base = moments(touched, own, 0.0);
@@ -131,6 +131,7 @@ class Chains {
         const OwnMatrix<double> probabilities(m + 1, width_);
         const Own<double> logs(m + 1), ahead(width_);
         for (Index chain = 0; chain < count(); ++chain) {
+            handle_signals();
             double largest = 0.0;
             for (Index t = first(chain); t < last(chain); ++t)
                 for (Index c = 0; c < m; ++c)

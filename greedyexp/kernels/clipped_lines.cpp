@@ -166,6 +166,7 @@ void line_minima(Columns &columns, View<const double> u, double ridge, View<cons
     const Loss loss{beta, low};
     const double n = static_cast<double>(u.size());
     for (Index j = 0; j < gains.size(); ++j) {
+        handle_signals();
         const auto [z, own] = columns.line(j, u);
         const auto [a, slope] = loss.step(z, own, n, ridge, coef[j]);
         steps[j] = a;

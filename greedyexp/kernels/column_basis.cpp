@@ -31,7 +31,7 @@ class Basis {
         widen(ROOM);
     }
 
-        std::vector<double> &correlation() { return correlation_; }
+    std::vector<double> &correlation() { return correlation_; }
     std::vector<double> &outside() { return outside_; }
 
     double distance(View<const double> column) {

@@ -131,6 +131,7 @@ class Descent {
 
     void descend(int rule, Index until, double target) {
         while (iteration_ < until && !reached(target)) {
+            handle_signals();
             switch (rule) {
                 case GAUSS_SOUTHWELL: step_gauss_southwell(); break;
                 case PROXIMAL_GAUSS_SOUTHWELL: step_proximal_gauss_southwell(); break;
@@ -330,6 +331,7 @@ Index descend_diagonal(View<double> rho, View<double> shift, View<const double> 
     const double *to_shift = pull.data(), *to_rho = keep.data();
     double *__restrict residual = rho.data(), *__restrict moved = shift.data();
     for (Index made = 0; made < steps; ++made) {
+        if (made % REFRESH == 0) handle_signals();
         if (dot(rho, rho) <= least) return made;
         for (Index j = 0; j < rho.size(); ++j) {
             moved[j] -= to_shift[j] * residual[j];
@@ -342,6 +344,7 @@ Index descend_diagonal(View<double> rho, View<double> shift, View<const double> 
 bool descend_quadratic(Matrix<const double> hessian, View<double> slope, View<double> u, double lam,
                        double tolerance, Index limit) {
     for (Index round = 0; round < limit; ++round) {
+        handle_signals();
         double largest = 0.0;
         for (Index j = 0; j < u.size(); ++j) {
             const double own = hessian(j, j);

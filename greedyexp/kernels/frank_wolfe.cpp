@@ -25,10 +25,9 @@ constexpr int MOST_TRIALS = 200;
 
 // max |grad_j| and the lowest j that attains it.
 std::pair<double, Index> steepest(View<const double> grad) {
-    const double *value = grad.data();
-    const double most = largest(grad.size(), [=](Index i) { return std::abs(value[i]); });
+    const double most = largest_size(grad);
     for (Index i = 0; i < grad.size(); ++i)
-        if (std::abs(value[i]) >= most) return {most, i};
+        if (std::abs(grad[i]) >= most) return {most, i};
     return {most, 0};
 }
 
@@ -275,6 +274,7 @@ class Run {
     void advance(Index until, double target) {
         std::vector<double> &coef = point_.coef;
         while (!ended_) {
+            handle_signals();
             const auto [gap, j] = gap_of(point_.grad);
             if (age_ > 0 && (gap <= rounding_ || age_ >= risk_.refresh_interval())) {
                 refresh();

@@ -30,12 +30,6 @@ constexpr double NO_MOVE = 1e-15;
 // A constraint whose slope along a direction is below this part of its length is parallel to it.
 constexpr double PARALLEL = 1e-13;
 
-double largest_size(View<const double> values) {
-    double largest = 0.0;
-    for (const double value : values) largest = std::max(largest, std::abs(value));
-    return largest;
-}
-
 double length_of(View<const double> values) { return std::sqrt(dot(values, values)); }
 
 struct Step {
@@ -241,6 +235,7 @@ Status descend(Face &face, const Step &step, View<const double> offset, View<dou
     const Own<double> direction(r + 1), slope(r + 1), rate(level.size());
     for (Index i = 0; i < r; ++i) slope[i] = -step.x[i];
     for (Index changes = 0; changes < most; ++changes) {
+        handle_signals();
         // At x = 0 without a move, the whole slope would be a rounding error in t.
         const double t = point[r] > rounding ? point[r] : 0.0;
         slope[r] = t / step.smoothness;

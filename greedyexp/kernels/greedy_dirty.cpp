@@ -287,6 +287,7 @@ Result path(const std::vector<GramRows *> &gram, Matrix<const double> correlatio
     double lowest = INFINITE;
     Status status = DONE;
     for (Index steps = 0, next_snapshot = 1;; ++steps) {
+        handle_signals();
         Object object;
         double reward = run.choose(stop, object);
         if (steps == 0) stop = std::max(stop, relative_floor * reward);

@@ -132,6 +132,7 @@ class Path {
         lam_ = lam;
         const double slack = PRECISION + rounding_ / lam;
         for (Index sweep = 0; sweep < max_sweeps_; ++sweep) {
+            handle_signals();
             if (violation() <= slack) return;
             if (sweep >= PATIENCE && certificate().second <= accuracy_) return;
             std::vector<Index> entering;
@@ -265,7 +266,8 @@ class Path {
                     matrix(a, c) = root_[a] * root_[c] * line[active_[c]];
                 matrix(a, a) += 1.0;
             }
-            cholesky::factor(matrix, lower);
+            // At tiny lam rounding can make the matrix indefinite.
+            if (!cholesky::factor(matrix, lower)) factor_with_ridge(matrix, lower);
             cholesky::invert(lower, inverse_[m]);
             for (Index j = m; j < (G_.depth() == 1 ? r_ : m + 1); ++j) {
                 for (Index a = 0; a < size; ++a)

@@ -4,6 +4,9 @@
 // bits everywhere.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "arrays.hpp"
 
 namespace greedyexp {
@@ -36,6 +39,12 @@ double largest(Index size, Term term) {
 #pragma omp simd reduction(max : top)
     for (Index i = 0; i < size; ++i) top = std::max(top, term(i));
     return top;
+}
+
+// The largest absolute value, zero if there are none.
+inline double largest_size(View<const double> x) {
+    const double *value = x.data();
+    return largest(x.size(), [=](Index i) { return std::abs(value[i]); });
 }
 
 // Inner product of the first ``x.size()`` entries.
@@ -79,6 +88,7 @@ void subtract_rows(View<double> out, View<const double> weights, const Rows &mat
 // out -= sum over t < weights.size() of weights[t] * matrix[t, :out.size()], four rows at a time.
 inline void subtract_first_rows(View<double> out, View<const double> weights,
                                 Matrix<const double> matrix) {
+    GREEDYEXP_REQUIRE(out.size() <= matrix.columns());
     double *__restrict to = out.data();
     const Index size = out.size(), count = weights.size(), blocked = count - count % 4;
     for (Index t = 0; t < blocked; t += 4) {

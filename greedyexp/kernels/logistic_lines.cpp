@@ -126,8 +126,10 @@ std::pair<double, double> line_minimum(const Line &line, double n_samples, doubl
 void line_minima(Columns &columns, View<const double> margins, double ridge,
                  View<const double> coef, View<double> steps, View<double> gains) {
     const double n = static_cast<double>(margins.size());
-    for (Index j = 0; j < gains.size(); ++j)
+    for (Index j = 0; j < gains.size(); ++j) {
+        handle_signals();
         std::tie(steps[j], gains[j]) = line_minimum(columns.line(j, margins), n, ridge, coef[j]);
+    }
 }
 
 void falls(Matrix<const double> signed_rows, View<const double> coef, View<const double> margins,
@@ -183,6 +185,7 @@ std::tuple<Index, double, Index> best_line(Columns &columns, View<const double> 
         if (slopes[j] == 0.0) return;
         const double bound = gain_bound(slopes[j], curvatures[j], reach[j], ridge);
         if (bound < top * (1.0 - 2.0 * tie)) return;
+        handle_signals();
         gains[j] = line_minimum(columns.line(j, margins), n, ridge, 0.0).second;
         top = std::max(top, gains[j]);
         ++searched;

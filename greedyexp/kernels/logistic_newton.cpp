@@ -40,6 +40,7 @@ class Search {
         double value = evaluate();
         double worst_before = std::numeric_limits<double>::infinity();
         for (int count = 0; count < MOST_STEPS; ++count) {
+            handle_signals();
             const double worst = compute_gradient();
             if (worst <= 1.0 && known) return {CONVERGED, value, known};
             if (!known && separates()) return {SEPARATED, value, known};

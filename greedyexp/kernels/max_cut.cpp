@@ -117,6 +117,7 @@ std::pair<Index, bool> ascend(Matrix<const double> C, Matrix<double> V, double s
     Index sweeps = 0;
     bool certified = false;
     while (!certified && sweeps < most) {
+        handle_signals();
         ++sweeps;
         const double following = 0.5 * (1.0 + std::sqrt(1.0 + 4.0 * step * step));
         ascent.extrapolate((step - 1.0) / following);
@@ -148,6 +149,7 @@ double largest_form(Matrix<const double> C, View<double> best) {
         axpy(-2.0 * v[i], C[i], w);
         v[i] = -v[i];
         if (step % REFRESH == 0) {
+            handle_signals();
             multiply(C, v, w);
             value = dot(v, w);
         }

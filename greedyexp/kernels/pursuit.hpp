@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "arrays.hpp"
+#include "casters.hpp"
 
 namespace greedyexp {
 
@@ -48,6 +49,7 @@ struct PursuitSummary {
                 write(k++);
                 continue;
             }
+            handle_signals();
             const Index i = pursuit.best_feature();
             if (i < 0) {
                 ended = true;

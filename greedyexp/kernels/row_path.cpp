@@ -42,6 +42,7 @@ class Path {
         slack_ = PRECISION + rounding_ / lam_s;
         estimate_.set_prices(lam_s, lam_b);
         for (Index sweep = 0; sweep < max_sweeps_; ++sweep) {
+            handle_signals();
             estimate_.newton();
             estimate_.refresh_gradient();
             row_penalty::gauges(estimate_.grad(), lam_s, lam_b, gauge_);

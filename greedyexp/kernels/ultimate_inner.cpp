@@ -53,9 +53,7 @@ class Loop {
           p_(start.size()), r_(atoms.columns()), atoms_(p_, r_), system_(r_, r_), factor_(r_, r_),
           away_(p_), move_(p_), change_(p_), rest_(r_), part_(r_) {
         copy(atoms.flat(), atoms_.view().flat());
-        double steepest = 0.0;
-        for (const double value : slope) steepest = std::max(steepest, std::abs(value));
-        floor = (steepest + lam) / (smoothness * static_cast<double>(p_));
+        floor = (largest_size(slope) + lam) / (smoothness * static_cast<double>(p_));
         weigh_representation();
     }
 
@@ -65,8 +63,7 @@ class Loop {
     // a division by gamma. If rounding makes the system singular, w does not change.
     void shift_in_kernel() {
         weighted_gram(atoms_, gamma, system_);
-        for (Index i = 0; i < r_; ++i)
-            if (cholesky::append(factor_, i, system_[i], system_(i, i)) <= 0.0) return;
+        if (!cholesky::factor(system_, factor_)) return;
         for (Index i = 0; i < p_; ++i) away_[i] = eta[i] - start[i];
         multiply_transposed(atoms_, away_, rest_);
         fill(move_.view(), 0.0);
@@ -181,6 +178,7 @@ class Loop {
     // Keep eta in ``estimate`` if it has the least value so far, and lower e; return the least
     // value.
     double close_round(Index j, double least, View<double> estimate) {
+        handle_signals();
         const auto [reached, length] = step_value();
         if (reached < least) {
             least = reached;
@@ -201,28 +199,27 @@ class Loop {
     Own<double> rest_, part_;           // (r,)
 };
 
-// A property of Python that shows a vector of the loop as an array; its entries can be set.
+// An array for a property of Python that shows a vector of the loop; its entries can be set.
 template <std::vector<double> Loop::*vector>
-nb::ndarray<nb::numpy, double, nb::ndim<1>> array_of(Loop &loop) {
-    return {(loop.*vector).data(), {(loop.*vector).size()}};
+auto array_of(Loop &loop) {
+    return shown(loop.*vector);
 }
 
 }  // namespace
 
 void bind(nb::module_ &module) {
-    constexpr auto inside = nb::rv_policy::reference_internal;
     nb::class_<Loop>(module, "Loop")
         .def(nb::init<Matrix<const double>, View<const double>, View<const double>, double,
                       double>())
         .def_rw("lam", &Loop::lam)
         .def_ro("smoothness", &Loop::smoothness)
         .def_rw("floor", &Loop::floor)
-        .def_prop_ro("start", &array_of<&Loop::start>, inside)
-        .def_prop_ro("slope", &array_of<&Loop::slope>, inside)
-        .def_prop_ro("eta", &array_of<&Loop::eta>, inside)
-        .def_prop_ro("null", &array_of<&Loop::null>, inside)
-        .def_prop_ro("gamma", &array_of<&Loop::gamma>, inside)
-        .def_prop_ro("theta", &array_of<&Loop::theta>, inside)
+        .def_prop_ro("start", &array_of<&Loop::start>)
+        .def_prop_ro("slope", &array_of<&Loop::slope>)
+        .def_prop_ro("eta", &array_of<&Loop::eta>)
+        .def_prop_ro("null", &array_of<&Loop::null>)
+        .def_prop_ro("gamma", &array_of<&Loop::gamma>)
+        .def_prop_ro("theta", &array_of<&Loop::theta>)
         .def("shift_in_kernel", &Loop::shift_in_kernel)
         .def("weigh_move", &Loop::weigh_move)
         .def("weigh_representation", &Loop::weigh_representation)

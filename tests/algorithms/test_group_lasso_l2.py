@@ -231,6 +231,17 @@ def test_very_small_lam_interpolates():
     assert np.abs(residual).max() < 1e-5
 
 
+@pytest.mark.parametrize("ratio", [1e-12, 1e-16, 1e-20])
+def test_vanishing_lam_of_duplicate_columns_is_close_to_least_squares(ratio):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 12))
+    y = X[:, :3] @ [3.0, -2.0, 1.0] + 0.1 * rng.standard_normal(30)
+    least = ((y - X @ np.linalg.lstsq(X, y)[0]) ** 2).sum() / 60
+    path = group_lasso_l2(as_problem(np.hstack([X, X, -X]), y), n_lams=4, lam_min_ratio=ratio)
+    assert path.objective[-1] == pytest.approx(least, rel=1e-6)
+    assert np.abs(path.coef).max() < 4.0
+
+
 def test_a_response_without_signal_gives_zero():
     path = group_lasso_l2(as_problem(np.eye(3), np.zeros((3, 2))))
     assert path.coef.shape == (1, 3, 2)
