@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from greedyexp.core import registry
 from greedyexp.core.errors import (
@@ -38,6 +38,9 @@ from greedyexp.results.columns import (
 from greedyexp.results.records import require_columns, with_sizes
 from greedyexp.runner.files import make_folder, replacing
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def draw(folder: Path, out: Path | None = None, *, keep: bool = False) -> list[Path]:
@@ -295,9 +298,22 @@ def _write(picture: Any, stem: Path, note: str) -> list[Path]:
         "png": {"Description": note, "Software": "greedyexp"},
         "pdf": {"Subject": note, "CreationDate": None},
     }
+    _arrange(picture)
     make_folder(stem.parent)
     files = [stem.with_suffix(f".{suffix}") for suffix in metadata]
     for file, (suffix, about) in zip(files, metadata.items(), strict=True):
         with replacing(file) as stream:
             picture.savefig(stream, format=suffix, metadata=about)
     return files
+
+
+def _arrange(picture: Figure) -> None:
+    """Find the layout once, for all formats: ``savefig`` would draw each file twice for it."""
+    from matplotlib import rcParams
+
+    engine = picture.get_layout_engine()
+    dpi = rcParams["savefig.dpi"]
+    if engine is not None and dpi != "figure":
+        picture.set_dpi(dpi)
+        engine.execute(picture)
+        picture.set_layout_engine("none")

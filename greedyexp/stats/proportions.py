@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
 import scipy
@@ -61,7 +62,8 @@ def wilson(successes, trials, *, confidence: float = CONFIDENCE) -> tuple[np.nda
     Wilson (1927), Probable inference, the law of succession, and statistical inference.
     """
     successes, trials = checked_counts(successes, trials)
-    z2 = scipy.special.ndtri(0.5 + checked_confidence(confidence) / 2) ** 2
+    # Most figures need nothing of scipy.special, which takes long to import.
+    z2 = NormalDist().inv_cdf((1 - checked_confidence(confidence)) / 2) ** 2
     failures = trials - successes
     centre = successes + z2 / 2
     zeros = np.zeros(trials.shape)
