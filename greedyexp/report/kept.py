@@ -18,7 +18,7 @@ from typing import Any
 import greedyexp
 from greedyexp.core.errors import StorageError
 from greedyexp.experiment.design import Design
-from greedyexp.runner.files import write_text
+from greedyexp.runner.files import sources_digest, write_text
 from greedyexp.runner.state import PLUGINS, RunState, find
 
 RECORD = ".drawn.json"
@@ -103,22 +103,12 @@ def _common(state: RunState, design: Design) -> str | None:
         "profile": design.profile,
         "rows": [_digest(state.table_content), _digest(state.timings or b"")],
         "done": (state.manifest.get("replicates") or {}).get("done"),
-        "code": _folder_digest(Path(greedyexp.__file__).parent),
-        "plugins": _folder_digest(find(state.folder, PLUGINS)),
+        "code": sources_digest(Path(greedyexp.__file__).parent),
+        "plugins": sources_digest(find(state.folder, PLUGINS)),
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "python": platform.python_version(),
     }
     return _digest(json.dumps(parts, sort_keys=True, default=str).encode())
-
-
-def _folder_digest(folder: Path) -> str:
-    """Return a digest of all Python files below a folder."""
-    found = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        found.update(
-            f"{path.relative_to(folder).as_posix()} {_digest(path.read_bytes())}\n".encode()
-        )
-    return found.hexdigest()
 
 
 def _digest(content: bytes) -> str:

@@ -25,6 +25,10 @@ _FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # The settings that determine rows. The others only affect figures, claims and descriptions.
 ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
 
+# Libraries whose versions determine rows.
+NUMERICAL_LIBRARIES = ("numpy", "scipy", "clarabel")
+_SOURCES = (".py", ".cpp", ".hpp")
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -195,3 +199,17 @@ def _not_locked(path: Path, error: OSError) -> StorageError:
         place=str(path.parent),
         remedy="Wait for it to end, or choose another folder with --out.",
     )
+
+
+def sources_digest(folder: Path) -> str:
+    """Return a digest of all Python and C++ files below a folder."""
+    found = {
+        os.path.relpath(path, folder): path
+        for place, _, files in os.walk(folder)
+        for path in (os.path.join(place, name) for name in files if name.endswith(_SOURCES))
+    }
+    total = hashlib.sha256()
+    for name in sorted(found):
+        with open(found[name], "rb") as stream:
+            total.update(f"{name} {hashlib.sha256(stream.read()).hexdigest()}\n".encode())
+    return total.hexdigest()

@@ -18,10 +18,8 @@ from greedyexp.experiment.model import AlgorithmSpec, Experiment, Point
 from greedyexp.losses import binding
 from greedyexp.runner import code_version
 from greedyexp.runner.code_version import SourceFile
-from greedyexp.runner.files import reason
+from greedyexp.runner.files import NUMERICAL_LIBRARIES, reason
 from greedyexp.runner.seeds import digest
-
-NUMERICAL_LIBRARIES = ("numpy", "scipy", "clarabel")
 
 # The modules of the runner that determine numbers: they make the streams and call the parts.
 RUNNER_MODULES = ("greedyexp.runner.seeds", "greedyexp.runner.evaluator")

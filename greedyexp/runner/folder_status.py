@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import greedyexp
 from greedyexp.core.errors import StorageError, UserError
-from greedyexp.runner.files import parsed_settings
+from greedyexp.runner.files import (
+    NUMERICAL_LIBRARIES,
+    content_digest,
+    parsed_settings,
+    sources_digest,
+    write_text,
+)
 from greedyexp.runner.state import (
     CONFIG,
+    FINISHED,
     JOURNAL,
     MANIFEST,
+    PLUGINS,
     UNFINISHED,
     find,
     folders,
@@ -27,6 +38,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from greedyexp.experiment.model import Experiment
+
+# A file of the folder with a digest: everything was finished when these were the journal and code.
+COMPLETE = ".complete"
 
 
 @dataclass(frozen=True)
@@ -97,7 +111,7 @@ def _status(folder: Path) -> FolderStatus:
     manifest = read_manifest(folder)
     if manifest or table_of(folder):
         read_state(folder)
-    if (folder / JOURNAL).is_file():
+    if (folder / JOURNAL).is_file() and not _known_complete(folder, manifest):
         try:
             return _from_journal(folder, manifest)
         except UserError as error:
@@ -120,6 +134,68 @@ def _status(folder: Path) -> FolderStatus:
         seconds_left=0.0 if not counts["missing"] else None,
         bytes_on_disk=_size(folder),
     )
+
+
+def installation() -> str:
+    """Return a digest of the code, the numerical libraries and the version of Python."""
+    from importlib.metadata import version
+
+    versions = [f"{name} {version(name)}" for name in NUMERICAL_LIBRARIES]
+    code = sources_digest(Path(greedyexp.__file__).parent)
+    return content_digest("\n".join([code, platform.python_version(), *versions]).encode())
+
+
+def remember_complete(folder: Path, before: str) -> None:
+    """Store that the journal and the manifest of a folder agree, so that ``status`` reads one file.
+
+    Call it at the end of a run, while the folder is locked and the journal is closed.
+
+    Parameters
+    ----------
+    folder : Path
+    before : str
+        ``installation()`` from before the run read any code, which may be edited meanwhile.
+    """
+    from importlib.metadata import entry_points
+
+    (folder / COMPLETE).unlink(missing_ok=True)
+    # Installed plugins may have any code.
+    digest = None if entry_points(group="greedyexp.plugins") else _complete_digest(folder, before)
+    if digest:
+        # Without the file, the journal is read.
+        with suppress(StorageError):
+            write_text(folder / COMPLETE, digest)
+
+
+def _known_complete(folder: Path, manifest: dict[str, Any]) -> bool:
+    """Return True if the counts of the manifest are those that the journal would give."""
+    try:
+        known = (folder / COMPLETE).read_text(encoding="utf-8")
+        return not manifest["replicates"]["missing"] and known == _complete_digest(
+            folder, installation()
+        )
+    except (OSError, ValueError, KeyError, TypeError, ImportError):
+        return False
+
+
+def _complete_digest(folder: Path, installed: str) -> str | None:
+    """Return a digest of all that decides which replicates are finished; None if not known.
+
+    Data files and plugins may be anywhere, and a log beside the journal may have further rows.
+    """
+    log = folder / f"{JOURNAL}-wal"
+    uncertain = [(folder / name).exists() for name in (UNFINISHED, FINISHED, PLUGINS)]
+    # Reading a journal leaves an empty log.
+    uncertain += [log.exists() and log.stat().st_size > 0]
+    if any(uncertain) or read_manifest(folder)["data_files"]:
+        return None
+    total = hashlib.sha256(installed.encode())
+    for name in (MANIFEST, CONFIG, JOURNAL):
+        total.update(f"\n{(folder / name).stat().st_size}\n".encode())
+        with (folder / name).open("rb") as stream:
+            while block := stream.read(1 << 20):
+                total.update(block)
+    return total.hexdigest()
 
 
 def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:

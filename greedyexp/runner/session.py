@@ -20,6 +20,7 @@ from greedyexp.protocols.base import Status
 from greedyexp.runner import code_version
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
 from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, parsed_settings
+from greedyexp.runner.folder_status import installation, remember_complete
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest
 from greedyexp.runner.output import columns_of, write_tables
@@ -104,7 +105,7 @@ def run(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS) ->
 
 
 def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptions) -> Report:
-    start = time.monotonic()
+    start, installed = time.monotonic(), installation()
     # Another experiment may meanwhile have registered parts of the same names.
     load_plugins(experiment.plugins)
     plan = Plan(experiment)
@@ -115,26 +116,23 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
-    with (
-        Interruption(announce=options.progress) as interruption,
-        folder_lock(folder),
-        Journal(folder) as journal,
-        next_state(folder, settings, sources.files) as home,
-    ):
-        manifest = Manifest(whole.experiment, folder, engine)
-        journal.remember_origin(experiment.folder)
-        computed = _compute(plan, journal, engine, interruption, options)
-        after = plan.census(journal)
-        whole.grow_fully(journal)
-        table = write_tables(whole, journal, home)
-        manifest.write(
-            home,
-            after if len(whole) == len(plan) else whole.census(journal),
-            computed,
-            data_files=plan.files.checksums(),
-            interrupted=interruption.soon,
-        )
-        replaced = _replaced(folder, settings)
+    with Interruption(announce=options.progress) as interruption, folder_lock(folder):
+        with Journal(folder) as journal, next_state(folder, settings, sources.files) as home:
+            manifest = Manifest(whole.experiment, folder, engine)
+            journal.remember_origin(experiment.folder)
+            computed = _compute(plan, journal, engine, interruption, options)
+            after = plan.census(journal)
+            whole.grow_fully(journal)
+            table = write_tables(whole, journal, home)
+            manifest.write(
+                home,
+                after if len(whole) == len(plan) else whole.census(journal),
+                computed,
+                data_files=plan.files.checksums(),
+                interrupted=interruption.soon,
+            )
+            replaced = _replaced(folder, settings)
+        remember_complete(folder, installed)
     return Report(
         total=after.total,
         done=after.done,
