@@ -1,7 +1,7 @@
-"""Time to start of commands when everything is warm: nothing to compile, nothing to compute.
+"""Time to start of commands and of first fits: nothing to compile, mostly nothing to compute.
 
-Each number is processor time relative to ``import numpy, scipy, pandas``, the smallest of several
-runs. Processor time counts all processes that a command starts.
+Each is a process of its own, compared with one that does ``import numpy, scipy, pandas``: the
+smallest processor time of several runs, of the process and of all that it starts.
 """
 
 from __future__ import annotations
@@ -11,48 +11,88 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+from _measuring import Comparison, report
 
 REPEATS = 7
 EXPERIMENT = "phase_transition"
-BASE = [sys.executable, "-c", "import numpy, scipy, pandas"]
+PEER = "import numpy, scipy, pandas"
+
+RUN = ["run", EXPERIMENT, "--profile", "smoke", "--set", "figures=[phase_transition]"]
+RUN += ["--tag", "one"]
+# Commands, and how many times the time of the import they are to take at most.
+COMMANDS: dict[str, tuple[list[str], float | None]] = {
+    "--help": (["--help"], None),
+    "check": (["check", EXPERIMENT], 1.11),
+    "status": (["status", "results"], 0.55),
+    "run, nothing to do": (RUN, 1.67),
+    "plot, one figure": (["plot", "results"], 3.33),
+}
+
+# Fits of small data, in which the start is what takes long.
+DATA = """
+import numpy as np
+from greedyexp import solve
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 20))
+y = X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(60)
+Y = np.column_stack([y, X[:, 1:4].sum(axis=1)])
+"""
+FITS = {
+    "omp": "solve('omp', X, y)",
+    "lasso": "solve('lasso', X, y)",
+    "greedy_dirty": "solve('greedy_dirty', X, Y)",
+    "dirty_lasso": "solve('dirty_lasso', X, Y)",
+    "group_lasso": "solve('group_lasso', X, Y)",
+    "foba_gdt, logistic": (
+        "solve('foba_gdt', X, np.sign(y), loss='logistic', ridge=0.1, max_features=4)"
+    ),
+    "foba_gdt, crf": (
+        "solve('foba_gdt', X, y > 0, loss='crf', chains=[30, 30], ridge=0.1, max_features=4)"
+    ),
+    "rmp": "solve('rmp', X, y, lam=0.1)",
+    "forward_greedy": "solve('forward_greedy', X, y, radius=1.0, steps=50)",
+    "ultimate": "solve('ultimate', X, y, lam=0.1)",
+}
+MOST_OF_A_FIT = 1.11
 
 
-def seconds(command: list[str], folder: str) -> float:
-    """Return the least processor time of a command."""
+def cpu_seconds(commands: list[list[str]], folder: str) -> list[float]:
+    """Return the least processor time of each command, in alternating runs."""
     # Compiled Python files are part of what is warm.
     environment = {**os.environ}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    found = []
+    least = [float("inf")] * len(commands)
     for _ in range(REPEATS):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(found)
+        for k, command in enumerate(commands):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            least[k] = min(least[k], used)
+    return least
 
 
-def main() -> None:
-    run = ["run", EXPERIMENT, "--profile", "smoke", "--set", "figures=[phase_transition]"]
-    run += ["--tag", "one"]
-    commands = {
-        "--help": ["--help"],
-        "check": ["check", EXPERIMENT],
-        "status": ["status", "results"],
-        "run, nothing to do": run,
-        "plot, one figure": ["plot", "results"],
-    }
+def comparisons() -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as folder:
         greedyexp = [sys.executable, "-m", "greedyexp"]
-        subprocess.run([*greedyexp, *run, "--quiet"], cwd=folder, check=True)
+        subprocess.run([*greedyexp, *RUN, "--quiet"], cwd=folder, check=True)
         files = sorted(path.name for path in Path(folder).rglob("*.png"))
         assert files == ["phase_transition.png"], files
-        base = seconds(BASE, folder)
-        print(f"{'import numpy, scipy, pandas':30} {base:6.2f} s")
-        for name, arguments in commands.items():
-            own = seconds([*greedyexp, *arguments], folder)
-            print(f"{name:30} {own:6.2f} s  {own / base:5.2f}")
+
+        def compared(what: str, command: list[str], most: float | None) -> Comparison:
+            own, base = cpu_seconds([command, [sys.executable, "-c", PEER]], folder)
+            goal = f"; the goal is {most} at most" if most else ""
+            return Comparison(what, PEER, own, base, f"takes {own / base:.2f} times as long{goal}")
+
+        for name, (arguments, most) in COMMANDS.items():
+            yield compared(f"start of {name}", [*greedyexp, *arguments], most)
+        for name, call in FITS.items():
+            script = [sys.executable, "-c", DATA + call]
+            yield compared(f"first solve, {name}", script, MOST_OF_A_FIT)
 
 
 if __name__ == "__main__":
-    main()
+    report(comparisons, __doc__)
