@@ -230,16 +230,14 @@ def _follow(data: TaskDesigns, penalty: RowPenalty, points: Points) -> Estimates
     # The smallest lam at which the estimate is zero.
     trend = Trend(penalty.largest(data.correlation) or 1.0, data.correlation)
     start, start_lam = np.zeros((0, r)), trend.lam
-    joining = None
+    missed = np.zeros(p)
     done, ahead = 0, most
     while done < size:
         left = points.lam[done:]
         near = np.count_nonzero(left >= FARTHEST * min(trend.lam, left[0]))
         part = points.part(done, done + min(near, ahead))
-        if joining is None:
-            joining = trend.gauges(penalty, part.lam[-1])
-            joining[joining < NEAR] = 0.0
-        working.add(_best(joining, working.rows))
+        forecast = trend.gauges(penalty, part.lam[-1])
+        working.add(_best(np.where(forecast < NEAR, 0.0, forecast) + missed, working.rows))
         start = np.concatenate([start, np.zeros((len(working) - len(start), r))])
         found, _, _, count = penalty.estimates(working.moments, part, start, start_lam)
         tried = Attempt.at(working, penalty, part.lam[:count], found[:count])
@@ -254,12 +252,13 @@ def _follow(data: TaskDesigns, penalty: RowPenalty, points: Points) -> Estimates
                 break
             trend.move(tried.lam[:good], tried.grad[:good])
         if good < count:
-            start, start_lam, ahead = tried.coef[good], tried.lam[good], count - good
+            start, start_lam = tried.coef[good], tried.lam[good]
             # The sooner a feature is needed, the more it counts.
-            joining = 2.0 ** -np.arange(ahead) @ outside[good:]
+            missed = 2.0 ** np.arange(count - good)[::-1] @ outside[good:]
+            ahead = max(good, count - good)
         else:
             start, start_lam, ahead = tried.coef[-1], trend.lam, min(2 * ahead, most)
-            joining = None
+            missed = np.zeros(p)
     return coef, objective, gap, done
 
 
