@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 KERNELS := CMakeLists.txt $(wildcard greedyexp/kernels/*.cpp greedyexp/kernels/*.hpp)
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+# Tests compare the kernels for all processors, and edits should compile what they concern only.
+COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable . \
+  --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 
 .PHONY: figure figures data kernels test test-deep test-checked lint freeze bench wheel clean
 
@@ -55,18 +58,20 @@ wheel: $(READY)  ## dist/*.whl
 
 kernels:  ## compile the kernels that were edited, without installing anything else
 	test -e $(READY) || $(MAKE) $(READY)
-	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+	$(COMPILE) --no-deps
 	touch $(INSTALLED) $(READY)
 
 $(INSTALLED): pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --editable .
 	touch $(INSTALLED)
 
-$(READY): $(INSTALLED)
+$(READY): pyproject.toml $(KERNELS)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --group dev
-	touch $(READY)
+	$(COMPILE)
+	touch $(INSTALLED) $(READY)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -24,6 +24,8 @@ results, ``omp.cpp`` holds the loops. Code that several kernels share is in head
 from __future__ import annotations
 
 import hashlib
+import importlib
+import importlib.util
 from pathlib import Path
 from types import ModuleType
 
@@ -39,17 +41,23 @@ def source_digest(folder: Path) -> str:
 
 def _load() -> ModuleType:
     """Return the extension module for this processor."""
-    try:
-        import greedyexp.kernels._native as module
-
-        if module.SUPPORTS_AVX2:
-            # This variant is faster and gives the same bits.
-            import greedyexp.kernels._native_avx2 as module
-    except ModuleNotFoundError:
+    names = [f"{__name__}.{variant}" for variant in ("_native", "_native_avx2")]
+    # A checkout may have one variant, for the processor that compiled it.
+    present = [name for name in names if importlib.util.find_spec(name)]
+    if not present:
         raise InstallationError(
             "the compiled kernels are missing.",
             remedy="Install greedyexp by 'pip install .', or run 'make kernels' in a checkout.",
-        ) from None
+        )
+    module = importlib.import_module(present[0])
+    if module.SUPPORTS_AVX2:
+        # The last variant is faster and gives the same bits.
+        module = importlib.import_module(present[-1])
+    elif present[0] != names[0]:
+        raise InstallationError(
+            "the compiled kernels are for another processor.",
+            remedy="Install greedyexp by 'pip install .', or run 'make kernels' in a checkout.",
+        )
     if source_digest(Path(__file__).parent) != module.SOURCES:
         raise InstallationError(
             "the compiled kernels are older than their sources.",

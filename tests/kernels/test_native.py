@@ -1,6 +1,8 @@
 """The compiled kernels: the same bits on every processor, and never older than their sources."""
 
 import importlib
+import importlib.util
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -122,6 +124,43 @@ def test_both_variants_give_the_same_bits_for_steps_of_the_ultimate_method(seed,
         monkeypatch.setattr(kernel, "native", plain)
     for one, other in zip(fast, results(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def modules(monkeypatch, **supports):
+    """Let these variants be the compiled ones, with what they say of the processor."""
+    present = {
+        f"greedyexp.kernels.{name}": SimpleNamespace(
+            SUPPORTS_AVX2=avx2, SOURCES=native.SOURCES, name=name
+        )
+        for name, avx2 in supports.items()
+    }
+    monkeypatch.setattr(importlib.util, "find_spec", present.get)
+    monkeypatch.setattr(importlib, "import_module", present.__getitem__)
+
+
+@pytest.mark.parametrize(
+    ("supports", "chosen"),
+    [
+        ({"_native": True, "_native_avx2": True}, "_native_avx2"),
+        ({"_native": False, "_native_avx2": False}, "_native"),
+        ({"_native": False}, "_native"),
+        ({"_native": True}, "_native"),
+        ({"_native_avx2": True}, "_native_avx2"),
+    ],
+)
+def test_the_variant_for_the_processor_is_loaded(monkeypatch, supports, chosen):
+    modules(monkeypatch, **supports)
+    assert greedyexp.kernels._load().name == chosen
+
+
+@pytest.mark.parametrize(
+    ("supports", "words"),
+    [({}, "kernels are missing"), ({"_native_avx2": False}, "for another processor")],
+)
+def test_missing_kernels_are_reported(monkeypatch, supports, words):
+    modules(monkeypatch, **supports)
+    with pytest.raises(InstallationError, match=words):
+        greedyexp.kernels._load()
 
 
 def test_kernels_older_than_their_sources_are_refused(monkeypatch):
