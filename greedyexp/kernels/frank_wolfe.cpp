@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "casters.hpp"
+#include "gram_rows.hpp"
 #include "linear_algebra.hpp"
 #include "scalar_losses.hpp"
 
@@ -61,12 +62,17 @@ void shrink(double eta, Index j, double value, View<double> coef) {
 // (1 - eta) theta + eta (s B H_j - c), at the cost of a column of H.
 //
 // Column j of H is ``scale[j] * rows[j] + bump[j] e_j``, or ``scale[j] * rows[0] + bump[j] e_j`` if
-// there is a single row.
+// there is a single row. The rows may be those of a Gram matrix, computed when they are needed.
 class Quadratic {
   public:
     Quadratic(Matrix<const double> rows, View<const double> scale, View<const double> bump,
               View<const double> cross)
         : rows_(rows), scale_(scale), bump_(bump), cross_(cross), column_(cross.size()) {}
+    Quadratic(GramRows &gram, View<const double> scale, View<const double> bump,
+              View<const double> cross)
+        : Quadratic(Matrix<const double>(), scale, bump, cross) {
+        gram_ = &gram;
+    }
 
     Index size() const { return cross_.size(); }
     // Number of steps between two fresh gradients: a constant, and a number for each feature, which
@@ -74,22 +80,27 @@ class Quadratic {
     Index refresh_interval() const { return 1000 + 8 * size(); }
 
     // out = H w - c, computed from w alone
-    void gradient(View<const double> coef, View<double> out) const {
+    void gradient(View<const double> coef, View<double> out) {
         for (Index i = 0; i < size(); ++i) out[i] = bump_[i] * coef[i] - cross_[i];
         if (rows_.rows() == 1) {
             axpy(dot(scale_, coef), rows_[0], out);
             return;
         }
-        for (Index j = 0; j < size(); ++j) {
-            const double weight = scale_[j] * coef[j];
-            if (weight != 0.0) axpy(weight, rows_[j], out);
+        held_.clear();
+        for (Index j = 0; j < size(); ++j)
+            if (scale_[j] * coef[j] != 0.0) held_.push_back(j);
+        const View<const Index> held = held_;
+        for (Index first = 0; first < held.size(); first += GramRows::BATCH) {
+            const auto some = held.from(first).first(std::min(GramRows::BATCH, held.size() - first));
+            if (gram_) gram_->require(some);
+            for (const Index j : some) axpy(scale_[j] * coef[j], gram_ ? (*gram_)[j] : rows_[j], out);
         }
     }
     void refresh(Point &point) { gradient(point.coef, point.grad); }
 
     // Prepare the step to ``vertex`` e_j and return its length.
     double aim(const Point &point, Index j, double vertex, double gap, const Settings &settings) {
-        const double *row = rows_[rows_.rows() > 1 ? j : 0].data(), *cross = cross_.data();
+        const double *row = row_of(j, point.grad).data(), *cross = cross_.data();
         const double weight = vertex * scale_[j];
         double *__restrict column = column_.data();
         for (Index i = 0; i < size(); ++i) column[i] = weight * row[i] - cross[i];
@@ -112,7 +123,19 @@ class Quadratic {
     }
 
   private:
+    // The steepest features will be needed soon.
+    View<const double> row_of(Index j, View<const double> grad) {
+        if (!gram_) return rows_[rows_.rows() > 1 ? j : 0];
+        if (!gram_->has(j)) {
+            for (Index i = 0; i < size(); ++i) column_[i] = std::abs(grad[i]);
+            gram_->require(j, column_);
+        }
+        return (*gram_)[j];
+    }
+
     Matrix<const double> rows_;  // (d, d) or (1, d)
+    GramRows *gram_ = nullptr;   // the rows, if they are not in ``rows_``
+    std::vector<Index> held_;    // scratch
     View<const double> scale_;
     View<const double> bump_;
     View<const double> cross_;    // c
@@ -150,10 +173,7 @@ class MeanLoss {
         double *__restrict moves = moves_.data();
         for (Index i = 0; i < rows(); ++i) moves[i] = vertex * atom[i] - predictions[i];
         if (!settings.exact) return settings.paper(gap);
-        const double bend = this->bend(point.coef, j, vertex);
-        if (kind_ != scalar_losses::SQUARED) return line(bend, gap);
-        const double curvature = dot(moves_, moves_) / static_cast<double>(rows()) + bend;
-        return Settings::along(gap, curvature);
+        return line(bend(point.coef, j, vertex), gap);
     }
 
     // Make the step prepared last.
@@ -326,6 +346,9 @@ class QuadraticRun : public Run<Quadratic> {
     QuadraticRun(Matrix<const double> rows, View<const double> scale, View<const double> bump,
                  View<const double> cross, double radius, double smoothness, bool exact)
         : Run(Quadratic(rows, scale, bump, cross), {radius, smoothness, exact}) {}
+    QuadraticRun(GramRows &rows, View<const double> scale, View<const double> bump,
+                 View<const double> cross, double radius, double smoothness, bool exact)
+        : Run(Quadratic(rows, scale, bump, cross), {radius, smoothness, exact}) {}
 };
 
 class MeanLossRun : public Run<MeanLoss> {
@@ -357,7 +380,12 @@ void bind(nb::module_ &module) {
                       View<const double>, double, double, bool>(),
              nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
              nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::keep_alive<1, 2>(),
-             nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>());
+             nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
+        .def(nb::init<GramRows &, View<const double>, View<const double>, View<const double>,
+                      double, double, bool>(),
+             nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+             nb::arg(), nb::arg(), nb::arg(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+             nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>());
     bind_run<MeanLossRun>(module, "MeanLossRun")
         .def(nb::init<Matrix<const double>, View<const double>, int, double, double, double, double,
                       bool>(),

@@ -65,7 +65,7 @@ class Run:
 
 
 def on_quadratic(
-    rows: np.ndarray,
+    rows: Any,
     scale: np.ndarray,
     bump: np.ndarray,
     cross: np.ndarray,
@@ -81,6 +81,7 @@ def on_quadratic(
     Parameters
     ----------
     rows : array (d, d) or (1, d)
+        Or an object of ``kernels.gram_rows``, for rows that are computed when needed.
     scale, bump : arrays (d,)
     cross : array (d,)
         c.
@@ -91,8 +92,10 @@ def on_quadratic(
     exact : bool
         Whether steps end at the minimum along their direction.
     """
-    arrays = (np.ascontiguousarray(array, dtype=float) for array in (rows, scale, bump, cross))
-    return Run(native.frank_wolfe.QuadraticRun(*arrays, radius, smoothness, exact))
+    if isinstance(rows, np.ndarray):
+        rows = np.ascontiguousarray(rows, dtype=float)
+    arrays = (np.ascontiguousarray(array, dtype=float) for array in (scale, bump, cross))
+    return Run(native.frank_wolfe.QuadraticRun(rows, *arrays, radius, smoothness, exact))
 
 
 def on_losses(

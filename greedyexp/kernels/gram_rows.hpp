@@ -43,6 +43,7 @@ class GramRows {
 
     Index size() const { return static_cast<Index>(rows_.size()); }
     const std::vector<double> &diagonal() const { return diagonal_; }
+    bool has(Index i) const { return rows_[i] != nullptr; }
     // Row i, which must be present.
     View<const double> operator[](Index i) const {
         GREEDYEXP_REQUIRE(0 <= i && i < size() && rows_[i] != nullptr);
@@ -53,17 +54,17 @@ class GramRows {
     void require(View<const Index> features) {
         absent_.clear();
         for (const Index i : features)
-            if (rows_[i] == nullptr) absent_.push_back(i);
+            if (!has(i)) absent_.push_back(i);
         compute(features);
     }
 
     // Make row i present and, if it was absent, the rows of the largest ``scores`` > 0, if any.
     void require(Index i, View<const double> scores) {
-        if (rows_[i] != nullptr) return;
+        if (has(i)) return;
         absent_.assign(1, i);
         const auto larger = [=](Index one, Index other) { return scores[one] > scores[other]; };
         for (Index k = 0; k < scores.size(); ++k) {
-            if (k == i || rows_[k] != nullptr || scores[k] <= 0.0) continue;
+            if (k == i || has(k) || scores[k] <= 0.0) continue;
             const bool full = length(absent_) == BATCH;
             if (full && scores[k] <= scores[absent_.back()]) continue;
             if (full) absent_.pop_back();

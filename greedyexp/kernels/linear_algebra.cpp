@@ -5,6 +5,9 @@
 
 namespace greedyexp::linear_algebra {
 
-void bind(nb::module_ &module) { module.def("subtract_rows", &subtract_rows<Matrix<const double>>); }
+void bind(nb::module_ &module) { 
+    module.def("subtract_rows", &subtract_rows<Matrix<const double>>);
+    module.def("multiply_transposed", &multiply_transposed);
+}
 
 }  // namespace greedyexp::linear_algebra

@@ -1,4 +1,4 @@
-"""Sums of vectors."""
+"""Sums of vectors in a fixed order."""
 
 from __future__ import annotations
 
@@ -22,3 +22,13 @@ def subtract_rows(
     count : int
     """
     native.linear_algebra.subtract_rows(out, weights, matrix, order, count)
+
+
+def transposed_product(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Return A^T x, shape (p,), of a matrix (n, p) and a vector (n,).
+
+    Equal columns have equal products, to the last digit.
+    """
+    out = np.empty(matrix.shape[1])
+    native.linear_algebra.multiply_transposed(matrix, vector, out)
+    return out

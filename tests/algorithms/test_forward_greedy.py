@@ -57,7 +57,7 @@ def test_every_iterate_is_that_of_plain_steps(loss, step, ridge):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_keeping_predictions_and_keeping_the_gradient_are_one_method(step, monkeypatch):
+def test_rows_computed_when_needed_and_a_gram_matrix_are_one_method(step, monkeypatch):
     risk = posed("squared", 2, ridge=0.1)
     kept = fit(risk, step=step, grid=every(200))
     monkeypatch.setattr(frank_wolfe, "MOST_KEPT", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from greedyexp.algorithms.sparsity._risk import StepGrid
 from greedyexp.core.errors import ConfigError
 from greedyexp.estimates.path import Path
 from greedyexp.kernels.frank_wolfe import on_losses, on_quadratic
+from greedyexp.kernels.gram_rows import BATCH, gram_rows
+from greedyexp.kernels.linear_algebra import transposed_product
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.squared import SquaredLoss
+from greedyexp.problems.checks import require_memory
 from greedyexp.problems.moments import Moments, SpreadMoments
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.radius import LARGEST_RADIUS, SMALLEST_RADIUS
@@ -24,11 +27,12 @@ from greedyexp.theory.theorems import Reference
 
 # An l1 norm above the radius by less than this fraction of it is rounding.
 NORM_ROUNDING = 1e-9
-# Up to this number of features the Gram matrix of the sample is kept.
+# Up to this number of features the Gram matrix of the sample is formed; with more, the rows of the
+# features in use.
 MOST_KEPT = 2048
 
 # ``rows``, ``scale``, ``bump`` and ``cross`` of ``kernels.frank_wolfe.on_quadratic``.
-Form = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Form = tuple[Any, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -234,11 +238,24 @@ def _quadratic(loss: Loss, problem: Problem) -> Form | None:
     """Return the form of a quadratic risk; None for others."""
     if isinstance(loss, PopulationSquaredLoss):
         return _moments(loss.moments, loss.ridge)
-    if isinstance(loss, SquaredLoss) and loss.size <= MOST_KEPT:
+    if isinstance(loss, SquaredLoss) and loss.size > MOST_KEPT:
+        return _rows(problem.X[0], problem.y[0], loss.ridge)
+    if isinstance(loss, SquaredLoss):
         # Copies, since entries of equal columns are overwritten.
         rows, cross = np.array(problem.gram[0]), np.array(problem.correlation[0])
         return _matrix(rows, cross, loss.ridge, equal_columns(problem.X[0].T))
     return None
+
+
+def _rows(X: np.ndarray, y: np.ndarray, ridge: float) -> Form:
+    """Return the form of the sample with rows on demand, where equal columns have equal numbers."""
+    n, d = X.shape
+    require_memory(
+        8.0 * d * (n + BATCH),
+        f"rows of the Gram matrix of {d} features",
+        "Use fewer features or samples.",
+    )
+    return gram_rows(X, n + BATCH), np.ones(d), np.full(d, ridge), transposed_product(X, y) / n
 
 
 def _moments(moments: Moments, ridge: float) -> Form:

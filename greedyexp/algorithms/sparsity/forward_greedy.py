@@ -115,9 +115,10 @@ def forward_greedy(
     derivative to the last digit, so without a ridge only the earlier one enters. *The limit of
     precision*: the run ends when the gap is zero, or a step would change no digit.
 
-    *Cost.* For the squared loss with up to 2048 features, or with moments, a step costs d: the
-    gradient is updated by a column of E[x x^T] and recomputed every 1000 + 8 d steps. Otherwise a
-    step costs one pass over the design, and predictions are recomputed every 1000 steps.
+    *Cost.* For the squared loss, or with moments, a step costs d: the gradient is updated by a
+    column of E[x x^T] and recomputed every 1000 + 8 d steps. With more than 2048 features a column
+    is computed when it is needed for the first time, eight of them in one pass over the design. For
+    other losses a step costs one pass, and predictions are recomputed every 1000 steps.
 
     References
     ----------
