@@ -106,12 +106,12 @@ def answer(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess:
         kept_registry(),
         pytest.MonkeyPatch.context() as patch,
         redirect_stdout(io.StringIO()) as printed,
-        redirect_stderr(io.StringIO()) as told,
+        redirect_stderr(io.StringIO()) as errors,
     ):
         patch.chdir(cwd)
         patch.setenv("MPLBACKEND", "Agg")
         code = cli.main([*map(str, arguments)])
-    return subprocess.CompletedProcess(arguments, code, printed.getvalue(), told.getvalue())
+    return subprocess.CompletedProcess(arguments, code, printed.getvalue(), errors.getvalue())
 
 
 def write_toy(folder: Path, name: str = "toy", algorithms: str = "[toy_exact]") -> Path:

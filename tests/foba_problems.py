@@ -41,7 +41,7 @@ def words(seed, r=3, p=5, n_chains=20):
     return Problem((X,) * r, y, chains=chains)
 
 
-def told(path):
+def steps_of(path):
     """The steps of a history as the oracle has them."""
     features = path.history["feature"]
     if "task" in path.history:
@@ -50,7 +50,7 @@ def told(path):
 
 
 def agrees(path, slow, places=8):
-    assert told(path) == [step[:2] for step in slow.steps]
+    assert steps_of(path) == [step[:2] for step in slow.steps]
     np.testing.assert_allclose(
         path.history["objective"], [step[2] for step in slow.steps], atol=10.0**-places
     )

@@ -103,7 +103,7 @@ def step_rows(
             for i, reference in enumerate(references):
                 for theorem in theorems:
                     bound = np.nan if theorem == "none" else times * size(algorithm, r) / (k + 3)
-                    told = {"record": "bound", "theorem": theorem, "reference": reference}
-                    told |= {"excess": excess + i, "excess_bound": bound}
-                    rows.append(head | told | {"reference_features": 7 + 2 * r})
+                    bound_row = {"record": "bound", "theorem": theorem, "reference": reference}
+                    bound_row |= {"excess": excess + i, "excess_bound": bound}
+                    rows.append(head | bound_row | {"reference_features": 7 + 2 * r})
     return rows

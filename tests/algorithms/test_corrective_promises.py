@@ -83,21 +83,21 @@ def test_theorems_3_and_4_hold_at_every_step(seed, loss, ridge, rule, size):
         norm = np.abs(reference.params).sum()
         with np.errstate(divide="ignore", invalid="ignore"):
             printed = np.where(k > 0, 2 * beta * norm**2 / k, np.inf)
-        told = promises("fully_corrective", path, reference, **asked)
+        promised = promises("fully_corrective", path, reference, **asked)
         if rule == "residual" and ridge > 0.0:
-            assert told == {}
+            assert promised == {}
             continue
         assert (excess <= printed + slack).all()
-        assert (excess <= told["T3"].excess(k) + slack).all()
-        assert (told["T3"].excess(k) <= printed).all()
+        assert (excess <= promised["T3"].excess(k) + slack).all()
+        assert (promised["T3"].excess(k) <= printed).all()
         lam = strong_convexity(risk, {*path.history["taken"], *np.flatnonzero(reference.params)})
         span = risk.value(np.zeros(8)) - reference.value
         n = max(np.count_nonzero(reference.params), 1)
         assert (excess <= max(span, 0.0) * (1 - lam / (beta * n)) ** k + slack).all()
-        assert (excess <= told["T4"].excess(k) + slack).all()
+        assert (excess <= promised["T4"].excess(k) + slack).all()
         if lam > 1e-9 and reference.n_features:
-            assert told["T4"].constants["lam"] == pytest.approx(lam)
-            assert told["T4"].constants["beta"] == pytest.approx(beta)
+            assert promised["T4"].constants["lam"] == pytest.approx(lam)
+            assert promised["T4"].constants["beta"] == pytest.approx(beta)
 
 
 @SETTINGS
@@ -123,13 +123,13 @@ def test_theorem_5_holds_at_every_replacement(seed, rule, features, ridge, corre
     for support in ([0], [1], [0, 1], [int(rng.integers(d))]):
         w = risk.minimum(support)
         reference = Reference("support", w, risk.value(w), 0.0, risk.value(w))
-        told = promises("replacement_steps", path, reference, **asked)
-        if not told:
+        promised = promises("replacement_steps", path, reference, **asked)
+        if not promised:
             assert rule == "residual"
             assert ridge > 0.0
             continue
-        bound = told["T5"].excess(t)
-        known = told["T5"].constants
+        bound = promised["T5"].excess(t)
+        known = promised["T5"].constants
         assert known["lam"] == pytest.approx(_least_met(risk, path, support))
         room = features + 1 >= len(support) * (1 + 4 * (known["beta"] / known["lam"]) ** 2)
         assert np.isfinite(bound).all() == room
@@ -140,8 +140,10 @@ def test_theorem_5_holds_at_every_replacement(seed, rule, features, ridge, corre
 
 
 def _least_met(risk, path, support):
-    told, now, least = path.history, [], np.inf
-    for step, taken, dropped in zip(told["step"], told["taken"], told["dropped"], strict=True):
+    history, now, least = path.history, [], np.inf
+    for step, taken, dropped in zip(
+        history["step"], history["taken"], history["dropped"], strict=True
+    ):
         now = [*now, taken]
         if step > 0:
             least = min(least, strong_convexity(risk, {*now, *support}))
@@ -231,8 +233,8 @@ def test_theorem_4_serves_as_far_as_its_supports_are_known():
     reference = Reference("support", wbar, Risk("squared", X, y).value(wbar), 0.0, 0.0)
 
     def steps(path, **given):
-        told = promises("fully_corrective", path, reference, **{**asked, **given})
-        return told["T4"].steps(np.array([1e-12]))[0]
+        promised = promises("fully_corrective", path, reference, **{**asked, **given})
+        return promised["T4"].steps(np.array([1e-12]))[0]
 
     assert steps(fully_corrective(problem, **asked)) == np.inf
     assert steps(fully_corrective(problem, grid={"steps": [9]})) < np.inf

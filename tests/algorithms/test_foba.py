@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from foba_oracle import LeastSquares, select
 from foba_oracle_losses import Smooth, logistic
-from foba_problems import RULES, agrees, classes, confounded, told, words
+from foba_problems import RULES, agrees, classes, confounded, steps_of, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -96,8 +96,8 @@ def test_the_backward_step_drops_what_two_true_features_replace():
     y = 2 * X[:, 2] + 2 * X[:, 4] + 0.01 * rng.standard_normal(200)
     for fast, stop in ((foba_obj, {"delta": 1e-4}), (foba_gdt, {"epsilon": 0.01})):
         path = fast(as_problem(X, y), **stop)
-        assert told(path)[0] == ("add", 7)
-        assert ("remove", 7) in told(path)
+        assert steps_of(path)[0] == ("add", 7)
+        assert ("remove", 7) in steps_of(path)
         assert np.flatnonzero(path.coef[-1]).tolist() == [2, 4]
     for fast, stop in ((forward_obj, {"delta": 1e-4}), (forward_gdt, {"epsilon": 0.01})):
         assert np.flatnonzero(fast(as_problem(X, y), **stop).coef[-1]).tolist() == [2, 4, 7]
@@ -136,11 +136,11 @@ def test_the_history_replays_to_the_points_of_the_path(loss):
     path = foba_gdt(as_problem(X, y), loss=loss, ridge=0.01, max_features=8)
     support, counts = set(), {"add": 0, "remove": 0}
     at = {0: frozenset()}
-    for k, (action, feature) in enumerate(told(path)):
+    for k, (action, feature) in enumerate(steps_of(path)):
         (support.add if action == "add" else support.remove)(feature)
         counts[action] += 1
         assert path.history["n_features"][k] == len(support) == path.history["n_rows"][k]
-        done = k + 1 == len(told(path)) or told(path)[k + 1][0] == "add"
+        done = k + 1 == len(steps_of(path)) or steps_of(path)[k + 1][0] == "add"
         if done:
             at.setdefault(len(support), (frozenset(support), counts["add"], counts["remove"]))
     for m in range(1, len(path)):
@@ -148,7 +148,7 @@ def test_the_history_replays_to_the_points_of_the_path(loss):
         assert set(np.flatnonzero(path.coef[m])) == members
         assert path.facts["additions"][m] == additions
         assert path.facts["removals"][m] == removals
-    assert path.history["step"].tolist() == list(range(1, len(told(path)) + 1))
+    assert path.history["step"].tolist() == list(range(1, len(steps_of(path)) + 1))
 
 
 def test_a_sparse_design_gives_what_the_dense_one_does():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from foba_oracle import LeastSquares, select
 from foba_oracle_losses import logistic
-from foba_problems import RULES, agrees, classes, confounded, told, words
+from foba_problems import RULES, agrees, classes, confounded, steps_of, words
 
 import greedyexp
 from greedyexp.algorithms.foba.gain import foba_obj, forward_obj
@@ -28,7 +28,7 @@ def test_a_row_is_dropped_when_setting_it_to_zero_costs_little():
     assert path.facts["removals"][-1] > 0
     assert forward.facts["removals"][-1] == 0
     # Taken: 6, 2, 0. Row 6, the sum of two, then costs less than row 0 gained.
-    assert told(path)[:4] == [("add", 6), ("add", 2), ("add", 0), ("remove", 6)]
+    assert steps_of(path)[:4] == [("add", 6), ("add", 2), ("add", 0), ("remove", 6)]
     loss = bind("crf", problem, ridge=1e-3)
     fits = [
         loss.minimise([3 * i + k for i in rows for k in range(3)]) for rows in ([2, 6], [0, 2, 6])
@@ -74,9 +74,9 @@ def test_max_groups_ends_before_a_step_that_opens_one_row_more():
     path = foba_gdt(problem, loss="crf", ridge=0.01, max_groups=4)
     rows = path.coef.any(axis=2).sum(axis=1)
     assert rows.tolist() == path.grid["max_groups"].tolist() == [0, 1, 2, 3, 4]
-    steps = told(whole)
-    assert told(path) == steps[: len(told(path))]
-    action, feature = steps[len(told(path))]
+    steps = steps_of(whole)
+    assert steps_of(path) == steps[: len(steps_of(path))]
+    action, feature = steps[len(steps_of(path))]
     assert action == "add"
     assert not path.coef[-1, feature // 3].any()
     # Some row was given several of its coefficients before the next was opened.
@@ -96,7 +96,7 @@ def test_a_support_may_come_back_on_the_way_down():
     y = rng.standard_normal(n)
     path = foba_gdt(as_problem(X, y), epsilon=0)
     slow = select(LeastSquares(X, y), rule="gdt", max_features=4)
-    assert told(path)[: len(slow.steps)] == [step[:2] for step in slow.steps]
+    assert steps_of(path)[: len(slow.steps)] == [step[:2] for step in slow.steps]
     before = [
         frozenset(support)
         for support, (action, _, _) in zip(slow.supports[:-1], slow.steps, strict=True)
@@ -194,8 +194,8 @@ def test_a_column_that_a_fresh_look_finds_in_the_span_gains_nothing():
         close = Q[:, 0] + 1e-5 * (1.0 + part) * Q[:, 2]
         problem = as_problem(np.column_stack([Q[:, 0], Q[:, 1], close]), Q @ [3.0, 1.0, 2.0])
         path = foba_obj(problem, judge="refit", max_features=3)
-        assert told(path)[-1] == ("add", 1)
-        taken.add(len(told(path)))
+        assert steps_of(path)[-1] == ("add", 1)
+        taken.add(len(steps_of(path)))
     assert taken == {2, 3}
 
 

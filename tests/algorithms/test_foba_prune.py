@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from foba_problems import classes, confounded, told, words
+from foba_problems import classes, confounded, steps_of, words
 from scipy import sparse
 
 from greedyexp import solve
@@ -44,7 +44,7 @@ def test_ties_and_the_goodness_of_the_winner_are_the_same(rule):
     # Equal up to rounding, the later one a little better for some.
     doubled = np.hstack([np.zeros((80, 1)), X, X * 3.0, X * (1.0 + 1e-13)])
     path = the_same(rule, as_problem(doubled, y), loss="logistic", ridge=0.0, max_features=6)
-    assert max(feature for _, feature in told(path)) <= 12
+    assert max(feature for _, feature in steps_of(path)) <= 12
 
 
 @pytest.mark.parametrize("rule", RULES)

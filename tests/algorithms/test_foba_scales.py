@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from foba_problems import RULES, told
+from foba_problems import RULES, steps_of
 
 from greedyexp.algorithms.foba.gain import foba_obj
 from greedyexp.losses.crf import CrfLoss
@@ -57,7 +57,7 @@ def test_gains_of_chains_do_not_depend_on_the_units_of_features(seed):
     for apart in APART:
         problem = as_chains(resized(X, apart, 0, 3), labels, chains)
         path = foba_obj(problem, loss="crf", max_features=6)
-        assert told(path) == told(plain)
+        assert steps_of(path) == steps_of(plain)
         np.testing.assert_allclose(path.objective, plain.objective, rtol=1e-9)
 
 
@@ -92,7 +92,7 @@ def test_an_exact_fit_ends_a_run_whatever_the_sizes_of_other_columns(fast):
     wide = np.column_stack([X[:, :4], rng.standard_normal((30, 6)) * [1e-6, 1e-3, 1, 1e3, 1e5, 1]])
     path = fast(as_problem(wide, y), max_features=10)
     assert np.isin(range(4), np.flatnonzero(path.coef[-1].any(axis=1))).all()
-    assert len(told(path)) < 40
+    assert len(steps_of(path)) < 40
 
 
 def test_derivatives_are_at_most_what_is_said_of_them():
@@ -125,7 +125,7 @@ def test_the_feature_just_taken_is_never_the_first_to_go():
         y = X[:, 2] + X[:, 3] + 0.01 * rng.standard_normal(15)
         X[:, 1] = y + 0.3 * rng.standard_normal(15)
         path = foba_obj(as_problem(X, y), judge="refit", backward_ratio=1.0, max_features=8)
-        steps = told(path)
+        steps = steps_of(path)
         assert len(path) == 9
         assert all(
             later != ("remove", unit)

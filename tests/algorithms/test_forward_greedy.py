@@ -194,8 +194,8 @@ def test_points_without_a_grid_are_powers_of_two_and_the_end():
     # Before the end no accuracy is asked for; a grid may ask it of every point.
     assert path.converged.all()
     assert not path.message
-    told = {"steps": path.grid["steps"], "epsilon": np.full(6, epsilon)}
-    assert fit(risk, grid=told).converged.tolist() == [False] * 5 + [True]
+    grid = {"steps": path.grid["steps"], "epsilon": np.full(6, epsilon)}
+    assert fit(risk, grid=grid).converged.tolist() == [False] * 5 + [True]
     again = fit(risk, grid=path.grid, epsilon=epsilon)
     assert np.array_equal(again.coef, path.coef)
 

@@ -31,9 +31,11 @@ def data(seed, loss, n=50, p=12, true=4):
 
 def replaced(path):
     """The replacements that were accepted, in order."""
-    told = path.history
-    kept = (told["step"] > 0) & told["accepted"]
-    return list(zip(told["taken"][kept].tolist(), told["dropped"][kept].tolist(), strict=True))
+    history = path.history
+    kept = (history["step"] > 0) & history["accepted"]
+    return list(
+        zip(history["taken"][kept].tolist(), history["dropped"][kept].tolist(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -83,15 +85,15 @@ def test_the_first_point_is_the_greedy_start_and_each_later_one_is_lower(variant
 def test_the_history_replays_to_the_supports():
     X, y = data(28, "squared", n=80, p=30, true=10)
     path = replacement_steps(as_problem(X, y), features=10, rule="gradient")
-    support, told = set(), path.history
+    support, history = set(), path.history
     assert len(path) > 2
     for step in range(len(path)):
-        for at in np.flatnonzero(told["step"] == step):
-            support |= {int(told["taken"][at])}
-            support -= {int(told["dropped"][at])}
+        for at in np.flatnonzero(history["step"] == step):
+            support |= {int(history["taken"][at])}
+            support -= {int(history["dropped"][at])}
         assert support == set(np.flatnonzero(path.coef[step]))
-        last = np.flatnonzero(told["step"] == step)[-1]
-        assert told["objective"][last] == path.objective[step]
+        last = np.flatnonzero(history["step"] == step)[-1]
+        assert history["objective"][last] == path.objective[step]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -170,12 +172,12 @@ def test_the_constants_of_theorem_5_are_those_of_the_run():
     known = find("algorithm", "replacement_steps")
     given = known.parameters(**asked).model_dump()
     reference = Reference("truth", w, risk.value(w), 0.0, risk.value(w))
-    (told,) = known.theorems(path, reference, **given)
+    (promise,) = known.theorems(path, reference, **given)
     # The same of any point of the run, and of one without its first point.
     grid = {"steps": [len(path)]}
     later = replacement_steps(as_problem(X, y), grid=grid, **asked)
     (again,) = known.theorems(later, reference, **given)
-    assert again.constants == told.constants
+    assert again.constants == promise.constants
     least, enlarged = np.inf, 0
     for t in range(len(path)):
         now = set(np.flatnonzero(path.coef[t]))
@@ -184,11 +186,11 @@ def test_the_constants_of_theorem_5_are_those_of_the_run():
         enlarged += len(taken)
         least = min(least, np.linalg.eigvalsh(columns.T @ columns / 80)[0] + 1e-4)
     assert enlarged == len(path)
-    assert told.constants["lam"] == pytest.approx(least)
-    assert told.constants["beta"] == pytest.approx(1 + 1e-4)
-    assert told.constants["first_gap"] == pytest.approx(path.objective[0] - reference.value)
-    assert told.constants["span"] == pytest.approx(risk.value(0 * w) - reference.value)
-    assert told.constants["features"] == 10
+    assert promise.constants["lam"] == pytest.approx(least)
+    assert promise.constants["beta"] == pytest.approx(1 + 1e-4)
+    assert promise.constants["first_gap"] == pytest.approx(path.objective[0] - reference.value)
+    assert promise.constants["span"] == pytest.approx(risk.value(0 * w) - reference.value)
+    assert promise.constants["features"] == 10
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

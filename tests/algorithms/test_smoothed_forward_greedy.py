@@ -146,21 +146,21 @@ def test_every_accuracy_of_a_grid_has_the_run_of_its_own(loss):
 def test_theorems_are_those_of_the_reading(reading):
     X, y = data("hinge", 0)
     theorems = registry.find("algorithm", "smoothed_forward_greedy").theorems
-    told = {"ridge": 0.0, "epsilon": 0.2, "reading": reading}
-    path = smoothed_forward_greedy(as_problem(X, y), radius=2.0, steps=10, **told)
+    options = {"ridge": 0.0, "epsilon": 0.2, "reading": reading}
+    path = smoothed_forward_greedy(as_problem(X, y), radius=2.0, steps=10, **options)
     inside = Reference("truth", np.r_[2.0, np.zeros(7)], 0.0, 0.0, 0.0)
-    (promise,) = theorems(path, inside, loss="hinge", **told)
+    (promise,) = theorems(path, inside, loss="hinge", **options)
     assert promise.theorem == NAMES[reading]
     assert promise.original
     count = COUNTS[reading] * 4.0 / 0.2**2
     assert promise.steps(np.array([0.2]))[0] == pytest.approx(count, abs=1.0)
     assert np.isfinite(promise.excess(np.arange(1, 5))).all()
     grid = {"steps": [10, 10], "epsilon": [0.2, 0.1]}
-    mixed = smoothed_forward_greedy(as_problem(X, y), radius=2.0, grid=grid, **told)
-    (promise,) = theorems(mixed, inside, loss="hinge", **told)
+    mixed = smoothed_forward_greedy(as_problem(X, y), radius=2.0, grid=grid, **options)
+    (promise,) = theorems(mixed, inside, loss="hinge", **options)
     assert promise.excess(np.arange(3)).tolist() == [np.inf] * 3
     outside = Reference("truth", np.full(8, 1.0), 0.0, 0.0, 0.0)
-    assert theorems(path, outside, loss="hinge", **told) == []
+    assert theorems(path, outside, loss="hinge", **options) == []
 
 
 @pytest.mark.parametrize(

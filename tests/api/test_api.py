@@ -275,10 +275,10 @@ def test_no_algorithm_can_touch_the_data_of_another_or_end_the_run(tmp_path):
     alone = greedyexp.run(experiment, out=tmp_path / "a", engine="serial")
     experiment |= {"algorithms": ["hostile", "lasso"], "plugins": [str(tmp_path / "hostile.py")]}
     both = greedyexp.run(experiment, out=tmp_path / "b", engine="serial")
-    told = both[both["algorithm"] == "hostile"]
-    assert told["status"].tolist() == ["error", "error"]
-    assert "read-only" in told["message"].iloc[0]
-    assert "cannot use caf" in told["message"].iloc[1]
+    failed = both[both["algorithm"] == "hostile"]
+    assert failed["status"].tolist() == ["error", "error"]
+    assert "read-only" in failed["message"].iloc[0]
+    assert "cannot use caf" in failed["message"].iloc[1]
     assert both[both["algorithm"] == "lasso"].reset_index(drop=True).equals(alone)
 
 

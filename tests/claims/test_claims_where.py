@@ -109,12 +109,12 @@ def test_the_protocol_declares_its_keys_and_the_rows_of_each_column():
         "local": True,
         "rate": True,
     }
-    told = {one.name: one for one in columns([], **asked)}
+    described = {one.name: one for one in columns([], **asked)}
     rows = follow(gaussian_problem(20, 8), proximal, {"lam": 0.1}, **asked).rows
     for name in ("record", "epsilon", "iteration"):
-        assert {row[name] for row in rows if name in row} == set(told[name].values)
+        assert {row[name] for row in rows if name in row} == set(described[name].values)
     for row in rows:
         for name in row.keys() - {"record"}:
-            assert row["record"] in told[name].only["record"]
+            assert row["record"] in described[name].only["record"]
     many = columns([], **asked | {"iterations": 10**9, "dense": 10**9})
     assert {one.name: one.values for one in many}["iteration"] is None

@@ -79,17 +79,17 @@ def test_a_mistake_in_a_block_names_it(blocks, words):
 
 def test_parts_that_the_data_of_one_block_cannot_serve_name_it():
     entries = {"algorithms": ["t_path"], "metrics": ["t_size"]}
-    told = message(listed(OVERLAP, {**FILE, "label": "mine"}, **entries))
-    assert "needs several tasks but generator 't_file' of data 'mine' makes one" in told
+    error = message(listed(OVERLAP, {**FILE, "label": "mine"}, **entries))
+    assert "needs several tasks but generator 't_file' of data 'mine' makes one" in error
     entries = {"algorithms": ["t_lasso"], "metrics": ["t_signs"]}
-    told = message(listed(OVERLAP, FILE, **entries))
-    assert "metric 't_signs' needs the true coefficients but" in told
-    assert "generator 't_file' of data 't_file' does not know them" in told
+    error = message(listed(OVERLAP, FILE, **entries))
+    assert "metric 't_signs' needs the true coefficients but" in error
+    assert "generator 't_file' of data 't_file' does not know them" in error
 
 
 def test_a_label_is_for_lists():
-    told = message(base(data={**OVERLAP, "label": "a"}))
-    assert told.startswith("data.label: a label distinguishes the blocks of a list of data")
+    error = message(base(data={**OVERLAP, "label": "a"}))
+    assert error.startswith("data.label: a label distinguishes the blocks of a list of data")
 
 
 def test_parameters_and_facts_must_not_be_called_data():
@@ -103,8 +103,8 @@ def test_parameters_and_facts_must_not_be_called_data():
 
     entries = {"algorithms": ["t_lasso"], "metrics": ["t_size"]}
     for name in ("t_data", "t_fact"):
-        told = message(listed({"generator": name}, **entries))
-        assert told.startswith("data: two columns of the CSV would be named 'data'")
+        error = message(listed({"generator": name}, **entries))
+        assert error.startswith("data: two columns of the CSV would be named 'data'")
         assert load(base(data={"generator": name}, figures=None, profiles=None, **entries)).points
 
 
@@ -123,11 +123,11 @@ def test_the_command_line_changes_one_block():
     swept = load(settings, overrides=["data.0.p=[4, 5]", "data.1.sweep.theta=[3]"])
     assert [p.params["p"] for p in swept.points] == [4, 4, 5, 5, 64]
     for key in ("p", "data.p", "data.2.p"):
-        told = message(settings, overrides=[f"{key}=3"])
-        assert "data is a list here; select a block by its number from 0 to 1." in told
-        assert told.endswith("For example: --set data.1.p=...")
-    told = message(settings, overrides=["data.1.thet=3"])
-    assert "no setting 'data.1.thet'. Did you mean 'data.1.theta'?" in told
+        error = message(settings, overrides=[f"{key}=3"])
+        assert "data is a list here; select a block by its number from 0 to 1." in error
+        assert error.endswith("For example: --set data.1.p=...")
+    error = message(settings, overrides=["data.1.thet=3"])
+    assert "no setting 'data.1.thet'. Did you mean 'data.1.theta'?" in error
 
 
 def test_a_conflict_is_placed_at_the_change_that_made_it(tmp_path):
@@ -145,8 +145,8 @@ def test_only_chooses_blocks_and_their_points():
     assert {p.label for p in load(settings, only=["data=wide"]).points} == {"wide"}
     chosen = load(settings, only=["data=wide", "theta=2"]).points
     assert [(p.label, p.params["theta"]) for p in chosen] == [("wide", 2.0)]
-    told = message(settings, only=["data=wde"])
-    assert "no point has data = 'wde'. Did you mean 'wide'?" in told
+    error = message(settings, only=["data=wde"])
+    assert "no point has data = 'wde'. Did you mean 'wide'?" in error
     entries = {"algorithms": ["t_lasso"], "metrics": ["t_size"]}
     kept = load(listed(OVERLAP, FILE, **entries), only=["name=a"]).points
     assert [p.label for p in kept] == ["t_file"]
@@ -160,16 +160,16 @@ def test_only_chooses_blocks_whose_labels_hold_commas():
         assert {p.label for p in load(settings, only=[f"data={choice}"]).points} == {names[0]}
     for choice in (",".join(names), f"'{names[0]}', {names[1]}", str(names)):
         assert len(load(settings, only=[f"data={choice}"]).points) == 4
-    told = message(settings, only=["data=p = 8"])
-    assert "It takes: 'p = 8, from zero', 'p = 64, from zero'." in told
+    error = message(settings, only=["data=p = 8"])
+    assert "It takes: 'p = 8, from zero', 'p = 64, from zero'." in error
 
 
 def test_a_profile_replaces_the_list():
     settings = listed(OVERLAP, WIDE) | {"profiles": {"smoke": {"data": [WIDE]}, "deep": {}}}
     assert [p.label for p in load(settings, profile="smoke").points] == ["wide", "wide"]
     assert len(load(settings, profile="deep").points) == 4
-    told = message(settings | {"profiles": {"smoke": {"data": {"p": 12}}}})
-    assert told == (
+    error = message(settings | {"profiles": {"smoke": {"data": {"p": 12}}}})
+    assert error == (
         "profiles.smoke.data: a profile replaces a list of data as a whole, but this one does not"
         " name a generator. Write the whole list."
     )
@@ -181,8 +181,8 @@ def test_a_profile_replaces_the_list():
 
 def test_crossings_are_located_in_every_block():
     rule = {"locate": {"of": "theta", "half_width": 0.1}}
-    told = message(listed(OVERLAP, WIDE, trials=rule))
-    assert "'theta' is not swept in every block of data" in told
+    error = message(listed(OVERLAP, WIDE, trials=rule))
+    assert "'theta' is not swept in every block of data" in error
 
     @registry.metric("t_hit", better="higher", binary=True)
     def t_hit(problem, coef):
@@ -219,10 +219,10 @@ def test_claims_have_the_label_and_what_any_block_sweeps_as_axes():
     claim = {"id": "a", "quote": "b", "test": "mean(t_path, t_size) < 3"}
     where = {"where": {"data": "wide", "theta": 2.0}}
     assert load(listed(OVERLAP, WIDE, claims=[claim | where])).claims[0].where == where["where"]
-    told = message(listed(OVERLAP, WIDE, claims=[claim | {"where": {"data": "wde"}}]))
-    assert "there are no data 'wde' in the experiment. Did you mean 'wide'?" in told
-    told = message(listed(OVERLAP, WIDE, claims=[claim | {"where": {"theta": 2.01}}]))
-    assert "no point has theta = 2.01. Did you mean 2.0?" in told
+    error = message(listed(OVERLAP, WIDE, claims=[claim | {"where": {"data": "wde"}}]))
+    assert "there are no data 'wde' in the experiment. Did you mean 'wide'?" in error
+    error = message(listed(OVERLAP, WIDE, claims=[claim | {"where": {"theta": 2.01}}]))
+    assert "no point has theta = 2.01. Did you mean 2.0?" in error
 
 
 def test_groups_of_claims_are_those_that_occur():

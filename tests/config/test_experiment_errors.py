@@ -123,20 +123,20 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path, old, new, line, words
     assert old in BASE
     file = tmp_path / "a.yaml"
     file.write_text(BASE.replace(old, new, 1))
-    told = message(file)
-    assert told.startswith(f"{file}:{line}: ")
-    assert words in told
-    assert "\n" not in told
-    assert not re.search(r"pydantic|type=|input_value|Traceback", told)
+    error = message(file)
+    assert error.startswith(f"{file}:{line}: ")
+    assert words in error
+    assert "\n" not in error
+    assert not re.search(r"pydantic|type=|input_value|Traceback", error)
 
 
 def test_mistakes_are_told_by_line_and_those_past_the_fourth_counted(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text(BASE.replace("- t_lasso", "- t_laso").replace(NOISE, "noise_std: -1"))
-    told = message(file)
-    assert told.startswith(f"{file}:6: noise_std must be at least 0")
-    assert f"Also: {file}:" in told
-    assert told.endswith("there is no algorithm named 't_laso'.")
+    error = message(file)
+    assert error.startswith(f"{file}:6: noise_std must be at least 0")
+    assert f"Also: {file}:" in error
+    assert error.endswith("there is no algorithm named 't_laso'.")
     file.write_text(file.read_text().replace("[0.8, 0.3]", "[3, 4]"))
     assert message(file).count(f"{file}:") == 4
     file.write_text(file.read_text().replace("[3, 4]", "[3, 4, 5]"))
@@ -147,10 +147,10 @@ def test_mistakes_are_told_by_line_and_those_past_the_fourth_counted(tmp_path):
 def test_a_character_that_yaml_does_not_allow_is_named(tmp_path, character):
     file = tmp_path / "a.yaml"
     file.write_text(BASE.replace(NOISE, f"noise_std: {character}1"))
-    told = message(file)
+    error = message(file)
     line = file.read_text().split(character)[0].count("\n") + 1
     code = f"U+{ord(character):04X}"
-    assert told.startswith(
+    assert error.startswith(
         f"{file}:{line}: the text contains the character {code}, which YAML does"
     )
 
@@ -211,8 +211,10 @@ def test_rows_held_out_are_asked_for_in_their_own_words():
     def t_held(problem, coef):
         """Error on rows held out."""
 
-    told = message(base(metrics=["t_held"]))
-    assert "metric 't_held' needs rows held out for testing but generator 't_overlap' holds" in told
+    error = message(base(metrics=["t_held"]))
+    assert (
+        "metric 't_held' needs rows held out for testing but generator 't_overlap' holds" in error
+    )
 
 
 COLUMNS = ["replicate", "algorithm", "status", "message", "tuning", "t_size"]
@@ -225,8 +227,8 @@ def test_two_columns_of_one_name_are_refused(name):
         f"@registry.generator('t_clash')\ndef t_clash(rng, *, {name}: int = 1):\n    pass",
         namespace,
     )
-    told = message(on_file(data={"generator": "t_clash"}))
-    assert told.startswith(f"data: two columns of the CSV would be named '{name}'")
+    error = message(on_file(data={"generator": "t_clash"}))
+    assert error.startswith(f"data: two columns of the CSV would be named '{name}'")
 
 
 def test_a_swept_algorithm_parameter_must_not_hide_a_data_parameter():
@@ -235,8 +237,8 @@ def test_a_swept_algorithm_parameter_must_not_hide_a_data_parameter():
         """Has a parameter that the generator has too."""
 
     entry = {"t_clash": {"sweep": {"p": [1, 2]}}}
-    told = message(base(algorithms=[entry]))
-    assert told.startswith("algorithms: two columns of the CSV would be named 'p'")
+    error = message(base(algorithms=[entry]))
+    assert error.startswith("algorithms: two columns of the CSV would be named 'p'")
 
 
 def test_broken_parts_are_told_from_broken_files():
@@ -247,12 +249,12 @@ def test_broken_parts_are_told_from_broken_files():
     def t_broken(rng, *, p: int = 1):
         """Its check does not work."""
 
-    told = message(on_file(data={"generator": "t_broken"}))
-    assert "the check of generator 't_broken' raised TypeError: oops" in told
+    error = message(on_file(data={"generator": "t_broken"}))
+    assert "the check of generator 't_broken' raised TypeError: oops" in error
 
     @registry.generator("t_untrue")
     def t_untrue(rng, *, p: int = "many"):
         """Its default is not of its type."""
 
-    told = message(on_file(data={"generator": "t_untrue"}))
-    assert "the default of p contradicts its type: p must be a whole number" in told
+    error = message(on_file(data={"generator": "t_untrue"}))
+    assert "the default of p contradicts its type: p must be a whole number" in error

@@ -163,9 +163,9 @@ def test_plugins_are_found_beside_the_file(tmp_path, monkeypatch):
     assert experiment.algorithms[0].params == {"depth": 3}
     assert load(experiment.resolved) == experiment
     (tmp_path / "mine.py").rename(tmp_path / "mien.py")
-    told = message(file)
-    assert f"{file}:12: there is no plugin file 'mine.py'" in told
-    assert "Did you mean 'mien.py'?" in told
+    error = message(file)
+    assert f"{file}:12: there is no plugin file 'mine.py'" in error
+    assert "Did you mean 'mien.py'?" in error
 
 
 def test_plugins_on_the_command_line_are_found_where_it_runs(path, tmp_path, monkeypatch):

@@ -135,9 +135,9 @@ def test_lists_of_parts_and_figure_parameters():
     ],
 )
 def test_bad_overrides_are_named_with_the_nearest_setting(override, words):
-    told = message(base(), overrides=[override])
-    assert told.startswith(f"--set {override}: ")
-    assert words in told
+    error = message(base(), overrides=[override])
+    assert error.startswith(f"--set {override}: ")
+    assert words in error
 
 
 def only(*choices, **changes):
@@ -183,8 +183,8 @@ def test_only_keeps_algorithms_by_label_name_or_family():
     ],
 )
 def test_only_takes_labels_with_commas_and_quotes(choice, labels):
-    told = ["GS-CD, step 1/L2", "GS-CD, 7", "7", "it's, one"]
-    entries = ["t_path", *({"t_lasso": {"label": label}} for label in told)]
+    given = ["GS-CD, step 1/L2", "GS-CD, 7", "7", "it's, one"]
+    entries = ["t_path", *({"t_lasso": {"label": label}} for label in given)]
     kept = only(f"algorithm={choice}", algorithms=entries).algorithms
     assert [spec.label for spec in kept] == sorted(labels)
 
@@ -222,9 +222,9 @@ def test_only_takes_lists():
     ],
 )
 def test_bad_choices(choice, words):
-    told = message(base(), only=[choice])
-    assert told.startswith(f"--only {choice}: ")
-    assert words in told
+    error = message(base(), only=[choice])
+    assert error.startswith(f"--only {choice}: ")
+    assert words in error
 
 
 def test_choices_that_never_meet():

@@ -111,6 +111,6 @@ def test_bad_profiles(tmp_path, old, new, words):
 
 def test_an_unknown_profile_is_refused():
     assert "profiles must be a mapping, but is 3" in message(base(profiles=3))
-    told = message(base(), profile="papre")
-    assert "there is no profile 'papre'. Did you mean 'paper'?" in told
+    error = message(base(), profile="papre")
+    assert "there is no profile 'papre'. Did you mean 'paper'?" in error
     assert "deep, paper, quick, smoke" in message(base(), profile="x")

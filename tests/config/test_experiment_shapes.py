@@ -93,13 +93,13 @@ def small(generator: dict | str, *algorithms, **changes) -> dict:
 def test_the_impossible_is_refused_at_the_entry_with_the_point(tmp_path, name):
     entry, tasks, words, more = REFUSED[name]
     path = written(tmp_path, name, entry)
-    told = message(path)
-    assert told.startswith(f"{path}:9: impossible parameters of algorithm '")
+    error = message(path)
+    assert error.startswith(f"{path}:9: impossible parameters of algorithm '")
     head, star, tail = words.partition(" * ")
     for part in (head, tail) if star else (words,):
-        assert part in told
-    assert f"at n_tasks = {tasks}, theta = 1.0: " in told
-    assert told.endswith(f" ({more} more of the 6 points are impossible.)")
+        assert part in error
+    assert f"at n_tasks = {tasks}, theta = 1.0: " in error
+    assert error.endswith(f" ({more} more of the 6 points are impossible.)")
 
 
 def test_the_command_line_says_each_in_one_sentence(call, tmp_path):
@@ -108,9 +108,9 @@ def test_the_command_line_says_each_in_one_sentence(call, tmp_path):
         written(tmp_path, name, REFUSED[name][0])
     result = call("check", *(f"{name}.yaml" for name in names), cwd=tmp_path)
     assert result.returncode == 2
-    told = [line for line in result.stderr.splitlines() if line]
-    assert len(told) == len(names)
-    for name, line in zip(names, told, strict=True):
+    lines = [line for line in result.stderr.splitlines() if line]
+    assert len(lines) == len(names)
+    for name, line in zip(names, lines, strict=True):
         assert line.startswith(f"Error: {name}.yaml:9: impossible parameters of algorithm ")
     assert result.stdout == ""
 
@@ -127,14 +127,14 @@ def test_folds_count_against_the_fewest_rows_that_are_fitted_to(tmp_path):
     np.savez(tmp_path / "two.npz", **arrays)
     data = {"generator": "file", "path": str(tmp_path / "two.npz"), "test_fraction": 0.25}
     load(small(data, {"lasso": {"tuning": "cv", "folds": 9}}))
-    told = message(small(data, {"lasso": {"tuning": "cv", "folds": 10}}))
-    assert "10-fold cross-validation needs at least 10 rows; a task has 9." in told
+    error = message(small(data, {"lasso": {"tuning": "cv", "folds": 10}}))
+    assert "10-fold cross-validation needs at least 10 rows; a task has 9." in error
 
 
 def test_folds_have_a_default_and_tuning_too():
-    told = message(small({"generator": "gaussian", "n_samples": 4}, {"omp": {"tuning": "cv"}}))
-    assert "impossible parameters of algorithm 'omp': 5-fold cross-validation needs" in told
-    assert "points" not in told
+    error = message(small({"generator": "gaussian", "n_samples": 4}, {"omp": {"tuning": "cv"}}))
+    assert "impossible parameters of algorithm 'omp': 5-fold cross-validation needs" in error
+    assert "points" not in error
     load(small({"generator": "gaussian", "n_samples": 4}, "omp"))
     data = {"generator": "digits_mfeat", "samples_per_digit": 2}
     # Without the truth cross-validation is what tunes.
@@ -143,7 +143,7 @@ def test_folds_have_a_default_and_tuning_too():
 
 
 def test_one_mistake_for_an_entry_and_all_entries_are_read():
-    told = message(
+    error = message(
         small(
             "multitask_overlap",
             {"greedy_dirty": {"sweep": {"w": [2.5, 3, 4]}}},
@@ -151,9 +151,9 @@ def test_one_mistake_for_an_entry_and_all_entries_are_read():
             {"omp": {"n_atoms": 1000}},
         )
     )
-    assert "w = 2.5" in told
-    assert "Also: algorithms[1].dirty_lasso: impossible parameters" in told
-    assert "algorithms[2].omp: impossible parameters of algorithm 'omp'" in told
+    assert "w = 2.5" in error
+    assert "Also: algorithms[1].dirty_lasso: impossible parameters" in error
+    assert "algorithms[2].omp: impossible parameters of algorithm 'omp'" in error
 
 
 @pytest.mark.parametrize("generator", ["gaussian", "multitask_overlap"])
@@ -163,9 +163,11 @@ def test_sizes_that_no_memory_holds_are_refused(call, tmp_path, generator):
         f"name: huge\ndata:\n  generator: {generator}\n  sweep:\n    p: [50, 100000000000,"
         " 200000000000]\nalgorithms: [omp]\nmetrics: [support]\n"
     )
-    told = message(path)
-    assert told.startswith(f"{path}:4: impossible data at p = 100000000000: the designs would take")
-    assert told.endswith("GB available. (1 more of the 3 points are impossible.)")
+    error = message(path)
+    assert error.startswith(
+        f"{path}:4: impossible data at p = 100000000000: the designs would take"
+    )
+    assert error.endswith("GB available. (1 more of the 3 points are impossible.)")
     result = call("check", "huge.yaml", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.startswith("Error: huge.yaml:4: impossible data at p = 100000000000: ")
@@ -208,13 +210,13 @@ def drawn(name: str, **params):
     [{}, {"n_tasks": 1}, {"p": 33, "theta": 0.7}, {"n_tasks": 3, "kappa": 1.0, "sparsity": 5}],
 )
 def test_multitask_overlap_tells_the_shape_it_draws(params):
-    told, shape = drawn("multitask_overlap", **params)
-    assert told == {key: shape[key] for key in blocks.COUNTS}
+    declared, shape = drawn("multitask_overlap", **params)
+    assert declared == {key: shape[key] for key in blocks.COUNTS}
 
 
 def test_gaussian_tells_the_shape_it_draws():
-    told, shape = drawn("gaussian", n_samples=17, p=23)
-    assert told == shape
+    declared, shape = drawn("gaussian", n_samples=17, p=23)
+    assert declared == shape
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.37, 0.5])
@@ -228,15 +230,15 @@ def test_file_tells_the_shape_it_draws(tmp_path, rows, fraction):
         arrays = {f"X_{j}": rng.standard_normal((n, 4)) for j, n in enumerate(rows)}
         arrays |= {f"y_{j}": rng.standard_normal(n) for j, n in enumerate(rows)}
         np.savez(tmp_path / "d.npz", **arrays)
-    told, shape = drawn("file", path=str(tmp_path / "d.npz"), test_fraction=fraction)
-    assert told == shape
+    declared, shape = drawn("file", path=str(tmp_path / "d.npz"), test_fraction=fraction)
+    assert declared == shape
 
 
 def test_digits_tell_the_shape_they_draw(monkeypatch):
     X = np.random.default_rng(2).standard_normal((2000, 649))
     monkeypatch.setattr(digits_mfeat, "load", lambda: (X, np.repeat(np.arange(10), 200)))
-    told, shape = drawn("digits_mfeat", samples_per_digit=6)
-    assert told == shape
+    declared, shape = drawn("digits_mfeat", samples_per_digit=6)
+    assert declared == shape
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def two_tasks(rng, n: int):
 def test_without_a_shape_the_impossible_becomes_rows(tmp_path):
     @registry.generator("t_shapeless", provides=("multi_task",))
     def t_shapeless(rng, *, n: int = 9):
-        """Two tasks of which nothing is told."""
+        """Two tasks of unknown shape."""
         return two_tasks(rng, n)
 
     plan = small(
@@ -308,7 +310,7 @@ def test_a_shape_may_tell_a_part_of_it():
         "t_partly", provides=("multi_task", "truth"), shape=lambda **_: {"n_tasks": 3}
     )
     def t_partly(rng):
-        """Three tasks of which no more is told."""
+        """Three tasks; nothing else is known."""
 
     load(small("t_partly", {"omp": {"n_atoms": 10**6, "tuning": "cv", "folds": 10**6}}))
     load(small("t_partly", {"greedy_dirty": {"w": 3, "max_support": 10**9}}))
@@ -354,10 +356,10 @@ def test_a_check_that_reads_what_no_shape_has_is_a_mistake_of_the_plugin():
     def t_misspelt(problem):
         """Reads what there is not."""
 
-    told = "algorithms[0]: the check of algorithm 't_misspelt' raised KeyError: 'n_task'."
+    error = "algorithms[0]: the check of algorithm 't_misspelt' raised KeyError: 'n_task'."
     with pytest.raises(PluginError) as caught:
         load(small("gaussian", "t_misspelt"))
-    assert str(caught.value) == told
+    assert str(caught.value) == error
 
 
 def test_a_check_that_raises_is_a_mistake_of_the_plugin():
@@ -367,9 +369,9 @@ def test_a_check_that_raises_is_a_mistake_of_the_plugin():
 
     with pytest.raises(PluginError) as caught:
         load(small("gaussian", "t_raises"))
-    told = str(caught.value)
-    assert "the check of algorithm 't_raises' raised ZeroDivisionError: division by zero" in told
-    assert told.startswith("algorithms[0]: ")
+    error = str(caught.value)
+    assert "the check of algorithm 't_raises' raised ZeroDivisionError: division by zero" in error
+    assert error.startswith("algorithms[0]: ")
     load(small("gaussian", {"t_raises": {"k": 1}}))
 
 
@@ -389,7 +391,7 @@ def test_twenty_thousand_points_load_in_seconds_and_each_shape_is_checked_once()
         },
     }
     start = time.perf_counter()
-    told = message(small(data, "t_counts", "t_lasso", {"greedy_dirty": {"w": 2.5}}, "dirty_lasso"))
+    error = message(small(data, "t_counts", "t_lasso", {"greedy_dirty": {"w": 2.5}}, "dirty_lasso"))
     assert time.perf_counter() - start < 5
-    assert told.endswith("(19999 more of the 20000 points are impossible.)")
+    assert error.endswith("(19999 more of the 20000 points are impossible.)")
     assert len(seen) == len(set(seen)) > 50

@@ -104,10 +104,12 @@ def test_what_an_algorithm_makes_must_be_what_the_protocol_takes():
         " Use protocol t_follow or t_once or trajectory."
         " A plugin declares the result of its algorithm with @algorithm(..., yields=...)."
     )
-    told = message(follow(algorithms=["t_lasso"]))
-    assert "algorithms[0]: algorithm 't_lasso' returns estimates, which protocol 't_follow'" in told
-    assert "does not accept. Use protocol recovery or selection or t" in told
-    assert ". A plugin declares" in told
+    error = message(follow(algorithms=["t_lasso"]))
+    assert (
+        "algorithms[0]: algorithm 't_lasso' returns estimates, which protocol 't_follow'" in error
+    )
+    assert "does not accept. Use protocol recovery or selection or t" in error
+    assert ". A plugin declares" in error
     shipped = message(follow(algorithms=["omp"]))
     assert "does not accept. Use protocol recovery or selection or t" in shipped
     assert "plugin" not in shipped
@@ -117,16 +119,16 @@ def test_what_an_algorithm_makes_must_be_what_the_protocol_takes():
 def test_metrics_go_with_protocols_that_compute_them():
     assert "protocol 'recovery' needs at least one metric" in message(base(metrics=None))
     assert "protocol 'recovery' needs at least one metric" in message(base(metrics=[]))
-    told = message(follow(metrics=["t_size"]))
-    assert told == "metrics: protocol 't_follow' computes no metrics. Remove 'metrics'."
+    error = message(follow(metrics=["t_size"]))
+    assert error == "metrics: protocol 't_follow' computes no metrics. Remove 'metrics'."
     assert load(follow(metrics=[])).metrics == []
 
 
 @pytest.mark.parametrize("setting", ["tuning", "folds"])
 def test_iterates_have_no_path_to_tune(setting):
     entry = {"t_steps": {setting: {"tuning": "cv", "folds": 3}[setting]}}
-    told = message(follow(algorithms=[entry]))
-    assert told.endswith(f"algorithm 't_steps' has no path to tune. Remove '{setting}'.")
+    error = message(follow(algorithms=[entry]))
+    assert error.endswith(f"algorithm 't_steps' has no path to tune. Remove '{setting}'.")
     assert load(follow()).algorithms[0].tuning == "none"
 
 
@@ -134,8 +136,8 @@ def test_a_rule_for_trials_needs_one_success_of_a_replicate():
     rule = {"until": {"half_width": 0.1}}
     reach = {"t_follow": {"mode": "reach"}}
     for protocol, name in (("t_follow", "t_follow"), (reach, "t_follow")):
-        told = message(follow(protocol, trials=rule))
-        assert told.startswith(f"trials: protocol '{name}' does not give one success (0 or 1)")
+        error = message(follow(protocol, trials=rule))
+        assert error.startswith(f"trials: protocol '{name}' does not give one success (0 or 1)")
     assert load(follow("t_once", trials=rule)).adaptive.success == {"default": "hit"}
 
 
@@ -143,8 +145,8 @@ def test_figures_may_read_what_the_protocol_measures():
     figure = {"t_curve": {"x": "gap"}}
     assert load(follow(figures=[figure])).figures[0].params["x"] == "gap"
     wrong = {"t_curve": {"x": "t_size"}}
-    told = message(follow(figures=[wrong]))
-    assert "reads a column 't_size', which the CSV will not have" in told
+    error = message(follow(figures=[wrong]))
+    assert "reads a column 't_size', which the CSV will not have" in error
 
 
 def test_a_column_of_the_protocol_must_not_be_one_of_the_data():
@@ -158,8 +160,8 @@ def test_a_column_of_the_protocol_must_not_be_one_of_the_data():
     def t_twice(problem, part, params, setup):
         pass
 
-    told = message(follow("t_twice"))
-    assert told.startswith("protocol: two columns of the CSV would be named 'a'")
+    error = message(follow("t_twice"))
+    assert error.startswith("protocol: two columns of the CSV would be named 'a'")
 
 
 def test_the_command_line_and_profiles_change_one_parameter():
@@ -171,10 +173,10 @@ def test_the_command_line_and_profiles_change_one_parameter():
     for source in (settings, follow()):
         long = load(source, overrides=["protocol.t_follow.steps=5"])
         assert long.resolved == load(source, overrides=["protocol.steps=5"]).resolved
-    told = message(settings, overrides=["protocol.every=99"])
-    assert told.startswith("--set protocol.every=99: impossible parameters of protocol 't_follow'")
-    told = message(settings, overrides=["protocol.t_follow.stepps=5"])
-    assert told.endswith("Did you mean 'protocol.t_follow.steps'?")
+    error = message(settings, overrides=["protocol.every=99"])
+    assert error.startswith("--set protocol.every=99: impossible parameters of protocol 't_follow'")
+    error = message(settings, overrides=["protocol.t_follow.stepps=5"])
+    assert error.endswith("Did you mean 'protocol.t_follow.steps'?")
     assert "no setting 'protocol.t_once.steps'" in message(
         settings, overrides=["protocol.t_once.steps=5"]
     )
@@ -188,8 +190,8 @@ def test_the_command_line_and_profiles_change_one_parameter():
     }
     for profile in ("deep", "paper"):
         assert load(settings, profile=profile).protocol.name == "t_once"
-    told = message(settings, overrides=["protocol.step=1"])
-    assert "there is no setting 'protocol.step'. Did you mean 'protocol.steps'?" in told
+    error = message(settings, overrides=["protocol.step=1"])
+    assert "there is no setting 'protocol.step'. Did you mean 'protocol.steps'?" in error
 
 
 def test_parameters_and_the_protocol_are_in_the_key_of_a_row():

@@ -127,6 +127,6 @@ def test_bad_columns_are_refused(frame):
         constants(frame, CONTEXT, x="covariance")
     with pytest.raises(ConfigError, match="'value' is not a number in every row"):
         constants(frame.assign(value="big"), CONTEXT)
-    told = registry.find("figure", "constants").columns
-    needed = told(x="p", panel="data", row=None, line=["algorithm"], mark="n_samples")
+    columns_of = registry.find("figure", "constants").columns
+    needed = columns_of(x="p", panel="data", row=None, line=["algorithm"], mark="n_samples")
     assert needed == ["p", "data", "algorithm", "n_samples", "value", "lower", "upper"]

@@ -223,5 +223,11 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
         convergence(frame.assign(gap="small"), CONTEXT)
     with pytest.raises(ConfigError, match="'guarantee' is not a number in every row"):
         convergence(frame.assign(guarantee="some"), CONTEXT)
-    told = registry.find("figure", "convergence").columns
-    assert told(panel="data", row=None, line=["p"]) == ["data", "p", "record", "iteration", "gap"]
+    columns_of = registry.find("figure", "convergence").columns
+    assert columns_of(panel="data", row=None, line=["p"]) == [
+        "data",
+        "p",
+        "record",
+        "iteration",
+        "gap",
+    ]

@@ -113,6 +113,6 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
         coordinates(frame.assign(coefficient="large"), CONTEXT)
     with pytest.raises(ConfigError, match="no rows of record 'coordinate'"):
         coordinates(frame.assign(record="iteration"), CONTEXT)
-    told = registry.find("figure", "coordinates").columns
-    needed = told(panel="algorithm", row="lam")
+    columns_of = registry.find("figure", "coordinates").columns
+    needed = columns_of(panel="algorithm", row="lam")
     assert needed == ["algorithm", "lam", "record", "iteration", "coordinate", "coefficient"]

@@ -111,9 +111,9 @@ def test_what_was_not_reached_has_a_mark_above_the_budget(frame, scale):
 
 def test_the_budget_is_the_last_iteration_that_was_recorded(frame):
     last = frame.iloc[[0]].assign(record="iteration", epsilon=np.nan, iterations=np.nan)
-    told = pd.concat([frame.assign(iteration=np.nan), last.assign(iteration=20_000)])
+    ended = pd.concat([frame.assign(iteration=np.nan), last.assign(iteration=20_000)])
     for table_, words, height in (
-        (told, "not reached within 20000 iterations", 20_000),
+        (ended, "not reached within 20000 iterations", 20_000),
         (frame, "not reached", frame["iterations"].max()),
     ):
         figure = epsilon_curve(table_, CONTEXT)
@@ -217,7 +217,7 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
 
 
 def test_the_columns_are_told_before_any_work_starts():
-    told = registry.find("figure", "epsilon_curve").columns
-    needed = told(x="lam", panel="data", row="algorithm", mark="n_samples")
+    columns_of = registry.find("figure", "epsilon_curve").columns
+    needed = columns_of(x="lam", panel="data", row="algorithm", mark="n_samples")
     assert needed == ["lam", "data", "algorithm", "n_samples", "record", "epsilon", "iterations"]
-    assert "33" not in map(str, told(x="p", panel=None, row=None, mark=33.0))
+    assert "33" not in map(str, columns_of(x="p", panel=None, row=None, mark=33.0))

@@ -102,8 +102,8 @@ def test_sizes_are_filled_in_from_what_the_data_tell():
     filled = with_sizes(frame)
     np.testing.assert_array_equal(filled["p"], [5, 20, np.nan])
     np.testing.assert_array_equal(filled["aspect_ratio"], [0.49, 2.0, np.nan])
-    told = with_sizes(frame[["n_samples", "n_features", "replicate"]])
-    assert list(told.columns).index("aspect_ratio") < list(told.columns).index("replicate")
+    sized = with_sizes(frame[["n_samples", "n_features", "replicate"]])
+    assert list(sized.columns).index("aspect_ratio") < list(sized.columns).index("replicate")
     assert with_sizes(frame[["replicate"]]).equals(frame[["replicate"]])
 
 
@@ -116,6 +116,6 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
         rates(frame.assign(rate="fast"), CONTEXT)
     with pytest.raises(ConfigError, match="no rows of record 'rate'"):
         rates(frame.assign(record="epsilon"), CONTEXT)
-    told = registry.find("figure", "rates").columns
-    needed = told(x="aspect_ratio", panel=None, row=None, line=["algorithm"], mark=1.0)
+    columns_of = registry.find("figure", "rates").columns
+    needed = columns_of(x="aspect_ratio", panel=None, row=None, line=["algorithm"], mark=1.0)
     assert needed == ["aspect_ratio", "algorithm", "record", "rate", "predicted_rate"]

@@ -100,13 +100,13 @@ def test_the_limit_is_that_of_a_claim(frame):
     setting = setting_of(design_of(config), [Measured("sign_support", "success")], frame.columns)
     claim = {"id": "a", "quote": "b", "test": "limit(threshold(greedy_dirty), 1 / log(p)) > 0.9"}
     (judged,) = evaluate_claims([compile_claim(claim, setting, "")], frame, setting)
-    told = {test.group["kappa"]: test for test in judged.tests}
+    by_kappa = {test.group["kappa"]: test for test in judged.tests}
     success = {"default": "sign_support"}
     table = thresholds(frame, CONTEXT, of="theta", success=success, by=["kappa", "p"])
     for kappa, points in table.groupby("kappa"):
         known = (points[column] for column in ("estimate", "low", "high"))
         fit = limit_at_zero(1 / np.log(points["p"]), *known)
-        assert told[kappa].estimate == pytest.approx(fit.estimate)
+        assert by_kappa[kappa].estimate == pytest.approx(fit.estimate)
 
 
 def test_an_interval_without_length_has_no_misfit():

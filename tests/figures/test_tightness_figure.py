@@ -169,8 +169,8 @@ def test_failures_are_counted_in_the_note():
 def test_columns_are_listed_and_bad_ones_refused():
     part = registry.find("figure", "tightness")
     given = Parameters(part).read_all({"where": {"accuracy": 0.1}})
-    told = ["epsilon", "needed", "l1_upper", "exact", "lower_bound", "lower_bound_printed"]
-    columns = ["truth_l1_norm", "error", "algorithm", "record", *told, "accuracy"]
+    numbers = ["epsilon", "needed", "l1_upper", "exact", "lower_bound", "lower_bound_printed"]
+    columns = ["truth_l1_norm", "error", "algorithm", "record", *numbers, "accuracy"]
     assert part.columns(**given) == columns
     with pytest.raises(ConfigError, match="no column 'exact'"):
         tightness(rows().drop(columns="exact"), CONTEXT)

@@ -151,8 +151,8 @@ def test_the_bound_of_a_run_that_ended_is_that_of_the_steps_it_made(name, given,
     assert len(made) == 1
     problem = labelled()
     part = registry.find("algorithm", name)
-    told = Parameters(part).read_all({**given, "radius": RADIUS, "steps": 10**7})
-    assert made == [int(part.function(problem, **told).facts["steps"][-1])]
+    values = Parameters(part).read_all({**given, "radius": RADIUS, "steps": 10**7})
+    assert made == [int(part.function(problem, **values).facts["steps"][-1])]
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def in_need_of_rows() -> list[str]:
 def test_every_other_algorithm_is_refused_in_one_sentence(name):
     others = PROTOCOLS[registry.find("algorithm", name).yields]
     entry = {name: GIVEN[name]} if name in GIVEN else name
-    told = message(small(POPULATION, entry, **others))
-    place, _, said = told.partition(": ")
+    error = message(small(POPULATION, entry, **others))
+    place, _, said = error.partition(": ")
     assert place.startswith("algorithms[0]")
     assert said == (f"algorithm '{name}' needs rows of data but generator 'rademacher' draws none.")
     load(small(ROWS, entry, **others))
@@ -87,24 +87,26 @@ def test_every_other_algorithm_is_refused_in_one_sentence(name):
 
 def test_the_points_without_rows_are_named():
     data = {"generator": "rademacher", "p": 20, "sweep": {"n_samples": [50, 0]}}
-    told = message(small(data, "omp"))
-    assert "needs rows of data but generator 'rademacher' draws none at n_samples = 0." in told
+    error = message(small(data, "omp"))
+    assert "needs rows of data but generator 'rademacher' draws none at n_samples = 0." in error
     blocks = [ROWS | {"label": "rows"}, POPULATION | {"label": "law"}]
     assert "generator 'rademacher' of data 'law' draws none." in message(small(blocks, "omp"))
     load(small(data, "t_exact"))
 
 
 def test_moments_are_asked_for_in_their_own_words():
-    told = message(small({"generator": "gaussian"}, "t_exact"))
-    assert "algorithm 't_exact' needs the moments of the distribution but generator 'gaussi" in told
+    error = message(small({"generator": "gaussian"}, "t_exact"))
+    assert (
+        "algorithm 't_exact' needs the moments of the distribution but generator 'gaussi" in error
+    )
     data = {"generator": "correlated", "sweep": {"p": [20, 5000]}}
     assert "does not know them at p = 5000." in message(small(data, "t_exact"))
 
 
 def test_a_metric_of_rows_is_refused():
-    told = message(small(POPULATION, "t_exact", metrics=["frobenius_error", "training_error"]))
+    error = message(small(POPULATION, "t_exact", metrics=["frobenius_error", "training_error"]))
     assert (
-        "metric 'training_error' needs rows of data but generator 'rademacher' draws none" in told
+        "metric 'training_error' needs rows of data but generator 'rademacher' draws none" in error
     )
     load(small(ROWS, "t_exact", metrics=["frobenius_error", "training_error"]))
 
@@ -127,30 +129,30 @@ def test_no_metric_that_is_let_through_fails_for_want_of_rows(tmp_path):
 
 
 def test_rows_held_out_and_folds_are_refused():
-    told = message(small(POPULATION, "t_exact", metrics=["test_error"]))
-    assert "needs rows held out for testing" in told
+    error = message(small(POPULATION, "t_exact", metrics=["test_error"]))
+    assert "needs rows held out for testing" in error
 
     @registry.algorithm("t_path", takes_population=True)
     def t_path(problem, *, grid=None):
         """A path that could be tuned."""
 
-    told = message(small(POPULATION, {"t_path": {"tuning": "cv"}}))
-    assert "5-fold cross-validation needs at least 5 rows; a task has 0." in told
+    error = message(small(POPULATION, {"t_path": {"tuning": "cv"}}))
+    assert "5-fold cross-validation needs at least 5 rows; a task has 0." in error
     load(small(POPULATION, {"t_path": {"tuning": "oracle"}}))
 
 
 def test_only_a_population_may_have_no_rows():
     shape = {"n_tasks": 1, "n_samples": 0, "n_features": 20}
-    told: list[tuple[str, ...]] = [("moments",)]
+    provided: list[tuple[str, ...]] = [("moments",)]
 
-    @registry.generator("t_rowless", provides=lambda **_: told[0], shape=lambda **_: shape)
+    @registry.generator("t_rowless", provides=lambda **_: provided[0], shape=lambda **_: shape)
     def t_rowless(rng):
         """The moments of independent signs."""
         return Problem((np.zeros((0, 20)),), (np.zeros(0),))
 
     with pytest.raises(PluginError, match="has n_samples = 0; at least 1 is needed"):
         load(small({"generator": "t_rowless"}, "t_exact", metrics=["support_size"]))
-    told[0] = ("moments", "population")
+    provided[0] = ("moments", "population")
     load(small({"generator": "t_rowless"}, "t_exact", metrics=["support_size"]))
     shape["n_features"] = 0
     with pytest.raises(PluginError, match="has n_features = 0; at least 1 is needed"):
@@ -158,9 +160,9 @@ def test_only_a_population_may_have_no_rows():
 
 
 def test_data_drawn_without_rows_must_be_told_of():
-    counts, told = [0], [("multi_task",)]
+    counts, provided = [0], [("multi_task",)]
 
-    @registry.generator("t_sometimes", provides=lambda **_: told[0])
+    @registry.generator("t_sometimes", provides=lambda **_: provided[0])
     def t_sometimes(rng):
         """As many rows as it is told of."""
         designs = tuple(np.ones((count, 20)) for count in counts)
@@ -173,7 +175,7 @@ def test_data_drawn_without_rows_must_be_told_of():
             bench.problem("t_sometimes", {}, 0)
     counts[:] = [3, 2]
     assert bench.problem("t_sometimes", {}, 0).n_samples.tolist() == [3, 2]
-    told[0], counts[:] = ("population",), [0]
+    provided[0], counts[:] = ("population",), [0]
     assert bench.problem("t_sometimes", {}, 0).n_samples.tolist() == [0]
 
 

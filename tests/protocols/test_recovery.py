@@ -287,7 +287,7 @@ def test_seconds_leave_out_what_theory_reads_from_the_truth():
         return {"n_atoms": np.array([3.0])}
 
     part = find_part("algorithm", "omp")
-    told = replace(part, theory=rule)
+    with_theory = replace(part, theory=rule)
     setup = Setup("theory", 2, (find_part("metric", "support"),), None, clock)
-    recovery(problem, told, {}, setup)
+    recovery(problem, with_theory, {}, setup)
     assert ticks[0] == 1

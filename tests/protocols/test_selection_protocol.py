@@ -57,8 +57,8 @@ def test_what_an_algorithm_does_not_tell_is_an_empty_cell_beside_the_others():
     assert outcome.status is Status.OK
     assert column(outcome, "support_size") == {1: 1, 2: 2}
     assert column(outcome, "removals") == column(outcome, "total_objective") == {1: None, 2: None}
-    told = replace(path, facts={"removals": np.array([0.0, np.nan])})
-    assert select(told, metrics=metrics, sizes=[1, 2], **DEFAULTS).status is Status.NONFINITE
+    changed = replace(path, facts={"removals": np.array([0.0, np.nan])})
+    assert select(changed, metrics=metrics, sizes=[1, 2], **DEFAULTS).status is Status.NONFINITE
 
 
 def test_which_features_are_used_by_name_or_by_number():
@@ -93,8 +93,8 @@ def test_the_seconds_are_those_of_the_fit_alone():
 
 def test_columns_say_which_rows_they_belong_to():
     given = columns(METRICS, sizes=[5, 1], by="rows", classes_at=[7], chosen_at=[1])
-    told = {one.name: (one.kind, one.values, dict(one.only)) for one in given}
-    assert told == {
+    described = {one.name: (one.kind, one.values, dict(one.only)) for one in given}
+    assert described == {
         "record": ("key", ("size", "class", "feature"), {}),
         "size": ("key", (1, 5, 7), {}),
         "class": ("key", None, {"record": ("class",)}),

@@ -187,9 +187,9 @@ def test_bounds_are_those_of_the_theorems():
     assert absolute["lower_bound"] == pytest.approx(9 / (200 * 0.0025))
     assert absolute["lower_bound_printed"] == pytest.approx(9 / (45 * 0.0025))
     for row in rows.values():
-        told = [row["lower_bound"], row["lower_bound_printed"]]
-        assert (told == [None, None]) == (row["epsilon"] > 0.1)
-        assert all(bound <= row["exact"] for bound in told if bound is not None)
+        bounds = [row["lower_bound"], row["lower_bound_printed"]]
+        assert (bounds == [None, None]) == (row["epsilon"] > 0.1)
+        assert all(bound <= row["exact"] for bound in bounds if bound is not None)
     assert squared["l1_upper"] == math.ceil(36 / (0.05 - dense) * (1 - 1e-12))
     assert rows["absolute", 0.2]["l1_upper"] == math.ceil(36 / (0.04 - dense) * (1 - 1e-12))
     assert (rows["squared", 0.01]["l1_upper"], absolute["l1_upper"]) == (None, None)
@@ -209,11 +209,11 @@ def test_what_is_wrong_with_estimates_is_told():
 
 
 def test_columns_say_what_they_are():
-    told = {one.name: one for one in columns((), epsilons=[0.1], errors=["absolute"])}
-    keys = [name for name, one in told.items() if one.kind == "key"]
+    described = {one.name: one for one in columns((), epsilons=[0.1], errors=["absolute"])}
+    keys = [name for name, one in described.items() if one.kind == "key"]
     assert keys == ["record", "error", "epsilon"]
-    assert [name for name in keys if told[name].apart] == ["error"]
-    assert {name for name, one in told.items() if one.open_ended} == {"steps", "needed"}
+    assert [name for name in keys if described[name].apart] == ["error"]
+    assert {name for name, one in described.items() if one.open_ended} == {"steps", "needed"}
     for wrong in ({"epsilons": [0.1, 0.1], "errors": ["absolute"]},
                   {"epsilons": [0.1], "errors": ["squared", "squared"]}):  # fmt: skip
         with pytest.raises(ValueError, match="duplicate value"):

@@ -161,8 +161,8 @@ def test_algorithms_of_other_theorems_are_compared_at_an_accuracy(ran):
     assert apart.verdict.value == "inconclusive"
     own = {"record": "accuracy", "reference": "l1_ball"}
     kept = judged(ran, "always(excess_at_end <= epsilon)", where=own)
-    told = [(test.violations, test.replicates, test.reason) for test in kept.tests]
-    assert told == [(0, 6, "")] * 3
+    outcomes = [(test.violations, test.replicates, test.reason) for test in kept.tests]
+    assert outcomes == [(0, 6, "")] * 3
     # An accuracy of 1e-8 was not reached by all.
     assert rows.groupby("epsilon")["excess_at_end"].count()[1e-8] < 18
     less = judged(ran, "always(excess_at_end <= epsilon / 10)", where=own)

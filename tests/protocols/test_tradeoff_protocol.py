@@ -207,8 +207,8 @@ def test_an_algorithm_with_a_certificate_is_run_for_each_accuracy():
     )
     # Estimates after the recorded steps are unfinished by design, and their gaps are in the rows.
     assert (found.status, found.message) == (Status.OK, "")
-    told = follow(part=part, params={"steps": 1, "epsilon": 1e-3}, steps=20, epsilons=[1e-2])
-    assert (told.status, told.message) == (Status.OK, "")
+    followed = follow(part=part, params={"steps": 1, "epsilon": 1e-3}, steps=20, epsilons=[1e-2])
+    assert (followed.status, followed.message) == (Status.OK, "")
 
 
 def test_a_random_algorithm_has_one_stream_in_both_of_its_runs():
@@ -270,21 +270,21 @@ def test_columns_say_which_rows_they_belong_to():
         "steps": 100, "points": 2, "dense": 1, "epsilons": [0.1, 0.01],
         "references": ["truth"], "theorems": None, "features": "refuse",
     }  # fmt: skip
-    told = {one.name: one for one in columns((), **asked)}
-    assert told["record"].values == (
+    described = {one.name: one for one in columns((), **asked)}
+    assert described["record"].values == (
         "step", "bound", "epsilon", "accuracy", "theorem", "reference",
     )  # fmt: skip
-    assert told["step"].values == (0, 1, 100)
-    assert told["epsilon"].values == (0.1, 0.01)
-    keys = {name for name, one in told.items() if one.kind == "key"}
+    assert described["step"].values == (0, 1, 100)
+    assert described["epsilon"].values == (0.1, 0.01)
+    keys = {name for name, one in described.items() if one.kind == "key"}
     assert keys == {"record", "theorem", "reference", "step", "epsilon"}
-    assert {name for name, one in told.items() if one.apart} == {"theorem", "reference"}
-    assert {name for name, one in told.items() if one.open_ended} == {
+    assert {name for name, one in described.items() if one.apart} == {"theorem", "reference"}
+    assert {name for name, one in described.items() if one.open_ended} == {
         "steps", "log_steps", "features_needed",
     }  # fmt: skip
-    assert told["within"].kind == "success"
-    assert told["excess"].only == {"record": ("bound",)}
-    assert told["steps_bound"].only == {"record": ("epsilon",)}
+    assert described["within"].kind == "success"
+    assert described["excess"].only == {"record": ("bound",)}
+    assert described["steps_bound"].only == {"record": ("epsilon",)}
     no_points = {one.name for one in columns((), **{**asked, "points": 0, "dense": 0})}
     assert not {"step", "risk", "excess"} & no_points
     for wrong, said in (
@@ -327,13 +327,13 @@ def settings(algorithm, generator="rademacher", **asked) -> dict:
 def test_a_theorem_that_is_none_is_refused_unless_a_plugin_may_have_it(parts):
     load(settings("forward_greedy", theorems=["T2", "T3"]))
     known = "unknown theorem '{}' in protocol 'tradeoff'."
-    told = message(settings("forward_greedy", theorems=["T2", "T1-lipshitz"]))
-    assert told.endswith(known.format("T1-lipshitz") + " Did you mean 'T1-lipschitz'?")
+    error = message(settings("forward_greedy", theorems=["T2", "T1-lipshitz"]))
+    assert error.endswith(known.format("T1-lipshitz") + " Did you mean 'T1-lipschitz'?")
     other = settings("forward_greedy", theorems=["T2"])
     other["profiles"] = {"paper": {"protocol": {"tradeoff": {"steps": 5, "theorems": ["Euclid"]}}}}
     load(other)
-    told = message(settings("forward_greedy", theorems=["Euclid"]))
-    assert known.format("Euclid") + " Known: C2, " in told
+    error = message(settings("forward_greedy", theorems=["Euclid"]))
+    assert known.format("Euclid") + " Known: C2, " in error
 
     @registry.algorithm("t_proved", theorems=lambda path, reference, **_: [promise("Euclid")])
     def proved(problem, *, steps: int = 1, grid=None):

@@ -59,9 +59,9 @@ def test_a_seed_starts_the_stream_of_one_fit():
             return greedyexp.solve("s_drawn", X, y, **asked).coef[0]
 
         for seed in (0, 5):
-            told = np.random.default_rng(seed).random()
+            expected = np.random.default_rng(seed).random()
             for tuning in ("end", "theory", "cv"):
-                assert first(tuning=tuning, folds=2, seed=seed) == told
+                assert first(tuning=tuning, folds=2, seed=seed) == expected
         assert first() == first(seed=0)
 
 

@@ -218,8 +218,8 @@ def test_a_rehearsal_of_data_that_cannot_be_made(lab):
     changes = {"data": {"trouble": "raise", "sweep": {"n": [8]}}, "seed": 5}
     found = runner.rehearse(lab.experiment(**changes))
     said = "no data: parts.py:23: ValueError: no data at <object object at 0x...>"
-    told = [(label, str(outcome.status), outcome.message) for label, outcome, _ in found]
-    assert told == [(f"{lab.tag}_{name}", "error", said) for name in ("median", "ridge")]
+    outcomes = [(label, str(outcome.status), outcome.message) for label, outcome, _ in found]
+    assert outcomes == [(f"{lab.tag}_{name}", "error", said) for name in ("median", "ridge")]
     assert f",error,{said}," in rows_of(lab.run(**changes).csv)[0]
 
 

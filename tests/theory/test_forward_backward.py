@@ -138,9 +138,9 @@ def test_measured_bounds_hold_for_other_losses(seed, ridge, intercept):
     path = foba_gdt(problem, loss="logistic", ridge=ridge, intercept=intercept, max_features=6)
     assume(path.converged.all())
     for own, bound in PAIRS:
-        told = bound(problem, path)
-        assert (own(problem, path) <= told * (1 + 1e-9) + 1e-12).all()
-        assert np.isfinite(told).all() == (ridge > 0 or bound in (PAIRS[2][1], PAIRS[3][1]))
+        promised = bound(problem, path)
+        assert (own(problem, path) <= promised * (1 + 1e-9) + 1e-12).all()
+        assert np.isfinite(promised).all() == (ridge > 0 or bound in (PAIRS[2][1], PAIRS[3][1]))
 
 
 def test_strong_signals_are_guaranteed_and_found():
@@ -194,13 +194,13 @@ def test_each_path_is_compared_once_for_all_metrics(monkeypatch):
         return minimise(loss, support, start)
 
     monkeypatch.setattr(SquaredLoss, "minimise", counted)
-    told = [
+    promised = [
         [bound(problem, path) for _, bound in PAIRS] + [oracle_errors.guaranteed(problem, path)]
         for path in paths
     ]
     assert fits == [path.loss for path in paths]
-    assert [len(values) for values in told[0]] == [5] * 5
-    assert [len(values) for values in told[1]] == [4] * 5
+    assert [len(values) for values in promised[0]] == [5] * 5
+    assert [len(values) for values in promised[1]] == [4] * 5
     other = as_problem(X, y, truth=truth[::-1].copy())
     assert (
         oracle_errors.oracle_error(other, paths[1])[-1]
