@@ -3,9 +3,13 @@
 A kernel that Python calls is a pair of files: ``omp.py`` states the contract and allocates the
 results, ``omp.cpp`` holds the loops. Code that several kernels share is in headers (``.hpp``).
 
+Input arrays of another type or layout are converted, or refused if the kernel keeps or writes them.
+Shapes and indices are the caller's duty. Only ``make test-checked`` checks them. Python cannot run
+while a kernel does, except in signal handlers.
+
 - ``arrays.hpp``, ``casters.hpp``: views of arrays, and their conversion from numpy.
 - ``linear_algebra``, ``cholesky``, ``orthogonal_factor``: vectors and updated factorisations.
-- ``gram_fit``, ``column_basis``: least squares on a changing support.
+- ``gram_rows``, ``gram_fit``, ``column_basis``: least squares on a changing support.
 - ``column_sums``: sizes and sums of the columns of a design.
 - ``omp``, ``greedy_dirty``: greedy selection in Gram form.
 - ``design_pursuit``, ``rounded_columns``: the same as ``omp`` without a Gram matrix.

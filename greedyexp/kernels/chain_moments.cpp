@@ -21,7 +21,7 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 constexpr int MOST_STEPS = 200;
-// Longest step towards an unbounded side: change of the exponent beyond the current one.
+// While one side is unbounded, a step changes no exponent by more than its present size and this.
 constexpr double STRIDE = 8.0;
 
 // A sum of x_t over the words t in one state.

@@ -23,6 +23,8 @@ void enlarge(OwnMatrix<double> &matrix, Index rows, Index columns) {
 
 class Basis {
   public:
+    using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+
     Basis(View<const double> response, View<const double> correlation, View<const double> powers,
           double edge)
         : samples_(response.size()), edge_(edge), response_(response.begin(), response.end()),
@@ -41,7 +43,7 @@ class Basis {
     }
 
     // The first entries of the unit vector along the part of a column outside the span.
-    nb::ndarray<nb::numpy, double, nb::ndim<1>> stage(View<const double> column) {
+    Numbers stage(View<const double> column) {
         const Index size = length(slots_);
         if (size == columns_.rows()) widen(2 * size);
         slot_ = 0;
@@ -94,26 +96,31 @@ class Basis {
         slots_.erase(slots_.begin() + place);
     }
 
-    void coefficients(View<double> out) const {
-        cholesky::solve_transposed(factor_, out.size(), rotated_, out);
+    Numbers coefficients() const {
+        std::vector<double> out(slots_.size());
+        cholesky::solve_transposed(factor_, length(slots_), rotated_, out);
+        return to_numpy(std::move(out));
     }
 
-    double check(View<const double> coef, View<double> slopes) {
+    std::pair<Numbers, double> check(View<const double> coef) {
         copy(response_, View<double>(fresh_));
-        subtract_rows(fresh_, coef, columns_, slots_, coef.size());
-        for (Index t = 0; t < slopes.size(); ++t) slopes[t] = dot(columns_[slots_[t]], fresh_);
-        return dot(fresh_, fresh_);
+        subtract_rows(fresh_, coef, columns_, slots_, length(slots_));
+        std::vector<double> slopes;
+        for (const Index slot : slots_) slopes.push_back(dot(columns_[slot], fresh_));
+        return {to_numpy(std::move(slopes)), dot(fresh_, fresh_)};
     }
 
-    void correction(View<double> out) const {
-        for (Index t = 0; t < out.size(); ++t) out[t] = dot(vectors_[t], fresh_);
-        cholesky::solve_transposed(factor_, out.size(), out, out);
+    Numbers correction() const {
+        std::vector<double> out(slots_.size());
+        for (Index t = 0; t < length(slots_); ++t) out[t] = dot(vectors_[t], fresh_);
+        cholesky::solve_transposed(factor_, length(slots_), out, out);
+        return to_numpy(std::move(out));
     }
 
-    void inverse_diagonal(View<double> out) const {
-        const Index size = out.size();
+    Numbers inverse_diagonal() const {
+        const Index size = length(slots_);
+        std::vector<double> out(size, 0.0);
         const OwnMatrix<double> inverse(size, size, 0.0);
-        fill(out, 0.0);
         for (Index i = 0; i < size; ++i) {
             const View<double> line = inverse[i].first(i + 1);
             line[i] = 1.0;
@@ -123,6 +130,7 @@ class Basis {
                 out[t] += line[t] * line[t];
             }
         }
+        return to_numpy(std::move(out));
     }
 
   private:

@@ -16,8 +16,8 @@ from greedyexp.kernels import native
 class Basis:
     """Columns of a design, a basis of their span, and the least-squares fit; empty at first.
 
-    With an additional entry ``edge`` != 0, each column has one more coordinate of its own with this
-    value. The response is zero there.
+    If ``edge`` is not zero, each column has an additional coordinate of its own, where it has this
+    value and the response is zero.
 
     Parameters
     ----------
@@ -40,7 +40,6 @@ class Basis:
     def __init__(
         self, response: np.ndarray, correlation: np.ndarray, powers: np.ndarray, edge: float
     ):
-        self._size = 0
         self._basis = native.column_basis.Basis(response, correlation, powers, edge)
         self.correlation: np.ndarray = self._basis.correlation
         self.outside: np.ndarray = self._basis.outside
@@ -68,18 +67,14 @@ class Basis:
             Inner products of the columns of the design with the unit vector of ``stage``.
         """
         self._basis.take(row)
-        self._size += 1
 
     def drop(self, place: int) -> None:
         """Remove the column at this place; later ones move up."""
         self._basis.drop(place)
-        self._size -= 1
 
     def coefficients(self) -> np.ndarray:
         """Return the least-squares coefficients of the columns, shape (k,)."""
-        out = np.empty(self._size)
-        self._basis.coefficients(out)
-        return out
+        return self._basis.coefficients()
 
     def check(self, coef: np.ndarray) -> tuple[np.ndarray, float]:
         """Compute the residual of coefficients (k,) from the columns themselves.
@@ -91,18 +86,12 @@ class Basis:
         power : float
             Squared norm of the residual.
         """
-        slopes = np.empty(self._size)
-        power = self._basis.check(coef, slopes)
-        return slopes, power
+        return self._basis.check(coef)
 
     def correction(self) -> np.ndarray:
         """Return the correction of the coefficients last passed to ``check``, shape (k,)."""
-        out = np.empty(self._size)
-        self._basis.correction(out)
-        return out
+        return self._basis.correction()
 
     def inverse_diagonal(self) -> np.ndarray:
         """Return the diagonal of the inverse of the Gram matrix of the columns, shape (k,)."""
-        out = np.empty(self._size)
-        self._basis.inverse_diagonal(out)
-        return out
+        return self._basis.inverse_diagonal()

@@ -20,8 +20,9 @@ enum Rule { GAUSS_SOUTHWELL, PROXIMAL_GAUSS_SOUTHWELL, PROXIMAL_GRADIENT, MATCHI
 constexpr Index REFRESH = 1000;
 // Squared residual, over that of the last refresh, at which to refresh.
 constexpr double SHRUNK = 1e-2;
-// An objective this near to its target, relatively, is compared again from a fresh residual. So is
-// one that an error of the second size, relative to y and the first residual, could explain.
+// An objective is compared with its target a second time, with a residual computed afresh, if they
+// agree to the relative precision DOUBT, or if an error of the residual could explain the difference.
+// RESIDUAL_DOUBT is the size of that error, relative to y and the first residual.
 constexpr double DOUBT = 1e-12;
 constexpr double RESIDUAL_DOUBT = 1e-14;
 

@@ -20,7 +20,7 @@ namespace {
 constexpr double DOUBT = 1e-13;
 // Rounding error of a gap, relative to the gap at zero.
 constexpr double ROUNDING = 4.0 * std::numeric_limits<double>::epsilon();
-// A slope along a line counts as zero at this part of the slope at its beginning.
+// A slope along a line counts as zero at this part of the slope at the start of the line.
 constexpr double FLAT = 1e-13;
 constexpr int MOST_TRIALS = 200;
 
@@ -233,9 +233,9 @@ class MeanLoss {
     // The minimum of the risk over [0, 1] along v = vertex e_j - w; the slope at 0 is minus
     // ``gap``, and ``bend`` is ridge ||v||^2.
     //
-    // The root of the slope is bracketed and approximated by chords. The value at an end of the
-    // bracket that has not moved twice is halved (the Illinois rule), which closes the bracket from
-    // both sides.
+    // The root of the slope is bracketed and approximated by chords. If an end of the bracket stays
+    // for two steps in a row, the value there is halved (the Illinois rule), which closes the bracket
+    // from both sides.
     double line(double bend, double gap) const {
         const double start = rise(0.0, 0.0);
         double left = 0.0, at_left = -gap;

@@ -25,7 +25,7 @@ constexpr double NO_CHANGE = 1e-13;
 constexpr double NO_WEIGHT = 1e-13;
 // A level at its price to this relative accuracy counts as equal to it, and is moved there.
 constexpr double AT_PRICE = 1e-14;
-// A t below this part of the correlations whose difference it is counts as zero.
+// t is a difference of correlations. Below this part of their size it counts as zero.
 constexpr double NO_MOVE = 1e-15;
 // A constraint whose slope along a direction is below this part of its length is parallel to it.
 constexpr double PARALLEL = 1e-13;

@@ -26,7 +26,8 @@ constexpr double STRIDE = 4.0;
 constexpr int MOST_STEPS = 200;
 // For larger moves of a margin the change of the loss is the difference of two losses.
 constexpr double FAR = 1.0;
-// The maximiser of a gain bound is sought to this part of the slope; the bound covers the rest.
+// The search for the maximiser of a gain bound ends at this part of the first slope; the bound covers
+// the rest.
 constexpr double BOUND_NEAR = 1e-6;
 constexpr int MOST_BOUND_STEPS = 60;
 // Allowance of a gain bound for rounding, relative to it and to the size of its terms.
