@@ -147,7 +147,7 @@ class Path {
             const std::vector<double> slope = scale_slope(rows), secular = secular_slope(rows);
             std::vector<double> change = bounded_step(matrix, secular, scale);
             if (dot(slope, change) >= 0.0) change = bounded_step(matrix, slope, scale);
-            search(rows, scale, change, dot(slope, change));
+            if (!search(rows, scale, change, dot(slope, change))) return;
         }
     }
 
@@ -233,16 +233,26 @@ class Path {
     }
 
     // Move the scales of the given rows along ``change`` and fit there; ``downhill`` is the slope.
-    void search(View<const Index> rows, View<const double> before, View<const double> change,
+    // Return false, and move nothing, if not even the shortest step has a fit.
+    bool search(View<const Index> rows, View<const double> before, View<const double> change,
                 double downhill) {
         for (double length = 1.0;; length *= 0.5) {
-            for (Index a = 0; a < rows.size(); ++a)
-                scale_[rows[a]] = std::max(before[a] + length * change[a], 0.0);
-            fit();
+            move(rows, before, change, length);
             const std::vector<double> slope = scale_slope(rows);
-            const bool turned = dot(slope, change) > -TURNED * downhill;
-            if (!turned || length <= SHORTEST) return;
+            const double along = dot(slope, change);
+            if (along <= -TURNED * downhill) return true;
+            if (length > SHORTEST) continue;
+            if (std::isfinite(along)) return true;
+            move(rows, before, change, 0.0);
+            return false;
         }
+    }
+
+    void move(View<const Index> rows, View<const double> before, View<const double> change,
+              double length) {
+        for (Index a = 0; a < rows.size(); ++a)
+            scale_[rows[a]] = length > 0.0 ? std::max(before[a] + length * change[a], 0.0) : before[a];
+        fit();
     }
 
     // Coefficients and gradient at the present scales.

@@ -242,6 +242,20 @@ def test_vanishing_lam_of_duplicate_columns_is_close_to_least_squares(ratio):
     assert np.abs(path.coef).max() < 4.0
 
 
+def test_a_path_that_does_not_converge_is_finite():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 12))
+    X[:, 1] = X[:, 0] * (1 + 1e-9) + 1e-9 * X[:, 1]
+    problem = as_problem(X, X[:, 2] + 0.1 * rng.standard_normal(30))
+    path = group_lasso_l2(problem, n_lams=4, lam_min_ratio=1e-20)
+    assert not path.converged.all()
+    assert np.isfinite(path.coef).all()
+    penalties = path.grid["lam"] * np.linalg.norm(path.coef, axis=2).sum(axis=1)
+    for coef, objective, penalty in zip(path.coef, path.objective, penalties, strict=True):
+        loss = ((problem.y[0] - X @ coef[:, 0]) ** 2).sum() / 60
+        assert objective == pytest.approx(loss + penalty, rel=1e-4)
+
+
 def test_a_response_without_signal_gives_zero():
     path = group_lasso_l2(as_problem(np.eye(3), np.zeros((3, 2))))
     assert path.coef.shape == (1, 3, 2)
