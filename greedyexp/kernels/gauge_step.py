@@ -7,10 +7,10 @@ coordinates, the dual of the step is over v in R^r and t >= 0
 
 the first the move constraints, the second the price constraints. Their multipliers are the step b
 and the next estimate. The v of the previous step satisfies all constraints with a t that is large
-enough, and few of the constraints held change from step to step. From there the method goes downhill along the
-constraints that it holds, adds the first one that blocks the way and releases the one with the most
-negative multiplier. The number of constraints held at the end is arbitrary, so early steps, whose
-estimates have few atoms, need no special treatment.
+enough, and few of the constraints held change from step to step. From there the method goes
+downhill along the constraints that it holds, adds the first one that blocks the way and releases
+the one with the most negative multiplier. The number of constraints held at the end is arbitrary,
+so early steps, whose estimates have few atoms, need no special treatment.
 """
 
 from __future__ import annotations
