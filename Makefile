@@ -34,8 +34,7 @@ test-deep: $(READY)  ## the slower checks
 
 # Needs GCC. The usual kernels are installed again at the end.
 test-checked: $(READY)  ## the tests of compiled code, with every index and address checked
-	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable . \
-	  -C build-dir=build/checked -C cmake.define.GREEDYEXP_CHECKED=ON
+	$(COMPILE) --no-deps -C build-dir=build/checked -C cmake.define.GREEDYEXP_CHECKED=ON
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -m pytest $(CHECKED); \
 	  status=$$?; $(MAKE) kernels; exit $$status

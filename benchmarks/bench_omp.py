@@ -68,7 +68,9 @@ def compare(what, peer, fit, other, X, Y, n_atoms, repeats):
 
 
 def comparisons():
+    # The smallest shows what solve adds to a kernel: checks and the result.
     for (n, p, r, k), repeats in (
+        ((60, 20, 1, 5), 100),
         ((400, 512, 1, 50), 20),
         ((400, 512, 100, 50), 3),
         ((2000, 20_000, 1, 100), 3),
