@@ -41,7 +41,7 @@ GREEDYEXP_KERNELS(GREEDYEXP_DECLARE)
 
 NB_MODULE(GREEDYEXP_MODULE, module) {
     module.attr("SOURCES") = GREEDYEXP_SOURCES;
-#if defined(__x86_64__) && !defined(_MSC_VER) && !defined(GREEDYEXP_CHECKED)
+#if defined(__x86_64__) && !defined(_MSC_VER)
     module.attr("SUPPORTS_AVX2") = __builtin_cpu_supports("avx2") != 0;
 #else
     module.attr("SUPPORTS_AVX2") = false;
