@@ -42,6 +42,22 @@ class Basis {
         return project(rest, parts) + edge_ * edge_;
     }
 
+    // Subtract from each row its projection on the span; there must be no additional entries.
+    void project_rows(Matrix<double> columns) const {
+        std::vector<double> parts(slots_.size());
+        for (Index b = 0; b < columns.rows(); ++b) project(columns[b], parts);
+    }
+
+    // The inner products of the staged unit vector with the design, from those of the column less
+    // its projection on the first ``size`` vectors.
+    void derive(View<const double> products, Index size, View<double> out) const {
+        const Index count = length(slots_) - size;
+        const View<const double> line = factor_[length(slots_)];
+        copy(products, out);
+        subtract_rows(out, line.from(size), rows_.view().from(size), in_order_, count);
+        for (double &entry : out) entry /= line[size + count];
+    }
+
     // The first entries of the unit vector along the part of a column outside the span.
     Numbers stage(View<const double> column) {
         const Index size = length(slots_);
@@ -193,6 +209,8 @@ void bind(nb::module_ &module) {
         .def_prop_ro("correlation", [](Basis &self) { return shown(self.correlation()); })
         .def_prop_ro("outside", [](Basis &self) { return shown(self.outside()); })
         .def("distance", &Basis::distance)
+        .def("project_rows", &Basis::project_rows)
+        .def("derive", &Basis::derive)
         .def("stage", &Basis::stage)
         .def("take", &Basis::take)
         .def("drop", &Basis::drop)

@@ -58,6 +58,28 @@ class Basis:
         """
         return self._basis.stage(column)
 
+    def project_rows(self, columns: np.ndarray) -> None:
+        """Subtract from each row of an array (m, n) its projection on the span, in place.
+
+        There must be no additional entries.
+        """
+        self._basis.project_rows(columns)
+
+    def derive(self, products: np.ndarray, size: int) -> np.ndarray:
+        """Return the ``row`` of ``take`` from products that were computed when there were less.
+
+        Parameters
+        ----------
+        products : array (p,)
+            Inner products of the columns of the design with the staged column, less its projection
+            on the span of the first ``size`` columns.
+        size : int
+            Columns may have been added since then, but none dropped.
+        """
+        row = np.empty(len(products))
+        self._basis.derive(products, size, row)
+        return row
+
     def take(self, row: np.ndarray) -> None:
         """Add the column staged last.
 
@@ -71,6 +93,11 @@ class Basis:
     def drop(self, place: int) -> None:
         """Remove the column at this place; later ones move up."""
         self._basis.drop(place)
+
+    @property
+    def size(self) -> int:
+        """Number of columns, k."""
+        return self._size
 
     def coefficients(self) -> np.ndarray:
         """Return the least-squares coefficients of the columns, shape (k,)."""

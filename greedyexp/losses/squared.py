@@ -10,6 +10,7 @@ from greedyexp.kernels.column_basis import Basis
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
 from greedyexp.losses.loss import TOLERANCE, LossKind, Restricted
+from greedyexp.losses.products_ahead import ProductsAhead
 from greedyexp.losses.quadratic import QuadraticFit, QuadraticLoss
 from greedyexp.problems.checks import Indices, check_response_sizes, is_sparse, largest_feature
 from greedyexp.problems.problem import Problem
@@ -66,7 +67,7 @@ class SquaredLoss(QuadraticLoss):
         response = self._data.response
         power = self._data.powers.max(initial=0.0) or self._data.squares.max(initial=0.0)
         largest = np.sqrt(power) * np.linalg.norm(response)
-        slope = np.abs(self._data.correlate(response)).max(initial=0.0)
+        slope = np.abs(self._data.correlation).max(initial=0.0)
         scale = slope if slope > CONSTANT * largest else largest
         return float(scale) / self.n_samples if scale > 0.0 else 1.0
 
@@ -181,8 +182,9 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
         self._powers = data.powers + self._edge**2
         # A zero column stays barred, even if its computed distance drifts.
         self._limits = np.where(self._powers > 0.0, SPAN * self._powers, np.inf)
-        correlation = data.correlate(data.response)
-        self._basis = Basis(data.response, correlation, self._powers, self._edge)
+        self._basis = Basis(data.response, data.correlation, self._powers, self._edge)
+        # Additional entries would have to be projected, too.
+        self._ahead = None if self._edge else ProductsAhead(data, self._basis)
         self._floor = GAIN_FLOOR * float(data.response @ data.response) / loss.n_samples
         self._solve()
 
@@ -220,10 +222,18 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
 
     def _prepare_removal(self, place: int) -> None:
         self._basis.drop(place)
+        if self._ahead:
+            self._ahead.forget()
 
     def _add_feature(self, feature: int) -> None:
-        vector = self._basis.stage(self._data.column(feature))
-        self._basis.take(self._data.correlate(vector))
+        column = self._data.column(feature)
+        vector = self._basis.stage(column)
+        if self._ahead:
+            scores = np.abs(self.full_gradient[: self.loss.size])
+            row = self._ahead.row(feature, column, vector, scores)
+        else:
+            row = self._data.correlate(vector)
+        self._basis.take(row)
         self.support.append(feature)
 
     def _solve(self) -> None:
@@ -295,6 +305,11 @@ class CentredData:
         self.response = y - self.mean
         if np.linalg.norm(self.response) <= CONSTANT * np.linalg.norm(y):
             self.response = np.zeros(n)
+
+    @cached_property
+    def correlation(self) -> np.ndarray:
+        """Inner products of the response with the centred columns, shape (p,)."""
+        return self.correlate(self.response)
 
     @cached_property
     def powers(self) -> np.ndarray:
