@@ -42,6 +42,8 @@ class Basis {
         return project(rest, parts) + edge_ * edge_;
     }
 
+    Index size() const { return length(slots_); }
+
     // Subtract from each row its projection on the span; there must be no additional entries.
     void project_rows(Matrix<double> columns) const {
         std::vector<double> parts(slots_.size());
@@ -50,12 +52,13 @@ class Basis {
 
     // The inner products of the staged unit vector with the design, from those of the column less
     // its projection on the first ``size`` vectors.
-    void derive(View<const double> products, Index size, View<double> out) const {
+    Numbers derive(View<const double> products, Index size) const {
         const Index count = length(slots_) - size;
         const View<const double> line = factor_[length(slots_)];
-        copy(products, out);
-        subtract_rows(out, line.from(size), rows_.view().from(size), in_order_, count);
+        std::vector<double> out(products.begin(), products.end());
+        subtract_rows(View<double>(out), line.from(size), rows_.view().from(size), in_order_, count);
         for (double &entry : out) entry /= line[size + count];
+        return to_numpy(std::move(out));
     }
 
     // The first entries of the unit vector along the part of a column outside the span.
@@ -208,6 +211,7 @@ void bind(nb::module_ &module) {
         .def(nb::init<View<const double>, View<const double>, View<const double>, double>())
         .def_prop_ro("correlation", [](Basis &self) { return shown(self.correlation()); })
         .def_prop_ro("outside", [](Basis &self) { return shown(self.outside()); })
+        .def_prop_ro("size", &Basis::size)
         .def("distance", &Basis::distance)
         .def("project_rows", &Basis::project_rows)
         .def("derive", &Basis::derive)

@@ -76,9 +76,7 @@ class Basis:
         size : int
             Columns may have been added since then, but none dropped.
         """
-        row = np.empty(len(products))
-        self._basis.derive(products, size, row)
-        return row
+        return self._basis.derive(products, size)
 
     def take(self, row: np.ndarray) -> None:
         """Add the column staged last.
@@ -97,7 +95,7 @@ class Basis:
     @property
     def size(self) -> int:
         """Number of columns, k."""
-        return self._size
+        return self._basis.size
 
     def coefficients(self) -> np.ndarray:
         """Return the least-squares coefficients of the columns, shape (k,)."""
