@@ -2,8 +2,8 @@
 //
 // A design with many features has a Gram matrix larger than itself, of which a greedy method reads
 // few rows. These are computed when they are needed. One row takes a pass over the design, which is
-// limited by memory; eight rows in one pass take hardly longer. Every entry is one sum in the order
-// of the samples, so it has the same bits whichever rows are computed together.
+// limited by memory; eight rows in one pass cost less than half of eight passes. Every entry is one
+// sum in the order of the samples, so it has the same bits whichever rows are computed together.
 #pragma once
 
 #include <algorithm>

@@ -23,8 +23,9 @@ from greedyexp.problems.moments import Moments
 
 # With more features than this, algorithms form no Gram matrix (128 MB for each design).
 LARGEST_GRAM = 4096
-# With more features than this, compute a Gram matrix in blocks of columns of the second size.
-_ONE_PRODUCT, _BLOCK = 8192, 1024
+# Threaded products of BLAS have crashed on Gram matrices of many gigabytes, so plugins get none of
+# more features than this.
+_MOST_OF_GRAM = 8192
 
 
 def shared_design_shape(n_features: int, *, n_tasks: int = 1, **known: int) -> dict:
@@ -135,8 +136,14 @@ class Problem:
         Raises
         ------
         DataError
-            If there is not enough memory.
+            If there is not enough memory, or there are more than 8192 features.
         """
+        if self.n_features > _MOST_OF_GRAM:
+            raise DataError(
+                f"a Gram matrix of {self.n_features} features is not formed; the limit is"
+                f" {_MOST_OF_GRAM}.",
+                remedy="Use products with the designs.",
+            )
         count = len(self.designs)
         require_memory(
             8.0 * count * self.n_features**2,
@@ -306,21 +313,8 @@ def as_matrix(value, name: str) -> np.ndarray:
 def _gram(X: np.ndarray) -> np.ndarray:
     if is_sparse(X):
         return (X.T @ X / X.shape[0]).toarray()
-    n, p = X.shape
-    if p <= _ONE_PRODUCT:
-        gram = X.T @ X
-        gram /= n
-        return gram
-    # NumPy computes X.T @ X by the BLAS routine syrk, which has crashed with several threads on
-    # matrices of many gigabytes. Products of different blocks do not use it.
-    gram = np.empty((p, p))
-    for start in range(0, p, _BLOCK):
-        stop = min(start + _BLOCK, p)
-        rows = np.matmul(X[:, start:stop].T, X[:, start:]) / n
-        own = np.triu(rows[:, : stop - start])
-        gram[start:stop, start:stop] = own + np.triu(own, 1).T
-        gram[start:stop, stop:] = rows[:, stop - start :]
-        gram[stop:, start:stop] = rows[:, stop - start :].T
+    gram = X.T @ X
+    gram /= X.shape[0]
     return gram
 
 
