@@ -48,9 +48,9 @@ lint: $(READY)  ## style, formatting, types and the direction of imports
 freeze: $(READY)  ## record the output of the tool in FROZEN, to compare it with a later record
 	$(BIN)/python scripts/freeze.py record $(FROZEN)
 
-bench: $(READY)  ## speed ratios against other libraries, single-threaded
-	$(BIN)/pip install --quiet --editable '.[peers]'
-	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(READY)  ## speed ratios against other libraries on one thread, written to docs/performance.md
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
+	$(BIN)/python benchmarks/page.py
 
 wheel: $(READY)  ## dist/*.whl
 	$(BIN)/python -m build --wheel

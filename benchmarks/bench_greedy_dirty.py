@@ -1,32 +1,23 @@
-"""Time a path of the greedy dirty model, on one thread.
+"""Compare a path of the greedy dirty model with one run for each threshold, as in the paper.
 
-A path has one w and all epsilon, at the phase transition; Gram matrices are computed before. The
-time is compared with that of one run for each threshold of a grid, as in the paper's search.
+A path has one w and all epsilon, at the phase transition; Gram matrices are computed before.
 Run: python benchmarks/bench_greedy_dirty.py
 """
 
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from _measuring import Comparison, cpu_seconds, report
 
 from greedyexp.algorithms.dirty.greedy_dirty import greedy_dirty
 from greedyexp.problems.problem import Problem
 
-# p, kappa, theta, budget in milliseconds
-SIZES = (
-    (128, 2 / 3, 1.0, None),
-    (512, 2 / 3, 1.0, 10.0),
-    (512, 2 / 3, 0.5, None),
-    (2048, 2 / 3, 1.0, 1500.0),
-    (2048, 2 / 3, 0.6, 1500.0),
-)
+# p, kappa, theta
+SIZES = ((128, 2 / 3, 1.0), (512, 2 / 3, 1.0), (512, 2 / 3, 0.5), (2048, 2 / 3, 1.0))
 WEIGHT = 1.5
-REPEATS = 7
-GRID_SIZE = 50
+N_THRESHOLDS = 50
 
 
 def two_tasks(p: int, kappa: float, theta: float) -> Problem:
@@ -43,38 +34,28 @@ def two_tasks(p: int, kappa: float, theta: float) -> Problem:
     return Problem(X, y, truth, 0.1, s)
 
 
-def seconds(work) -> float:
-    times = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return min(times)
+def each_threshold(problem: Problem):
+    unit = problem.sparsity * math.log(problem.n_features) / problem.n_samples.min()
+    for epsilon in unit * np.geomspace(1e-4, 10, N_THRESHOLDS):
+        greedy_dirty(problem, w=WEIGHT, epsilon=epsilon)
 
 
-def main():
-    greedy_dirty(two_tasks(128, 0.5, 1.0))
-    for p, kappa, theta, budget in SIZES:
+def comparisons():
+    for p, kappa, theta in SIZES:
         problem = two_tasks(p, kappa, theta)
         problem.gram, problem.correlation, problem.response_power  # noqa: B018  computed once
         path = greedy_dirty(problem, w=WEIGHT)
-        elapsed = seconds(lambda problem=problem: greedy_dirty(problem, w=WEIGHT))
         found = (np.sign(path.coef) == np.sign(problem.truth)).all(axis=(1, 2)).any()
-        limit = f" (budget {budget:g} ms)" if budget else ""
-        print(
-            f"p = {p}, n = {problem.n_samples[0]}, theta = {theta}: {1e3 * elapsed:.2f} ms{limit},"
-            f" {len(path)} estimates, truth {'on' if found else 'not on'} the path"
+        ours, theirs = cpu_seconds(
+            lambda problem=problem: greedy_dirty(problem, w=WEIGHT),
+            lambda problem=problem: each_threshold(problem),
+            repeats=5 if p <= 512 else 1,
         )
-        if p == 512:
-            print(f"  one run per threshold: {each_threshold(problem) / elapsed:.1f} times as long")
-
-
-def each_threshold(problem: Problem) -> float:
-    unit = problem.sparsity * math.log(problem.n_features) / problem.n_samples.min()
-    thresholds = unit * np.geomspace(1e-4, 10, GRID_SIZE)
-    return seconds(lambda: [greedy_dirty(problem, w=WEIGHT, epsilon=e) for e in thresholds])
+        what = f"greedy dirty model, p = {p}, n = {problem.n_samples[0]}, theta = {theta}"
+        peer = f"one run for each of {N_THRESHOLDS} thresholds"
+        remark = f"{len(path)} estimates, truth {'on' if found else 'not on'} the path"
+        yield Comparison(what, peer, ours, theirs, remark)
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()
+    report(comparisons, __doc__)

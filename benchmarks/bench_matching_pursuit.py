@@ -1,16 +1,13 @@
-"""Time iterations of the first-order methods, and products P^T r, on one thread.
+"""Compare iterations of the first-order methods with products P^T r by NumPy.
 
-Times are the shortest of several alternating runs and include the set-up of a method (Gram matrix,
-singular values).
+Times include the set-up of a method (Gram matrix, singular values).
 Run: python benchmarks/bench_matching_pursuit.py
 """
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
-from threadpoolctl import threadpool_limits
+from _measuring import Comparison, cpu_seconds, report
 
 from greedyexp.algorithms.matching_pursuit.coordinate_descent import (
     gs_coordinate_descent,
@@ -63,26 +60,19 @@ def runner(method, problem):
     return lambda _: method(problem).advance(ITERATIONS, target)
 
 
-def main():
-    for shape in SHAPES:
-        problem = data(*shape)
-        sides = {"products": products}
-        sides |= {name: runner(method, problem) for name, method in METHODS.items()}
-        least = dict.fromkeys(sides, np.inf)
-        for _ in range(ROUNDS):
-            for name, side in sides.items():
-                begin = time.perf_counter()
-                side(problem)
-                least[name] = min(least[name], time.perf_counter() - begin)
-        print(f"n = {shape[0]}, p = {shape[1]}, {ITERATIONS} iterations")
-        for name, seconds in least.items():
-            print(
-                f"  {name:32s} {1e6 * seconds / ITERATIONS:8.2f} us each"
-                f"  {seconds / least['products']:6.2f} times the products"
-                f"  {seconds / least['gs_coordinate_descent']:6.2f} times GS-CD"
-            )
+def comparisons():
+    for n, p in SHAPES:
+        problem = data(n, p)
+        runs = [runner(method, problem) for method in METHODS.values()]
+        theirs, *ours = cpu_seconds(
+            lambda problem=problem: products(problem),
+            *(lambda run=run, problem=problem: run(problem) for run in runs),
+            repeats=ROUNDS,
+        )
+        for name, own in zip(METHODS, ours, strict=True):
+            what = f"{name}, {n} x {p}, {ITERATIONS} iterations"
+            yield Comparison(what, "products P^T r by NumPy", own, theirs)
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()
+    report(comparisons, __doc__)

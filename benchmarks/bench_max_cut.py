@@ -1,9 +1,9 @@
-"""Time the maximum-cut relaxation, and SCS and Clarabel through cvxpy, on one thread.
+"""Compare the maximum-cut relaxation with SCS and Clarabel through cvxpy.
 
 Times start from the matrix C and end with a solution. All solutions are then certified in the same
 way: the primal matrix is scaled to a unit diagonal and the dual point until it is feasible. SCS and
-Clarabel use the loosest of some tolerances that gives the required certified gap. Times are the
-shortest of several alternating runs.
+Clarabel use the loosest of some tolerances that gives the required certified gap. Times are wall
+times of the solvers alone, the shortest of several alternating runs.
 Run: python benchmarks/bench_max_cut.py
 """
 
@@ -14,11 +14,12 @@ import warnings
 
 import cvxpy as cp
 import numpy as np
-from threadpoolctl import threadpool_limits
+from _measuring import Comparison, report
 
 from greedyexp.theory.max_cut import max_cut
 
 P, GAP, REPEATS = 50, 1e-6, 3
+PEERS = ("SCS", "CLARABEL")
 TOLERANCES = [10.0**-k for k in range(4, 11)]
 
 
@@ -71,27 +72,24 @@ def own_time(C):
     return time.perf_counter() - start, (cut.dual - cut.primal) / cut.dual
 
 
-def main():
+def comparisons():
     warnings.simplefilter("ignore")
-    with threadpool_limits(1):
-        for name, design in designs():
-            C = np.linalg.inv(design.T @ design)
-            C = (C + C.T) / 2
-            tolerances = {solver: loosest(C, solver) for solver in ("SCS", "CLARABEL")}
-            rows = {"greedyexp": [], "SCS": [], "CLARABEL": []}
-            for _ in range(REPEATS):
-                rows["greedyexp"] += [own_time(C) for _ in range(10)]
-                for solver, tolerance in tolerances.items():
-                    rows[solver].append(peer(C, solver, tolerance))
-            own = min(rows["greedyexp"])[0]
-            print(f"{name}, p = {P}")
-            for solver, runs in rows.items():
-                seconds, gap = min(runs)
-                print(
-                    f"  {solver:10s} {1e3 * seconds:9.2f} ms {seconds / own:8.1f} times ours"
-                    f"  certified gap {gap:.1e}"
-                )
+    for name, design in designs():
+        C = np.linalg.inv(design.T @ design)
+        C = (C + C.T) / 2
+        tolerances = {solver: loosest(C, solver) for solver in PEERS}
+        own, peers = [], {solver: [] for solver in PEERS}
+        for _ in range(REPEATS):
+            own += [own_time(C) for _ in range(10)]
+            for solver, tolerance in tolerances.items():
+                peers[solver].append(peer(C, solver, tolerance))
+        ours, gap = min(own)
+        for solver, runs in peers.items():
+            theirs, other = min(runs)
+            what = f"maximum-cut relaxation, {name}, p = {P}"
+            remark = f"certified gaps {gap:.1e} and {other:.1e}"
+            yield Comparison(what, solver, ours, theirs, remark)
 
 
 if __name__ == "__main__":
-    main()
+    report(comparisons, __doc__)

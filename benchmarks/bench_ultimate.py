@@ -1,8 +1,8 @@
-"""Time an iteration of the ultimate method, and the conic model of the paper, on one thread.
+"""Compare a step of the ultimate method with the conic model of the paper.
 
 The model is eq. 20 in 4 p + 1 variables, set up once per step and solved by the interior point
-solver that the package uses as a fallback. Both alternate over the steps of one run of the package.
-The two inner loops with their default budgets are timed too.
+solver that the package uses as a fallback. Both alternate over the steps of one run of the package;
+times are medians of processor times. The two inner loops have their default budgets.
 Run: python benchmarks/bench_ultimate.py
 """
 
@@ -12,8 +12,8 @@ import time
 
 import clarabel
 import numpy as np
+from _measuring import Comparison, report
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from greedyexp.algorithms.matching_pursuit.ultimate import (
     ultimate,
@@ -69,38 +69,34 @@ def conic_step(P, y, lam, coef, model):
 
 
 def timed(action):
-    start = time.perf_counter()
+    start = time.thread_time()
     result = action()
-    return time.perf_counter() - start, result
+    return time.thread_time() - start, result
 
 
-def main():
+def comparisons():
     X, y = data()
     problem = as_problem(X, y)
-    with threadpool_limits(1):
-        model = conic_model(X, y, LAM)
-        own_times, conic_times, apart = [], [], 0.0
-        iteration = ultimate(problem, lam=LAM)
-        iteration.advance(LEADING)
-        for _ in range(STEPS):
-            coef, k = iteration.coef, iteration.iteration
-            seconds, found = timed(lambda coef=coef: conic_step(X, y, LAM, coef, model))
-            conic_times.append(seconds)
-            own_times.append(timed(lambda k=k: iteration.advance(k + 1))[0])
-            apart = max(apart, np.abs(X @ (found - iteration.coef)).max())
-            iteration.advance(k + STRIDE)
-        own, conic = np.median(own_times), np.median(conic_times)
-        loops = {}
-        for method in (ultimate_alternating, ultimate_ar_bcd):
-            loop = method(problem, lam=LAM)
-            loops[method.__name__] = timed(lambda loop=loop: loop.advance(50))[0] / 50
-    print(f"{N_SAMPLES} x {N_FEATURES}, lam {LAM}: one iteration, median of {STEPS} along a run")
-    print(f"{'ultimate':22s} {1e3 * own:8.3f} ms")
-    print(f"{'conic model':22s} {1e3 * conic:8.3f} ms  {conic / own:8.1f} times ours")
-    for name, seconds in loops.items():
-        print(f"{name:22s} {1e3 * seconds:8.3f} ms  {seconds / own:8.1f} times ours")
-    print(f"next points at most {apart:.1e} apart; largest gap of ours {iteration.certificate:.1e}")
+    model = conic_model(X, y, LAM)
+    own_times, conic_times, apart = [], [], 0.0
+    iteration = ultimate(problem, lam=LAM)
+    iteration.advance(LEADING)
+    for _ in range(STEPS):
+        coef, k = iteration.coef, iteration.iteration
+        seconds, found = timed(lambda coef=coef: conic_step(X, y, LAM, coef, model))
+        conic_times.append(seconds)
+        own_times.append(timed(lambda k=k: iteration.advance(k + 1))[0])
+        apart = max(apart, np.abs(X @ (found - iteration.coef)).max())
+        iteration.advance(k + STRIDE)
+    own, conic = np.median(own_times), np.median(conic_times)
+    remark = f"fits at most {apart:.1e} apart, our largest gap {iteration.certificate:.1e}"
+    what = f"ultimate, {N_SAMPLES} x {N_FEATURES}, one step"
+    yield Comparison(what, "Clarabel", own, conic, remark)
+    for method in (ultimate_alternating, ultimate_ar_bcd):
+        loop = method(problem, lam=LAM)
+        seconds = timed(lambda loop=loop: loop.advance(50))[0] / 50
+        yield Comparison(f"{method.__name__}, one step", "Clarabel", seconds, conic)
 
 
 if __name__ == "__main__":
-    main()
+    report(comparisons, __doc__)

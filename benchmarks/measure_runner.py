@@ -1,6 +1,6 @@
 """Measure the cost of the runner: overhead per replicate, gain of a second worker, memory.
 
-Run with ``python benchmarks/bench_runner.py``; it writes to a temporary folder only.
+Run with ``python benchmarks/measure_runner.py``; it writes to a temporary folder only.
 """
 
 from __future__ import annotations

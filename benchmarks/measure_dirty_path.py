@@ -2,7 +2,7 @@
 
 Prints milliseconds for the whole tuning grid of each method, for each theta the mean over kappa,
 with p = 512, two tasks, s = 51, values +-1 and noise 0.1. Gram matrices are computed before.
-Run: python benchmarks/bench_dirty_path.py
+Run: python benchmarks/measure_dirty_path.py
 """
 
 from __future__ import annotations

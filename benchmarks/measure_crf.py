@@ -3,7 +3,7 @@
 Prints the wall times of a value with its gradient for 130 sentences and for a home of 270 000 words
 with 14 classes, of FoBa-obj and FoBa-gdt on sentences with their ratio, and of some steps of a
 selection in the home with the number of passes over the data of each refit.
-Run: python benchmarks/bench_crf.py
+Run: python benchmarks/measure_crf.py
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Prints, for orthogonal matching pursuit and for forward-backward selection, milliseconds with either
 score and their ratio, in alternating runs; then the time for the exact cost of all removals and the
 time for fits without each feature. On one thread.
-Run: python benchmarks/bench_foba_squared.py
+Run: python benchmarks/measure_exact_scores.py
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The fixed grid is that of Figure 1 of Jalali & Sanghavi (2012), theta = 0.4, 0.6
 same number of replicates at each point; the smallest number that reaches the width is found in
 steps of 10%. The interval of the adaptive grid is wider, since it is valid at any stopping time.
 
-Run with ``python benchmarks/bench_locate.py``; it writes to a temporary folder only.
+Run with ``python benchmarks/measure_locate.py``; it writes to a temporary folder only.
 """
 
 from __future__ import annotations

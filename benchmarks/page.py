@@ -1,0 +1,151 @@
+"""Run every benchmark that has a peer, and write docs/performance.md with its figure.
+
+Each script ``bench_*.py`` runs in a process of its own. Fails if a ratio is below the one that
+DESIGN.md promises, or if a promise was not measured. Scripts can be named to measure only these;
+the page is then not written.
+Run: python benchmarks/page.py [SCRIPT ...]
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from _measuring import Comparison
+
+FOLDER = Path(__file__).parent
+REPOSITORY = FOLDER.parent
+PAGE = REPOSITORY / "docs" / "performance.md"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "celer", "skscope", "jax", "scs", "clarabel")
+PROMISES = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([\d.]+) \|$", re.MULTILINE)
+
+Promises = dict[tuple[str, str], float]
+
+
+def read_promises() -> Promises:
+    """Return the least ratios that DESIGN.md promises, by work and peer."""
+    text = (REPOSITORY / "DESIGN.md").read_text()
+    section = text.partition("## What is promised of speed")[2].partition("\n## ")[0]
+    return {(what, peer): float(least) for what, peer, least in PROMISES.findall(section)}
+
+
+def measure(script: Path) -> list[Comparison]:
+    """Run a script and return its comparisons."""
+    print(f"== {script.name}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "found.json"
+        subprocess.run([sys.executable, script, "--json", target], check=True)
+        return [Comparison(**row) for row in json.loads(target.read_text())]
+
+
+def faults(found: list[Comparison], promises: Promises) -> list[str]:
+    """Return a sentence for every promise that is broken or was not measured."""
+    measured = {(one.what, one.peer): one.ratio for one in found}
+    texts = []
+    for (what, peer), least in promises.items():
+        if (what, peer) not in measured:
+            texts.append(f"{what}: the ratio to {peer} was not measured.")
+        elif measured[what, peer] < least:
+            ratio = measured[what, peer]
+            texts.append(f"{what}: {ratio:.2f} times as fast as {peer}, {least:g} promised.")
+    return texts
+
+
+def processor() -> str:
+    """Return the name of the processor, as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def versions() -> str:
+    """Return the versions of Python, greedyexp and the peers that are installed."""
+    found = [f"Python {platform.python_version()}", f"greedyexp {version('greedyexp')}"]
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def page(found: dict[str, list[Comparison]], promises: Promises) -> str:
+    """Return the text of the page."""
+    lines = [
+        "# Speed",
+        "",
+        "How many times as fast as another implementation greedyexp is: the ratio of processor",
+        "times on one thread, measured in turns in one process. Seconds depend on the machine and",
+        "are not given. `make bench` writes this page and fails if a ratio is below the one that",
+        "[DESIGN.md](../DESIGN.md) promises.",
+        "",
+        f"Measured on: {processor()}; {versions()}.",
+        "",
+        "![Ratios of processor times, on a logarithmic axis](performance.png)",
+    ]
+    for script, rows in found.items():
+        lines += ["", f"## `benchmarks/{script}`", ""]
+        lines += ["| work | compared with | times as fast | promised | |", "|---|---|---|---|---|"]
+        for one in rows:
+            least = promises.get((one.what, one.peer))
+            promised = "" if least is None else f"{least:g}"
+            ratio = f"{one.ratio:.2g}" if one.ratio < 10 else f"{one.ratio:.0f}"
+            lines.append(f"| {one.what} | {one.peer} | {ratio} | {promised} | {one.remark} |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(found: list[Comparison], promises: Promises, target: Path) -> None:
+    """Draw all ratios, with marks where one is promised."""
+    places = range(len(found), 0, -1)
+    figure, axes = plt.subplots(figsize=(9, 0.6 + 0.19 * len(found)), layout="constrained")
+    axes.axvline(1.0, color="0.6", linewidth=1)
+    axes.hlines(places, 1.0, [one.ratio for one in found], color="0.8", linewidth=1)
+    axes.plot([one.ratio for one in found], places, "o", color="#0072b2", label="measured")
+    promised = [
+        (promises[one.what, one.peer], place)
+        for one, place in zip(found, places, strict=True)
+        if (one.what, one.peer) in promises
+    ]
+    if promised:
+        axes.plot(
+            *zip(*promised, strict=True), "|", color="#d55e00", ms=11, mew=2, label="promised"
+        )
+    axes.set_xscale("log")
+    axes.set_yticks(places, [f"{one.what}: {one.peer}" for one in found], fontsize=7)
+    axes.set_ylim(0.3, len(found) + 0.7)
+    axes.set_xlabel("times as fast as the peer (processor time of the peer / of greedyexp)")
+    axes.legend(loc="lower right")
+    figure.savefig(target, dpi=130)
+    plt.close(figure)
+
+
+def main() -> None:
+    named = [FOLDER / Path(name).name for name in sys.argv[1:]]
+    scripts = named or sorted(FOLDER.glob("bench_*.py"))
+    found = {script.name: measure(script) for script in scripts}
+    every = [one for rows in found.values() for one in rows]
+    promises = read_promises()
+    if named:
+        measured = {(one.what, one.peer) for one in every}
+        promises = {key: least for key, least in promises.items() if key in measured}
+    else:
+        PAGE.write_text(page(found, promises))
+        draw(every, promises, PAGE.with_suffix(".png"))
+        print(f"wrote {PAGE.relative_to(REPOSITORY)}")
+    broken = faults(every, promises)
+    if broken:
+        sys.exit("\n".join(["A ratio is below its promise:", *broken]))
+
+
+if __name__ == "__main__":
+    main()
