@@ -1,0 +1,49 @@
+"""docs/performance.md and the promises of speed in DESIGN.md."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def page(monkeypatch):
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    names = ("page", "_measuring")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import page
+
+    yield page
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_page_has_every_promise_of_the_design(page):
+    rows = [line.split(" | ") for line in page.PAGE.read_text().splitlines()]
+    shown = {(row[0].lstrip("| "), row[1]): row[2:4] for row in rows if len(row) == 5}
+    promises = page.read_promises()
+    assert promises
+    for key, least in promises.items():
+        ratio, promised = map(float, shown[key])
+        assert promised == least
+        # The page gives two digits.
+        assert ratio >= 0.95 * least
+
+
+def test_page_counts_broken_and_missing_promises(page):
+    found = [page.Comparison("fast", "peer", 1.0, 4.0), page.Comparison("slow", "peer", 1.0, 2.0)]
+    promises = {("fast", "peer"): 4.0, ("slow", "peer"): 2.5, ("gone", "peer"): 1.0}
+    assert page.faults(found, promises) == [
+        "slow: 2.00 times as fast as peer, 2.5 promised.",
+        "gone: the ratio to peer was not measured.",
+    ]
+
+
+def test_page_lists_ratios_and_promises(page):
+    found = {"bench_a.py": [page.Comparison("fast", "peer", 1.0, 4.0, "same fits")]}
+    text = page.page(found, {("fast", "peer"): 3.0})
+    assert "| fast | peer | 4 | 3 | same fits |" in text
+    assert "## `benchmarks/bench_a.py`" in text
