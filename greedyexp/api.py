@@ -236,8 +236,6 @@ def _chained(X, y, chains) -> Problem:
 def _refuse_missing_traits(
     part: Algorithm, values: dict, traits: tuple[str, ...], problem: Problem, tuning: str
 ) -> None:
-    from greedyexp.config.rules import parameter_instead
-
     if problem.sparse_design and not part.takes_sparse:
         raise DataError(
             f"algorithm '{part.name}' does not accept a sparse design.", remedy="Give X.toarray()."
@@ -259,6 +257,9 @@ def _refuse_missing_traits(
         )
     for trait in traits:
         if trait not in ("multi_task", "noise_std", "chains"):
+            # Only this message needs the configuration layer, which takes long to import.
+            from greedyexp.config.rules import parameter_instead
+
             remedy = parameter_instead(part, values, trait)
             what = "the true coefficients" if remedy else f"data with the trait '{trait}'"
             raise ConfigError(

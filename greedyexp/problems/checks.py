@@ -30,7 +30,8 @@ _SMALL = 100e6
 
 def is_sparse(X: object) -> TypeGuard[scipy.sparse.csr_array]:
     """Return whether an array is one of scipy.sparse."""
-    return scipy.sparse.issparse(X)
+    # The import of scipy.sparse takes as long as that of NumPy.
+    return not isinstance(X, np.ndarray) and scipy.sparse.issparse(X)
 
 
 def largest_feature(X) -> float:

@@ -109,7 +109,7 @@ class Problem:
     @property
     def sparse_design(self) -> bool:
         """Whether a training or test design is a sparse array."""
-        return any(scipy.sparse.issparse(X) for X in (*self.X, *self.X_test))
+        return any(is_sparse(X) for X in (*self.X, *self.X_test))
 
     @property
     def shape(self) -> dict:
