@@ -18,7 +18,12 @@ from greedyexp.problems.problem import as_problem
 
 N_SAMPLES, N_FEATURES, RADIUS, BETA = 2000, 500, 2.0, 10.0
 STEPS = 2000
-LOSSES = ("squared with rows of its Gram matrix", "squared with its Gram matrix", "logistic", "hinge")
+LOSSES = (
+    "squared with rows of its Gram matrix",
+    "squared with its Gram matrix",
+    "logistic",
+    "hinge",
+)
 
 
 def designed(n: int, d: int):

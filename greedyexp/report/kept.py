@@ -15,10 +15,9 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
-import greedyexp
 from greedyexp.core.errors import StorageError
 from greedyexp.experiment.design import Design
-from greedyexp.runner.files import sources_digest, write_text
+from greedyexp.runner.files import package_digest, sources_digest, write_text
 from greedyexp.runner.state import PLUGINS, RunState, find
 
 RECORD = ".drawn.json"
@@ -103,7 +102,7 @@ def _common(state: RunState, design: Design) -> str | None:
         "profile": design.profile,
         "rows": [_digest(state.table_content), _digest(state.timings or b"")],
         "done": (state.manifest.get("replicates") or {}).get("done"),
-        "code": sources_digest(Path(greedyexp.__file__).parent),
+        "code": package_digest(),
         "plugins": sources_digest(find(state.folder, PLUGINS)),
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "python": platform.python_version(),

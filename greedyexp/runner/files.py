@@ -10,11 +10,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import yaml
 
+import greedyexp
 from greedyexp.core.errors import StorageError
 
 LOCK = ".lock"
@@ -199,6 +201,12 @@ def _not_locked(path: Path, error: OSError) -> StorageError:
         place=str(path.parent),
         remedy="Wait for it to end, or choose another folder with --out.",
     )
+
+
+@cache
+def package_digest() -> str:
+    """Return a digest of the code of greedyexp."""
+    return sources_digest(Path(greedyexp.__file__).parent)
 
 
 def sources_digest(folder: Path) -> str:

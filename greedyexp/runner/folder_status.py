@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import greedyexp
 from greedyexp.core.errors import StorageError, UserError
 from greedyexp.runner.files import (
     NUMERICAL_LIBRARIES,
     content_digest,
+    package_digest,
     parsed_settings,
-    sources_digest,
     write_text,
 )
 from greedyexp.runner.state import (
@@ -141,7 +140,7 @@ def installation() -> str:
     from importlib.metadata import version
 
     versions = [f"{name} {version(name)}" for name in NUMERICAL_LIBRARIES]
-    code = sources_digest(Path(greedyexp.__file__).parent)
+    code = package_digest()
     return content_digest("\n".join([code, platform.python_version(), *versions]).encode())
 
 

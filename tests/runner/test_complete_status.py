@@ -10,6 +10,7 @@ import pytest
 from greedyexp import config, runner
 from greedyexp.core.errors import StorageError
 from greedyexp.runner import folder_status
+from greedyexp.runner.files import sources_digest
 
 EXPERIMENT = {
     "name": "short",
@@ -68,7 +69,7 @@ def test_rows_that_are_gone_are_missed(folder):
 def test_edited_code_and_other_libraries_are_read_from_the_journal(folder, monkeypatch):
     assert not loads(folder, monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr(folder_status, "sources_digest", lambda _: "edited")
+        patch.setattr(folder_status, "package_digest", lambda: "edited")
         assert loads(folder, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr("importlib.metadata.version", lambda _: "0.0")
@@ -93,12 +94,12 @@ def test_a_log_beside_the_journal_may_have_more_rows(folder, monkeypatch):
 
 def test_every_source_file_counts(tmp_path):
     (tmp_path / "kernels").mkdir()
-    digests = [folder_status.sources_digest(tmp_path)]
+    digests = [sources_digest(tmp_path)]
     for name in ("a.py", "kernels/b.cpp", "kernels/c.hpp"):
         (tmp_path / name).write_text("1")
-        digests.append(folder_status.sources_digest(tmp_path))
+        digests.append(sources_digest(tmp_path))
         (tmp_path / name).write_text("2")
-        digests.append(folder_status.sources_digest(tmp_path))
+        digests.append(sources_digest(tmp_path))
     (tmp_path / "a.py").rename(tmp_path / "d.py")
-    digests.append(folder_status.sources_digest(tmp_path))
+    digests.append(sources_digest(tmp_path))
     assert len(set(digests)) == len(digests)
