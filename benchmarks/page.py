@@ -1,14 +1,15 @@
 """Run every benchmark that has a peer, and write docs/performance.md with its figure.
 
-Each script ``bench_*.py`` runs in a process of its own. Fails if a ratio is below the one that
-DESIGN.md promises, or if a promise was not measured. Scripts can be named to measure only these;
-the page is then not written.
+Each script ``bench_*.py`` runs in a process of its own, and so does ``measure_scale.py``, whose
+table is part of the page. Fails if a ratio is below the one that DESIGN.md promises, or if a promise
+was not measured. Scripts can be named to measure only these; the page is then not written.
 Run: python benchmarks/page.py [SCRIPT ...]
 """
 
 from __future__ import annotations
 
 import json
+import math
 import platform
 import re
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from _measuring import Comparison
+from measure_scale import slope
 
 FOLDER = Path(__file__).parent
 REPOSITORY = FOLDER.parent
@@ -36,13 +38,13 @@ def read_promises() -> Promises:
     return {(what, peer): float(least) for what, peer, least in PROMISES.findall(section)}
 
 
-def measure(script: Path) -> list[Comparison]:
-    """Run a script and return its comparisons."""
+def measure(script: Path) -> list[dict]:
+    """Run a script and return what it writes."""
     print(f"== {script.name}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "found.json"
         subprocess.run([sys.executable, script, "--json", target], check=True)
-        return [Comparison(**row) for row in json.loads(target.read_text())]
+        return json.loads(target.read_text())
 
 
 def faults(found: list[Comparison], promises: Promises) -> list[str]:
@@ -79,8 +81,37 @@ def versions() -> str:
     return ", ".join(found)
 
 
+def growth(rows: list[dict]) -> list[str]:
+    """Return the lines of a table of the rows of ``measure_scale.py``."""
+    lines = [
+        "",
+        "## Growth with the number of features",
+        "",
+        "Two tasks that share 30% of their supports, s = p / 10 nonzero coefficients each (fewer if",
+        "the designs would take more than 5 GiB) and n = s log(p - 1.7 s) rows, where theta = 1. The",
+        "greedy dirty model fits both tasks, the others one. Memory is what a fit takes beyond its",
+        "data. Seconds are those of the machine above; what carries over are the slopes on",
+        "logarithmic axes. `python benchmarks/measure_scale.py` measures the table.",
+        "",
+        "| | n x p | s | seconds | MiB | scikit-learn: seconds | MiB |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [row for row in rows if row["method"] == method]
+        for row in own:
+            cells = [method, f"{row['n']} x {row['p']}", str(row["s"])]
+            for side in ("our", "their"):
+                seconds, size = row["ours" if side == "our" else "theirs"], row[f"{side}_bytes"]
+                cells += ["", ""] if seconds is None else [f"{seconds:.2g}", f"{size / 2**20:.0f}"]
+            lines.append(f"| {' | '.join(cells)} |")
+        ends = [slope(own, name) for name in ("ours", "our_bytes", "theirs", "their_bytes")]
+        cells = ["" if math.isnan(end) else f"**{end:.1f}**" for end in ends]
+        lines.append(f"| {method} | slope | | {' | '.join(cells)} |")
+    return lines
+
+
 def page(found: dict[str, list[Comparison]], promises: Promises) -> str:
-    """Return the text of the page."""
+    """Return the text of the page without the table of growth."""
     lines = [
         "# Speed",
         "",
@@ -132,14 +163,17 @@ def draw(found: list[Comparison], promises: Promises, target: Path) -> None:
 def main() -> None:
     named = [FOLDER / Path(name).name for name in sys.argv[1:]]
     scripts = named or sorted(FOLDER.glob("bench_*.py"))
-    found = {script.name: measure(script) for script in scripts}
+    found = {
+        script.name: [Comparison(**row) for row in measure(script)] for script in scripts
+    }
     every = [one for rows in found.values() for one in rows]
     promises = read_promises()
     if named:
         measured = {(one.what, one.peer) for one in every}
         promises = {key: least for key, least in promises.items() if key in measured}
     else:
-        PAGE.write_text(page(found, promises))
+        table = growth(measure(FOLDER / "measure_scale.py"))
+        PAGE.write_text(page(found, promises) + "\n".join(table) + "\n")
         draw(every, promises, PAGE.with_suffix(".png"))
         print(f"wrote {PAGE.relative_to(REPOSITORY)}")
     broken = faults(every, promises)

@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).parents[2]
 @pytest.fixture
 def page(monkeypatch):
     monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
-    names = ("page", "_measuring")
+    names = ("page", "_measuring", "measure_scale")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     import page
@@ -47,3 +47,13 @@ def test_page_lists_ratios_and_promises(page):
     text = page.page(found, {("fast", "peer"): 3.0})
     assert "| fast | peer | 4 | 3 | same fits |" in text
     assert "## `benchmarks/bench_a.py`" in text
+
+
+def test_page_gives_the_slopes_of_growth(page):
+    common = {"method": "omp", "n": 50, "s": 5, "theirs": None, "their_bytes": None}
+    rows = [
+        common | {"p": p, "ours": 1e-6 * p**2, "our_bytes": 2**20 * p} for p in (512, 1024, 2048)
+    ]
+    lines = page.growth(rows)
+    assert lines[-4] == "| omp | 50 x 512 | 5 | 0.26 | 512 |  |  |"
+    assert lines[-1] == "| omp | slope | | **2.0** | **1.0** |  |  |"

@@ -7,7 +7,7 @@ to a tenth of the largest, OMP s atoms, and forward greedy s steps in the l1 bal
 
 Prints processor seconds on one thread and the memory that a fit takes beyond its data, beside
 scikit-learn where it has the method, and slopes on logarithmic axes. Each fit has its own process.
-Run: python benchmarks/bench_scale.py --largest 4096
+Run: python benchmarks/measure_scale.py --largest 4096
 """
 
 from __future__ import annotations
