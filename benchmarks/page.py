@@ -1,8 +1,8 @@
 """Run every benchmark that has a peer, and write docs/performance.md with its figure.
 
 Each script ``bench_*.py`` runs in a process of its own, and so does ``measure_scale.py``, whose
-table is part of the page. Fails if a ratio is below the one that DESIGN.md promises, or if a promise
-was not measured. Scripts can be named to measure only these; the page is then not written.
+table is part of the page. Fails if a ratio is below the one that DESIGN.md promises, or if a
+promise was not measured. Scripts can be named to measure only these; the page is then not written.
 Run: python benchmarks/page.py [SCRIPT ...]
 """
 
@@ -87,11 +87,11 @@ def growth(rows: list[dict]) -> list[str]:
         "",
         "## Growth with the number of features",
         "",
-        "Two tasks that share 30% of their supports, s = p / 10 nonzero coefficients each (fewer if",
-        "the designs would take more than 5 GiB) and n = s log(p - 1.7 s) rows, where theta = 1. The",
-        "greedy dirty model fits both tasks, the others one. Memory is what a fit takes beyond its",
-        "data. Seconds are those of the machine above; what carries over are the slopes on",
-        "logarithmic axes. `python benchmarks/measure_scale.py` measures the table.",
+        "Two tasks that share 30% of their supports, s = p / 10 nonzero coefficients each (fewer",
+        "if the designs would take more than 5 GiB) and n = s log(p - 1.7 s) rows, that is,",
+        "theta = 1. The greedy dirty model fits both tasks, the others one. Memory is what a fit",
+        "takes beyond its data. Seconds are those of the machine above; what carries over are the",
+        "slopes on logarithmic axes. `python benchmarks/measure_scale.py` measures the table.",
         "",
         "| | n x p | s | seconds | MiB | scikit-learn: seconds | MiB |",
         "|---|---|---|---|---|---|---|",
@@ -163,9 +163,7 @@ def draw(found: list[Comparison], promises: Promises, target: Path) -> None:
 def main() -> None:
     named = [FOLDER / Path(name).name for name in sys.argv[1:]]
     scripts = named or sorted(FOLDER.glob("bench_*.py"))
-    found = {
-        script.name: [Comparison(**row) for row in measure(script)] for script in scripts
-    }
+    found = {script.name: [Comparison(**row) for row in measure(script)] for script in scripts}
     every = [one for rows in found.values() for one in rows]
     promises = read_promises()
     if named:
