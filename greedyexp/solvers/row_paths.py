@@ -20,11 +20,20 @@ from greedyexp.solvers.working_set import TaskDesigns
 LONGEST_STEP = 0.5
 
 
+# A Gram matrix of more features than this pays only if this number of paths share it.
+FEW_FEATURES, MANY_PATHS = 1024, 4
+
 Data = TaskMoments | TaskDesigns
 
 
-def data_of(problem: Problem) -> Data:
+def data_of(problem: Problem, n_paths: int = 1) -> Data:
     """Return what determines the estimates: moments, or designs if there are many features.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_paths : int
+        Number of paths that are computed from each design.
 
     Raises
     ------
@@ -32,7 +41,7 @@ def data_of(problem: Problem) -> Data:
         If squares of the data are not finite.
     """
     rank = np.minimum(problem.n_samples, problem.n_features)
-    if problem.n_features > LARGEST_GRAM:
+    if problem.n_features > (LARGEST_GRAM if n_paths >= MANY_PATHS else FEW_FEATURES):
         curvature = np.stack([columns.square for columns in problem.columns])
         data: Data = TaskDesigns.of(problem, rank)
     else:

@@ -28,6 +28,7 @@ def on_working_set(method, data, few=2, **options):
     """Return the path of a small problem, as if it had many features."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_paths, "LARGEST_GRAM", 0)
+        patch.setattr(row_paths, "FEW_FEATURES", 0)
         patch.setattr(working_set, "FEW", few)
         patch.setattr(Problem, "gram", property(lambda _: pytest.fail("a Gram matrix is formed")))
         return method(data, **options)
@@ -55,6 +56,18 @@ def designs(kind, r):
     if kind == "shared":
         return as_problem(X[0], np.stack(y, axis=1))
     return as_problem(list(X), y)
+
+
+def test_one_path_of_more_than_1024_features_needs_no_gram_matrix(monkeypatch):
+    data = random_problem(3, 30, 1025, 2, support=4, shared=True)
+    several = np.linspace(1.0, 2.0, row_paths.MANY_PATHS)
+    assert isinstance(row_paths.data_of(data), TaskDesigns)
+    monkeypatch.setattr(Problem, "gram", property(lambda _: pytest.fail("a Gram matrix is formed")))
+    for method in METHODS[:3]:
+        assert method(data, n_lams=5).converged.all()
+    assert dirty_lasso(data, n_lams=5, ratio=several[1:]).converged.all()
+    with pytest.raises(pytest.fail.Exception, match="a Gram matrix is formed"):
+        dirty_lasso(data, n_lams=5, ratio=several)
 
 
 @pytest.mark.parametrize("method", METHODS)

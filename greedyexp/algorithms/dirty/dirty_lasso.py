@@ -122,24 +122,24 @@ def dirty_lasso(
     param.enforce(check, problem, ratio=asked, max_support=max_support)
     given = lam if grid is None else grid["lam"]
     settings = PathSettings(given, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
-    data = data_of(problem)
+    default = 1.0 + (problem.n_tasks - 1) * np.array(DEFAULT_FRACTIONS)
+    ratios = param.as_numbers(default if asked is None else asked)
+    data = data_of(problem, len(np.unique(ratios)))
 
     def one_ratio(value: float, lams: np.ndarray) -> Path:
         path = follow(data, DirtyPenalty(value), lams, settings)
         return replace(path, grid=path.grid | {"ratio": np.full(len(path), value)})
 
     if grid is None:
-        default = 1.0 + (problem.n_tasks - 1) * np.array(DEFAULT_FRACTIONS)
-        ratios = (default if ratio is None else param.as_numbers(ratio)).tolist()
-        lams = [settings.lams(DirtyPenalty(value).largest(data.correlation)) for value in ratios]
-        path = join([one_ratio(*run) for run in zip(ratios, lams, strict=True)])
+        lams = [settings.lams(DirtyPenalty(one).largest(data.correlation)) for one in ratios]
+        path = join([one_ratio(float(one), own) for one, own in zip(ratios, lams, strict=True)])
         missing = sum(map(len, lams)) - len(path)
     else:
-        pairs_lam, pairs_ratio = checked_lam(grid["lam"]), param.as_numbers(grid["ratio"])
-        if len(pairs_lam) != len(pairs_ratio):
+        pairs_lam = checked_lam(grid["lam"])
+        if len(pairs_lam) != len(ratios):
             raise ConfigError("the grid needs the same number of values of lam and ratio.")
-        places = [np.flatnonzero(pairs_ratio == value) for value in np.unique(pairs_ratio)]
-        paths = [one_ratio(float(pairs_ratio[own[0]]), pairs_lam[own]) for own in places]
+        places = [np.flatnonzero(ratios == value) for value in np.unique(ratios)]
+        paths = [one_ratio(float(ratios[own[0]]), pairs_lam[own]) for own in places]
         path, missing = join(paths).take(np.argsort(np.concatenate(places))), 0
     return replace(path, message=settings.remarks(path.converged, missing))
 

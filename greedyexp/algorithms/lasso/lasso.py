@@ -83,7 +83,7 @@ def lasso(
     param.enforce(param.check_max_support, problem, max_support=max_support)
     asked = lam if grid is None else grid["lam"]
     settings = PathSettings(asked, n_lams, lam_min_ratio, max_support, tol, max_sweeps)
-    data = data_of(problem)
+    data = data_of(problem, problem.n_tasks // len(problem.designs))
     lams = settings.lams(DirtyPenalty(problem.n_tasks).largest(data.correlation))
     tasks, ahead = [], lams
     for j in range(problem.n_tasks):
