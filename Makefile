@@ -42,6 +42,7 @@ test-checked: $(READY)  ## the tests of compiled code, with every index and addr
 lint: $(READY)  ## style, formatting, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror greedyexp/kernels/*.cpp greedyexp/kernels/*.hpp
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 

@@ -140,7 +140,8 @@ template <class T>
 class OwnMatrix {
   public:
     OwnMatrix() = default;
-    OwnMatrix(Index rows, Index columns) : values_(rows * columns), rows_(rows), columns_(columns) {}
+    OwnMatrix(Index rows, Index columns)
+        : values_(rows * columns), rows_(rows), columns_(columns) {}
     OwnMatrix(Index rows, Index columns, T value)
         : values_(rows * columns, value), rows_(rows), columns_(columns) {}
 

@@ -23,9 +23,8 @@ inline void handle_signals() {
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> values) {
     auto *kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void *vector) noexcept {
-        delete static_cast<std::vector<T> *>(vector);
-    });
+    nb::capsule owner(kept,
+                      [](void *vector) noexcept { delete static_cast<std::vector<T> *>(vector); });
     return {kept->data(), {kept->size()}, owner};
 }
 
@@ -49,22 +48,27 @@ struct array_caster {
         return array.from_python(source, flags, cleanup);
     }
     T *data() { return array.value.data(); }
-    greedyexp::Index shape(std::size_t k) { return static_cast<greedyexp::Index>(array.value.shape(k)); }
+    greedyexp::Index shape(std::size_t k) {
+        return static_cast<greedyexp::Index>(array.value.shape(k));
+    }
 };
 
-#define GREEDYEXP_CASTER(View, dimensions, ...)                                                  \
-    template <class T>                                                                           \
-    struct type_caster<View<T>> : array_caster<T, dimensions> {                                  \
-        using Value = View<T>;                                                                   \
-        static constexpr auto Name = make_caster<typename array_caster<T, dimensions>::Array>::Name; \
-        template <class U>                                                                       \
-        using Cast = Value;                                                                      \
-        template <class U>                                                                       \
-        static constexpr bool can_cast() { return true; }                                        \
-        bool from_python(handle source, std::uint8_t flags, cleanup_list *cleanup) noexcept {    \
-            return this->load(source, flags, cleanup);                                           \
-        }                                                                                        \
-        operator Value() { return Value(this->data(), __VA_ARGS__); }                            \
+#define GREEDYEXP_CASTER(View, dimensions, ...)                                               \
+    template <class T>                                                                        \
+    struct type_caster<View<T>> : array_caster<T, dimensions> {                               \
+        using Value = View<T>;                                                                \
+        static constexpr auto Name =                                                          \
+            make_caster<typename array_caster<T, dimensions>::Array>::Name;                   \
+        template <class U>                                                                    \
+        using Cast = Value;                                                                   \
+        template <class U>                                                                    \
+        static constexpr bool can_cast() {                                                    \
+            return true;                                                                      \
+        }                                                                                     \
+        bool from_python(handle source, std::uint8_t flags, cleanup_list *cleanup) noexcept { \
+            return this->load(source, flags, cleanup);                                        \
+        }                                                                                     \
+        operator Value() { return Value(this->data(), __VA_ARGS__); }                         \
     };
 
 GREEDYEXP_CASTER(greedyexp::View, 1, this->shape(0))

@@ -44,9 +44,11 @@ class LogChain {
         for (Index j = 0; j < r_; ++j) forward_(0, j) = weights.start[j] + scores_(0, j);
         for (Index t = 1; t < words_; ++t)
             for (Index j = 0; j < r_; ++j)
-                forward_(t, j) = log_sum(r_, [&](Index i) {
-                    return forward_(t - 1, i) + weights.transition(i, j);
-                }) + scores_(t, j);
+                forward_(t, j) = log_sum(r_,
+                                         [&](Index i) {
+                                             return forward_(t - 1, i) + weights.transition(i, j);
+                                         }) +
+                                 scores_(t, j);
     }
 
     double log_partition() const {

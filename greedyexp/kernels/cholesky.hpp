@@ -60,8 +60,8 @@ inline void remove(Matrix<double> chol, Index size, Index index, View<double> ro
 // Write entry ``size`` of L^{-1} c after ``append``; ``value`` is the new entry of c.
 inline void extend_solution(Matrix<const double> chol, Index size, double value,
                             View<double> rotated) {
-    rotated[size] = (value - dot(View<const double>(rotated).first(size), chol[size])) /
-                    chol(size, size);
+    rotated[size] =
+        (value - dot(View<const double>(rotated).first(size), chol[size])) / chol(size, size);
 }
 
 // x <- L^{-1} x on the leading ``size`` entries.

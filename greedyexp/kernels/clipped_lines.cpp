@@ -62,11 +62,11 @@ struct Loss {
         const double *z = column.data(), *u = arguments.data();
         const double first = low / beta, last = 1.0 / beta;
         return beta * sum(column.size(), [=](Index i) {
-            const double t = u[i] + a * z[i];
-            const double here = clip(u[i], first, last);
-            const double there = clip(t, first, last);
-            return (there - here) * (0.5 * (there - here) + (t - there));
-        });
+                   const double t = u[i] + a * z[i];
+                   const double here = clip(u[i], first, last);
+                   const double there = clip(t, first, last);
+                   return (there - here) * (0.5 * (there - here) + (t - there));
+               });
     }
 
     // Distance to the last kink of any sample in the direction ``sign``.
@@ -74,8 +74,8 @@ struct Loss {
         double far = 0.0;
         for (Index i = 0; i < z.size(); ++i)
             if (z[i] != 0.0)
-                far = std::max({far, sign * (low / beta - u[i]) / z[i],
-                                sign * (1.0 / beta - u[i]) / z[i]});
+                far = std::max(
+                    {far, sign * (low / beta - u[i]) / z[i], sign * (1.0 / beta - u[i]) / z[i]});
         return far;
     }
 

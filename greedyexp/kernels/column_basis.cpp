@@ -56,7 +56,8 @@ class Basis {
         const Index count = length(slots_) - size;
         const View<const double> line = factor_[length(slots_)];
         std::vector<double> out(products.begin(), products.end());
-        subtract_rows(View<double>(out), line.from(size), rows_.view().from(size), in_order_, count);
+        subtract_rows(View<double>(out), line.from(size), rows_.view().from(size), in_order_,
+                      count);
         for (double &entry : out) entry /= line[size + count];
         return to_numpy(std::move(out));
     }
@@ -166,8 +167,8 @@ class Basis {
     OwnMatrix<double> vectors_;        // (room, l): orthonormal rows
     OwnMatrix<double> rows_;           // (room, p): inner products of the vectors with the design
     OwnMatrix<double> factor_;  // (room, room): row t has column t in the basis, in t + 1 entries
-    std::vector<double> rotated_;      // (room,): inner products of the vectors with the response
-    std::vector<Index> in_order_;      // 0, 1, ...
+    std::vector<double> rotated_;  // (room,): inner products of the vectors with the response
+    std::vector<Index> in_order_;  // 0, 1, ...
 
     static Index length(const std::vector<Index> &vector) {
         return static_cast<Index>(vector.size());

@@ -10,7 +10,7 @@ namespace greedyexp::column_sums {
 // Update the results for COUNT rows, an even number or one, from row ``first`` on.
 template <Index COUNT>
 void add_rows(Matrix<const double> X, Index first, double *__restrict largest,
-                         double *__restrict total, double *__restrict squares) {
+              double *__restrict total, double *__restrict squares) {
     const double *row = X[first].data();
     const Index columns = X.columns();
     for (Index j = 0; j < columns; ++j) {

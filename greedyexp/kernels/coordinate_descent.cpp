@@ -21,8 +21,8 @@ constexpr Index REFRESH = 1000;
 // Squared residual, over that of the last refresh, at which to refresh.
 constexpr double SHRUNK = 1e-2;
 // An objective is compared with its target a second time, with a residual computed afresh, if they
-// agree to the relative precision DOUBT, or if an error of the residual could explain the difference.
-// RESIDUAL_DOUBT is the size of that error, relative to y and the first residual.
+// agree to the relative precision DOUBT, or if an error of the residual could explain the
+// difference. RESIDUAL_DOUBT is the size of that error, relative to y and the first residual.
 constexpr double DOUBT = 1e-12;
 constexpr double RESIDUAL_DOUBT = 1e-14;
 
@@ -109,9 +109,9 @@ class Descent {
     Descent(Matrix<const double> atoms, Matrix<const double> gram, View<const double> response,
             double lam, double smoothness, View<const double> start)
         : atoms_(atoms), gram_(gram), response_(response), lam_(lam), smoothness_(smoothness),
-          coef_(atoms.rows()), residual_(atoms.columns()), grad_(atoms.rows()),
-          held_(atoms.rows()), position_(atoms.rows(), -1), outside_(atoms.rows(), 0),
-          score_(atoms.rows()), other_(atoms.columns()) {
+          coef_(atoms.rows()), residual_(atoms.columns()), grad_(atoms.rows()), held_(atoms.rows()),
+          position_(atoms.rows(), -1), outside_(atoms.rows(), 0), score_(atoms.rows()),
+          other_(atoms.columns()) {
         for (Index i = 0; i < start.size(); ++i) put(i, start[i]);
         refresh();
         const double scale = std::sqrt(dot(response_, response_)) + std::sqrt(power_);
@@ -154,16 +154,16 @@ class Descent {
     Matrix<const double> gram_;   // (p, p): P^T P / n, or (0, 0) when it is not kept
     View<const double> response_;
     double lam_;
-    double smoothness_;             // L1 or L2
+    double smoothness_;  // L1 or L2
     std::vector<double> coef_;
-    std::vector<double> residual_;  // P a - y
-    std::vector<double> grad_;      // P^T residual / n
-    std::vector<Index> held_;       // features with nonzero coefficients, then anything
-    std::vector<Index> position_;   // place in ``held_``, or -1
-    std::vector<char> outside_;     // whether to note a nonzero coefficient
-    std::vector<double> score_;     // scratch
-    std::vector<double> other_;     // scratch, another residual
-    Moves moves_;                   // scratch
+    std::vector<double> residual_;   // P a - y
+    std::vector<double> grad_;       // P^T residual / n
+    std::vector<Index> held_;        // features with nonzero coefficients, then anything
+    std::vector<Index> position_;    // place in ``held_``, or -1
+    std::vector<char> outside_;      // whether to note a nonzero coefficient
+    std::vector<double> score_;      // scratch
+    std::vector<double> other_;      // scratch, another residual
+    Moves moves_;                    // scratch
     double power_at_refresh_ = 0.0;  // squared residual at the last refresh
     double power_ = 0.0;             // squared residual now
     double doubted_ = 0.0;           // square of rounding errors of the residual

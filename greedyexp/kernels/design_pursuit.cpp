@@ -33,9 +33,9 @@ class Block {
     Block(RoundedColumns &design, Index capacity)
         : design_(design), capacity_(capacity), basis_(capacity, design.rows()),
           factor_(capacity, capacity), half_inverse_(design.columns(), 0.0),
-          bounds_(RoundedColumns::AT_ONCE, design.columns()), staged_(design.rows()), cross_(capacity), again_(capacity),
-          within_(design.columns(), 0.0), inside_(design.columns(), 0.0),
-          projected_(design.columns(), 0) {
+          bounds_(RoundedColumns::AT_ONCE, design.columns()), staged_(design.rows()),
+          cross_(capacity), again_(capacity), within_(design.columns(), 0.0),
+          inside_(design.columns(), 0.0), projected_(design.columns(), 0) {
         for (Index i = 0; i < design.columns(); ++i) {
             const double square = design.square(i) / samples();
             if (square > NO_COLUMN) half_inverse_[i] = 0.5 / square;
@@ -44,16 +44,16 @@ class Block {
     }
 
     void add_response(View<const double> y, double power) {
-        responses_.push_back({{y.begin(), y.end()}, std::vector<double>(capacity_),
-                              GAIN_FLOOR * power});
+        responses_.push_back(
+            {{y.begin(), y.end()}, std::vector<double>(capacity_), GAIN_FLOOR * power});
     }
 
     // Add upper bounds of the scores of all features.
     void add_bounds(const PursuitOptions &options, View<double> scores) {
         for (std::size_t first = 0; first < responses_.size(); first += RoundedColumns::AT_ONCE) {
             std::vector<View<const double>> residuals;
-            for (std::size_t j = first; j < responses_.size() && j < first + RoundedColumns::AT_ONCE;
-                 ++j)
+            for (std::size_t j = first;
+                 j < responses_.size() && j < first + RoundedColumns::AT_ONCE; ++j)
                 residuals.push_back(responses_[j].residual);
             design_.bound(residuals, bounds_);
             for (std::size_t j = 0; j < residuals.size(); ++j)
@@ -177,13 +177,13 @@ class Block {
 
     RoundedColumns &design_;
     Index capacity_;
-    OwnMatrix<double> basis_;   // rows are the vectors of Q
-    OwnMatrix<double> factor_;  // R^T
+    OwnMatrix<double> basis_;           // rows are the vectors of Q
+    OwnMatrix<double> factor_;          // R^T
     std::vector<double> half_inverse_;  // 1 / (2 G_ii), zero for a column that can gain no more
     OwnMatrix<double> bounds_;          // scratch
     std::vector<double> staged_;
-    std::vector<double> cross_;  // Q^T x of the staged column
-    std::vector<double> again_;  // scratch
+    std::vector<double> cross_;   // Q^T x of the staged column
+    std::vector<double> again_;   // scratch
     std::vector<double> within_;  // if refit, upper bounds of ||Q^T x_i||^2
     std::vector<double> inside_;  // ||Q^T x_i||^2 over the first ``projected_`` vectors of Q
     std::vector<Index> projected_;
@@ -262,10 +262,12 @@ class Pursuit {
 using Array = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Line = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::tuple<Index, Index, double> pursuits(
-    const std::vector<Array> &designs, const std::vector<Line> &responses,
-    View<const double> power, View<const Index> capacity, bool together, bool normalize, bool refit,
-    View<const Index> counts, Cube<double> coef, View<double> loss, View<Index> sizes) {
+std::tuple<Index, Index, double> pursuits(const std::vector<Array> &designs,
+                                          const std::vector<Line> &responses,
+                                          View<const double> power, View<const Index> capacity,
+                                          bool together, bool normalize, bool refit,
+                                          View<const Index> counts, Cube<double> coef,
+                                          View<double> loss, View<Index> sizes) {
     const auto r = static_cast<Index>(responses.size());
     const bool shared = designs.size() == 1;
     const Index width = together ? r : 1, p = coef.rows();

@@ -91,9 +91,11 @@ class Quadratic {
             if (scale_[j] * coef[j] != 0.0) held_.push_back(j);
         const View<const Index> held = held_;
         for (Index first = 0; first < held.size(); first += GramRows::BATCH) {
-            const auto some = held.from(first).first(std::min(GramRows::BATCH, held.size() - first));
+            const auto some =
+                held.from(first).first(std::min(GramRows::BATCH, held.size() - first));
             if (gram_) gram_->require(some);
-            for (const Index j : some) axpy(scale_[j] * coef[j], gram_ ? (*gram_)[j] : rows_[j], out);
+            for (const Index j : some)
+                axpy(scale_[j] * coef[j], gram_ ? (*gram_)[j] : rows_[j], out);
         }
     }
     void refresh(Point &point) { gradient(point.coef, point.grad); }
@@ -108,9 +110,9 @@ class Quadratic {
         if (!settings.exact) return settings.paper(gap);
         const double *coef = point.coef.data(), *grad = point.grad.data();
         // v^T H v of the direction v = vertex e_j - w
-        const double curvature =
-            vertex * (column[j] - grad[j]) -
-            sum(size(), [=](Index i) { return coef[i] * (column[i] - grad[i]); });
+        const double curvature = vertex * (column[j] - grad[j]) - sum(size(), [=](Index i) {
+                                     return coef[i] * (column[i] - grad[i]);
+                                 });
         return Settings::along(gap, curvature);
     }
 
@@ -234,8 +236,8 @@ class MeanLoss {
     // ``gap``, and ``bend`` is ridge ||v||^2.
     //
     // The root of the slope is bracketed and approximated by chords. If an end of the bracket stays
-    // for two steps in a row, the value there is halved (the Illinois rule), which closes the bracket
-    // from both sides.
+    // for two steps in a row, the value there is halved (the Illinois rule), which closes the
+    // bracket from both sides.
     double line(double bend, double gap) const {
         const double start = rise(0.0, 0.0);
         double left = 0.0, at_left = -gap;

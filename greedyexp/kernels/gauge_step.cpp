@@ -239,8 +239,8 @@ Status descend(Face &face, const Step &step, View<const double> offset, View<dou
         // At x = 0 without a move, the whole slope would be a rounding error in t.
         const double t = point[r] > rounding ? point[r] : 0.0;
         slope[r] = t / step.smoothness;
-        const double longest = face.downhill(slope, t, length_of_x + slope[r],
-                                             t > 0.0 ? least : rounding, direction);
+        const double longest =
+            face.downhill(slope, t, length_of_x + slope[r], t > 0.0 ? least : rounding, direction);
         if (longest == 0.0) {
             face.multipliers(slope, weight);
             const Index index = worst(weight.first(face.size()));

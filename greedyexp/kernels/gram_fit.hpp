@@ -54,9 +54,9 @@ class GramFit {
   public:
     GramFit(GramRows &gram, View<const double> correlation, Index capacity)
         : gram_(gram), diagonal_(gram.diagonal()), correlation_(correlation),
-          half_inverse_(half_inverse_of(gram.diagonal())), capacity_(capacity), chol_(capacity, capacity),
-          rotated_(capacity), coef_(capacity), support_(capacity), position_(gram.size(), -1),
-          barred_(gram.size(), false),
+          half_inverse_(half_inverse_of(gram.diagonal())), capacity_(capacity),
+          chol_(capacity, capacity), rotated_(capacity), coef_(capacity), support_(capacity),
+          position_(gram.size(), -1), barred_(gram.size(), false),
           residual_(correlation.begin(), correlation.end()), cross_(capacity) {}
 
     Index size() const { return size_; }
@@ -127,9 +127,7 @@ class GramFit {
     }
 
     // Loss increase when the coefficient at place t of the support alone is set to zero.
-    double own_cost(Index t) const {
-        return 0.5 * coef_[t] * coef_[t] * diagonal_[support_[t]];
-    }
+    double own_cost(Index t) const { return 0.5 * coef_[t] * coef_[t] * diagonal_[support_[t]]; }
 
     // Twice the loss decrease from zero coefficients: c_S^T b = ||L^{-1} c_S||^2.
     double explained() const {

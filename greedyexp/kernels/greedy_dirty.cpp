@@ -118,7 +118,8 @@ struct Run {
                 object = {ROW, row, -1};
                 cost = row_cost;
             }
-            if (cost > nu * stack_of(object).back()) return;
+            // Costs that overflow leave no object to remove.
+            if (object.feature < 0 || cost > nu * stack_of(object).back()) return;
             pop(object);
         }
     }
@@ -325,9 +326,14 @@ Result path(const std::vector<GramRows *> &gram, Matrix<const double> correlatio
     }
     double smallest = 1.0;
     for (const GramFit &fit : run.fits) smallest = std::min(smallest, fit.smallest());
-    return {to_numpy(std::move(epsilon)), to_numpy(std::move(loss)),   to_numpy(std::move(ends)),
-            to_numpy(std::move(entries)), to_numpy(std::move(values)), status,
-            run.skipped,                  smallest};
+    return {to_numpy(std::move(epsilon)),
+            to_numpy(std::move(loss)),
+            to_numpy(std::move(ends)),
+            to_numpy(std::move(entries)),
+            to_numpy(std::move(values)),
+            status,
+            run.skipped,
+            smallest};
 }
 
 Result path_of_matrices(Cube<const double> gram, Matrix<const double> correlation,

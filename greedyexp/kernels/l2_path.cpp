@@ -251,7 +251,8 @@ class Path {
     void move(View<const Index> rows, View<const double> before, View<const double> change,
               double length) {
         for (Index a = 0; a < rows.size(); ++a)
-            scale_[rows[a]] = length > 0.0 ? std::max(before[a] + length * change[a], 0.0) : before[a];
+            scale_[rows[a]] =
+                length > 0.0 ? std::max(before[a] + length * change[a], 0.0) : before[a];
         fit();
     }
 
@@ -280,8 +281,7 @@ class Path {
             if (!cholesky::factor(matrix, lower)) factor_with_ridge(matrix, lower);
             cholesky::invert(lower, inverse_[m]);
             for (Index j = m; j < (G_.depth() == 1 ? r_ : m + 1); ++j) {
-                for (Index a = 0; a < size; ++a)
-                    target[a] = root_[a] * correlation_(j, active_[a]);
+                for (Index a = 0; a < size; ++a) target[a] = root_[a] * correlation_(j, active_[a]);
                 multiply(inverse_[m], target, solution);
                 // One step of refinement: at small lam the matrix is as ill-conditioned as the
                 // data.
@@ -340,12 +340,12 @@ class Path {
     Index p_;
     double rounding_ = 0.0;
     double lam_ = 0.0;
-    std::vector<double> scale_;   // (p,)
-    OwnMatrix<double> coef_;      // (r, p)
-    OwnMatrix<double> grad_;      // (r, p)
-    std::vector<Index> active_;   // rows of positive scale
-    std::vector<double> root_;    // square roots of their scales
-    OwnCube<double> inverse_;     // (1 or r, a, a) (I + S G_j S)^-1 on the active rows
+    std::vector<double> scale_;  // (p,)
+    OwnMatrix<double> coef_;     // (r, p)
+    OwnMatrix<double> grad_;     // (r, p)
+    std::vector<Index> active_;  // rows of positive scale
+    std::vector<double> root_;   // square roots of their scales
+    OwnCube<double> inverse_;    // (1 or r, a, a) (I + S G_j S)^-1 on the active rows
 };
 
 Index l2_path(Cube<const double> G, Matrix<const double> correlation, double power,

@@ -5,7 +5,7 @@
 
 namespace greedyexp::linear_algebra {
 
-void bind(nb::module_ &module) { 
+void bind(nb::module_ &module) {
     module.def("subtract_rows", &subtract_rows<Matrix<const double>>);
     module.def("multiply_transposed", &multiply_transposed);
 }

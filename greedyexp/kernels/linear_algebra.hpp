@@ -135,7 +135,8 @@ inline void add_squares(Matrix<const double> A, View<double> out) {
         const double *one = A[k].data(), *two = A[k + 1].data();
         const double *three = A[k + 2].data(), *four = A[k + 3].data();
         for (Index j = 0; j < out.size(); ++j)
-            to[j] += (one[j] * one[j] + two[j] * two[j]) + (three[j] * three[j] + four[j] * four[j]);
+            to[j] +=
+                (one[j] * one[j] + two[j] * two[j]) + (three[j] * three[j] + four[j] * four[j]);
     }
     for (Index k = blocked; k < A.rows(); ++k)
         for (Index j = 0; j < out.size(); ++j) to[j] += A(k, j) * A(k, j);

@@ -86,17 +86,17 @@ class Columns {
                 out[j] = sum(column.size(), [=](Index i) { return weight[i] * z[i] * z[i]; });
             } else {
                 const Index *place = places_.data() + starts_[j];
-                out[j] = sum(column.size(),
-                             [=](Index t) { return weight[place[t]] * z[t] * z[t]; });
+                out[j] =
+                    sum(column.size(), [=](Index t) { return weight[place[t]] * z[t] * z[t]; });
             }
         }
     }
 
   private:
     Index count_;
-    OwnMatrix<double> dense_;      // (p, n), if dense
-    std::vector<Index> starts_;    // (p + 1,), if sparse
-    std::vector<Index> places_;    // samples of the values
+    OwnMatrix<double> dense_;    // (p, n), if dense
+    std::vector<Index> starts_;  // (p + 1,), if sparse
+    std::vector<Index> places_;  // samples of the values
     std::vector<double> values_;
     std::vector<double> scratch_;  // margins of the samples of one column
 };

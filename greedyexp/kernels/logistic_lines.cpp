@@ -26,8 +26,8 @@ constexpr double STRIDE = 4.0;
 constexpr int MOST_STEPS = 200;
 // For larger moves of a margin the change of the loss is the difference of two losses.
 constexpr double FAR = 1.0;
-// The search for the maximiser of a gain bound ends at this part of the first slope; the bound covers
-// the rest.
+// The search for the maximiser of a gain bound ends at this part of the first slope; the bound
+// covers the rest.
 constexpr double BOUND_NEAR = 1e-6;
 constexpr int MOST_BOUND_STEPS = 60;
 // Allowance of a gain bound for rounding, relative to it and to the size of its terms.
@@ -105,8 +105,7 @@ std::pair<double, double> line_minimum(const Line &line, double n_samples, doubl
             left = a;
         else
             right = a;
-        const double move =
-            curvature > 0.0 ? -slope / curvature : std::copysign(INFINITE, -slope);
+        const double move = curvature > 0.0 ? -slope / curvature : std::copysign(INFINITE, -slope);
         if (std::abs(move) * reach <= NEAR || std::abs(move) <= NOTHING * std::abs(a)) {
             a += move;
             break;
@@ -167,8 +166,7 @@ double gain_bound(double slope, double curvature, double reach, double ridge) {
 }
 
 std::tuple<Index, double, Index> best_line(Columns &columns, View<const double> margins,
-                                           View<const double> slopes,
-                                           View<const double> curvatures,
+                                           View<const double> slopes, View<const double> curvatures,
                                            View<const double> reach, double ridge, double tie) {
     const double n = static_cast<double>(margins.size());
     std::vector<double> gains(slopes.size(), 0.0);

@@ -159,10 +159,11 @@ class Pursuit {
     double smallest_ = 1.0;        // smallest squared sine of an added column
 };
 
-std::tuple<Index, Index, double> pursuits(
-    Cube<const double> gram, Matrix<const double> correlation, View<const double> power,
-    View<const Index> capacity, bool together, bool normalize, bool refit, View<const Index> counts,
-    Cube<double> coef, View<double> loss, View<Index> sizes) {
+std::tuple<Index, Index, double> pursuits(Cube<const double> gram, Matrix<const double> correlation,
+                                          View<const double> power, View<const Index> capacity,
+                                          bool together, bool normalize, bool refit,
+                                          View<const Index> counts, Cube<double> coef,
+                                          View<double> loss, View<Index> sizes) {
     const Index r = correlation.rows(), p = correlation.columns();
     const Index width = together ? r : 1;
     const Index most = *std::max_element(capacity.begin(), capacity.end());

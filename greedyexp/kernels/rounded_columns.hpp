@@ -100,7 +100,8 @@ class RoundedColumns {
     static constexpr std::size_t AT_ONCE = 4;
 
     // bounds(j, i) >= |x_i^T v_j|, also for the inner product as ``dot`` computes it, of at most
-    // AT_ONCE vectors. They share a pass over the copy, since reading takes longer than multiplying.
+    // AT_ONCE vectors. They share a pass over the copy, since reading takes longer than
+    // multiplying.
     void bound(const std::vector<View<const double>> &vectors, Matrix<double> bounds) const {
         GREEDYEXP_REQUIRE(vectors.size() <= AT_ONCE);
         std::vector<RoundedVector> rounded;
@@ -138,7 +139,8 @@ class RoundedColumns {
 
     // The inner products of a rounded column with vectors.
     template <int COUNT>
-    void multiply(const std::int8_t *column, const std::vector<RoundedVector> &vectors, Index *products) const {
+    void multiply(const std::int8_t *column, const std::vector<RoundedVector> &vectors,
+                  Index *products) const {
         const std::int16_t *others[COUNT];
         for (int j = 0; j < COUNT; ++j) {
             others[j] = vectors[j].data();

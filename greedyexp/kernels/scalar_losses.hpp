@@ -62,9 +62,8 @@ inline double total(int kind, double beta, View<const double> a, View<const doub
     GREEDYEXP_REQUIRE(a.size() == y.size());
     return with_constant(kind, [=](auto constant) {
         const double *prediction = a.data(), *response = y.data();
-        return sum(y.size(), [=](Index i) {
-            return value(constant, prediction[i], response[i], beta);
-        });
+        return sum(y.size(),
+                   [=](Index i) { return value(constant, prediction[i], response[i], beta); });
     });
 }
 

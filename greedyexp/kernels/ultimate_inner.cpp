@@ -185,8 +185,8 @@ class Loop {
             copy(eta, estimate);
         }
         if (length > 0.0)
-            floor = std::min(floor, length / (static_cast<double>(p_) *
-                                              (1.0 + static_cast<double>(j))));
+            floor = std::min(floor,
+                             length / (static_cast<double>(p_) * (1.0 + static_cast<double>(j))));
         return least;
     }
 
