@@ -38,6 +38,8 @@ class Solution:
         row).
     classes : tuple of str
         Labels of chains, in the order of the columns of ``coef``; empty for other data.
+    feature_names : tuple of p str
+        Names of the columns of a DataFrame; empty for other data.
     """
 
     coef: np.ndarray
@@ -48,6 +50,7 @@ class Solution:
     message: str
     dense: np.ndarray = field(default_factory=lambda: np.zeros(0))
     classes: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -65,9 +68,11 @@ class Solution:
         return pd.DataFrame(self.columns)
 
     @property
-    def intercept(self) -> float:
-        """The intercept; 0 for chains and for models without an intercept."""
-        return 0.0 if self.classes or not len(self.dense) else float(self.dense[0])
+    def intercept(self) -> float | np.ndarray:
+        """The intercept, (r,) for r tasks; 0 for chains and for models without an intercept."""
+        if self.classes or not len(self.dense):
+            return 0.0
+        return float(self.dense[0]) if self.coef.ndim == 1 else self.dense
 
     @property
     def transitions(self) -> np.ndarray | None:

@@ -165,7 +165,8 @@ def _check_path(
         "Write converged.astype(bool).",
     )
     if path.dense is not None:
-        check_array(part, "path.dense", path.dense, (len(path), "d"), "iuf")
+        width = "d" if path.loss is not None else expected[1]
+        check_array(part, "path.dense", path.dense, (len(path), width), "iuf")
     if path.sizes is not None:
         check_array(part, "path.sizes", path.sizes, (len(path),), "iu")
     for name, values in grid.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +14,16 @@ from greedyexp.core.parts import Algorithm, Metric
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.scaling import Scaling
 from greedyexp.protocols.contracts import check_estimates, check_metric, own_randomness_only
 from greedyexp.solvers.lasso_active_set import duality_gap
 
 # How a point of a path is chosen: the best by the truth for each metric, the least cross-validated
 # error, the point that theory prescribes, or the last point.
 TUNINGS = ("oracle", "cv", "theory", "end")
+
+# Centres or scales the columns of a problem, and says how.
+Prepare = Callable[[Problem], tuple[Problem, Scaling]]
 
 
 def fit(
@@ -29,6 +33,7 @@ def fit(
     *,
     grid: Mapping[str, np.ndarray] | None = None,
     rng: np.random.Generator | None = None,
+    prepare: Prepare | None = None,
 ) -> Path:
     """Call an algorithm; an estimate (p,) or (p, r) becomes a path of one point.
 
@@ -38,6 +43,9 @@ def fit(
         The points of the path.
     rng : Generator, optional
         Passed to algorithms that draw at random.
+    prepare : callable, optional
+        Changes the columns of the problem before the fit. The coefficients are returned in the
+        original units, and with intercepts (m, r) as ``dense`` if columns were centred.
 
     Raises
     ------
@@ -48,8 +56,15 @@ def fit(
     given: dict[str, Any] = {} if grid is None else {"grid": grid}
     if rng is not None and part.takes_rng:
         given["rng"] = rng
-    result = part.function(problem, **params, **given)
-    return check_estimates(part, result, (problem.n_features, problem.n_tasks), grid)
+    shape = (problem.n_features, problem.n_tasks)
+    if prepare is None:
+        return check_estimates(part, part.function(problem, **params, **given), shape, grid)
+    prepared, scaling = prepare(problem)
+    path = check_estimates(part, part.function(prepared, **params, **given), shape, grid)
+    coef = scaling.original(path.coef)
+    return replace(
+        path, coef=coef, dense=scaling.intercepts(coef) if scaling.centred else path.dense
+    )
 
 
 def uncertified(path: Path, noun: str = "estimates") -> list[str]:
@@ -97,6 +112,7 @@ def cross_validated(
     *,
     folds: int,
     rng: np.random.Generator,
+    prepare: Prepare | None = None,
 ) -> tuple[Path, int]:
     """Return the path on all rows and the point with the least K-fold prediction error.
 
@@ -113,6 +129,8 @@ def cross_validated(
     rng : Generator
         Random stream that shuffles the rows; tasks with the same design have the same folds. A
         randomized algorithm draws from it before the rows are shuffled.
+    prepare : callable, optional
+        See ``fit``. Rows that are held out do not enter the means and scales.
 
     Raises
     ------
@@ -124,14 +142,14 @@ def cross_validated(
         check_folds(int(problem.n_samples.min()), folds)
     except ValueError as error:
         raise DataError(str(error)) from None
-    path = fit(part, problem, params, rng=rng)
+    path = fit(part, problem, params, rng=rng, prepare=prepare)
     certified = path.converged.copy()
     held_out = _fold_rows(problem, folds, rng)
     errors = np.zeros(len(path))
     for number, fold in enumerate(held_out, start=1):
         train = problem.rows(_complement(problem, fold))
         try:
-            fitted = fit(part, train, params, grid=path.grid, rng=rng)
+            fitted = fit(part, train, params, grid=path.grid, rng=rng, prepare=prepare)
         except DataError as refused:
             raise _without_fold(problem, train, f"fold {number} of {folds}", refused) from refused
         certified &= fitted.converged
@@ -143,7 +161,8 @@ def cross_validated(
 def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
     """Yield the mean error on the held-out rows of each task, an array (m,).
 
-    The error is the loss of the path if it has one, otherwise the squared residual.
+    The error is the loss of the path if it has one, otherwise the squared residual. Without a loss,
+    dense coefficients are the intercepts of the tasks.
 
     Raises
     ------
@@ -154,7 +173,10 @@ def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
         yield fitted.loss.row_losses(left.X[0], left.y[0], fitted.params).mean(axis=1)
         return
     for task, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
-        yield ((y - fitted.coef[:, :, task] @ X.T) ** 2).mean(axis=1)
+        predicted = fitted.coef[:, :, task] @ X.T
+        if fitted.dense is not None:
+            predicted += fitted.dense[:, task, None]
+        yield ((y - predicted) ** 2).mean(axis=1)
 
 
 def _without_fold(problem: Problem, train: Problem, fold: str, error: DataError) -> DataError:

@@ -41,9 +41,7 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
         ``theory`` only the chosen point matters), ``nonfinite`` if an estimate or a metric is not
         finite.
     """
-    prescribed = {}
-    if setup.tuning == "theory":
-        prescribed = {"grid": fitting.prescribed(part, problem, params)}
+    grid = fitting.prescribed(part, problem, params) if setup.tuning == "theory" else None
     start = setup.clock()
     if setup.tuning == "cv":
         path, chosen = fitting.cross_validated(
@@ -51,7 +49,7 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
         )
         path = path.take([chosen])
     else:
-        path = fitting.fit(part, problem, params, rng=setup.rng, **prescribed)
+        path = fitting.fit(part, problem, params, grid=grid, rng=setup.rng)
         if setup.tuning == "end" and len(path):
             path = path.take([len(path) - 1])
     seconds = setup.clock() - start

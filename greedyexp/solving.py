@@ -1,0 +1,284 @@
+"""The core of ``solve``: from an algorithm, its settings and a checked problem to a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, TypeAdapter
+
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError, DataError, did_you_mean
+from greedyexp.core.parts import Algorithm
+from greedyexp.estimates.path import Path
+from greedyexp.estimates.solution import Solution
+from greedyexp.experiment.parameters import BadValue, Parameters, read_value
+from greedyexp.problems.problem import Problem
+from greedyexp.problems.scaling import scaled
+from greedyexp.protocols import fitting
+from greedyexp.protocols.contracts import check_iteration
+from greedyexp.protocols.fitting import Prepare, run_until_converged
+
+# Settings of a fit that are not parameters of an algorithm, and their defaults.
+SETTINGS: dict[str, tuple[Any, Any]] = {
+    "folds": (Annotated[int, Field(ge=2, description="folds of the cross-validation")], 5),
+    "seed": (
+        Annotated[int, Field(ge=0, description="seed of the folds and of random draws")],
+        0,
+    ),
+    "noise_std": (
+        Annotated[float | None, Field(ge=0, description="standard deviation of the noise")],
+        None,
+    ),
+    "intercept": (
+        Annotated[bool, Field(description="fit an intercept, which is not penalised")],
+        False,
+    ),
+    "standardize": (
+        Annotated[bool, Field(description="divide the columns by their standard deviations")],
+        False,
+    ),
+    "iterations": (Annotated[int, Field(ge=1, description="maximum number of iterations")], 10_000),
+    "tol": (
+        Annotated[
+            float, Field(gt=0, description="distance from optimality at which iterations end")
+        ],
+        1e-10,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A fit that is asked for, with validated settings.
+
+    Parameters
+    ----------
+    part : Algorithm
+    values : dict
+        All parameters of the algorithm.
+    given : dict
+        Those that the caller gave.
+    tuning : {"end", "cv", "theory"}
+    settings : dict
+        Values of ``SETTINGS``.
+    """
+
+    part: Algorithm
+    values: dict[str, Any]
+    given: dict[str, Any]
+    tuning: str
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls, name: str, params: Mapping[str, Any], *, tuning: str = "end", **settings: Any
+    ) -> Request:
+        """Validate parameters and settings; ``iterations`` and ``tol`` may be None.
+
+        An algorithm that is not iterative takes ``iterations`` and ``tol`` as parameters, and one
+        with a parameter ``intercept`` takes that.
+
+        Raises
+        ------
+        ConfigError
+            If an algorithm, parameter, tuning or setting is unknown or out of range.
+        """
+        part = registry.find("algorithm", name)
+        if part.yields == "constant":
+            raise ConfigError(
+                f"algorithm '{name}' computes a constant, not a solution.",
+                remedy="Run an experiment with 'protocol: constants'.",
+            )
+        _refuse_tuning(part, tuning)
+        limits = ("iterations", "tol")
+        asked = {k: value for k, value in settings.items() if value is not None or k not in limits}
+        given = dict(params)
+        read = Parameters(part)
+        own = () if part.yields == "iterates" else limits
+        for key in (*own, *({"intercept"} & set(read.names))):
+            if key in asked:
+                given[key] = asked.pop(key)
+        values = read.read_all({key: plain(value) for key, value in given.items()})
+        whole = dict(_settings(asked))
+        loss = values.get("loss", "squared")
+        if whole["intercept"] and loss != "squared":
+            raise ConfigError(
+                f"algorithm '{name}' fits no intercept with loss '{loss}'.",
+                remedy="Centre the features.",
+            )
+        return cls(part, values, given, tuning, whole)
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """Traits that a problem must have."""
+        return (*self.part.fixed_requirements, *self.part.requirements_of(self.values))
+
+    def fit(self, problem: Problem) -> Solution:
+        """Return the estimate for a problem that has the traits.
+
+        Raises
+        ------
+        ConfigError, DataError
+            If the parameters are impossible for the problem, or the data are not accepted.
+        """
+        if problem.sparse_design and not self.part.takes_sparse:
+            raise DataError(
+                f"algorithm '{self.part.name}' does not accept a sparse design.",
+                remedy="Give X.toarray().",
+            )
+        if self.part.yields == "iterates":
+            return self._iterated(problem)
+        path, chosen = self._path(problem)
+        found = _solution(path, chosen, problem)
+        return with_remarks(found, self._untuned(path, problem) if self.tuning == "end" else "")
+
+    @property
+    def _prepare(self) -> Prepare | None:
+        """The change of the columns that the settings ask for."""
+        centre, scale = self.settings["intercept"], self.settings["standardize"]
+        return partial(scaled, centre=centre, scale=scale) if centre or scale else None
+
+    def _path(self, problem: Problem) -> tuple[Path, int]:
+        """Return a path and the index of the tuned point."""
+        rng = np.random.default_rng(self.settings["seed"])
+        fit = partial(fitting.fit, self.part, problem, self.values, rng=rng, prepare=self._prepare)
+        try:
+            if self.tuning == "cv":
+                return fitting.cross_validated(
+                    self.part,
+                    problem,
+                    self.values,
+                    folds=self.settings["folds"],
+                    rng=rng,
+                    prepare=self._prepare,
+                )
+            if self.tuning == "theory":
+                prepared = self._prepare(problem)[0] if self._prepare else problem
+                return fit(grid=fitting.prescribed(self.part, prepared, self.values)), 0
+            path = fit()
+        except MemoryError as error:
+            raise DataError(
+                f"there is not enough memory ({error}).",
+                remedy="Use fewer features, tasks or points.",
+            ) from None
+        return path, len(path) - 1
+
+    def _untuned(self, path: Path, problem: Problem) -> str:
+        """Return a remark if the caller did not determine the end of the path, otherwise ''."""
+        stops = self.part.stops
+        if not stops or len(path) < 2:
+            return ""
+        if not any(self.given.get(name) is not None for name in stops):
+            give = "Use tuning='cv' or give" if problem.chains is None else "Give"
+            names = " or ".join(stops)
+            return f"The path was not tuned: this is its last point. {give} {names}."
+        for name, values in path.grid.items():
+            count = len(np.unique(values))
+            if name not in stops and self.given.get(name) is None and count > 1:
+                return f"{name} was not tuned: this is the last of {count} values."
+        return ""
+
+    def _iterated(self, problem: Problem) -> Solution:
+        """Iterate until the certificate or the maximum number of iterations is reached."""
+        iterations, tol = self.settings["iterations"], self.settings["tol"]
+        names, prepare = problem.feature_names, self._prepare
+        problem, scaling = prepare(problem) if prepare else (problem, None)
+        made = self.part.function(problem, **self.values)
+        way = check_iteration(self.part, made, problem.n_features)
+        found = run_until_converged(way, problem, iterations=iterations, tol=tol)
+        coef, converged, dense = way.coef, found.distance <= tol, np.zeros(0)
+        if scaling is not None:
+            original = scaling.original(coef[:, None])
+            coef = original[:, 0]
+            dense = scaling.intercepts(original) if scaling.centred else dense
+        remarks = [way.trouble] if way.trouble else []
+        if not converged:
+            left = "duality gap" if way.lam > 0 else "correlation of a feature with the residual"
+            remarks.append(
+                f"After {way.iteration} iterations the {left} is {found.distance:.1e}, above tol ="
+                f" {tol:g}."
+            )
+        return Solution(
+            coef=coef,
+            support=np.flatnonzero(coef),
+            objective=way.objective,
+            columns={
+                "iteration": found.iteration,
+                "objective": found.objective,
+                "support_size": found.support_size,
+            },
+            converged=converged,
+            message=" ".join(remarks),
+            dense=dense,
+            feature_names=names,
+        )
+
+
+def with_remarks(found: Solution, *more: str) -> Solution:
+    """Return the solution with texts added to its message."""
+    return replace(found, message=" ".join(text for text in (found.message, *more) if text))
+
+
+def _refuse_tuning(part: Algorithm, tuning) -> None:
+    if tuning == "oracle":
+        raise ConfigError(
+            "tuning 'oracle' needs the true coefficients, which solve() does not accept.",
+            remedy="Use tuning='end', 'cv' or 'theory'.",
+        )
+    if tuning not in fitting.TUNINGS:
+        raise ConfigError(
+            f"there is no tuning {tuning!r}.",
+            remedy=did_you_mean(str(tuning).lower(), ("end", "cv", "theory")),
+        )
+    if tuning != "end" and not part.takes_grid:
+        raise ConfigError(
+            f"algorithm '{part.name}' has no path to tune.", remedy="Use tuning='end'."
+        )
+
+
+def _settings(asked: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield all settings with their values, validated like the parameters of an algorithm."""
+    for name, (_, default) in SETTINGS.items():
+        try:
+            yield name, read_value(_setting_adapter(name), plain(asked.get(name, default)), name)
+        except BadValue as error:
+            _, message, remedy = error.found[0]
+            raise ConfigError(message, remedy=remedy or None) from None
+
+
+@cache
+def _setting_adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(SETTINGS[name][0])
+
+
+def plain(value: Any) -> Any:
+    """Convert arrays and scalars of NumPy to lists and numbers of Python."""
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
+    coef = path.coef[chosen]
+    single = coef.shape[1] == 1
+    points = {
+        **path.grid,
+        "support_size": path.support_sizes,
+        "objective": path.objective,
+        "converged": path.converged,
+        "chosen": np.arange(len(path)) == chosen,
+    }
+    points |= {name: column for name, column in path.facts.items() if name not in points}
+    return Solution(
+        coef=coef[:, 0] if single else coef,
+        support=np.flatnonzero(coef[:, 0]) if single else np.argwhere(coef),
+        objective=float(path.objective[chosen]),
+        columns=points if path.history is None else path.history,
+        converged=bool(path.converged[chosen]),
+        message=path.message,
+        dense=np.zeros(0) if path.dense is None else path.dense[chosen],
+        classes=() if problem.chains is None else problem.class_names,
+        feature_names=problem.feature_names,
+    )

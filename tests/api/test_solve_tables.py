@@ -1,0 +1,78 @@
+"""DataFrames and Series: names are kept, and every bad entry gets its column and row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from greedyexp import solve
+from greedyexp.core.errors import DataError
+
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((40, 4))
+Y = X[:, 2] + 0.1 * RNG.standard_normal(40)
+FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=[f"row{i}" for i in range(40)])
+
+
+def test_a_table_gives_what_its_array_gives_and_keeps_the_names():
+    found = solve("omp", FRAME, pd.Series(Y), n_atoms=2)
+    plain = solve("omp", X, Y, n_atoms=2)
+    np.testing.assert_array_equal(found.coef, plain.coef)
+    assert found.feature_names == ("a", "b", "c", "d")
+    assert plain.feature_names == ()
+
+
+def test_columns_of_several_types_are_numbers():
+    mixed = FRAME.assign(a=np.arange(40), b=FRAME["b"] > 0, c=FRAME["c"].astype("Float64"))
+    mixed["d"] = mixed["d"].astype(object)
+    numbers = np.column_stack([np.arange(40), X[:, 1] > 0, X[:, 2], X[:, 3]]).astype(float)
+    found = solve("omp", mixed, Y, n_atoms=2, intercept=True)
+    np.testing.assert_array_equal(
+        found.coef, solve("omp", numbers, Y, n_atoms=2, intercept=True).coef
+    )
+
+
+def test_a_table_of_responses_is_several_tasks():
+    found = solve("group_omp", FRAME, pd.DataFrame({"u": Y, "v": -Y}), n_rows=1)
+    assert found.coef.shape == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("high", "column 'c' of X holds the text 'high' in row row3. Encode the column as numbers"),
+        (None, "column 'c' of X holds no value in row row3. Remove or impute missing values."),
+        (np.nan, "column 'c' of X holds no value in row row3"),
+        (pd.NA, "column 'c' of X holds no value in row row3"),
+        (pd.NaT, "column 'c' of X holds no value in row row3"),
+        (np.inf, "column 'c' of X holds inf in row row3; a finite number is needed."),
+        (1j, r"column 'c' of X holds 1j in row row3; a finite number"),
+        (pd.Timestamp("2020-01-01"), "column 'c' of X holds 2020-01-01 00:00:00 in row row3"),
+    ],
+)
+def test_a_bad_entry_is_named_by_column_and_row(value, words):
+    bad = FRAME.astype({"c": object})
+    bad.loc["row3", "c"] = value
+    with pytest.raises(DataError, match=words):
+        solve("omp", bad, Y)
+
+
+def test_a_column_of_dates_is_not_read_as_numbers():
+    with pytest.raises(DataError, match="column 'c' of X holds 2020-01-01"):
+        solve("omp", FRAME.assign(c=pd.Timestamp("2020-01-01")), Y)
+    dates = pd.DataFrame({"c": pd.date_range("2020-01-01", periods=40)})
+    with pytest.raises(DataError, match="column 'c' of X holds 2020-01-01"):
+        solve("omp", dates, Y)
+
+
+def test_a_bad_response_is_named_by_its_row():
+    with pytest.raises(DataError, match=r"^y holds no value in row 7. Remove or impute"):
+        solve("omp", X, pd.Series(np.where(np.arange(40) == 7, np.nan, Y)))
+    with pytest.raises(DataError, match=r"^column 'v' of y holds the text 'x' in row 0"):
+        solve("group_omp", X, pd.DataFrame({"u": Y, "v": ["x"] * 40}))
+
+
+def test_columns_of_one_name_and_empty_tables_are_refused():
+    with pytest.raises(DataError, match=r"2 columns of X are named 'a'. Rename them."):
+        solve("omp", FRAME.set_axis(["a", "b", "a", "d"], axis=1), Y)
+    with pytest.raises(DataError, match="X is empty"):
+        solve("omp", FRAME[[]], Y)
