@@ -1,0 +1,93 @@
+"""The algorithms as estimators of scikit-learn.
+
+An estimator fits by the core of ``greedyexp.solve`` and has the parameters of its algorithm.
+
+regressors   for one or several responses
+classifiers  for two classes
+_kinds       fit and predict of regressors and classifiers
+_base        the constructor, made from the algorithm, and the call of the core
+"""
+
+from importlib.util import find_spec
+
+from greedyexp.core.errors import InstallationError
+
+if find_spec("sklearn") is None:
+    raise InstallationError(
+        "the estimators need scikit-learn.",
+        remedy="Install it by 'pip install greedyexp[sklearn]'.",
+    )
+
+from greedyexp.estimators.classifiers import (
+    FoBaClassifier,
+    FoBaClassifierCV,
+    ForwardGreedyClassifier,
+    ForwardSelectionClassifier,
+    ForwardSelectionClassifierCV,
+    FullyCorrectiveClassifier,
+    FullyCorrectiveClassifierCV,
+    L1PathClassifier,
+    L1PathClassifierCV,
+    SmoothedForwardGreedyClassifier,
+)
+from greedyexp.estimators.regressors import (
+    OMP,
+    OMPCV,
+    RMP,
+    DirtyModel,
+    DirtyModelCV,
+    FoBaRegressor,
+    FoBaRegressorCV,
+    ForwardGreedyRegressor,
+    ForwardSelectionRegressor,
+    ForwardSelectionRegressorCV,
+    FullyCorrectiveRegressor,
+    FullyCorrectiveRegressorCV,
+    GreedyDirtyModel,
+    GreedyDirtyModelCV,
+    GroupLasso,
+    GroupLassoCV,
+    GroupOMP,
+    GroupOMPCV,
+    L1PathRegressor,
+    L1PathRegressorCV,
+    Lasso,
+    LassoCV,
+    SmoothedForwardGreedyRegressor,
+)
+
+__all__ = [
+    "OMP",
+    "OMPCV",
+    "RMP",
+    "DirtyModel",
+    "DirtyModelCV",
+    "FoBaClassifier",
+    "FoBaClassifierCV",
+    "FoBaRegressor",
+    "FoBaRegressorCV",
+    "ForwardGreedyClassifier",
+    "ForwardGreedyRegressor",
+    "ForwardSelectionClassifier",
+    "ForwardSelectionClassifierCV",
+    "ForwardSelectionRegressor",
+    "ForwardSelectionRegressorCV",
+    "FullyCorrectiveClassifier",
+    "FullyCorrectiveClassifierCV",
+    "FullyCorrectiveRegressor",
+    "FullyCorrectiveRegressorCV",
+    "GreedyDirtyModel",
+    "GreedyDirtyModelCV",
+    "GroupLasso",
+    "GroupLassoCV",
+    "GroupOMP",
+    "GroupOMPCV",
+    "L1PathClassifier",
+    "L1PathClassifierCV",
+    "L1PathRegressor",
+    "L1PathRegressorCV",
+    "Lasso",
+    "LassoCV",
+    "SmoothedForwardGreedyClassifier",
+    "SmoothedForwardGreedyRegressor",
+]

@@ -1,0 +1,135 @@
+"""Regressors, classifiers and their cross-validated variants, without their algorithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
+
+from greedyexp.estimators._base import Estimator
+
+
+class Regressor(RegressorMixin, Estimator):
+    """Base class of the regressors."""
+
+    def fit(self, X: Any, y: Any) -> Regressor:
+        """Fit the response.
+
+        Parameters
+        ----------
+        X : array, DataFrame or, for some algorithms, sparse array (n, p)
+        y : array (n,), or (n, r) if the estimator takes several responses
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are invalid.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the estimate lacks the certificate of its algorithm.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr" if self._takes_sparse else False,
+            dtype=np.float64,
+            multi_output=self.multi_output,
+            y_numeric=True,
+            ensure_min_samples=2,
+        )
+        self._learn(X, y)
+        coef, intercept = self.solution_.coef, self.solution_.intercept
+        if y.ndim == 1:
+            self.coef_, self.intercept_ = coef, intercept
+        else:
+            self.coef_ = coef.reshape(len(coef), -1).T
+            self.intercept_ = np.full(y.shape[1], intercept)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return predictions (n,), or (n, r) for r responses, for X (n, p)."""
+        return self._linear(X)
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """Base class of the classifiers, which tell two classes apart."""
+
+    def fit(self, X: Any, y: Any) -> Classifier:
+        """Fit the classes.
+
+        Parameters
+        ----------
+        X : array, DataFrame or, for some algorithms, sparse array (n, p)
+        y : array (n,)
+            Labels of two classes.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are invalid, or there are not two classes.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the estimate lacks the certificate of its algorithm.
+        """
+        takes = "csr" if self._takes_sparse else False
+        X, y = validate_data(
+            self, X, y, accept_sparse=takes, dtype=np.float64, ensure_min_samples=2
+        )
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is"
+                f" {type_of_target(y)}."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError("Classifier can't train when only one class is present.")
+        self._learn(X, 2.0 * codes - 1.0)
+        self.coef_ = self.solution_.coef[None]
+        self.intercept_ = np.array([self.solution_.intercept])
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return X coef + intercept (n,), positive for the second class."""
+        return self._linear(X)[:, 0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels (n,) for X (n, p)."""
+        second = self.decision_function(X) > 0
+        return self.classes_[second.astype(int)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class LogisticClassifier(Classifier, fixed={"loss": "logistic"}):
+    """Base class of the classifiers that minimise the logistic loss."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities (n, 2) of the classes in the order of ``classes_``."""
+        score = self.decision_function(X)
+        return np.stack([expit(-score), expit(score)], axis=1)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms (n, 2) of the probabilities."""
+        score = self.decision_function(X)
+        return -np.stack([np.logaddexp(0.0, score), np.logaddexp(0.0, -score)], axis=1)

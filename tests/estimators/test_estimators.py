@@ -1,0 +1,191 @@
+"""Estimators give what ``solve`` gives, and behave as scikit-learn expects."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn import linear_model
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from greedyexp import estimators, solve
+from greedyexp.core import registry
+from greedyexp.core.errors import InstallationError
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((90, 12)) * np.linspace(0.5, 2.0, 12) + 3.0
+TRUTH = np.zeros((12, 2))
+TRUTH[[1, 4], :] = [[2.0, 1.0], [-1.0, 1.5]]
+Y = X @ TRUTH + [5.0, -2.0] + 0.1 * RNG.standard_normal((90, 2))
+LABELS = np.where(X[:, 1] - X[:, 4] + RNG.standard_normal(90) > 0, "yes", "no")
+ALL = [getattr(estimators, name) for name in estimators.__all__]
+
+
+def with_params(cls):
+    """Return an estimator of the class with parameters that end its path early."""
+    known = inspect.signature(cls).parameters
+    few = {"n_atoms": 2, "n_rows": 2, "max_features": 2, "lam": 0.05, "ridge": 0.01, "steps": 5}
+    if cls.tuning == "cv":
+        few = {"n_lams": 6, "ridge": 0.01, "cv": 3, "random_state": 4}
+    return cls(**{name: value for name, value in few.items() if name in known})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_an_estimator_gives_the_bits_of_solve(cls):
+    made = with_params(cls)
+    several = not is_classifier(made) and made.multi_output
+    y = np.where(LABELS == "yes", 1.0, -1.0) if is_classifier(made) else Y if several else Y[:, 0]
+    spelled = {"fit_intercept": "intercept", "cv": "folds", "random_state": "seed"}
+    spelled["max_iter"] = "iterations"
+    for value, name in cls.algorithms.items():
+        if cls.choice:
+            made.set_params(**{cls.choice: value})
+        fields = registry.find("algorithm", name).parameters.model_fields
+        known = {*fields, *spelled.values(), *(["tol"] if name == "rmp" else [])}
+        given = {spelled.get(k, k): v for k, v in {**made.get_params(), **cls.fixed}.items()}
+        given = {k: v for k, v in given.items() if k in known}
+        wanted = solve(name, X, y, tuning=cls.tuning, **given)
+        made.fit(X, LABELS if is_classifier(made) else y)
+        coef = np.atleast_2d(wanted.coef.T if several else wanted.coef)
+        np.testing.assert_array_equal(np.atleast_2d(made.coef_), coef)
+        np.testing.assert_array_equal(np.ravel(made.intercept_), np.ravel(wanted.intercept))
+        np.testing.assert_array_equal(made.support_, np.flatnonzero(coef.any(axis=0)))
+        pd.testing.assert_frame_equal(made.path_, wanted.history)
+
+
+def test_the_lasso_is_that_of_scikit_learn():
+    ours = estimators.Lasso(lam=0.1).fit(X, Y)
+    theirs = linear_model.Lasso(alpha=0.1, tol=1e-12, max_iter=100_000).fit(X, Y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-7)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-7)
+
+
+def test_group_lasso_in_l2_is_the_multi_task_lasso_of_scikit_learn():
+    ours = estimators.GroupLasso(norm="l2", lam=0.1).fit(X, Y)
+    theirs = linear_model.MultiTaskLasso(alpha=0.1, tol=1e-12, max_iter=100_000).fit(X, Y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+
+
+def test_omp_is_that_of_scikit_learn():
+    ours = estimators.OMP(n_atoms=3, normalize=False).fit(X, Y[:, 0])
+    theirs = linear_model.OrthogonalMatchingPursuit(n_nonzero_coefs=3).fit(X, Y[:, 0])
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-10)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-9)
+
+
+def test_probabilities_are_those_of_logistic_regression_on_the_support():
+    ours = estimators.FoBaClassifier(max_features=2, ridge=0.02).fit(X, LABELS)
+    theirs = linear_model.LogisticRegression(C=1 / (0.02 * len(X)), tol=1e-10)
+    theirs.fit(X[:, ours.support_], LABELS)
+    expected = theirs.predict_proba(X[:, ours.support_])
+    assert list(ours.classes_) == ["no", "yes"]
+    np.testing.assert_allclose(ours.predict_proba(X), expected, atol=1e-5)
+    np.testing.assert_allclose(np.exp(ours.predict_log_proba(X)), ours.predict_proba(X))
+    assert (ours.predict(X) == theirs.predict(X[:, ours.support_])).all()
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_parameters_and_their_help_are_those_of_the_algorithms(cls):
+    arguments = inspect.signature(cls).parameters
+    for name in cls.algorithms.values():
+        for key, field in registry.find("algorithm", name).parameters.model_fields.items():
+            if key in arguments:
+                assert field.description in cls.__doc__
+                if key not in cls.initial:
+                    assert arguments[key].default == field.default
+    assert all(f"\n{name} : " in cls.__doc__ for name in arguments)
+    assert cls.__doc__.partition("\n")[0]
+
+
+def test_sparse_designs_give_the_same_where_they_are_taken():
+    thin = scipy.sparse.random_array((90, 30), density=0.2, rng=1, format="csr")
+    y = thin @ np.r_[1.0, -2.0, np.zeros(28)] + 1.0
+    for made in (estimators.FoBaRegressor(max_features=2), estimators.L1PathRegressor(lam=0.001)):
+        on_sparse, on_dense = clone(made).fit(thin, y), clone(made).fit(thin.toarray(), y)
+        np.testing.assert_allclose(on_sparse.coef_, on_dense.coef_, atol=1e-10)
+        np.testing.assert_allclose(on_sparse.predict(thin), on_dense.predict(thin.toarray()))
+    with pytest.raises(TypeError, match="dense data is required"):
+        estimators.FullyCorrectiveRegressor().fit(thin, y)
+    made = estimators.FullyCorrectiveRegressor(fit_intercept=False, steps=2).fit(thin, y - 1.0)
+    assert list(made.support_) == [0, 1]
+
+
+def test_a_pipeline_of_named_columns_is_searched_scored_copied_and_pickled():
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(12)])
+    pipeline = make_pipeline(StandardScaler(), estimators.FoBaRegressor())
+    pipeline.set_output(transform="pandas")
+    search = GridSearchCV(pipeline, {"fobaregressor__max_features": [1, 2, 3]}, cv=3)
+    search.fit(frame, pd.Series(Y[:, 0]))
+    best = search.best_estimator_[-1]
+    assert search.best_score_ > 0.99
+    assert list(best.feature_names_in_) == list(frame.columns)
+    assert {"x1", "x4"} <= set(best.feature_names_in_[best.support_])
+    assert cross_val_score(search.best_estimator_, frame, Y[:, 0], cv=3).min() > 0.99
+    copy = pickle.loads(pickle.dumps(best))
+    np.testing.assert_array_equal(copy.coef_, best.coef_)
+    assert clone(best).get_params() == best.get_params()
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (estimators.OMP(n_atoms=0), "algorithm 'omp': n_atoms must be at least 1"),
+        (estimators.OMP(n_atoms=13), "n_atoms = 13 is more than the 12 features"),
+        (estimators.LassoCV(cv=1), "cv must be at least 2"),
+        (estimators.Lasso(fit_intercept="no"), "fit_intercept must be true or false"),
+        (estimators.FoBaRegressor(fit_intercept=3), "fit_intercept must be true or false"),
+        (estimators.FoBaRegressor(select="best"), "select must be one of 'gradient', 'gain'"),
+        (estimators.FoBaRegressor(delta=0.1), "delta is no parameter for select='gradient'"),
+        (estimators.LassoCV(cv=91), "91-fold cross-validation needs at least 91 rows"),
+    ],
+)
+def test_errors_are_value_errors_of_one_sentence(made, words):
+    with pytest.raises(ValueError, match=words):
+        made.fit(X, Y[:, 0])
+
+
+def test_an_unknown_parameter_is_refused_by_the_constructor():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'alpha'"):
+        estimators.Lasso(alpha=1.0)
+
+
+def test_an_estimate_without_certificate_warns():
+    with pytest.warns(ConvergenceWarning, match="RMP: After 3 iterations the duality gap"):
+        estimators.RMP(max_iter=3).fit(X, Y[:, 0])
+
+
+def test_numbers_in_single_precision_are_taken():
+    single = estimators.OMP(n_atoms=2).fit(X.astype(np.float32), Y[:, 0].astype(np.float32))
+    double = estimators.OMP(n_atoms=2).fit(X, Y[:, 0])
+    np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-5)
+
+
+def test_without_scikit_learn_one_sentence_says_what_to_install():
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "import greedyexp\n"
+        "try:\n"
+        "    import greedyexp.estimators\n"
+        "except Exception as error:\n"
+        "    print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = "the estimators need scikit-learn. Install it by 'pip install greedyexp[sklearn]'."
+    assert done.stdout.strip() == f"{InstallationError.__name__} {said}"
+
+
+def test_greedyexp_does_not_import_scikit_learn():
+    code = "import greedyexp, greedyexp.api, sys; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
