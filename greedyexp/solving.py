@@ -14,6 +14,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError, did_you_mean
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
+from greedyexp.estimates.profiles import Profiles
 from greedyexp.estimates.solution import Solution
 from greedyexp.experiment.parameters import BadValue, Parameters, read_value
 from greedyexp.problems.problem import Problem
@@ -281,4 +282,5 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
         dense=np.zeros(0) if path.dense is None else path.dense[chosen],
         classes=() if problem.chains is None else problem.class_names,
         feature_names=problem.feature_names,
+        profiles=Profiles.of(path, chosen),
     )

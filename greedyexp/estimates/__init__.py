@@ -2,5 +2,6 @@
 
 path       estimates along a grid of tuning parameters
 iteration  an iterative method that is driven step by step
+profiles   coefficients along a path, and their picture
 solution   the result of greedyexp.solve
 """

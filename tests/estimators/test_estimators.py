@@ -4,6 +4,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from greedyexp import estimators, solve
 from greedyexp.core import registry
@@ -189,3 +191,22 @@ def test_greedyexp_does_not_import_scikit_learn():
     code = "import greedyexp, greedyexp.api, sys; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("shape", [(50, 10), (500, 200)])
+def test_an_estimator_takes_at_most_a_millisecond_more_than_solve(shape):
+    rng = np.random.default_rng(0)
+    design, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
+    made = estimators.OMP(n_atoms=5)
+
+    def seconds(fit):
+        start = time.thread_time()
+        fit()
+        return time.thread_time() - start
+
+    with threadpool_limits(1):
+        ours = [seconds(lambda: made.fit(design, y)) for _ in range(30)]
+        plain = [
+            seconds(lambda: solve("omp", design, y, n_atoms=5, intercept=True)) for _ in range(30)
+        ]
+    assert min(ours) - min(plain) < 1e-3
