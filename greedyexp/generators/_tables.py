@@ -1,4 +1,4 @@
-"""Read a user's own arrays from .npz and .csv files."""
+"""Read a user's own arrays from .npz, .csv and .parquet files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedyexp.core.errors import DataError, did_you_mean
+from greedyexp.core.errors import DataError, InstallationError, did_you_mean
+from greedyexp.problems.frames import from_frame
 from greedyexp.problems.problem import Problem, as_problem
 
 if TYPE_CHECKING:
@@ -32,23 +33,24 @@ def read_problem(
     truth: Path | None,
     scaled: bool,
 ) -> Problem:
-    """Read a problem from a file; from a ``.csv``, with the names of its features and responses.
+    """Read a problem from a file; from a table, with the names of its features and responses.
 
     Parameters
     ----------
     path : Path
         ``.npz`` with ``X`` and ``y`` (one design: X (n, p), y (n,) or (n, r); several:
         X (r, n, p), y (r, n); of unequal length: X_0, y_0, X_1, y_1, ...) and optionally ``truth``
-        (p,) or (p, r); or ``.csv`` with a header, one row per observation.
+        (p,) or (p, r); or a table, one row per observation: ``.csv`` with a header or ``.parquet``,
+        which needs pyarrow.
     response : sequence of str
-        Response columns of a ``.csv``. By default, the column ``y`` or all columns whose names
+        Response columns of a table. By default, the column ``y`` or all columns whose names
         start with ``y_``.
     ignore : sequence of str
-        Columns of a ``.csv`` that are left out.
+        Columns of a table that are left out.
     delimiter : str, optional
         One character between the cells of a ``.csv``, a comma by default.
     truth : Path, optional
-        A ``.csv`` with a header, p rows and one column per task. Only if ``path`` is a ``.csv``.
+        A ``.csv`` with a header, p rows and one column per task. Only if ``path`` is a table.
     scaled : bool
         Raise an error for constant features, which cannot be scaled.
 
@@ -56,18 +58,24 @@ def read_problem(
     ------
     DataError
         If the data are invalid; the message names the file and, if possible, the column.
+    InstallationError
+        If a ``.parquet`` is given and pyarrow is not installed.
     """
     with _placed(path):
         if path.suffix == ".npz":
-            _refuse_csv_settings(response=response, ignore=ignore, delimiter=delimiter, truth=truth)
+            _refuse_for(path, response=response, ignore=ignore, delimiter=delimiter, truth=truth)
             problem = _from_npz(path)
-        elif path.suffix == ".csv":
-            table = _read_csv(path, delimiter, ignore)
+        elif path.suffix in (".csv", ".parquet"):
+            if path.suffix == ".parquet":
+                _refuse_for(path, delimiter=delimiter)
+                table = _read_parquet(path, ignore)
+            else:
+                table = _read_csv(path, delimiter, ignore)
             names = _responses(list(table.columns), response, ignore)
             values = None if truth is None else _read_csv(truth, delimiter).to_numpy()
             problem = _from_table(table, names, values)
         else:
-            raise DataError("a data file must end in .npz or .csv.")
+            raise DataError("a data file must end in .npz, .csv or .parquet.")
         if scaled:
             _refuse_constant_columns(problem)
         for j, y in enumerate(problem.y):
@@ -92,12 +100,14 @@ def feature_name(problem: Problem, feature: int) -> str:
     return f"column '{names[feature]}'" if names else f"feature {feature}"
 
 
-def _refuse_csv_settings(**given: object) -> None:
-    """Raise DataError if settings for .csv files are given, since they would be ignored."""
+def _refuse_for(path: Path, **given: object) -> None:
+    """Raise DataError if settings are given that this kind of file does not have."""
     for name in [name for name, value in given.items() if value]:
+        kinds = ".csv files" if name == "delimiter" else "tables"
         own = ", which holds its own as an array 'truth'" if name == "truth" else ""
         raise DataError(
-            f"`{name}` is for .csv files, but this is a .npz file{own}.", remedy=f"Remove `{name}`."
+            f"`{name}` is for {kinds}, but this is a {path.suffix} file{own}.",
+            remedy=f"Remove `{name}`.",
         )
 
 
@@ -202,6 +212,27 @@ def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> 
         table = table.iloc[:, kept]
         table.columns = [header[i] for i in kept]
         return _numbers(table, path)
+
+
+def _read_parquet(path: Path, ignore: Sequence[str]) -> pd.DataFrame:
+    """Read the columns that are not ignored, as numbers."""
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(path, engine="pyarrow")
+    except ImportError:
+        raise InstallationError(
+            "a .parquet file is read by pyarrow.",
+            place=str(path),
+            remedy="Install it by 'pip install greedyexp[parquet]', or save the table as .csv.",
+        ) from None
+    except (ValueError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        raise DataError(f"not a readable table ({reason}).") from None
+    header = [str(name) for name in table.columns]
+    kept = _kept(header, ignore, str(path))
+    numbers, names = from_frame(table.iloc[:, kept], "the table")
+    return pd.DataFrame(numbers, columns=list(names))
 
 
 def _header(path: Path, delimiter: str | None) -> list[str]:

@@ -116,10 +116,12 @@ def file(
     *,
     path: Annotated[
         str,
-        Field(description=".npz or .csv file; a relative path starts from the experiment file"),
+        Field(
+            description=".npz, .csv or .parquet file; a relative path starts from the experiment"
+        ),
     ],
     response: Annotated[
-        list[str] | None, Field(description="response columns of a .csv; y or y_* by default")
+        list[str] | None, Field(description="response columns of a table; y or y_* by default")
     ] = None,
     truth: Annotated[
         str | None, Field(description=".csv with the true coefficients, one column per task")
@@ -132,7 +134,7 @@ def file(
         float, Field(ge=0, lt=1, description="share of rows to hold out, drawn in each replicate")
     ] = 0.0,
     ignore: Annotated[
-        list[str] | None, Field(description="columns of a .csv that are left out")
+        list[str] | None, Field(description="columns of a table that are left out")
     ] = None,
     delimiter: Annotated[
         str | None,
@@ -143,9 +145,9 @@ def file(
         ),
     ] = None,
 ) -> Problem:
-    """Arrays X and y, and optionally the truth, from a .npz or .csv file.
+    """Arrays X and y, and optionally the truth, from a .npz, .csv or .parquet file.
 
-    Columns of a .csv that are neither responses nor ignored are features. ``check`` and ``run``
+    Columns of a table that are neither responses nor ignored are features. ``check`` and ``run``
     print the roles of the columns, and the metric ``selected_features`` lists the features with a
     nonzero coefficient.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 
 from greedyexp import solve
@@ -76,3 +77,17 @@ def test_columns_of_one_name_and_empty_tables_are_refused():
         solve("omp", FRAME.set_axis(["a", "b", "a", "d"], axis=1), Y)
     with pytest.raises(DataError, match="X is empty"):
         solve("omp", FRAME[[]], Y)
+
+
+def test_tables_of_polars_are_taken():
+    frame, y = polars.from_pandas(FRAME.reset_index(drop=True)), polars.Series("y", Y)
+    found = solve("omp", frame, y, n_atoms=2)
+    np.testing.assert_array_equal(found.coef, solve("omp", X, Y, n_atoms=2).coef)
+    assert found.feature_names == ("a", "b", "c", "d")
+    np.testing.assert_array_equal(found.predict(frame), X @ found.coef)
+    bad = frame.with_columns(c=polars.Series(["x"] * 40))
+    with pytest.raises(DataError, match="column 'c' of X holds the text 'x' in row 0"):
+        solve("omp", bad, Y)
+    lacking = polars.when(polars.col("b") == X[4, 1]).then(None).otherwise(polars.col("b"))
+    with pytest.raises(DataError, match="column 'b' of X holds no value in row 4"):
+        solve("omp", frame.with_columns(b=lacking), Y)

@@ -129,7 +129,8 @@ def test_settings_of_a_csv_are_refused_for_arrays(own, tmp_path):
         message = refused(
             {**own("a,y\n1,2\n"), "data": {"generator": "file", "path": "d.npz", **given}}
         )
-        assert f"`{next(iter(given))}` is for .csv files" in message
+        kinds = ".csv files" if "delimiter" in given else "tables"
+        assert f"`{next(iter(given))}` is for {kinds}, but this is a .npz file" in message
 
 
 def test_streams_are_those_of_before_the_reading_had_parameters(own):
