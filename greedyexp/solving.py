@@ -104,6 +104,7 @@ class Request:
             if key in asked:
                 given[key] = asked.pop(key)
         values = read.read_all({key: plain(value) for key, value in given.items()})
+        part.packages_of(values)
         whole = dict(_settings(asked))
         loss = values.get("loss", "squared")
         if whole["intercept"] and loss != "squared":

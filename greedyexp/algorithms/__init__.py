@@ -5,6 +5,7 @@ dirty             single entries plus whole rows
 foba              forward and forward-backward greedy selection
 lasso             penalised least squares and other losses
 matching_pursuit  matching pursuit and related descent methods, studied iterate by iterate
+peers             methods of other packages
 pursuit           orthogonal matching pursuit
 sparsity          algorithms that trade accuracy for sparsity
 _parameters       parameters that several algorithms share, and their checks

@@ -24,7 +24,7 @@ from greedyexp.config.sections import (
     read_assigned,
     read_entries,
 )
-from greedyexp.core.errors import did_you_mean
+from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import YIELDS, Algorithm, Protocol
 from greedyexp.core.registry import parts
 from greedyexp.experiment.design import variant_of
@@ -122,6 +122,7 @@ def _read_entry(
         swept = {name: params[name] for name in assigned.order}
         variant = variant_of(label, swept)
         specs.append(AlgorithmSpec(part.name, variant.label, label, params, swept, tuning, folds))
+    _check_packages(part, specs, node)
     check_folds_of_traits(part, specs, node)
     if data is not None:
         check_parameters(part, specs, data, node)
@@ -149,6 +150,16 @@ def _check_yields(part: Algorithm, protocol: Protocol, node: Node) -> None:
         " does not accept.",
         " ".join(remedies),
     )
+
+
+def _check_packages(part: Algorithm, specs: list[AlgorithmSpec], node: Node) -> None:
+    """Report the first algorithm of an entry that needs a package that is not installed."""
+    for spec in specs:
+        try:
+            part.packages_of(spec.params)
+        except ConfigError as error:
+            node.add(error.message, error.remedy or "")
+            return
 
 
 def _check_parameters_for(protocol: ProtocolEntry, specs: list[AlgorithmSpec], node: Node) -> None:

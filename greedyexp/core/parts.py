@@ -8,14 +8,16 @@ arguments of the function. Their annotations give types, ranges and help
 from __future__ import annotations
 
 import inspect
+import keyword
 import typing
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from greedyexp.core.errors import PluginError, place_of
+from greedyexp.core.packages import versions
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -63,9 +65,30 @@ def _type_hints(function: Callable[..., Any], names: Container[str]) -> dict[str
     return typing.get_type_hints(chosen, known, include_extras=True)
 
 
+def _parameter_of(argument: str) -> str:
+    """Return the parameter of an argument: ``class`` of ``class_``, which Python reserves."""
+    name = argument.removesuffix("_")
+    return name if keyword.iskeyword(name) else argument
+
+
+def _called_by_parameters(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes parameters such as ``class`` as keyword arguments."""
+    names = {_parameter_of(name): name for name in inspect.signature(function).parameters}
+    if all(parameter == name for parameter, name in names.items()):
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **params: Any) -> Any:
+        return function(*args, **{names.get(name, name): value for name, value in params.items()})
+
+    return call
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """One registered function.
+
+    An argument such as ``class_`` is the parameter ``class``, a word that Python reserves.
 
     Parameters
     ----------
@@ -99,6 +122,7 @@ class Part:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name)
+        object.__setattr__(self, "function", _called_by_parameters(self.function))
         for name in self.sequences:
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
@@ -116,7 +140,7 @@ class Part:
         fields: dict[str, Any] = {}
         for argument in arguments.values():
             default = ... if argument.default is argument.empty else argument.default
-            fields[argument.name] = (hints.get(argument.name, Any), default)
+            fields[_parameter_of(argument.name)] = (hints.get(argument.name, Any), default)
         return create_model(
             self.name,
             __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True),
@@ -303,6 +327,13 @@ class Algorithm(Part):
     stops : iterable of str
         Parameters that determine where the path ends. ``solve`` reports that nothing was tuned if
         it returns the end of a path and none of them is given.
+    packages : iterable of str, or callable of the parameters returning one
+        Distributions that the algorithm imports when it runs, beyond those that greedyexp requires.
+        An experiment is refused if one is missing, and rows are computed again when a version
+        changes. A callable may raise ``ConfigError``.
+    prepare : callable of the parameters, optional
+        Imports and compiles what the algorithm uses. It is called once in each process before the
+        first fit, so that this time does not count as that of a fit.
     """
 
     requires: Traits = ()
@@ -316,6 +347,8 @@ class Algorithm(Part):
     takes_population: bool = False
     theorems: Callable[..., Any] | None = None
     stops: Iterable[str] = ()
+    packages: Iterable[str] | Callable[..., Iterable[str]] = ()
+    prepare: Callable[..., None] | None = None
 
     kind = "algorithm"
     package = "greedyexp.algorithms"
@@ -341,9 +374,22 @@ class Algorithm(Part):
     def requirements_of(self, params: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(self.requires(**params)) if callable(self.requires) else ()
 
+    def packages_of(self, params: Mapping[str, Any]) -> dict[str, str]:
+        """Versions of the packages that the algorithm uses with these parameters.
+
+        Raises
+        ------
+        ConfigError
+            If one of them is not installed.
+        """
+        names = self.packages(**params) if callable(self.packages) else self.packages
+        return versions(names, f"algorithm '{self.name}'")
+
     def properties(self) -> list[tuple[str, str]]:
+        needed = () if callable(self.packages) else self.packages
         return [
             *super().properties(),
+            ("needs", ", ".join(needed)),
             ("makes", YIELDS[self.yields]),
             ("tuning", "along a grid of its own" if self.takes_grid else "none"),
         ]

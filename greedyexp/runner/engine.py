@@ -14,7 +14,7 @@ from greedyexp.core import signals
 from greedyexp.core.plugins import exit_refused
 from greedyexp.core.signals import Interrupted
 from greedyexp.runner.evaluator import Evaluator
-from greedyexp.runner.work import Batch, Item, Result, Work
+from greedyexp.runner.work import Batch, Item, Result, Work, prepare
 
 _WAITING = (
     "Interrupting: waiting for the replicates in progress; press Ctrl-C again to stop at once."
@@ -157,6 +157,7 @@ class SerialEngine(Engine):
 
         with threadpool_limits(limits=1), exit_refused(_exited):
             evaluator = Evaluator(work)
+            prepare(work)
             while not interruption.soon and (batch := next_batch()):
                 for item in batch:
                     if interruption.soon:

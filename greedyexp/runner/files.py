@@ -29,6 +29,8 @@ ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
 
 # Libraries whose versions determine rows.
 NUMERICAL_LIBRARIES = ("numpy", "scipy", "clarabel")
+# Libraries whose versions every manifest records.
+LIBRARIES = (*NUMERICAL_LIBRARIES, "pandas", "pydantic", "matplotlib")
 _SOURCES = (".py", ".cpp", ".hpp")
 
 if sys.platform == "win32":

@@ -125,6 +125,7 @@ class Fingerprints:
         part = registry.find("algorithm", spec.name)
         protocol = registry.find("protocol", experiment.protocol.name)
         metrics = [registry.find("metric", name) for name in experiment.metrics]
+        packages = part.packages_of(spec.params)
         return digest(
             {
                 "generator_code": self._version(generator),
@@ -139,6 +140,7 @@ class Fingerprints:
                 "metrics": [[metric.name, self._version(metric)] for metric in metrics],
                 "runner_code": [code_version.of_module(name, code) for name in RUNNER_MODULES],
                 "libraries": self._libraries,
+                **({"packages": packages} if packages else {}),
                 "python": _python(),
             }
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from greedyexp.core.errors import StorageError, UserError
 from greedyexp.runner.files import (
+    LIBRARIES,
     NUMERICAL_LIBRARIES,
     content_digest,
     package_digest,
@@ -180,13 +181,15 @@ def _known_complete(folder: Path, manifest: dict[str, Any]) -> bool:
 def _complete_digest(folder: Path, installed: str) -> str | None:
     """Return a digest of all that decides which replicates are finished; None if not known.
 
-    Data files and plugins may be anywhere, and a log beside the journal may have further rows.
+    Data files and plugins may be anywhere, packages of algorithms may have another version, and a
+    log beside the journal may have further rows.
     """
     log = folder / f"{JOURNAL}-wal"
     uncertain = [(folder / name).exists() for name in (UNFINISHED, FINISHED, PLUGINS)]
     # Reading a journal leaves an empty log.
     uncertain += [log.exists() and log.stat().st_size > 0]
-    if any(uncertain) or read_manifest(folder)["data_files"]:
+    manifest = read_manifest(folder)
+    if any(uncertain) or manifest["data_files"] or manifest["packages"].keys() - set(LIBRARIES):
         return None
     total = hashlib.sha256(installed.encode())
     for name in (MANIFEST, CONFIG, JOURNAL):

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import greedyexp
+from greedyexp.core import registry
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.engine import Engine
-from greedyexp.runner.files import write_text
+from greedyexp.runner.files import LIBRARIES, write_text
 from greedyexp.runner.plan import Census
 from greedyexp.runner.state import MANIFEST, digests_of
-
-PACKAGES = ("numpy", "scipy", "clarabel", "pandas", "pydantic", "matplotlib")
 
 
 class Manifest:
@@ -44,7 +43,7 @@ class Manifest:
             "trials": experiment.resolved["trials"],
             "engine": engine.name,
             "jobs": engine.jobs,
-            **provenance(folder),
+            **provenance(folder, experiment),
             "started": _utc_now(),
         }
 
@@ -91,7 +90,7 @@ class Manifest:
         write_text(home / MANIFEST, f"{text}\n")
 
 
-def provenance(folder: Path) -> dict[str, Any]:
+def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
     """Return the versions of code and libraries, and the machine.
 
     Parameters
@@ -99,13 +98,18 @@ def provenance(folder: Path) -> dict[str, Any]:
     folder : Path
         The results folder ``<out>/<name>/<profile>``. Changes below ``<out>`` come from runs and
         do not make the repository dirty.
+    experiment : Experiment
+        The packages that its algorithms use are added to the libraries.
     """
+    used = {name: _version(name) for name in LIBRARIES}
+    for spec in experiment.algorithms:
+        used |= registry.find("algorithm", spec.name).packages_of(spec.params)
     out = folder.resolve().parent.parent
     return {
         "git": git_state(Path(greedyexp.__file__).resolve().parent, out),
         "greedyexp": greedyexp.__version__,
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": used,
         "blas": blas(),
         "machine": {
             "system": f"{platform.system()} {platform.release()}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from greedyexp.core import registry
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
 from greedyexp.runner.code_version import SourceFile
@@ -108,6 +109,14 @@ def work_of(
         tracebacks=options.tracebacks,
         pdb=options.pdb,
     )
+
+
+def prepare(work: Work) -> None:
+    """Let every algorithm import and compile what it uses, before the first fit is timed."""
+    for spec in work.algorithms:
+        part = registry.find("algorithm", spec.name)
+        if part.prepare is not None:
+            part.prepare(**spec.params)
 
 
 @dataclass(frozen=True)

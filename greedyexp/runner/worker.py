@@ -13,7 +13,7 @@ from multiprocessing import connection
 from greedyexp.core.errors import UserError
 from greedyexp.core.signals import INTERRUPTS, restore
 from greedyexp.runner.evaluator import Evaluator
-from greedyexp.runner.work import DataMade
+from greedyexp.runner.work import DataMade, prepare
 from greedyexp.runner.worker_handle import Message
 
 _PR_SET_PDEATHSIG = 1
@@ -78,6 +78,7 @@ def _serve(channel: connection.Connection) -> None:
     work = channel.recv()
     try:
         evaluator = Evaluator(work)
+        prepare(work)
         if hasattr(os, "register_at_fork"):
             # A child that a part forks must not send messages for this worker.
             os.register_at_fork(after_in_child=channel.close)

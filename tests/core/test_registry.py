@@ -50,6 +50,18 @@ def test_a_plugin_file_registers_its_parts_and_an_edit_counts(tmp_path):
     assert registry.find("algorithm", "mine").parameters().k == 2
 
 
+def test_an_argument_may_stand_for_a_word_that_python_reserves():
+    @registry.algorithm("reserved")
+    def fit(problem, *, class_: str, lambda_: float = 1.0, plain_: int = 2, rng=None):
+        return problem, class_, lambda_, plain_, rng
+
+    part = registry.find("algorithm", "reserved")
+    assert list(part.parameters.model_fields) == ["class", "lambda", "plain_"]
+    assert part.function(0, **{"class": "a", "lambda": 3.0}, rng=4) == (0, "a", 3.0, 2, 4)
+    assert part.takes_rng
+    assert part.place.startswith("tests/core/test_registry.py:")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

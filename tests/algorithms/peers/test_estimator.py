@@ -1,0 +1,304 @@
+"""Estimators named by their import path give what their own package gives when called by hand."""
+
+import warnings
+
+import numpy as np
+import pytest
+import yaml
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, MultiTaskLasso
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import greedyexp
+from greedyexp import config
+from greedyexp.algorithms.peers.estimator import estimator, prepare
+from greedyexp.core import packages, registry
+from greedyexp.core.errors import ConfigError, PluginError, UserError
+from greedyexp.problems.problem import as_problem
+from greedyexp.protocols import fitting
+from greedyexp.runner.fingerprint import Fingerprints
+
+RNG = np.random.default_rng(7)
+X = RNG.standard_normal((60, 8)) * np.array([1, 2, 5, 0.1, 1, 1, 3, 1]) + 0.3
+TRUTH = np.array([2.0, 0, 0.5, 0, -1.0, 0, 0, 0])
+Y = X @ TRUTH + 0.5 * RNG.standard_normal(60)
+Y2 = np.column_stack([Y, X @ TRUTH[::-1] + 0.5 * RNG.standard_normal(60)])
+ALPHAS = [1.0, 0.3, 0.1]
+
+
+class DrawsFromTheGlobalState(BaseEstimator):
+    def fit(self, X, y):
+        self.coef_ = np.random.standard_normal(X.shape[1])  # noqa: NPY002
+        return self
+
+    def predict(self, X):
+        return X @ self.coef_
+
+
+class Squares(DrawsFromTheGlobalState):
+    def predict(self, X):
+        return (X @ self.coef_) ** 2
+
+
+class WritesIntoTheData(DrawsFromTheGlobalState):
+    def fit(self, X, y):
+        self.coef_ = X[0].copy()
+        X[:], y[:] = 0, 0
+        return self
+
+
+class Mean(DrawsFromTheGlobalState):
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+def fit(path, y=Y, *, rng=0, grid=None, **given):
+    given = {"class_": path, **given}
+    return estimator(as_problem(X, y), grid=grid, rng=np.random.default_rng(rng), **given)
+
+
+def named(cls, **params):
+    return {"class": f"{cls.__module__}.{cls.__name__}", "params": params}
+
+
+def own(cls):
+    return f"{__name__}.{cls.__name__}"
+
+
+def test_each_point_is_a_fit_by_hand():
+    tune = {"l1_ratio": [1.0, 0.5], "alpha": ALPHAS}
+    path = fit("sklearn.linear_model.ElasticNet", tune=tune)
+    points = [(ratio, alpha) for ratio in (1.0, 0.5) for alpha in ALPHAS]
+    for index, (ratio, alpha) in enumerate(points):
+        hand = ElasticNet(alpha=alpha, l1_ratio=ratio, fit_intercept=False).fit(X, Y)
+        np.testing.assert_array_equal(path.coef[index, :, 0], hand.coef_)
+        assert path.objective[index] == pytest.approx(((Y - hand.predict(X)) ** 2).mean() / 2)
+    assert [*zip(path.facts["l1_ratio"], path.facts["alpha"], strict=True)] == points
+    assert path.converged.all()
+    assert path.loss is None
+    some = fit("sklearn.linear_model.ElasticNet", tune=tune, grid={"point": np.array([4, 1])})
+    np.testing.assert_array_equal(some.coef, path.coef[[4, 1]])
+
+
+def test_tasks_are_fitted_one_by_one_or_together():
+    path = fit("sklearn.linear_model.Lasso", Y2, params={"alpha": 0.3})
+    for j in range(2):
+        hand = Lasso(0.3, fit_intercept=False).fit(X, Y2[:, j])
+        np.testing.assert_array_equal(path.coef[0, :, j], hand.coef_)
+    path = fit("sklearn.linear_model.MultiTaskLasso", Y2, params={"alpha": 0.3}, tasks="together")
+    hand = MultiTaskLasso(0.3, fit_intercept=False).fit(X, Y2)
+    np.testing.assert_allclose(path.coef[0], hand.coef_.T, rtol=1e-12)
+    assert path.objective[0] == pytest.approx(((Y2 - hand.predict(X)) ** 2).mean(axis=0).sum() / 2)
+
+
+def test_a_pipeline_has_coefficients_in_units_of_the_data():
+    steps = [["scale", named(StandardScaler)], ["lasso", named(Lasso)]]
+    path = fit(
+        "sklearn.pipeline.Pipeline", params={"steps": steps}, tune={"lasso__alpha": [0.5, 0.01]}
+    )
+    for index, alpha in enumerate([0.5, 0.01]):
+        hand = make_pipeline(StandardScaler(), Lasso(alpha, fit_intercept=False)).fit(X, Y)
+        coef = path.coef[index, :, 0]
+        np.testing.assert_allclose(X @ coef + path.dense[index], hand.predict(X), atol=1e-12)
+        np.testing.assert_array_equal(coef != 0, hand[-1].coef_ != 0)
+    assert 0 < path.support_sizes[0] < path.support_sizes[1]
+
+
+def test_a_search_has_the_coefficients_of_its_best_estimator():
+    params = {
+        "estimator": named(Lasso),
+        "param_grid": {"alpha": ALPHAS},
+        "cv": named(KFold, n_splits=4),
+    }
+    path = fit("sklearn.model_selection.GridSearchCV", params=params)
+    hand = GridSearchCV(Lasso(fit_intercept=False), {"alpha": ALPHAS}, cv=KFold(4)).fit(X, Y)
+    np.testing.assert_array_equal(path.coef[0, :, 0], hand.best_estimator_.coef_)
+
+
+def test_an_intercept_counts_in_cross_validation():
+    shifted, part = Y + 100, registry.find("algorithm", "estimator")
+    params = {
+        "class": "sklearn.linear_model.Lasso",
+        "params": {"fit_intercept": True},
+        "tune": {"alpha": [10.0, *ALPHAS, 0.01]},
+    }
+    problem, rng = as_problem(X, shifted), np.random.default_rng(3)
+    path, chosen = fitting.cross_validated(part, problem, params, folds=5, rng=rng)
+    rng = np.random.default_rng(3)
+    rng.integers(2**31 - 1)
+    folds = np.array_split(rng.permutation(60), 5)
+    errors = []
+    for alpha in params["tune"]["alpha"]:
+        hand = Lasso(alpha).fit(X, shifted)
+        np.testing.assert_allclose(path.dense[len(errors)], hand.intercept_, rtol=1e-9)
+        parts = []
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(60), fold)
+            hand = Lasso(alpha).fit(X[rest], shifted[rest])
+            parts.append(((hand.predict(X[fold]) - shifted[fold]) ** 2).mean())
+        errors.append(np.mean(parts))
+    assert chosen == np.argmin(errors)
+    assert chosen > 0
+
+
+def test_a_classifier_has_the_logistic_loss():
+    signs = np.where(Y > 0, 1.0, -1.0)
+    params = {
+        "C": 0.5,
+        "l1_ratio": 1.0,
+        "solver": "liblinear",
+        "fit_intercept": True,
+        "random_state": 0,
+    }
+    path = fit("sklearn.linear_model.LogisticRegression", signs, params=params)
+    hand = LogisticRegression(**params).fit(X, signs)
+    np.testing.assert_allclose(path.coef[0, :, 0], hand.coef_[0], rtol=1e-6)
+    expected = log_loss(signs, hand.predict_proba(X))
+    assert path.objective[0] == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(ConfigError, match=r"is a classifier, and the data have 2 tasks"):
+        fit("sklearn.linear_model.LogisticRegression", np.sign(Y2))
+
+
+def test_small_coefficients_are_zero_only_if_asked():
+    dense = fit("sklearn.linear_model.Ridge").coef[0, :, 0]
+    assert np.count_nonzero(dense) == 8
+    least = np.sort(np.abs(dense))[3]
+    cut = fit("sklearn.linear_model.Ridge", zero=float(least)).coef[0, :, 0]
+    np.testing.assert_array_equal(cut, np.where(np.abs(dense) <= least, 0, dense))
+
+
+def test_randomness_comes_from_the_stream():
+    random = {"params": {"selection": "random", "tol": 1e-2}, "tune": {"alpha": [0.1]}}
+    for path, given in (
+        ("sklearn.linear_model.Lasso", random),
+        (own(DrawsFromTheGlobalState), {}),
+    ):
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        first, again, other = (fit(path, rng=seed, **given).coef for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first, again)
+        assert (first != other).any()
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_a_convergence_warning_is_recorded():
+    path = fit("sklearn.linear_model.Lasso", params={"max_iter": 2}, tune={"alpha": [1e3, 1e-3]})
+    assert path.converged.tolist() == [True, False]
+    assert path.message.startswith("Lasso: Objective did not converge")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        Lasso(1e-3, max_iter=2, fit_intercept=False).fit(X, Y)
+    assert issubclass(seen[0].category, ConvergenceWarning)
+
+
+def test_an_estimator_cannot_change_the_data():
+    kept = X.copy(), Y.copy()
+    path = fit(own(WritesIntoTheData), Y2)
+    np.testing.assert_array_equal(path.coef[0], np.column_stack([kept[0][0]] * 2))
+    np.testing.assert_array_equal(X, kept[0])
+    np.testing.assert_array_equal(Y, kept[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"class": "sklearn.linear_model.Laso"}, "has no class 'Laso'. Did you mean 'Lasso'?"),
+        ({"class": "Lasso"}, "class 'Lasso' has no module. Give its import path"),
+        ({"class": "not_there.Lasso"}, "there is no module 'not_there'"),
+        ({"class": "sklearn.linear_model.lasso_path"}, "is not a class"),
+        ({"class": "json.JSONDecoder"}, "has no method 'fit', so it is not an estimator"),
+        ({"params": {"alph": 1}}, "has no parameter 'alph'. Did you mean 'alpha'?"),
+        ({"tune": {"alph": [1]}}, "no parameter 'alph' to tune. Did you mean 'alpha'?"),
+        ({"tune": {"alpha": []}}, "alpha must be a list of at least 1 item"),
+        ({"class": "sklearn.model_selection.GridSearchCV"}, "does not accept its parameters"),
+        ({"class": own(Mean)}, "belongs to no installed package, so its version is unknown"),
+        ({"tasks": "together"}, "tasks: together needs the same design for all tasks"),
+    ],
+)
+def test_mistakes_are_found_when_a_file_is_read(tmp_path, given, words):
+    settings = settings_of({"class": "sklearn.linear_model.Lasso"} | given)
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(settings))
+    with pytest.raises(ConfigError) as caught:
+        config.load(file)
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(f"{file}:")
+
+
+@pytest.mark.parametrize(
+    ("cls", "words"),
+    [
+        (Mean, "has no coefficients: 'Mean' sets no coef_"),
+        (Squares, "are not X b + b_0 with its coefficients b"),
+    ],
+)
+def test_an_estimator_without_a_linear_model_ends_a_run_before_it_begins(cls, words):
+    with pytest.raises(PluginError, match="estimator") as caught:
+        prepare(params={}, tune={}, tasks="separate", **{"class": own(cls)})
+    assert words in str(caught.value)
+    with pytest.raises(UserError):
+        fit(own(cls))
+
+
+def test_each_task_has_its_intercept():
+    shifted = Y2 + np.array([10, -20])
+    path = fit("sklearn.linear_model.Lasso", shifted, params={"fit_intercept": True})
+    hand = [Lasso().fit(X, shifted[:, j]) for j in range(2)]
+    np.testing.assert_allclose(path.dense[0], [one.intercept_ for one in hand], rtol=1e-9)
+    errors = [((shifted[:, j] - one.predict(X)) ** 2).mean() / 2 for j, one in enumerate(hand)]
+    assert path.objective[0] == pytest.approx(sum(errors))
+
+
+def settings_of(*entries):
+    return {
+        "name": "mine",
+        "seed": 1,
+        "trials": 2,
+        "data": {
+            "generator": "multitask_overlap",
+            "kappa": 0.5,
+            "theta": 3.0,
+            "p": 16,
+            "noise_std": 0.1,
+        },
+        "protocol": "recovery",
+        "algorithms": [{"estimator": entry} for entry in entries],
+        "metrics": ["support_size", "frobenius_error"],
+    }
+
+
+def test_several_estimators_stand_in_one_table(tmp_path, monkeypatch):
+    lasso = {"class": "sklearn.linear_model.Lasso", "tune": {"alpha": ALPHAS}}
+    settings = settings_of(
+        {"label": "oracle", **lasso},
+        {"label": "end", "tuning": "end", **lasso},
+        {"label": "cv", "tuning": "cv", "folds": 3, **lasso},
+    )
+    frame = greedyexp.run(settings, out=tmp_path, engine="serial")
+    assert (frame.status == "ok").all()
+    by_label = frame.pivot(index="replicate", columns="algorithm", values="frobenius_error")
+    assert (by_label.oracle <= by_label[["end", "cv"]].min(axis=1)).all()
+    manifest = yaml.safe_load((tmp_path / "mine/quick/manifest.json").read_text())
+    version = packages.versions(["scikit-learn"], "")["scikit-learn"]
+    assert manifest["packages"]["scikit-learn"] == version
+    # The same settings with another version of the package are other rows.
+    loaded = config.load(settings)
+    before = Fingerprints(loaded).key(0, 0, 0)
+    assert Fingerprints(loaded).key(0, 0, 0) == before
+    monkeypatch.setattr(packages, "version", lambda name: "0.0")
+    assert Fingerprints(loaded).key(0, 0, 0) != before
+
+
+def test_solve_takes_the_import_path():
+    with pytest.warns(UserWarning, match="No intercept is fitted"):
+        found = greedyexp.solve(
+            "estimator", X, Y, params={"alpha": 0.3}, **{"class": "sklearn.linear_model.Lasso"}
+        )
+    hand = Lasso(0.3, fit_intercept=False).fit(X, Y)
+    np.testing.assert_array_equal(found.coef, hand.coef_)
