@@ -32,8 +32,8 @@ def solve(
     folds: int = 5,
     seed: int = 0,
     noise_std: float | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
+    intercept: bool | None = None,
+    standardize: bool | None = None,
     chains=None,
     iterations: int | None = None,
     tol: float | None = None,
@@ -60,11 +60,12 @@ def solve(
         Seed of the folds and of algorithms that draw at random.
     noise_std : float, at least 0, optional
         Standard deviation of the noise; required for ``tuning="theory"``.
-    intercept : bool
-        Fit an intercept for each task, which is not penalised. Algorithms without one of their own
-        fit least squares to centred columns and a centred response, which is the same. In
-        cross-validation, each fold is centred by the rows that are fitted.
-    standardize : bool
+    intercept : bool, optional
+        Fit an intercept for each task, which is not penalised; by default none is fitted.
+        Algorithms without one of their own fit least squares to centred columns and a centred
+        response, which is the same. In cross-validation, each fold is centred by the rows that are
+        fitted.
+    standardize : bool, optional
         Divide the columns by their standard deviations for the fit. Penalties, ridges and radii
         apply to the divided columns, but ``coef`` is returned in the original units, for X as it
         was given.

@@ -51,6 +51,9 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     ),
 }
 
+# Settings that an algorithm may have as parameters of its own.
+_PASSED_ON = ("intercept", "standardize", "iterations", "tol")
+
 
 @dataclass(frozen=True)
 class Request:
@@ -78,10 +81,9 @@ class Request:
     def of(
         cls, name: str, params: Mapping[str, Any], *, tuning: str = "end", **settings: Any
     ) -> Request:
-        """Validate parameters and settings; ``iterations`` and ``tol`` may be None.
+        """Validate parameters and settings; settings in ``_PASSED_ON`` may be None.
 
-        An algorithm that is not iterative takes ``iterations`` and ``tol`` as parameters, and one
-        with a parameter ``intercept`` takes that.
+        Those of them that are parameters of the algorithm are given to it.
 
         Raises
         ------
@@ -95,13 +97,12 @@ class Request:
                 remedy="Run an experiment with 'protocol: constants'.",
             )
         _refuse_tuning(part, tuning)
-        limits = ("iterations", "tol")
-        asked = {k: value for k, value in settings.items() if value is not None or k not in limits}
-        given = dict(params)
-        read = Parameters(part)
-        own = () if part.yields == "iterates" else limits
-        for key in (*own, *({"intercept"} & set(read.names))):
-            if key in asked:
+        read, given = Parameters(part), dict(params)
+        asked = {k: v for k, v in settings.items() if v is not None or k not in _PASSED_ON}
+        for key in _PASSED_ON:
+            # An algorithm that does not iterate refuses these two if it has no such parameter.
+            limit = key in ("iterations", "tol") and part.yields != "iterates"
+            if key in asked and (limit or key in read.names):
                 given[key] = asked.pop(key)
         values = read.read_all({key: plain(value) for key, value in given.items()})
         part.packages_of(values)

@@ -8,13 +8,17 @@ _kinds       fit and predict of regressors and classifiers
 _base        the constructor, made from the algorithm, and the call of the core
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 
 from greedyexp.core.errors import InstallationError
 
-if find_spec("sklearn") is None:
+# scikit-learn has this function since version 1.6.
+if not (
+    find_spec("sklearn") and hasattr(import_module("sklearn.utils.validation"), "validate_data")
+):
     raise InstallationError(
-        "the estimators need scikit-learn.",
+        "the estimators need scikit-learn 1.6 or later.",
         remedy="Install it by 'pip install greedyexp[sklearn]'.",
     )
 

@@ -44,6 +44,7 @@ class Regressor(RegressorMixin, Estimator):
             y,
             accept_sparse="csr" if self._takes_sparse else False,
             dtype=np.float64,
+            order="C",
             multi_output=self.multi_output,
             y_numeric=True,
             ensure_min_samples=2,
@@ -90,7 +91,7 @@ class Classifier(ClassifierMixin, Estimator):
         """
         takes = "csr" if self._takes_sparse else False
         X, y = validate_data(
-            self, X, y, accept_sparse=takes, dtype=np.float64, ensure_min_samples=2
+            self, X, y, accept_sparse=takes, dtype=np.float64, order="C", ensure_min_samples=2
         )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from kept_registry import kept_registry
 from sklearn import linear_model
 from sklearn.preprocessing import StandardScaler
 
-from greedyexp import solve
+from greedyexp import algorithm, solve
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.problem import as_problem
 from greedyexp.problems.scaling import scaled
@@ -135,3 +136,15 @@ def test_the_warning_about_means_names_the_remedy_and_follows_it():
     with pytest.warns(UserWarning, match="give intercept=True"):
         solve("omp", X, Y, n_atoms=1)
     assert not solve("omp", X, Y, n_atoms=1, intercept=True).message
+
+
+def test_an_algorithm_keeps_its_own_defaults_of_these_settings():
+    with kept_registry():
+
+        @algorithm("t_own_intercept")
+        def own(problem, *, intercept: bool = True, standardize: bool = True):
+            return np.full((problem.n_features, 1), 2.0 * intercept + standardize)
+
+        assert solve("t_own_intercept", X, Y).coef[0] == 3.0
+        assert solve("t_own_intercept", X, Y, intercept=False).coef[0] == 1.0
+        assert solve("t_own_intercept", X, Y, standardize=False).coef[0] == 2.0

@@ -173,18 +173,23 @@ def test_numbers_in_single_precision_are_taken():
     np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-5)
 
 
-def test_without_scikit_learn_one_sentence_says_what_to_install():
+@pytest.mark.parametrize(
+    "lacking",
+    ["sys.modules['sklearn'] = None", "import sklearn.utils.validation as v; del v.validate_data"],
+)
+def test_without_a_recent_scikit_learn_one_sentence_says_what_to_install(lacking):
     code = (
-        "import sys; sys.modules['sklearn'] = None\n"
-        "import greedyexp\n"
+        f"import sys\n{lacking}\n"
         "try:\n"
         "    import greedyexp.estimators\n"
         "except Exception as error:\n"
         "    print(type(error).__name__, error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    said = "the estimators need scikit-learn. Install it by 'pip install greedyexp[sklearn]'."
-    assert done.stdout.strip() == f"{InstallationError.__name__} {said}"
+    assert done.stdout.strip() == (
+        f"{InstallationError.__name__} the estimators need scikit-learn 1.6 or later. Install it by"
+        " 'pip install greedyexp[sklearn]'."
+    )
 
 
 def test_greedyexp_does_not_import_scikit_learn():
