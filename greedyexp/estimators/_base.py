@@ -26,7 +26,8 @@ from greedyexp.core.errors import UserError
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.solution import Solution
 from greedyexp.experiment.wording import parameter_rows, range_words, type_words
-from greedyexp.problems.problem import Problem, as_problem
+from greedyexp.problems.checks import is_sparse
+from greedyexp.problems.problem import Problem, as_matrix, check_sizes
 from greedyexp.solving import SETTINGS, Request
 
 if TYPE_CHECKING:
@@ -169,9 +170,7 @@ class Estimator(BaseEstimator):
         """Fit arrays that scikit-learn has checked, and set the attributes of the fit."""
         with value_errors():
             request = self._request()
-            names = getattr(self, "feature_names_in_", ())
-            problem: Problem = as_problem(X, y, feature_names=tuple(map(str, names)))
-            self.solution_ = found = request.fit(problem)
+            self.solution_ = found = request.fit(self._problem(X, y))
         self.support_ = np.flatnonzero(
             found.coef.any(axis=-1) if found.coef.ndim > 1 else found.coef
         )
@@ -180,6 +179,16 @@ class Estimator(BaseEstimator):
         if not found.converged:
             why = found.message or "the estimate lacks its certificate."
             warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=3)
+
+    def _problem(self, X: Any, y: np.ndarray) -> Problem:
+        """Return the problem of arrays that are known to be finite and of matching shapes."""
+        design = as_matrix(X, "X") if is_sparse(X) else X
+        columns = y[None] if y.ndim == 1 else y.T
+        responses = tuple(np.ascontiguousarray(columns, dtype=np.float64))
+        names = tuple(map(str, getattr(self, "feature_names_in_", ())))
+        problem = Problem((design,) * len(responses), responses, feature_names=names)
+        check_sizes(problem)
+        return problem
 
     def _linear(self, X: Any) -> np.ndarray:
         """Return X coef^T + intercept, (n,) or (n, r)."""

@@ -198,7 +198,7 @@ def test_greedyexp_does_not_import_scikit_learn():
     assert done.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("shape", [(50, 10), (500, 200)])
+@pytest.mark.parametrize("shape", [(50, 10), (500, 200), (1000, 1000)])
 def test_an_estimator_takes_at_most_a_millisecond_more_than_solve(shape):
     rng = np.random.default_rng(0)
     design, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
