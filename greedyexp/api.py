@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from greedyexp.core import shipped
 from greedyexp.core.errors import ConfigError, DataError
@@ -15,7 +15,7 @@ from greedyexp.core.signals import Interrupted
 from greedyexp.estimates.solution import Solution
 from greedyexp.problems.chains import as_chains
 from greedyexp.problems.checks import far_from_centred
-from greedyexp.problems.frames import from_frame, from_series, is_frame, is_series
+from greedyexp.problems.frames import from_designs, from_responses
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.solving import Request, plain, with_remarks
 
@@ -45,10 +45,10 @@ def solve(
     ----------
     name : str
         Name of an algorithm; ``greedyexp list algorithms`` prints all.
-    X : array or DataFrame (n, p), or list of r arrays (n_j, p)
+    X : array or DataFrame (n, p), or list of r such (n_j, p)
         Designs, or sparse arrays if the algorithm takes them. The names of the columns of a
         DataFrame of pandas or Polars become ``feature_names`` of the solution.
-    y : array or Series (n,), array or DataFrame (n, r), or list of r arrays (n_j,)
+    y : array or Series (n,), array or DataFrame (n, r), or list of r arrays or Series (n_j,)
         Responses; with ``chains``, the labels (n,) of the words, integers or strings.
     tuning : {"end", "cv", "theory"}
         Point of the path to return: the end (determined by the stopping parameters), the point
@@ -117,28 +117,19 @@ def solve(
         iterations=iterations,
         tol=tol,
     )
-    names: tuple[str, ...] = ()
-    if is_frame(X):
-        X, names = from_frame(X, "X")
+    X, names = from_designs(X)
     if "chains" in request.traits:
         problem = replace(_chained(X, y, chains), feature_names=names)
     elif chains is not None:
         raise ConfigError("'chains' requires a model of chains.", remedy="Give loss='crf'.")
     else:
         noise = request.settings["noise_std"]
-        problem = as_problem(X, _response(y), noise_std=noise, feature_names=names)
+        problem = as_problem(X, from_responses(y), noise_std=noise, feature_names=names)
     _refuse_missing_traits(request, problem)
     off_centre = _off_centre(request, problem)
     if off_centre:
         warnings.warn(off_centre, UserWarning, stacklevel=2)
     return with_remarks(request.fit(problem), off_centre)
-
-
-def _response(y) -> Any:
-    """Return the array of a table or a column; other responses as they are."""
-    if is_frame(y):
-        return from_frame(y, "y")[0]
-    return from_series(y, "y") if is_series(y) else y
 
 
 def _off_centre(request: Request, problem: Problem) -> str:

@@ -30,7 +30,7 @@ class Path:
     loss : Loss, optional
         The minimised loss, bound to the training rows.
     dense : array (m, q), optional
-        Dense coefficients of the loss; without a loss, the intercepts of the r tasks.
+        Dense coefficients of the loss. If the columns were centred, the intercepts of the r tasks.
     facts : dict of str to array (m,)
         Other results of each estimate, such as the number of removed features.
     history : dict of str to array, optional

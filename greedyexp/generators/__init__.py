@@ -6,5 +6,5 @@
 - ``synthetic_chains``, ``simulated_home``, ``uci_adl``, ``casas``: labelled chains
   (``_labelled_chains``: from recorded intervals to chains and problems).
 - ``digits_mfeat``, ``leukemia``, ``libsvm_binary``: public data sets.
-- ``file``: a user's own data (``_tables``: .npz and .csv files).
+- ``file``: a user's own data (``_tables``: .npz, .csv and .parquet files).
 """

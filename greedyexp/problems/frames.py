@@ -21,6 +21,50 @@ def is_series(value: Any) -> bool:
     return hasattr(value, "name") and hasattr(value, "to_numpy")
 
 
+def from_designs(X: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the arrays of a table, or of the tables in a list, and the names of their columns.
+
+    Other designs are returned as they are, without names.
+
+    Raises
+    ------
+    DataError
+        If tables differ in the names of their columns, or an entry is not a finite number.
+    """
+    if is_frame(X):
+        return from_frame(X, "X")
+    if not isinstance(X, (list, tuple)) or not all(map(is_frame, X)) or not X:
+        return X, ()
+    tables = [from_frame(one, f"X[{j}]") for j, one in enumerate(X)]
+    names = tables[0][1]
+    for j, (_, others) in enumerate(tables):
+        if others != names:
+            raise DataError(
+                f"the columns of X[{j}] are not those of X[0].",
+                remedy="Give the same columns in the same order.",
+            )
+    return [numbers for numbers, _ in tables], names
+
+
+def from_responses(y: Any) -> Any:
+    """Return the array of a table or a column, or of the columns in a list.
+
+    Other responses are returned as they are.
+
+    Raises
+    ------
+    DataError
+        If an entry is not a finite number.
+    """
+    if is_frame(y):
+        return from_frame(y, "y")[0]
+    if is_series(y):
+        return from_series(y, "y")
+    if isinstance(y, (list, tuple)) and y and all(map(is_series, y)):
+        return [from_series(one, f"y[{j}]") for j, one in enumerate(y)]
+    return y
+
+
 def from_frame(frame: Any, what: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the numbers of a table, and the names of its columns.
 

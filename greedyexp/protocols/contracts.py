@@ -165,8 +165,7 @@ def _check_path(
         "Write converged.astype(bool).",
     )
     if path.dense is not None:
-        width = "d" if path.loss is not None else expected[1]
-        check_array(part, "path.dense", path.dense, (len(path), width), "iuf")
+        check_array(part, "path.dense", path.dense, (len(path), "d"), "iuf")
     if path.sizes is not None:
         check_array(part, "path.sizes", path.sizes, (len(path),), "iu")
     for name, values in grid.items():

@@ -153,16 +153,16 @@ def cross_validated(
         except DataError as refused:
             raise _without_fold(problem, train, f"fold {number} of {folds}", refused) from refused
         certified &= fitted.converged
-        for loss in _held_out_errors(fitted, problem.rows(fold)):
+        for loss in _held_out_errors(fitted, problem.rows(fold), prepared=prepare is not None):
             errors += loss / (folds * problem.n_tasks)
     return replace(path, converged=certified), int(np.argmin(errors))
 
 
-def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
+def _held_out_errors(fitted: Path, left: Problem, *, prepared: bool) -> Iterator[np.ndarray]:
     """Yield the mean error on the held-out rows of each task, an array (m,).
 
-    The error is the loss of the path if it has one, otherwise the squared residual. Without a loss,
-    dense coefficients are the intercepts of the tasks.
+    The error is the loss of the path if it has one, otherwise the squared residual. In the second
+    case the dense coefficients of a prepared problem are the intercepts of the tasks.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
         return
     for task, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
         predicted = fitted.coef[:, :, task] @ X.T
-        if fitted.dense is not None:
+        if prepared and fitted.dense is not None:
             predicted += fitted.dense[:, task, None]
         yield ((y - predicted) ** 2).mean(axis=1)
 

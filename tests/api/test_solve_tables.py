@@ -91,3 +91,17 @@ def test_tables_of_polars_are_taken():
     lacking = polars.when(polars.col("b") == X[4, 1]).then(None).otherwise(polars.col("b"))
     with pytest.raises(DataError, match="column 'b' of X holds no value in row 4"):
         solve("omp", frame.with_columns(b=lacking), Y)
+
+
+def test_tables_in_a_list_are_the_designs_of_tasks():
+    tables, responses = [FRAME, FRAME[:25]], [pd.Series(Y), pd.Series(-Y[:25])]
+    found = solve("group_omp", tables, responses, n_rows=1)
+    plain = solve("group_omp", [X, X[:25]], [Y, -Y[:25]], n_rows=1)
+    np.testing.assert_array_equal(found.coef, plain.coef)
+    assert found.selected == ["c"]
+    with pytest.raises(DataError, match=r"the columns of X\[1\] are not those of X\[0\]"):
+        solve("group_omp", [FRAME, FRAME[["b", "a", "c", "d"]]], [Y, Y])
+    with pytest.raises(DataError, match=r"column 'a' of X\[1\] holds the text 'x' in row row0"):
+        solve("group_omp", [FRAME, FRAME.assign(a="x")], [Y, Y])
+    with pytest.raises(DataError, match=r"y\[1\] holds no value in row 0"):
+        solve("group_omp", tables, [responses[0], responses[1].where(Y[:25] != Y[0])])

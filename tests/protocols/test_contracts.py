@@ -206,7 +206,7 @@ PATH = Path(COEF, {"lam": LAM}, np.zeros(2), np.ones(2, bool))
         (replace(PATH, facts={"steps": np.zeros((2, 1))}), "path.steps of shape (2, 1)"),
         (replace(PATH, sizes=np.zeros(3, dtype=int)), "path.sizes of shape (3,)"),
         (replace(PATH, grid=LAM), "returned path.grid as a ndarray, not as a dict"),
-        (replace(PATH, dense=np.zeros(2)), "path.dense of shape (2,), not of shape (2, 1)"),
+        (replace(PATH, dense=np.zeros(2)), "path.dense of shape (2,), not of shape (2, d)"),
         (replace(PATH, message=None), "returned path.message as None, not as a text"),
     ],
 )  # fmt: skip
