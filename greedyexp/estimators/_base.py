@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import TypeAdapter
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -181,12 +182,15 @@ class Estimator(BaseEstimator):
             warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=3)
 
     def _problem(self, X: Any, y: np.ndarray) -> Problem:
-        """Return the problem of arrays that are known to be finite and of matching shapes."""
+        """Return the problem of arrays whose shapes match and of which all but X are finite."""
         design = as_matrix(X, "X") if is_sparse(X) else X
         columns = y[None] if y.ndim == 1 else y.T
         responses = tuple(np.ascontiguousarray(columns, dtype=np.float64))
         names = tuple(map(str, getattr(self, "feature_names_in_", ())))
         problem = Problem((design,) * len(responses), responses, feature_names=names)
+        # The means are needed anyway; a check of their own would read large designs once more.
+        if not np.isfinite(problem.columns[0].mean).all():
+            assert_all_finite(design, estimator_name=type(self).__name__, input_name="X")
         check_sizes(problem)
         return problem
 

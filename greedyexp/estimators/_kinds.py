@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from greedyexp.estimators._base import Estimator
+from greedyexp.problems.checks import is_sparse
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -45,6 +46,7 @@ class Regressor(RegressorMixin, Estimator):
             accept_sparse="csr" if self._takes_sparse else False,
             dtype=np.float64,
             order="C",
+            ensure_all_finite=is_sparse(X),
             multi_output=self.multi_output,
             y_numeric=True,
             ensure_min_samples=2,
@@ -89,9 +91,15 @@ class Classifier(ClassifierMixin, Estimator):
         ConvergenceWarning
             If the estimate lacks the certificate of its algorithm.
         """
-        takes = "csr" if self._takes_sparse else False
         X, y = validate_data(
-            self, X, y, accept_sparse=takes, dtype=np.float64, order="C", ensure_min_samples=2
+            self,
+            X,
+            y,
+            accept_sparse="csr" if self._takes_sparse else False,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=is_sparse(X),
+            ensure_min_samples=2,
         )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
