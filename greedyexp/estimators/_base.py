@@ -47,7 +47,11 @@ SPELLED = {
 # does not know.
 _ABSENT = ("risk", "beta", "stop", "unit", "max_groups")
 
-_ATTRIBUTES = """
+_DOCUMENTATION = """{summary}
+
+Parameters
+----------
+{parameters}
 
 Attributes
 ----------
@@ -59,12 +63,16 @@ support_ : array (k,)
 path_ : DataFrame
     The path or the steps that lead to the estimate.
 n_iter_ : int
-    Iterations of an iterative method, otherwise points of the path.
+    Iterations of an iterative method, otherwise points or steps of ``path_``.
 solution_ : Solution
     What ``greedyexp.solve`` returns.
 n_features_in_ : int
 feature_names_in_ : array (p,) of str
     Only if X was a DataFrame whose columns have names.
+
+References
+----------
+{sources}
 """
 
 
@@ -279,6 +287,10 @@ def _settings_of(cls: type[Estimator], parts: list[Algorithm]) -> Iterator[str]:
 
 
 def _documented(cls: type[Estimator], entries: list[str]) -> str:
-    """Return the docstring of a class with its parameters and attributes."""
-    summary = inspect.cleandoc(cls.__doc__ or "")
-    return f"{summary}\n\nParameters\n----------\n" + "\n".join(entries) + _ATTRIBUTES
+    """Return the docstring of a class with its parameters, attributes and sources."""
+    parts = (registry.find("algorithm", name) for name in cls.algorithms.values())
+    return _DOCUMENTATION.format(
+        summary=inspect.cleandoc(cls.__doc__ or ""),
+        parameters="\n".join(entries),
+        sources="\n".join(dict.fromkeys(f"{part.paper}." for part in parts)),
+    )

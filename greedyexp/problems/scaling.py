@@ -14,6 +14,8 @@ from greedyexp.problems.problem import Problem
 
 # A column may be constant if its variance is at most this fraction of its mean square.
 _SMALL_VARIANCE = 1e-10
+# Entries of a column that differ by at most this fraction of the largest differ by rounding.
+_ROUNDING = 4.0 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,13 @@ def scaled(problem: Problem, *, centre: bool, scale: bool) -> tuple[Problem, Sca
         Subtract the mean of each column and of each response. Least squares on the result is least
         squares with an intercept, which is not penalised.
     scale : bool
-        Divide each column by its standard deviation about its mean, with divisor n. A constant
-        column is divided by 1.
+        Divide each column by its standard deviation about its mean, with divisor n. A column that
+        is constant up to rounding is divided by 1.
 
     Returns
     -------
     problem : Problem
-        A shared design stays shared. A constant column that is centred is exactly zero.
+        A shared design stays shared. A constant column that is centred becomes exactly zero.
     scaling : Scaling
 
     Raises
@@ -108,10 +110,10 @@ def _scaled(
 
 
 def _constant_columns(X: np.ndarray, known: Columns) -> np.ndarray:
-    """Return the indices of the columns whose entries are all equal."""
+    """Return the indices of the columns whose entries are equal up to rounding."""
     near = np.flatnonzero(known.square - known.mean**2 <= _SMALL_VARIANCE * known.square)
     columns = X[:, near].toarray() if is_sparse(X) else X[:, near]
-    return near[np.ptp(columns, axis=0) == 0.0]
+    return near[np.ptp(columns, axis=0) <= _ROUNDING * known.largest[near]]
 
 
 def _deviations(X: np.ndarray, means: np.ndarray) -> np.ndarray:

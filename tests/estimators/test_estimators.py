@@ -101,6 +101,7 @@ def test_probabilities_are_those_of_logistic_regression_on_the_support():
 def test_parameters_and_their_help_are_those_of_the_algorithms(cls):
     arguments = inspect.signature(cls).parameters
     for name in cls.algorithms.values():
+        assert f"\n{registry.find('algorithm', name).paper}.\n" in cls.__doc__
         for key, field in registry.find("algorithm", name).parameters.model_fields.items():
             if key in arguments:
                 assert field.description in cls.__doc__
