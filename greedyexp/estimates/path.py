@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from greedyexp.losses.loss import Loss
+from greedyexp.problems.checks import require_memory
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,15 @@ class Path:
         return np.count_nonzero(self.coef, axis=(1, 2)) if self.sizes is None else self.sizes
 
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
-        """Return the path of the estimates at these indices, in this order."""
+        """Return the path of the estimates at these indices, in this order.
+
+        Raises
+        ------
+        DataError
+            If there is not enough memory.
+        """
         index = np.asarray(index)
+        _require_room(len(index), self)
         return replace(
             self,
             coef=self.coef[index],
@@ -80,13 +88,29 @@ class Path:
 
 
 def join(paths: Sequence[Path]) -> Path:
-    """Concatenate paths; all must have the same tuning parameters."""
+    """Concatenate paths; all must have the same tuning parameters.
+
+    Raises
+    ------
+    DataError
+        If there is not enough memory.
+    """
     if len(paths) == 1:
         return paths[0]
+    _require_room(sum(map(len, paths)), paths[0])
     return Path(
         np.concatenate([path.coef for path in paths]),
         {name: np.concatenate([path.grid[name] for path in paths]) for name in paths[0].grid},
         np.concatenate([path.objective for path in paths]),
         np.concatenate([path.converged for path in paths]),
         " ".join(path.message for path in paths if path.message),
+    )
+
+
+def _require_room(count: int, path: Path) -> None:
+    """Raise DataError if ``count`` estimates like those of a path do not fit into memory."""
+    require_memory(
+        8.0 * count * np.prod(path.coef.shape[1:]),
+        f"a path of {count} estimates",
+        "Give fewer values of the tuning parameters.",
     )

@@ -43,6 +43,7 @@ class Basis {
     }
 
     Index size() const { return length(slots_); }
+    Index room() const { return columns_.rows(); }
 
     // Subtract from each row its projection on the span; there must be no additional entries.
     void project_rows(Matrix<double> columns) const {
@@ -213,6 +214,7 @@ void bind(nb::module_ &module) {
         .def_prop_ro("correlation", [](Basis &self) { return shown(self.correlation()); })
         .def_prop_ro("outside", [](Basis &self) { return shown(self.outside()); })
         .def_prop_ro("size", &Basis::size)
+        .def_prop_ro("room", &Basis::room)
         .def("distance", &Basis::distance)
         .def("project_rows", &Basis::project_rows)
         .def("derive", &Basis::derive)

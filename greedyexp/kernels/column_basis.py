@@ -66,7 +66,7 @@ class Basis:
         self._basis.project_rows(columns)
 
     def derive(self, products: np.ndarray, size: int) -> np.ndarray:
-        """Return the ``row`` of ``take`` from products that were computed when there were less.
+        """Return the ``row`` of ``take`` from products that were computed with fewer columns.
 
         Parameters
         ----------
@@ -96,6 +96,11 @@ class Basis:
     def size(self) -> int:
         """Number of columns, k."""
         return self._basis.size
+
+    @property
+    def room(self) -> int:
+        """Number of columns that fit into the allocated memory, doubled when one more is staged."""
+        return self._basis.room
 
     def coefficients(self) -> np.ndarray:
         """Return the least-squares coefficients of the columns, shape (k,)."""

@@ -12,7 +12,13 @@ from greedyexp.kernels.scalar_losses import SQUARED
 from greedyexp.losses.loss import TOLERANCE, LossKind, Restricted
 from greedyexp.losses.products_ahead import ProductsAhead
 from greedyexp.losses.quadratic import QuadraticFit, QuadraticLoss
-from greedyexp.problems.checks import Indices, check_response_sizes, is_sparse, largest_feature
+from greedyexp.problems.checks import (
+    Indices,
+    check_response_sizes,
+    is_sparse,
+    largest_feature,
+    require_memory,
+)
 from greedyexp.problems.problem import Problem
 
 # A sum smaller than this fraction of its terms is within rounding error.
@@ -226,6 +232,13 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
             self._ahead.forget()
 
     def _add_feature(self, feature: int) -> None:
+        if self._basis.size == self._basis.room:
+            count = 2 * self._basis.room
+            require_memory(
+                8.0 * count * (2 * self.loss.n_samples + self.loss.size + count),
+                f"a basis for up to {count} features",
+                "End the selection earlier, by max_features or a threshold.",
+            )
         column = self._data.column(feature)
         vector = self._basis.stage(column)
         if self._ahead:

@@ -153,12 +153,18 @@ def _features_off_centre(X, known: Columns, names: Sequence[str]) -> str | None:
     far = np.flatnonzero(share > _FEATURE_SHARE)
     if not len(far):
         return ""
-    columns = X[:, far].toarray() if is_sparse(X) else X[:, far]
-    if (np.ptp(columns, axis=0) == 0).any():
-        return None
-    most = int(np.argmax(share[far]))
-    name = f"'{names[far[most]]}'" if len(names) else far[most]
-    return f"feature {name} has mean {means[far[most]]:.3g} and {_deviation(columns[:, most])}"
+    # Use blocks of columns to avoid a copy of the design.
+    for start in range(0, len(far), 256):
+        if (np.ptp(_dense_columns(X, far[start : start + 256]), axis=0) == 0).any():
+            return None
+    most = far[np.argmax(share[far])]
+    name = f"'{names[most]}'" if len(names) else most
+    return f"feature {name} has mean {means[most]:.3g} and {_deviation(_dense_columns(X, [most]))}"
+
+
+def _dense_columns(X, features: Indices) -> np.ndarray:
+    columns = X[:, features]
+    return columns.toarray() if is_sparse(columns) else columns
 
 
 def _response_off_centre(y: np.ndarray, task: str) -> str:

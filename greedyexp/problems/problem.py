@@ -284,7 +284,7 @@ def _responses(y) -> tuple[np.ndarray, ...]:
     if array.ndim == 2:
         if array.size and array.dtype == np.float64:
             # Many columns take longer one by one than together.
-            rows = np.ascontiguousarray(array.T)
+            rows = _in_order(array.T, "y")
             if _all_finite(rows):
                 return tuple(rows)
         return tuple(_finite(column, f"y[:, {j}]", ndim=1) for j, column in enumerate(array.T))
@@ -327,12 +327,31 @@ def _all_finite(array: np.ndarray) -> bool:
     return bool(np.isfinite(power)) or bool(np.isfinite(array).all())
 
 
+def _in_order(value, name: str) -> np.ndarray:
+    """Return numbers as a float64 array in C order, which may share the memory of the argument.
+
+    Raises
+    ------
+    DataError
+        If there is not enough memory for a copy.
+    """
+    if isinstance(value, np.ndarray) and not (
+        value.dtype == np.float64 and value.flags.c_contiguous
+    ):
+        require_memory(
+            8.0 * value.size,
+            f"a copy of {name} in double precision",
+            "Give fewer rows or features, or a float64 array in C order, which is not copied.",
+        )
+    return np.ascontiguousarray(value, dtype=np.float64)
+
+
 def _finite(value, name: str, *, ndim: int) -> np.ndarray:
     check_not_masked(value, name)
     try:
         if np.iscomplexobj(value):
             raise DataError(f"{name} holds complex numbers; real numbers are needed.")
-        array = np.ascontiguousarray(value, dtype=np.float64)
+        array = _in_order(value, name)
     except OverflowError:
         raise DataError(f"{name} holds a number that is too large.") from None
     except (TypeError, ValueError):

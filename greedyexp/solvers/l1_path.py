@@ -7,6 +7,7 @@ import scipy
 
 from greedyexp.kernels.coordinate_descent import descend_quadratic
 from greedyexp.losses.loss import TOLERANCE, Loss
+from greedyexp.problems.checks import require_memory
 
 # Fraction of a second derivative to add to it; for dense coefficients, a fraction of the largest
 # one. Differences of gradients are noisy, and the model must not be concave where the loss is flat.
@@ -262,6 +263,12 @@ class L1Fit:
         if not len(coefficients):
             return
         self._working = np.concatenate((self._working, coefficients))
+        # Eigenvectors, a factor and the matrices that they are computed from.
+        require_memory(
+            8.0 * 6 * len(self._working) ** 2,
+            f"a model of {len(self._working)} coefficients",
+            "Give more values of lam or a smaller radius, or use fewer features.",
+        )
         columns = np.empty((len(self._working), len(coefficients)))
         for place, index in enumerate(coefficients):
             ahead, length = self.params.copy(), self._difference / self._units[index]

@@ -1,5 +1,7 @@
 """Designs with many features: no Gram matrices, and sizes that no memory holds."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,54 @@ def test_a_path_that_does_not_fit_is_refused(data, monkeypatch):
     with pytest.raises(DataError, match=r"a path of [0-9]+ estimates would take .* epsilon"):
         greedyexp.solve("greedy_dirty", X, X[:, :20], w=1.5, relative_floor=1e-9)
     assert greedyexp.solve("omp", X, y, n_atoms=2).support.tolist() == [0, 1]
+
+
+def test_a_copy_of_a_view_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(checks, "available_memory", lambda: GB)
+    X = np.broadcast_to(np.arange(20_000.0), (10**6, 20_000))
+    y = np.zeros(10**6)
+    singles = np.broadcast_to(np.float32(1.0), X.shape)
+    for design in (X, singles, X.T):
+        rows = y[: len(design)]
+        with pytest.raises(DataError, match=r"a copy of X in double precision would take .* GB"):
+            greedyexp.solve("lasso", design, rows)
+    with pytest.raises(DataError, match=r"a copy of y in double precision would take .* GB"):
+        greedyexp.solve("lasso", np.ones((10**6, 2)), X)
+
+
+def test_data_far_from_centred_are_described_without_a_copy():
+    X = np.random.default_rng(0).standard_normal((100, 20_000)) + 10.0
+    data = problem.as_problem(X, np.arange(100.0) - 49.5)
+    assert data.columns
+    tracemalloc.start()
+    try:
+        assert "feature" in checks.far_from_centred(data.X, data.y, data.columns)
+        assert tracemalloc.get_traced_memory()[1] < X.nbytes / 8
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_basis_or_a_model_that_does_not_fit_is_refused(data, monkeypatch):
+    monkeypatch.setattr(checks, "_SMALL", 0)
+    monkeypatch.setattr(checks, "available_memory", lambda: 30_000)
+    message = r"a basis for up to 32 features would take .* max_features"
+    for name in ("foba_gdt", "forward_obj"):
+        assert len(greedyexp.solve(name, *data, max_features=16).support) == 16
+        with pytest.raises(DataError, match=message):
+            greedyexp.solve(name, *data, max_features=17)
+    with pytest.raises(DataError, match=r"a model of [0-9]+ coefficients would take .* lam"):
+        greedyexp.solve("l1_path", *data, n_lams=5)
+
+
+def test_paths_that_fit_only_one_by_one_are_refused(data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(checks, "_SMALL", 0)
+    monkeypatch.setattr(checks, "available_memory", lambda: 8 * 300**2)
+    lams = np.linspace(0.5, 0.4, 80).tolist()
+    tasks = np.stack([y, y], axis=1)
+    assert len(greedyexp.solve("dirty_lasso", X, tasks, lam=lams, ratio=1.5).history) == 80
+    with pytest.raises(DataError, match=r"a path of 160 estimates would take .* fewer values"):
+        greedyexp.solve("dirty_lasso", X, tasks, lam=lams, ratio=[1.5, 1.6])
 
 
 def test_memory_that_runs_out_is_a_sentence(data, monkeypatch):
