@@ -19,7 +19,6 @@ from greedyexp.solvers.working_set import TaskDesigns
 # from far away costs more than the points on the way.
 LONGEST_STEP = 0.5
 
-
 # A Gram matrix of more features than this pays only if this number of paths share it.
 FEW_FEATURES, MANY_PATHS = 1024, 4
 

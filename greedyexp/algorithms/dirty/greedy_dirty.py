@@ -166,7 +166,7 @@ def greedy_dirty(
     1e-20 of the response power are rounding and count as zero.
 
     *Memory.* With more than 4096 features no Gram matrix is formed. Its rows are computed when they
-    are needed, and take at most as much memory as the designs.
+    are needed, and take about as much memory as the designs, at most.
 
     *Termination.* With one stack the cost of a removed row may be compared with the reward of an
     entry, so a removal raises the loss by at most w nu times the reward it pops. If w nu < 1, the
