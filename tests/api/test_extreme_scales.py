@@ -16,6 +16,7 @@ TRUTH = np.zeros((12, 2))
 TRUTH[:3] = [[1.0, 1.0], [-1.0, -1.0], [0.0, 2.0]]
 Y = X @ TRUTH + 0.1 * RNG.standard_normal((60, 2))
 NEEDED = {
+    "estimator": {"class": "sklearn.linear_model.Lasso"},
     "rmp": {"lam": 0.1},
     "proximal_gradient": {"lam": 0.1},
     "proximal_gs_coordinate_descent": {"lam": 0.1},

@@ -59,6 +59,7 @@ PROTOCOLS = {
 }
 # What those need that have a parameter without a default.
 GIVEN = {
+    "estimator": {"class": "sklearn.linear_model.Lasso"},
     "proximal_gradient": {"lam": 0.1},
     "proximal_gs_coordinate_descent": {"lam": 0.1},
     "rmp": {"lam": 0.1},
