@@ -110,14 +110,11 @@ class Estimator(BaseEstimator):
             declared["algorithms"] = {"": declared["algorithms"]}
         for name, value in declared.items():
             setattr(cls, name, value)
-        if cls.algorithms:
+        # A subclass with a constructor of its own keeps it.
+        if cls.algorithms and "__init__" not in vars(cls):
             arguments = list(_arguments(cls))
             cls.__init__ = _constructor([one for one, _ in arguments])  # type: ignore[method-assign]
             cls.__doc__ = _documented(cls, [words for _, words in arguments])
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return predictions (n,), or (n, r) for r responses, for X (n, p)."""
-        raise NotImplementedError
 
     @property
     def path_(self) -> pd.DataFrame:

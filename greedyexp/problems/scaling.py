@@ -9,7 +9,8 @@ import numpy as np
 import scipy
 
 from greedyexp.core.errors import DataError
-from greedyexp.problems.checks import Columns, is_sparse
+from greedyexp.kernels.column_sums import column_sums
+from greedyexp.problems.checks import Columns, is_sparse, require_memory
 from greedyexp.problems.problem import Problem
 
 # A column may be constant if its variance is at most this fraction of its mean square.
@@ -69,7 +70,7 @@ def scaled(problem: Problem, *, centre: bool, scale: bool) -> tuple[Problem, Sca
     Raises
     ------
     DataError
-        If a sparse design is to be centred.
+        If a sparse design is to be centred, or the copy does not fit into the free memory.
     """
     if centre and problem.sparse_design:
         raise DataError(
@@ -91,35 +92,37 @@ def _scaled(
     X: np.ndarray, known: Columns, *, centre: bool, scale: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a design with changed columns, what was subtracted, and by what it was divided."""
-    means, deviations = known.mean, np.ones(X.shape[1])
-    constant = _constant_columns(X, known)
-    if scale:
-        deviations = _deviations(X, means)
-        deviations[constant] = 1.0
+    means, constant = known.mean, _constant_columns(X, known)
+    none, deviations = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if is_sparse(X):
+        deviations = _sparse_deviations(X, means)
+        deviations[constant] = 1.0
         parts = (X.data / deviations[X.indices], X.indices, X.indptr)
-        design = cast(np.ndarray, scipy.sparse.csr_array(parts, shape=X.shape))
-        return design, np.zeros(X.shape[1]), deviations
-    if not centre:
-        return X / deviations, np.zeros(X.shape[1]), deviations
-    moved = X - means
-    moved[:, constant] = 0.0
+        return cast(np.ndarray, scipy.sparse.csr_array(parts, shape=X.shape)), none, deviations
+    require_memory(8.0 * X.size, "a centred or scaled copy of X", "Give fewer rows or features.")
+    changed = X - means
     if scale:
-        moved /= deviations
-    return moved, means, deviations
+        deviations = np.sqrt(column_sums(changed)[2] / len(X))
+        deviations[constant] = 1.0
+    if not centre:
+        return np.divide(X, deviations, out=changed), none, deviations
+    changed[:, constant] = 0.0
+    if scale:
+        changed /= deviations
+    return changed, means, deviations
 
 
 def _constant_columns(X: np.ndarray, known: Columns) -> np.ndarray:
     """Return the indices of the columns whose entries are equal up to rounding."""
     near = np.flatnonzero(known.square - known.mean**2 <= _SMALL_VARIANCE * known.square)
-    columns = X[:, near].toarray() if is_sparse(X) else X[:, near]
-    return near[np.ptp(columns, axis=0) <= _ROUNDING * known.largest[near]]
+    # One by one, to avoid a copy of the design.
+    columns = (X[:, [j]].toarray() if is_sparse(X) else X[:, j] for j in near)
+    spread = np.array([np.ptp(column) for column in columns])
+    return near[spread <= _ROUNDING * known.largest[near]]
 
 
-def _deviations(X: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of the columns about these means."""
-    if not is_sparse(X):
-        return np.sqrt(np.mean((X - means) ** 2, axis=0))
+def _sparse_deviations(X, means: np.ndarray) -> np.ndarray:
+    """Return the standard deviations of the columns of a sparse design about these means."""
     n, p = X.shape
     stored = np.bincount(X.indices, minlength=p)
     squares = np.bincount(X.indices, (X.data - means[X.indices]) ** 2, minlength=p)

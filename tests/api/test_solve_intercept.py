@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from greedyexp import algorithm, solve
 from greedyexp.core.errors import ConfigError, DataError
-from greedyexp.problems.problem import as_problem
+from greedyexp.problems import checks
+from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.problems.scaling import scaled
 
 RNG = np.random.default_rng(8)
@@ -151,3 +152,13 @@ def test_an_algorithm_keeps_its_own_defaults_of_these_settings():
         assert solve("t_own_intercept", X, Y).coef[0] == 3.0
         assert solve("t_own_intercept", X, Y, intercept=False).coef[0] == 1.0
         assert solve("t_own_intercept", X, Y, standardize=False).coef[0] == 2.0
+
+
+def test_a_copy_that_does_not_fit_into_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(checks, "available_memory", lambda: 10**8)
+    design = np.broadcast_to(X[0], (2_000_000, 10))
+    known = Problem((design[:80],), (Y,)).columns
+    large = Problem((design,), (np.broadcast_to(1.0, 2_000_000),))
+    vars(large)["columns"] = known
+    with pytest.raises(DataError, match=r"a centred or scaled copy of X would take 0.16 GB"):
+        scaled(large, centre=True, scale=False)

@@ -163,6 +163,21 @@ def test_an_unknown_parameter_is_refused_by_the_constructor():
         estimators.Lasso(alpha=1.0)
 
 
+def test_a_subclass_keeps_its_own_constructor():
+    class Few(estimators.OMP):
+        def __init__(self, n_atoms=2, normalize=True, judge="coordinate", fit_intercept=True):
+            super().__init__(
+                n_atoms=n_atoms, normalize=normalize, judge=judge, fit_intercept=fit_intercept
+            )
+
+    class Same(estimators.OMP):
+        """The same."""
+
+    assert clone(Few()).get_params() == estimators.OMP(n_atoms=2).get_params()
+    assert len(Few().fit(X, Y[:, 0]).support_) == 2
+    assert clone(Same(n_atoms=3)).get_params() == estimators.OMP(n_atoms=3).get_params()
+
+
 def test_an_estimate_without_certificate_warns():
     with pytest.warns(ConvergenceWarning, match="RMP: After 3 iterations the duality gap"):
         estimators.RMP(max_iter=3).fit(X, Y[:, 0])
