@@ -126,15 +126,16 @@ def estimator(
     Path
         ``grid`` is the number of the point; the numbers among the values of ``tune`` are in
         ``facts``. ``objective`` is sum_j ||y_j - X_j b_j - b_0j||^2 / (2 n_j) for a regression, and
-        the mean logistic loss for a classifier. Intercepts are dense coefficients. They count in
-        cross-validation; metrics of the coefficients, such as ``test_error``, leave them out.
+        the mean logistic loss for a classifier. An intercept is the dense coefficient of the
+        loss. It counts in cross-validation; metrics of the coefficients, such as ``test_error``,
+        leave it out.
         A point whose fit issues a ``ConvergenceWarning`` is not converged.
 
     Raises
     ------
     ConfigError
         If a class cannot be imported, a parameter does not exist, tasks with different designs are
-        to be fitted together, or a classifier gets several tasks.
+        to be fitted together, or several tasks have intercepts or classes.
     PluginError
         If there is no ``coef_``, or predictions are not linear with these coefficients.
 
@@ -167,7 +168,7 @@ def estimator(
         " ".join(dict.fromkeys(text for fit in fits for text in fit.remarks)),
         facts=_numbers(points),
     )
-    return _judged(problem, path, intercept, classifies=_classifies(made))
+    return _judged(problem, path, intercept, classifies=_classifies(made), name=class_)
 
 
 @dataclass(frozen=True)
@@ -207,19 +208,30 @@ def _fit(problem: Problem, name: str, estimator: Any, *, together: bool) -> _Fit
     )
 
 
-def _judged(problem: Problem, path: Path, intercept: np.ndarray, *, classifies: bool) -> Path:
-    """Return a path with its objective, its intercepts (m, r) and, for a classifier, its loss."""
-    if classifies:
-        path = replace(path, loss=bind("logistic", problem, intercept=True), dense=intercept)
-        assert path.loss is not None
-        return replace(path, objective=np.array([path.loss.value(one) for one in path.params]))
-    residuals = [
-        ((y - path.coef[:, :, j] @ X.T - intercept[:, j, None]) ** 2).mean(axis=1) / 2
-        for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True))
-    ]
-    return replace(
-        path, objective=np.sum(residuals, axis=0), dense=intercept if intercept.any() else None
-    )
+def _judged(
+    problem: Problem, path: Path, intercept: np.ndarray, *, classifies: bool, name: str
+) -> Path:
+    """Return a path with its objective and, for a classifier or with intercepts, with its loss.
+
+    Parameters
+    ----------
+    intercept : array (m, r)
+    """
+    if not classifies and not intercept.any():
+        residuals = [
+            ((y - path.coef[:, :, j] @ X.T) ** 2).mean(axis=1) / 2
+            for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True))
+        ]
+        return replace(path, objective=np.sum(residuals, axis=0))
+    if problem.n_tasks > 1:
+        raise ConfigError(
+            f"class '{name}' fits intercepts, which several tasks cannot have here.",
+            remedy="Set fit_intercept: false, scale without centring, or use data with one"
+            " response.",
+        )
+    loss = bind("logistic" if classifies else "squared", problem, intercept=True)
+    path = replace(path, loss=loss, dense=intercept)
+    return replace(path, objective=np.array([loss.value(one) for one in path.params]))
 
 
 def _numbers(points: list[dict[str, Any]]) -> dict[str, np.ndarray]:
