@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable . \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 
-.PHONY: figure figures data kernels test test-deep test-checked lint freeze bench wheel clean
+.PHONY: figure figures data kernels test test-deep test-peers test-checked lint freeze bench wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -31,6 +31,10 @@ test: $(READY)  ## the tests, in parallel; a file stays in one process, so that 
 
 test-deep: $(READY)  ## the slower checks
 	$(BIN)/python -m pytest -n 2 -m deep
+
+test-peers: $(READY)  ## the algorithms of other packages, which are installed first
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
+	$(BIN)/python -m pytest -m peers tests/algorithms/peers
 
 # Needs GCC. The usual kernels are installed again at the end.
 test-checked: $(READY)  ## the tests of compiled code, with every index and address checked

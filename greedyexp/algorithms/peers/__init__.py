@@ -1,6 +1,16 @@
 """Methods of other packages, so that figures compare with them.
 
-estimator      any estimator with the interface of scikit-learn, by its import path
-_construction  estimators from import paths and parameters
-_linear_model  the coefficients of a fitted estimator
+estimator        any estimator with the interface of scikit-learn, by its import path
+sklearn_lasso    Lasso path of scikit-learn
+sklearn_lars     least angle regression of scikit-learn
+sklearn_omp      orthogonal matching pursuit of scikit-learn
+celer_lasso      Lasso path of celer
+skglm_nonconvex  MCP and SCAD paths of skglm
+abess_subsets    best subsets of abess
+skscope_subsets  best subsets of skscope
+
+_construction    estimators from import paths and parameters
+_linear_model    the coefficients of a fitted estimator
+_parameters      parameters that adapters share
+_tasks           paths of packages that fit one response at a time
 """
