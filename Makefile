@@ -34,7 +34,7 @@ test-deep: $(READY)  ## the slower checks
 
 test-peers: $(READY)  ## the algorithms of other packages, which are installed first
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
-	$(BIN)/python -m pytest -m peers tests/algorithms/peers
+	$(BIN)/python -m pytest -m peers
 
 # Needs GCC. The usual kernels are installed again at the end.
 test-checked: $(READY)  ## the tests of compiled code, with every index and address checked
