@@ -136,7 +136,7 @@ def page(found: dict[str, list[Comparison]], promises: Promises) -> str:
 
 
 def draw(found: list[Comparison], promises: Promises, target: Path) -> None:
-    """Draw the ratios of which the least is promised."""
+    """Draw the ratios for which DESIGN.md promises a least value."""
     found = [one for one in found if (one.what, one.peer) in promises]
     places = range(len(found), 0, -1)
     ratios = [one.ratio for one in found]

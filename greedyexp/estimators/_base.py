@@ -187,7 +187,7 @@ class Estimator(BaseEstimator):
             warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=3)
 
     def _problem(self, X: Any, y: np.ndarray) -> Problem:
-        """Return the problem of arrays whose shapes match and of which all but X are finite."""
+        """Return a Problem; the shapes of the arrays match, and all arrays except X are finite."""
         design = as_matrix(X, "X") if is_sparse(X) else X
         columns = y[None] if y.ndim == 1 else y.T
         responses = tuple(np.ascontiguousarray(columns, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""The counts of a run that is complete, told without loading its experiment."""
+"""The counts of a complete run, without loading its experiment."""
 
 from __future__ import annotations
 
