@@ -139,6 +139,12 @@ Selection = Annotated[
         " the largest correlation"
     ),
 ]
+# Of the adapters of other packages.
+MaxIter = Annotated[int, Field(ge=1, description="maximum number of iterations of the package")]
+Atoms = Annotated[
+    int | None,
+    Field(ge=1, description="maximum number of features per task; default min(n, p) / 2"),
+]
 
 
 def enforce(check: Callable[..., None], problem: Problem, **parameters) -> None:

@@ -79,7 +79,7 @@ References
 class Estimator(BaseEstimator):
     """Base class of the estimators.
 
-    A subclass is declared by keywords, of which it inherits those it does not give:
+    A subclass is declared by keywords. It inherits those that it does not give:
 
     algorithms : str or dict of str to str
         Name of the algorithm, or names by the value of the parameter ``choice``.

@@ -57,8 +57,8 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     Parameters
     ----------
     name : {"squared", "logistic", "crf"}
-        ``squared`` and ``logistic`` take one task. The response of ``logistic`` has two values; the
-        higher stands for 1 and the lower for -1. ``crf`` takes chains of labelled words.
+        ``squared`` and ``logistic`` take one task. The response of ``logistic`` has two values:
+        the higher counts as 1, the lower as -1. ``crf`` takes chains of labelled words.
     problem : Problem
     ridge : float >= 0
     intercept : bool

@@ -31,7 +31,7 @@ def bind_risk(
     ----------
     name : {"squared", "logistic", "absolute", "hinge"}
         ``absolute`` and ``hinge`` are smoothed. ``logistic`` and ``hinge`` take a response with two
-        values; the higher stands for 1 and the lower for -1.
+        values: the higher counts as 1, the lower as -1.
     problem : Problem
         A problem with one task, and with moments if ``population`` is true.
     ridge : float >= 0

@@ -11,6 +11,5 @@ skscope_subsets  best subsets of skscope
 
 _construction    estimators from import paths and parameters
 _linear_model    the coefficients of a fitted estimator
-_parameters      parameters that adapters share
 _tasks           paths of packages that fit one response at a time
 """

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.peers import _parameters as peer
 from greedyexp.algorithms.peers._tasks import (
     Fitted,
     check_sizes,
@@ -38,12 +37,12 @@ def prepare(**_) -> None:
 def abess(
     problem: Problem,
     *,
-    n_atoms: peer.Atoms = None,
+    n_atoms: param.Atoms = None,
     criterion: Annotated[
         Literal["aic", "bic", "gic", "ebic"] | None,
         Field(description="return one estimate, whose size abess chooses by this criterion"),
     ] = None,
-    max_iter: peer.MaxIter = 20,
+    max_iter: param.MaxIter = 20,
     exchange_num: Annotated[
         int, Field(ge=1, description="maximum number of features exchanged at a time")
     ] = 5,

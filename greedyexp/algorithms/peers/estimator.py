@@ -100,7 +100,7 @@ def estimator(
     ----------
     problem : Problem
         A problem with r tasks over p features. Responses of a classifier are one task with two
-        values; the higher stands for 1 and the lower for -1.
+        values: the higher counts as 1, the lower as -1.
     class_ : str
         Import path of the class, in an experiment ``class``. The class belongs to an installed
         package, whose version is part of the identity of a result.

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.peers import _parameters as peer
 from greedyexp.algorithms.peers._tasks import Fit, Fitted, lams_of, path_of_tasks, small_problem
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
@@ -50,7 +49,7 @@ def skglm_mcp(
     n_lams: param.NLams = 50,
     lam_min_ratio: param.LamMinRatio = 0.01,
     tol: Tol = 1e-6,
-    max_iter: peer.MaxIter = 200,
+    max_iter: param.MaxIter = 200,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Least squares with the minimax concave penalty for each task, by ``skglm``.
@@ -118,7 +117,7 @@ def skglm_scad(
     n_lams: param.NLams = 50,
     lam_min_ratio: param.LamMinRatio = 0.01,
     tol: Tol = 1e-6,
-    max_iter: peer.MaxIter = 200,
+    max_iter: param.MaxIter = 200,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Least squares with smoothly clipped absolute deviations for each task, by ``skglm``.

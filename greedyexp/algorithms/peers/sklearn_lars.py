@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.peers import _parameters as peer
 from greedyexp.algorithms.peers._tasks import Fitted, lams_of, path_of_tasks, small_problem
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
@@ -38,7 +37,7 @@ def sklearn_lars(
     lam: param.Lams = None,
     n_lams: param.NLams = 50,
     lam_min_ratio: param.LamMinRatio = 0.01,
-    max_iter: peer.MaxIter = 100_000,
+    max_iter: param.MaxIter = 100_000,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Least angle regression for each task, by ``sklearn.linear_model.lars_path``.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.peers import _parameters as peer
 from greedyexp.algorithms.peers._tasks import Fitted, lams_of, path_of_tasks, small_problem
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
@@ -32,7 +31,7 @@ def sklearn_lasso(
     n_lams: param.NLams = 50,
     lam_min_ratio: param.LamMinRatio = 0.01,
     tol: param.Tol = 1e-7,
-    max_iter: peer.MaxIter = 100_000,
+    max_iter: param.MaxIter = 100_000,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Lasso for each task separately, by ``sklearn.linear_model.lasso_path``.

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.peers import _parameters as peer
 from greedyexp.algorithms.peers._tasks import (
     Fitted,
     check_sizes,
@@ -38,7 +37,7 @@ def prepare(**_) -> None:
 def sklearn_omp(
     problem: Problem,
     *,
-    n_atoms: peer.Atoms = None,
+    n_atoms: param.Atoms = None,
     normalize: Annotated[
         bool, Field(description="divide the columns by their norms before the pursuit")
     ] = True,

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.algorithms import _parameters as param
-from greedyexp.algorithms.peers import _parameters as peer
 from greedyexp.algorithms.peers._tasks import (
     Fitted,
     check_sizes,
@@ -42,8 +41,8 @@ def skscope(
         Literal["scope", "foba"],
         Field(description="splicing iterations, or forward-backward greedy selection"),
     ] = "scope",
-    n_atoms: peer.Atoms = None,
-    max_iter: peer.MaxIter = 100,
+    n_atoms: param.Atoms = None,
+    max_iter: param.MaxIter = 100,
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Sparsity-constrained least squares for each task, by the solvers of ``skscope``.
