@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema
 
 from greedyexp.config.patches import CHANGEABLE
 from greedyexp.core.parts import Algorithm, Part
@@ -18,21 +20,47 @@ _RANGE: Schema = {
     "type": "object",
     "description": "Evenly spaced values, both ends included.",
     "properties": {
-        "from": {"type": "number"},
-        "to": {"type": "number"},
+        "from": {"type": "number", "description": "First value."},
+        "to": {"type": "number", "description": "Last value."},
         "num": {"type": "integer", "minimum": 1, "description": "Number of values."},
         "step": {
             "type": "number",
             "exclusiveMinimum": 0,
             "description": "Distance between values.",
         },
-        "scale": {"enum": ["linear", "log"], "default": "linear"},
+        "scale": {
+            "enum": ["linear", "log"],
+            "default": "linear",
+            "description": "Whether differences or ratios of neighbours are equal.",
+        },
     },
     "required": ["from", "to"],
     "oneOf": [{"required": ["num"]}, {"required": ["step"]}],
     "additionalProperties": False,
 }
 _LABEL = {"type": "string", "description": "Value of the block in the column 'data'."}
+_GENERATOR = "Generator of the data, which determines the other keys."
+_TEMPLATE = "#/$defs/{model}"
+
+
+class _Plain(GenerateJsonSchema):
+    """The same schemas for all versions of pydantic, without titles.
+
+    Editors would show titles, such as ``N Lams``, as headings.
+    """
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def dict_schema(self, schema: Any) -> Schema:
+        made = super().dict_schema(schema)
+        if made.get("additionalProperties") is True:
+            del made["additionalProperties"]
+        return made
+
+
+def _of_model(model: type[BaseModel], ref_template: str = _TEMPLATE) -> Schema:
+    return model.model_json_schema(ref_template=ref_template, schema_generator=_Plain)
 
 
 def json_schema() -> Schema:
@@ -48,18 +76,20 @@ def json_schema() -> Schema:
         Plain data for ``json.dumps``.
     """
     defs: Schema = {"range": _RANGE}
-    settings = Settings.model_json_schema(ref_template="#/$defs/{model}")
+    settings = _of_model(Settings)
     defs |= settings.pop("$defs", {})
     properties: Schema = settings["properties"]
     generators = parts("generator")
-    block = _object({"generator": {"enum": list(generators)}}, required=["generator"])
-    labelled = {"label": _LABEL}
-    blocks = [(name, _generator(f"block.{name}", name, labelled, defs)) for name in generators]
-    listed = {"allOf": [{"if": _made_by(name), "then": settings} for name, settings in blocks]}
+    for part in generators.values():
+        _define_generator(part, defs)
+    names = {"enum": list(generators), "description": _GENERATOR}
+    block = _object({"generator": names}, required=["generator"])
+    made = [{"if": _made_by(name), "then": _ref(f"block.{name}")} for name in generators]
+    listed = {"allOf": made}
     defs["blocks"] = {"type": "array", "items": block | listed, "minItems": 1}
     properties["data"] = {
         "description": properties["data"]["description"],
-        "anyOf": [block, {"$ref": "#/$defs/blocks"}],
+        "anyOf": [block, _ref("blocks")],
     }
     protocol = properties["protocol"]
     properties["protocol"] = {key: protocol[key] for key in ("description", "default")}
@@ -67,21 +97,27 @@ def json_schema() -> Schema:
     properties["metrics"]["items"] = _choice("metric")
     for kind in ("algorithm", "figure", "table"):
         properties[f"{kind}s"]["items"] = _entries(kind, defs)
-    properties["claims"]["items"] = ClaimEntry.model_json_schema()
-    properties["readings"]["items"] = Reading.model_json_schema()
-    any_data = {"anyOf": [{"type": "object"}, {"$ref": "#/$defs/blocks"}]}
+    properties["claims"]["items"] = _of_model(ClaimEntry)
+    properties["readings"]["items"] = _of_model(Reading)
+    changed = "Parameters of the data that the profile changes, or other blocks."
+    any_data = {"description": changed, "anyOf": [{"type": "object"}, _ref("blocks")]}
     changeable = {key: properties[key] for key in CHANGEABLE} | {"data": any_data}
     defs["profile"] = _object(changeable, closed=True) | {"type": ["object", "null"]}
-    profiles = {name: {"$ref": "#/$defs/profile"} for name in PROFILES}
+    profiles = {name: _ref("profile") for name in PROFILES}
     described = {"description": properties["profiles"]["description"]}
     properties["profiles"] = described | _object(profiles, closed=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "greedyexp experiment",
         **_object(properties, required=settings["required"], closed=True),
-        "allOf": [*(_data_of(name, defs) for name in generators), _metrics_as_needed()],
+        "allOf": [*map(_data_of, generators), _metrics_as_needed()],
         "$defs": defs,
     }
+
+
+def _ref(name: str, key: str = "") -> Schema:
+    """Return a reference to a definition, or to one of its properties."""
+    return {"$ref": f"#/$defs/{name}" + (f"/properties/{key}" if key else "")}
 
 
 def _object(
@@ -119,23 +155,24 @@ def _made_by(name: str) -> Schema:
     return _object({"generator": {"const": name}}, required=["generator"])
 
 
-def _data_of(name: str, defs: Schema) -> Schema:
+def _data_of(name: str) -> Schema:
     """Return the parameters of the data, and of the data of profiles, for one generator."""
-    data = _generator(f"generator.{name}", name, {}, defs)
-    changed = {"properties": {"data": {"anyOf": [data, {"$ref": "#/$defs/blocks"}]}}}
+    data = _ref(f"generator.{name}")
+    changed = {"properties": {"data": {"anyOf": [data, _ref("blocks")]}}}
     return {
         "if": {"properties": {"data": _made_by(name)}, "required": ["data"]},
         "then": {"properties": {"data": data, "profiles": {"additionalProperties": changed}}},
     }
 
 
-def _generator(key: str, name: str, more: Schema, defs: Schema) -> Schema:
-    """Define the settings of a generator and return a reference to them."""
-    part = parts("generator")[name]
+def _define_generator(part: Part, defs: Schema) -> None:
+    """Define the settings of a generator, also as a block of data, which may have a label."""
+    key, block = f"generator.{part.name}", f"block.{part.name}"
     defs[key] = _settings_of(part, defs)
-    chosen = {"generator": {"const": name, "description": part.summary}}
-    defs[key]["properties"] |= chosen | more
-    return {"$ref": f"#/$defs/{key}"}
+    chosen = {"generator": {"const": part.name, "description": part.summary}}
+    defs[key]["properties"] |= chosen
+    same = {name: _ref(key, name) for name in defs[key]["properties"]}
+    defs[block] = defs[key] | {"properties": same | {"label": _LABEL}}
 
 
 def _entries(kind: str, defs: Schema) -> Schema:
@@ -145,7 +182,7 @@ def _entries(kind: str, defs: Schema) -> Schema:
         defs[f"{kind}.{name}"] = _settings_of(part, defs)
         properties[name] = {
             "description": part.summary,
-            "anyOf": [{"$ref": f"#/$defs/{kind}.{name}"}, {"type": "null"}],
+            "anyOf": [_ref(f"{kind}.{name}"), {"type": "null"}],
         }
     one = _object(properties, closed=True) | {"minProperties": 1, "maxProperties": 1}
     return {"anyOf": [_choice(kind), one]}
@@ -162,25 +199,37 @@ def _settings_of(part: Part, defs: Schema) -> Schema:
                 "enum": list(TUNINGS),
                 "description": "Rule that chooses a point of the path.",
             }
-            properties["folds"] = {"type": "integer", "minimum": 2, "default": 5}
+            properties["folds"] = {
+                "type": "integer",
+                "minimum": 2,
+                "default": 5,
+                "description": "Folds of the cross-validation, if the tuning is 'cv'.",
+            }
     if "sweep" in part.reserved_keys:
-        properties["sweep"] = _sweep(parameters)
+        properties["sweep"] = _sweep(part, parameters, defs)
     return {"description": part.summary, **_object(properties, closed=True)}
 
 
-def _sweep(parameters: Schema) -> Schema:
+def _sweep(part: Part, parameters: Schema, defs: Schema) -> Schema:
+    """Define the lists of values of a part's parameters, and return the schema of a sweep."""
+    key, lists = f"{part.kind}.{part.name}", f"lists.{part.kind}.{part.name}"
     columns: Schema = {}
     for name, schema in parameters.items():
-        values = {"type": "array", "items": schema, "minItems": 1}
+        values = {"type": "array", "items": _ref(key, name), "minItems": 1}
         columns[name] = {
             "description": schema.get("description", ""),
-            "anyOf": [values, {"$ref": "#/$defs/range"}],
+            "anyOf": [values, _ref("range")],
         }
-    group = _object(columns, closed=True) | {"minProperties": 1}
-    paired = {"anyOf": [group, {"type": "array", "items": group, "minItems": 1}]}
+    defs[lists] = _object(columns, closed=True) | {"minProperties": 1}
+    group = _ref(lists)
+    paired = {
+        "description": "Lists of equal length, whose values are used together.",
+        "anyOf": [group, {"type": "array", "items": group, "minItems": 1}],
+    }
+    same = {name: _ref(lists, name) for name in columns}
     return {
         "description": "Every combination of the lists is used; 'zip' pairs lists instead.",
-        **_object(columns | {"zip": paired}, closed=True),
+        **_object(same | {"zip": paired}, closed=True),
         "type": ["object", "null"],
     }
 
@@ -189,7 +238,7 @@ def _parameters(part: Part, defs: Schema) -> Schema:
     """Return parameter -> schema; types without a JSON Schema allow anything."""
     prefix = f"{part.kind}.{part.name}."
     try:
-        schema = part.parameters.model_json_schema(ref_template=f"#/$defs/{prefix}{{model}}")
+        schema = _of_model(part.parameters, f"#/$defs/{prefix}{{model}}")
     except PydanticInvalidForJsonSchema:
         return {name: {} for name in part.parameters.model_fields}
     defs.update({prefix + name: one for name, one in schema.get("$defs", {}).items()})

@@ -1,4 +1,4 @@
-"""The configs that come with greedyexp."""
+"""The configs that come with greedyexp, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ from pathlib import Path
 from greedyexp.core.errors import ConfigError, did_you_mean
 
 PACKAGE = Path(__file__).resolve().parents[1]
+SCHEMA = "greedyexp.schema.json"
 # Folders with more files are not searched for a similar name.
 MOST_FILES = 50
 
 
 def configs() -> dict[str, Path]:
     """Return all shipped configs by name, from the package or else from a checkout."""
-    for folder in (PACKAGE / "configs", PACKAGE.parent / "configs"):
+    for folder in _folders():
         found = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
         if found:
             return found
     return {}
+
+
+def schema() -> Path:
+    """Return the file with the JSON Schema of experiments, which lies beside the configs."""
+    files = [folder / SCHEMA for folder in _folders()]
+    return next((file for file in files if file.is_file()), files[0])
+
+
+def _folders() -> tuple[Path, Path]:
+    """Return the folder of the shipped configs in the package and that in a checkout."""
+    return PACKAGE / "configs", PACKAGE.parent / "configs"
 
 
 def locate(source: str) -> Path:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 
+import jsonschema
+import yaml
 from cli_process import refused
+
+from greedyexp.core import shipped
 
 
 def test_a_new_config_runs_and_draws(call, tmp_path):
@@ -49,6 +54,22 @@ def test_a_file_is_overwritten_only_by_force(call, tmp_path):
     assert (tmp_path / "study.yaml").read_text() == "precious"
     assert call("new", "config", "study", "--force", cwd=tmp_path).returncode == 0
     assert (tmp_path / "study.yaml").read_text() != "precious"
+
+
+def test_a_new_config_comes_with_its_schema(call, tmp_path):
+    written = call("new", "config", "study", cwd=tmp_path)
+    assert "Wrote greedyexp.schema.json" in written.stdout
+    first = (tmp_path / "study.yaml").read_text().partition("\n")[0]
+    schema = tmp_path / first.removeprefix("# yaml-language-server: $schema=")
+    assert schema.read_bytes() == shipped.schema().read_bytes()
+    settings = yaml.safe_load((tmp_path / "study.yaml").read_text())
+    jsonschema.validate(settings, json.loads(schema.read_bytes()))
+    # The next config leaves a schema, which may have the parts of plugins, as it is.
+    schema.write_text("precious")
+    again = call("new", "config", "other", cwd=tmp_path)
+    assert again.returncode == 0
+    assert "schema" not in again.stdout
+    assert schema.read_text() == "precious"
 
 
 def test_impossible_names_are_refused(call, tmp_path):

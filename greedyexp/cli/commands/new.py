@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import keyword
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from greedyexp.cli import options
+from greedyexp.core import shipped
+from greedyexp.core.errors import ConfigError
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
@@ -24,31 +27,35 @@ USE = {
 @click.command("new", short_help="Write a template that runs.")
 @click.argument("kind", type=options.Choice(("config", *USE)))
 @click.argument("name")
-@click.option("-f", "--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("-f", "--force", is_flag=True, help="Overwrite existing files.")
 @options.shared
 def command(kind: str, name: str, force: bool) -> None:
     """Write a commented template of a config, an algorithm, a generator, a metric or a figure.
 
-    The file is NAME.yaml or NAME.py in the current folder.
+    The file is NAME.yaml or NAME.py in the current folder. The first line of a config names the
+    JSON Schema for editors, greedyexp.schema.json, which is written to the same folder unless it is
+    there.
     """
     check_name(kind, name)
-    suffix = ".yaml" if kind == "config" else ".py"
-    target = Path(name + suffix)
-    template = TEMPLATES / f"{kind}{suffix}.txt"
-    write(target, template.read_text(encoding="utf-8").replace("NAME", name), force=force)
-    click.echo(f"Wrote {target}.")
+    target = Path(f"{name}.yaml" if kind == "config" else f"{name}.py")
+    files = {target: template(target.suffix, kind, name)}
+    write(files, force=force)
+    for file in files:
+        click.echo(f"Wrote {file}.")
     if kind == "config":
+        # An existing schema may have the parts of plugins.
+        with suppress(FileExistsError), Path(shipped.SCHEMA).open("x", encoding="utf-8") as stream:
+            stream.write(shipped.schema().read_text(encoding="utf-8"))
+            click.echo(f"Wrote {shipped.SCHEMA}, by which editors complete and check the config.")
         click.echo(f"Next: greedyexp run {target} --profile smoke")
-    else:
-        entry = USE[kind].format(name=name)
-        click.echo(f"In a YAML experiment in the same folder: `plugins: [{target}]` and {entry}.")
-        click.echo(f"Next: greedyexp show {name} --plugin {target}")
+        return
+    entry = USE[kind].format(name=name)
+    click.echo(f"In a YAML experiment in the same folder: `plugins: [{target}]` and {entry}.")
+    click.echo(f"Next: greedyexp show {name} --plugin {target}")
 
 
 def check_name(kind: str, name: str) -> None:
     """Raise ``ConfigError`` if a config or a part cannot have this name."""
-    from greedyexp.core.errors import ConfigError
-
     if kind == "config":
         if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
             raise ConfigError(
@@ -66,16 +73,20 @@ def check_name(kind: str, name: str) -> None:
         raise ConfigError(f"the {kind} '{name}' already exists.", remedy="Choose another name.")
 
 
-def write(target: Path, content: str, *, force: bool) -> None:
-    """Write a file; overwrite an existing one only with ``force``."""
-    from greedyexp.core.errors import ConfigError
+def template(suffix: str, kind: str, name: str) -> str:
+    """Return the template of a kind of file for a name."""
+    text = (TEMPLATES / f"{kind}{suffix}.txt").read_text(encoding="utf-8")
+    return text.replace("NAME", name)
 
-    try:
-        with target.open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(content)
-    except FileExistsError:
+
+def write(files: dict[Path, str], *, force: bool) -> None:
+    """Write files; overwrite existing ones only with ``force``, and otherwise write none."""
+    taken = [file for file in files if file.exists() or file.is_symlink()]
+    if taken and not force:
         raise ConfigError(
             "the file already exists.",
-            place=str(target),
+            place=str(taken[0]),
             remedy="Choose another name, or overwrite it with --force.",
-        ) from None
+        )
+    for file, content in files.items():
+        file.write_text(content, encoding="utf-8")
