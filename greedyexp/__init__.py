@@ -23,6 +23,7 @@ _LAZY = {
     "figure": "greedyexp.core.registry",
     "generator": "greedyexp.core.registry",
     "metric": "greedyexp.core.registry",
+    "open": "greedyexp.report.notebook",
     "protocol": "greedyexp.core.registry",
     "run": "greedyexp.api",
     "solve": "greedyexp.api",
@@ -36,7 +37,8 @@ FORMER = {
     "greedyexp.theory.constant": "greedyexp.theory.constants",
 }
 
-__all__ = sorted(_LAZY)
+# `from greedyexp import *` must not replace the builtin function.
+__all__ = sorted(_LAZY.keys() - {"open"})
 
 
 def provide_former_modules(sources: Iterable[bytes]) -> None:
@@ -54,4 +56,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*_LAZY, "__version__"]

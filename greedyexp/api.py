@@ -199,6 +199,7 @@ def run(
     seed: int | None = None,
     tag: str | None = None,
     force: bool = False,
+    progress: bool = True,
 ) -> pd.DataFrame:
     """Run an experiment, or its missing replicates, and return the tidy table.
 
@@ -221,12 +222,17 @@ def run(
         Name the results folder ``<profile>+<tag>``, like ``--tag``.
     force : bool
         Compute everything again.
+    progress : bool
+        Show a bar in a notebook or terminal, or lines elsewhere, and at the end how many replicates
+        are done and where the results are.
 
     Returns
     -------
     DataFrame
         The rows of the CSV: one for each replicate and algorithm, or several if the protocol
-        records several.
+        records several. ``attrs["columns"]`` describes each column by its kind, a sentence and
+        where it comes from, and ``attrs["folder"]`` is the run folder, which ``greedyexp.open``
+        takes for figures and verdicts.
 
     Raises
     ------
@@ -252,10 +258,13 @@ def run(
         tag=tag,
     )
     folder = FilePath(out) / plan.subfolder
-    options = runner.RunOptions(engine=engine, jobs=jobs, force=force)
+    options = runner.RunOptions(engine=engine, jobs=jobs, force=force, progress=progress)
     done = runner.run(plan, folder, options)
     if done.signum is not None:
         if done.signum != signal.SIGINT:
             signal.raise_signal(done.signum)
         raise Interrupted(done.signum)
-    return report.read_frame(done.csv)
+    if progress:
+        counts = f"{done.done} of {done.total} done, {done.failed} failed"
+        runner.announce(f"{plan.name} ({plan.profile}): {counts}; results in {folder}")
+    return report.with_notes(report.read_frame(done.csv), plan.design, folder)

@@ -10,8 +10,9 @@ from typing import Any
 from greedyexp.claims.decisions import AnsweredTest, Bounded, JudgedTest, Verdict
 from greedyexp.claims.evaluation import JudgedClaim
 
-_NUMBERS = ("estimate", "boundary", "low", "high", "confidence", "p", "p_adjusted")
-_COUNTS = ("trials", "failed", "unconverged", "needed_trials")
+# What is recorded of each comparison.
+NUMBERS = ("estimate", "boundary", "low", "high", "confidence", "p", "p_adjusted")
+COUNTS = ("trials", "failed", "unconverged", "needed_trials")
 
 
 def record(
@@ -64,7 +65,7 @@ def _claim_record(judged: JudgedClaim) -> dict[str, Any]:
 
 
 def _test_record(test: JudgedTest) -> dict[str, Any]:
-    numbers = {key: getattr(test, key) for key in _NUMBERS}
+    numbers = {key: getattr(test, key) for key in NUMBERS}
     odd = {k: repr(v) for k, v in numbers.items() if v is not None and not math.isfinite(v)}
     finite = {k: None if k in odd or v is None else float(v) for k, v in numbers.items()}
     return {
@@ -73,7 +74,7 @@ def _test_record(test: JudgedTest) -> dict[str, Any]:
         **finite,
         "not_finite": odd,
         "verdict": test.verdict.value,
-        **{key: getattr(test, key) for key in _COUNTS},
+        **{key: getattr(test, key) for key in COUNTS},
         "sentence": sentence(test),
     }
 

@@ -53,11 +53,15 @@ class _Paper(_Settings):
     figure: str = ""
 
 
-class _Block(_Settings):
+class _Swept(_Settings):
     sweep: dict[str, list[Any] | dict[str, Any]] | None = None
 
 
-class _Algorithm(_Block):
+class _Block(_Swept):
+    generator: str = ""
+
+
+class _Algorithm(_Swept):
     label: str | None = None
 
 
@@ -237,6 +241,18 @@ class Design:
             return axes_of(data.sweep)
         axes = (axis for block in data for axis in axes_of(block.sweep))
         return ((DATA_COLUMN,), *dict.fromkeys(axes))
+
+    @property
+    def generators(self) -> list[str]:
+        """Registered names of the generators, without repetition."""
+        data = self._stored.data
+        blocks = data if isinstance(data, list) else [data]
+        return list(dict.fromkeys(block.generator for block in blocks))
+
+    @property
+    def protocol(self) -> str:
+        """Registered name of the protocol."""
+        return _entry(self._stored.protocol)[0]
 
     @cached_property
     def words(self) -> dict[str, list[str]]:

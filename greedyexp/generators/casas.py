@@ -101,10 +101,9 @@ def casas(
         2009-10-16 00:01:04.000059 M017 ON Sleeping begin
 
     The values are ON, OFF, OPEN, CLOSE or CLOSED, PRESENT and ABSENT. Numbers are measurements
-    (such as a temperature), which are ignored and counted in ``measurements``. Anything else is an
-    error that names the line, or is left out and counted in ``bad_lines``. The same holds for
-    activities that begin twice, end without having begun, or never end. A sensor is on until an
-    event turns it off. Lines need not be in order of time.
+    (such as a temperature), which are ignored. Anything else is an error that names the line, or is
+    left out. The same holds for activities that begin twice, end without having begun, or never
+    end. A sensor is on until an event turns it off. Lines need not be in order of time.
 
     Features are the sensors that turn on at least once. With ``raw``, a feature is 1 in a sample if
     the sensor was on in any part of it. With ``last_fired``, it is 1 for the sensor that turned on
@@ -115,6 +114,13 @@ def casas(
     A chain is a calendar day, from the first activity to the last of the recording; days with
     neither an activity nor an event are left out. Each replicate draws the training days; the
     others are test days.
+
+    Columns
+    -------
+    bad_lines
+        Number of invalid lines that were left out.
+    measurements
+        Number of lines ignored because their value is a number.
     """
     record, counts = _read(path, interval, representation, skip_bad_lines)
     return split_days(rng, record, train_share, **counts)

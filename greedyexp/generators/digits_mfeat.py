@@ -42,10 +42,15 @@ def digits_mfeat(
 
     On the training rows, features have mean 0 and mean square 1, and responses have mean 0. The
     test rows are shifted and scaled by the same numbers, which do not depend on them. A feature
-    that is constant on the training rows is zero everywhere; ``constant_features`` counts these.
+    that is constant on the training rows is zero everywhere.
 
     The paper takes "n/10 samples from each digit" and prints n = 10, 20, 40. With one sample of
     each digit no method can select the printed supports; they agree with n samples *per digit*.
+
+    Columns
+    -------
+    constant_features
+        Number of features that are constant on the training rows.
     """
     X, labels = load()
     train, test = _split(rng, labels, samples_per_digit)

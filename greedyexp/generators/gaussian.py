@@ -153,7 +153,12 @@ def gaussian_signal_ratio(
     exactly ``signal_ratio``. Columns of X are Gaussian and scaled to ||x_j||^2 = n, so every
     curvature of Q along a coordinate is 1. The support is drawn uniformly, signs are +-1, one
     |b_j| is 1 and the others U[1, strongest]. e is standard Gaussian noise projected off the span
-    of the support and scaled; ``residual_rms`` is ||e|| / sqrt(n).
+    of the support and scaled.
+
+    Columns
+    -------
+    residual_rms
+        Root mean square of the noise, ||e|| / sqrt(n).
     """
     X = stationary(rng, n_samples, p, correlation)
     X *= np.sqrt(n_samples) / np.linalg.norm(X, axis=0)

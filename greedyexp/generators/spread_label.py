@@ -75,12 +75,19 @@ def spread_label(
     Given y the features are independent; each equals y with probability (1 + a) / 2, a = 1 / B1.
     There are d = ceil(B1^2 / l) of them for the squared error (<w, x> - y)^2 and ceil(B1^2 / l^2)
     for |<w, x> - y|. The truth is the dense predictor with all coefficients 1 / (d a). Its l1 norm
-    is B1, and its mean error, exact in ``dense_error``, is less than l. Predictors with few
+    is B1, and its mean error is less than l. Predictors with few
     features have a large error; for B1 > 2 the theorems bound it from below.
 
     E[x x^T] = (1 - a^2) I + a^2 11^T, E[y x] = a 1 and E[y^2] = 1. The best predictor with k
     features has equal coefficients and mean squared error (1 - a^2) / (1 - a^2 + a^2 k). With
     ``n_samples: 0`` there are no rows, only these moments, and nothing is drawn.
+
+    Columns
+    -------
+    a
+        1 / B1: each feature equals y with probability (1 + a) / 2.
+    dense_error
+        Exact mean error of the dense predictor.
     """
     d, a = _n_features(truth_l1_norm, accuracy, accuracy_of), 1.0 / truth_l1_norm
     facts = {

@@ -52,6 +52,11 @@ def synthetic_chains(
 
     A chain model of these data has 14 x 4 = 56 weights of observations, and 4 + 4 + 16 of starts,
     ends and transitions.
+
+    Columns
+    -------
+    n_sentences
+        Number of sentences, for training and testing together.
     """
     values = _values(rng, n_words)
     sequence = _labels(rng.random(n_words), _weights(values))

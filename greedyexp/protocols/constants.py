@@ -27,9 +27,14 @@ def columns(metrics: Sequence[Metric]) -> list[Measured]:
     columns=columns,
 )
 def constants(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> Outcome:
-    """Compute a constant of the design: ``value``, and bounds ``lower`` and ``upper`` on it.
+    """Compute a constant of the design and proved bounds on it.
 
-    The bounds are proved, rounding errors included; ``value`` lies between them.
+    Columns
+    -------
+    value
+        The constant, between its bounds.
+    lower, upper
+        Proved bounds on the constant, rounding errors included.
 
     Returns
     -------

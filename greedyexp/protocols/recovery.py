@@ -34,6 +34,11 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
     are those of the fit, including its folds, but without the metrics and without the prescription
     by theory.
 
+    Columns
+    -------
+    tuning
+        How the point of the path was chosen: oracle, cv, theory, end, or none without a path.
+
     Returns
     -------
     Outcome

@@ -139,19 +139,35 @@ def selection(
     """Fit once and measure the path at several sizes, without tuning.
 
     The estimate of a size is the last point of the path with at most this number of nonzero
-    coefficients, or rows of them. If a path ends before a size, its end is used; ``reached`` is the
-    actual size. If a selection cannot continue, its path contains the last estimate twice, with and
-    without a certificate. The size that it reached uses the former; larger sizes use the latter.
-    The column ``record`` names the kinds of rows:
+    coefficients, or rows of them. If a path ends before a size, its end is used. If a selection
+    cannot continue, its path contains the last estimate twice, with and without a certificate. The
+    size that it reached uses the former; larger sizes use the latter. The column ``record`` names
+    the kinds of rows:
 
     - ``size``: every metric at one of ``sizes``, empty if the algorithm does not report it.
-    - ``class``: ``class_error``, the error on the test rows of one ``class``, empty if there are
-      none. It is the share of wrong words (most probable labels) for chains, the error of the sign
-      of the margin for two classes, where margin 0 counts half, and the error of the largest
-      prediction for several responses. ``class_share`` is the share of the class among the test
-      rows. Classes without names are numbered.
-    - ``feature``: ``used`` is 1 if the row of a ``feature`` has a nonzero coefficient, else 0.
-      Features without names are numbered.
+    - ``class``: the error on the test rows of each ``class`` at one of ``classes_at``.
+    - ``feature``: which features are in use at one of ``chosen_at``.
+
+    Columns
+    -------
+    record
+        The kind of row.
+    size
+        Number of features to measure at, or of rows of coefficients.
+    class
+        Name of the class, or its number if it has none.
+    feature
+        Name of the feature, or its number if it has none.
+    reached
+        Actual size of the estimate; less than ``size`` if the path ends before.
+    class_error
+        Error on the test rows of the class, empty if there are none: the share of wrong words (most
+        probable labels) for chains, the error of the sign of the margin for two classes, where
+        margin 0 counts half, and the error of the largest prediction for several responses.
+    class_share
+        Share of the class among the test rows.
+    used
+        1 if the row of the feature has a nonzero coefficient, else 0.
 
     Returns
     -------

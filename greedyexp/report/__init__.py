@@ -4,10 +4,12 @@
 - ``draw``: figures and tables
 - ``verify``: verdicts on claims
 - ``kept``: outputs that are up to date
+- ``notebook``: a run folder in Python and in notebooks
 """
 
 from greedyexp.report.draw import draw
+from greedyexp.report.notebook import with_notes
 from greedyexp.report.source import read_frame, run_folders
 from greedyexp.report.verify import Verified, verdicts, verify
 
-__all__ = ["Verified", "draw", "read_frame", "run_folders", "verdicts", "verify"]
+__all__ = ["Verified", "draw", "read_frame", "run_folders", "verdicts", "verify", "with_notes"]

@@ -117,8 +117,7 @@ def source_of(opened: Opened) -> Source:
         If the table is damaged, or does not belong to the configuration.
     """
     state, design = opened.state, opened.design
-    plugins = [find(state.folder, name) for name in design.plugins]
-    load_plugins([path for path in plugins if path.is_file()])
+    load_own_plugins(opened)
     # The plugins must belong to the same state.
     state.require_current()
     frame = read_frame(state.table, state.table_content)
@@ -128,6 +127,12 @@ def source_of(opened: Opened) -> Source:
         raise _damaged(state.table, f"the table has {part} of the run.")
     context = context_of(design, frame["algorithm"].unique(), part)
     return Source(state, design, _with_seconds(frame, state), context)
+
+
+def load_own_plugins(opened: Opened | Source) -> None:
+    """Load the plugins in a run folder, which replace parts of the same names."""
+    plugins = [find(opened.state.folder, name) for name in opened.design.plugins]
+    load_plugins([path for path in plugins if path.is_file()])
 
 
 def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +108,22 @@ def _verdicts(folder: Path, keep: bool) -> dict[str, str]:
 
 def _verify(folder: Path, write: bool) -> Verified:
     source = read_source(folder)
-    judged = _judged(source)
-    context = source.context
+    verified = verified_source(source)
+    unwritten = _write(source, verified.contents) if write else ""
+    return replace(verified, unwritten=unwritten)
+
+
+def verified_source(source: Source) -> Verified:
+    """Judge the claims of a run folder that has been read; write nothing.
+
+    Raises
+    ------
+    StorageError, ConfigError
+        As ``verify``.
+    """
+    judged, context = _judged(source), source.context
     contents = record(source.design.settings, context.profile, judged, source.state.digests)
-    unwritten = _write(source, contents) if write else ""
-    return Verified(
-        folder, context.name, context.profile, judged, contents, context.part, unwritten
-    )
+    return Verified(source.folder, context.name, context.profile, judged, contents, context.part)
 
 
 def _write(source: Source, contents: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 - ``context``: facts about the run that the tidy table lacks
 - ``records``: rows of the tidy table, chosen, checked and grouped
 - ``columns``: columns that separate points; only replicates are averaged
+- ``legend``: what the columns of a table mean
 - ``summaries``: medians over replicates with bands, means of metrics with intervals
 - ``theorems``: rows about theorems, their bounds and accuracies
 - ``text``: words of figures, tables and notes

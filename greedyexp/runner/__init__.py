@@ -20,6 +20,7 @@ _LAZY = {
     "FolderStatus": "greedyexp.runner.folder_status",
     "Report": "greedyexp.runner.session",
     "RunOptions": "greedyexp.runner.work",
+    "announce": "greedyexp.runner.progress",
     "folders_below": "greedyexp.runner.folder_status",
     "rehearse": "greedyexp.runner.rehearsal",
     "run": "greedyexp.runner.session",

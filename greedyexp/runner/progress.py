@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run: a bar in a notebook or, on stderr, on a terminal; plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Pace:
 
 
 class Bar:
-    """A tqdm bar.
+    """A tqdm bar; in a notebook it is a widget if ipywidgets is installed.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
     ):
-        from tqdm import tqdm
+        from tqdm.auto import tqdm
 
         self._failed = 0
         self._open_ended = open_ended
@@ -135,16 +135,28 @@ class Lines:
         seconds = self._pace.seconds_left(left)
         if left and seconds is not None and not self._open_ended:
             line += f", about {tqdm.format_interval(seconds)} left"
-        # A closed stderr must not end a run.
-        with contextlib.suppress(OSError):
-            print(line, file=sys.stderr, flush=True)
+        announce(line)
+
+
+def in_notebook() -> bool:
+    """Return True in the kernel of a notebook, whose stderr is no terminal but shows bars."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell is not None and "IPKernelApp" in shell.config
+
+
+def announce(line: str) -> None:
+    """Print a line about a run: on stderr, or among the output of a notebook."""
+    # A closed stderr must not end a run.
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stdout if in_notebook() else sys.stderr, flush=True)
 
 
 def progress_of(
     wanted: bool, title: str, total: int, done: int, *, open_ended: bool = False
 ) -> Bar | Lines:
-    """Return the progress display for stderr; without ``wanted`` it shows nothing."""
+    """Return the progress display; without ``wanted`` it shows nothing."""
     wanted = wanted and sys.stderr is not None
-    if wanted and not sys.stderr.isatty():
+    if wanted and not (sys.stderr.isatty() or in_notebook()):
         return Lines(title, total, done, open_ended=open_ended)
     return Bar(title, total, done, open_ended=open_ended, hidden=not wanted)

@@ -27,7 +27,7 @@ class RunOptions:
     retry_failed : bool
         Compute failed replicates again.
     progress : bool
-        Show a progress bar on a terminal and lines elsewhere, on stderr.
+        Show a progress bar in a notebook or on a terminal, and lines elsewhere.
     tracebacks : bool
         Print tracebacks of exceptions raised by parts on stderr, one for each location.
     pdb : bool

@@ -107,18 +107,34 @@ def tightness(
     ``steps`` is the budget of every algorithm. Estimates are checked after every step up to
     ``fine``, then after ``resolution`` steps for each factor of ten. Their errors are exact
     expectations, even if they were fitted to a sample; the squared error lacks the factor 1/2 of
-    losses. There is one row for each ``error`` and ``epsilon``, with these numbers of features:
+    losses. There is one row for each error and epsilon.
 
-    - ``needed``: nonzero coefficients of the first estimate with a mean error of at most epsilon,
-      and its ``steps``; empty if the budget did not reach it.
-    - ``exact``: the number for the best predictor, for any number of available features.
-    - ``lower_bound``: the bound that the proof of Theorem 6 (absolute) or 7 (squared) gives;
-      ``lower_bound_printed``: the bound in the theorem, which is larger for Theorem 6 and true by
-      another argument. Empty unless B1 > 2 and epsilon <= 0.1.
-    - ``l1_upper``: the number of steps in Theorem 3 for fully corrective selection by the squared
-      error under the distribution. With the dense predictor, of squared error s, it is
-      4 B1^2 / (epsilon - s), with epsilon^2 in place of epsilon for an absolute error. Empty if the
-      dense predictor is not known to have this error.
+    Columns
+    -------
+    record
+        The kind of row, always epsilon.
+    error
+        The mean error in question: squared or absolute.
+    epsilon
+        The mean error to reach.
+    needed
+        Nonzero coefficients of the first estimate with a mean error of at most epsilon; empty if
+        the budget did not reach it.
+    steps
+        Steps until that estimate; empty if the budget did not reach it.
+    exact
+        Number of features that the best predictor needs, for any number of available features.
+    lower_bound
+        Number of features needed by the proof of Theorem 6 (absolute) or 7 (squared). Empty unless
+        B1 > 2 and epsilon <= 0.1.
+    lower_bound_printed
+        The number in the theorem, which is larger for Theorem 6 and true by another argument. Empty
+        unless B1 > 2 and epsilon <= 0.1.
+    l1_upper
+        Number of steps in Theorem 3 for fully corrective selection by the squared error under the
+        distribution. With the dense predictor, of squared error s, it is 4 B1^2 / (epsilon - s),
+        with epsilon^2 in place of epsilon for an absolute error. Empty if the dense predictor is
+        not known to have this error.
 
     Returns
     -------

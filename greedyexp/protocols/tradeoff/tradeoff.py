@@ -216,26 +216,14 @@ def tradeoff(
     ``smoothed_forward_greedy`` it is the risk before smoothing. The column ``record`` names the
     kinds of rows:
 
-    - ``step``: ``features`` (nonzero coefficients), ``risk``, ``gap`` (the certificate, empty
-      without one) and ``l1_norm`` of the estimate after ``step`` steps.
-    - ``bound``: ``excess``, R(w_k) - R(wbar) after ``step`` steps for one ``reference``, and
-      ``excess_bound``, the bound of one ``theorem`` on it. If the run ended earlier, the bound is
-      taken at its last step. ``gap`` is repeated.
-    - ``epsilon``: ``steps`` and ``features_needed`` for each accuracy and ``excess_at_end``, the
-      excess after these steps, empty if the budget did not reach it; and ``steps_bound``, the
-      number of steps that a theorem guarantees to be enough. ``log_steps`` and ``log_steps_bound``
-      are logarithms to base 10, 0 for zero steps. An algorithm that ends by its own certificate is
-      run for each accuracy, and ``steps`` is the number until it ended. For any other algorithm it
-      is the first checked step with an excess of at most epsilon: every step is checked up to
-      ``fine``, then ``resolution`` steps for each factor of ten. ``within`` is 1 if the excess
-      after ``steps_bound`` steps is at most epsilon, 0 if not, and empty beyond the budget. If this
-      step was not checked, the algorithm runs again with the same random numbers.
-    - ``accuracy``: the measurements of ``epsilon`` in one row for each ``reference``, without
-      theorems.
-    - ``theorem``: ``smoothness`` and ``strong_convexity`` of the risk, the constants in a theorem;
-      empty for a theorem that does not need them. The latter holds on the supports of the run.
-    - ``reference``: ``reference_features``, ``reference_l1_norm``, ``reference_risk`` and
-      ``reference_gap``, the certificate of the minimiser over the ball.
+    - ``step``: the estimate after each recorded step.
+    - ``bound``: its excess over each reference, and the bound of each theorem on it.
+    - ``epsilon``: the cost of each accuracy, and the bound of each theorem on it. An algorithm that
+      ends by its own certificate is run for each accuracy. Any other algorithm is checked after
+      every step up to ``fine``, then after ``resolution`` steps for each factor of ten.
+    - ``accuracy``: the measurements of ``epsilon`` in one row for each reference, without theorems.
+    - ``theorem``: the constants in each theorem.
+    - ``reference``: the reference predictors.
 
     A theorem is left out if its bounds are infinite. If none is left, ``theorem`` is ``none`` and
     the bounds are empty. For theorems named in ``theorems`` the message of the replicate gives the
@@ -243,7 +231,62 @@ def tradeoff(
     probability 1/2 (T1) concern means and shares over replicates, not single replicates.
 
     Features must be in [-1, 1], as the bounds assume. With ``features: scale`` each is divided by
-    its largest absolute value, and ``feature_scale`` is the largest divisor.
+    its largest absolute value.
+
+    Columns
+    -------
+    record
+        The kind of row.
+    theorem
+        Theorem of the bound, or none.
+    reference
+        Reference predictor: l1_ball, truth or support.
+    step
+        Number k of steps of the estimate.
+    epsilon
+        Accuracy of the risk above that of the reference.
+    features
+        Number of nonzero coefficients.
+    risk
+        Risk R(w_k).
+    gap
+        Certificate of the estimate; empty without one.
+    l1_norm
+        l1 norm of the estimate.
+    excess
+        R(w_k) - R(wbar).
+    excess_bound
+        Bound of the theorem on the excess. If the run ended earlier, it is taken at its last step.
+    steps
+        Steps until the algorithm ended by its own certificate, or first checked step with an excess
+        of at most epsilon; empty if the budget did not reach it.
+    log_steps
+        Logarithm of ``steps`` to base 10; 0 for zero steps.
+    features_needed
+        Number of nonzero coefficients after ``steps``.
+    excess_at_end
+        Excess after ``steps``; empty if the budget did not reach epsilon.
+    steps_bound
+        Number of steps that the theorem guarantees to be enough.
+    log_steps_bound
+        Logarithm of ``steps_bound`` to base 10; 0 for zero steps.
+    within
+        1 if the excess after ``steps_bound`` steps is at most epsilon, 0 if not, and empty beyond
+        the budget. If this step was not checked, the algorithm runs again with the same random
+        numbers.
+    smoothness, strong_convexity
+        Constant of the risk in the theorem; empty if the theorem does not need it. Strong convexity
+        holds on the supports of the run.
+    reference_features
+        Number of nonzero coefficients of the reference.
+    reference_l1_norm
+        l1 norm of the reference.
+    reference_risk
+        Risk of the reference.
+    reference_gap
+        Certificate of the minimiser over the ball.
+    feature_scale
+        Largest divisor of a feature.
 
     Returns
     -------

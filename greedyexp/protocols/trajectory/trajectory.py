@@ -169,22 +169,49 @@ def trajectory(
     response is projected onto the range of X, which changes neither iterates nor gaps but avoids
     cancellation. Iteration 0 is the start. The column ``record`` names the kinds of rows:
 
-    - ``epsilon``: ``iterations`` is the first k with a gap of at most ``epsilon``, empty if no
-      iteration within the budget has one. After the last accuracy the run continues only for
-      iterations to record.
-    - ``iteration``: ``gap``, ``support_size`` and ``l1_norm`` after k iterations; ``guarantee``,
-      the bound of a theorem; ``prediction``, gap_0 rate^k with the limit rate of random designs of
-      these sizes (not a bound). ``local_guarantee`` begins at k_0, the first recorded iteration
-      after the last one with a nonzero coefficient outside the support of the optimum. It is
-      gap(k_0) rate_S^(k - k_0) with the rate proved on that support. If the optimum is not unique,
-      it is the support of the optimum found.
-    - ``coordinate``: ``coefficient`` of one coordinate at one recorded iteration, for the requested
-      number of coordinates: those with the largest absolute value at any recorded iteration.
-    - ``rate``: mean factor of the gap per iteration over the second half of the run, which is cut
-      at the first gap of 1e-12 times the initial gap; ``predicted_rate`` as above.
+    - ``epsilon``: the iterations to each accuracy. After the last accuracy the run continues only
+      for iterations to record.
+    - ``iteration``: the state after each recorded iteration, and what theorems say of it.
+    - ``coordinate``: one coefficient at one recorded iteration, for the requested number of
+      coordinates: those with the largest absolute value at any recorded iteration.
+    - ``rate``: the speed of the whole run.
 
     Cells are empty if the algorithm has no theorem or prediction. Memory grows with the recorded
     rows (times p with ``coordinates``), not with the iterations.
+
+    Columns
+    -------
+    record
+        The kind of row.
+    epsilon
+        An accuracy.
+    iteration
+        Number k of iterations so far.
+    coordinate
+        Number of a coefficient, from 0.
+    iterations
+        First k with a gap of at most epsilon; empty if no iteration within the budget has one.
+    gap
+        G(b_k) - G* after k iterations.
+    guarantee
+        Bound of a theorem on the gap.
+    prediction
+        gap_0 rate^k with the limit rate of random designs of these sizes; not a bound.
+    local_guarantee
+        gap(k_0) rate_S^(k - k_0) with the rate proved on the support of the optimum (the one found,
+        if it is not unique), from k_0 on, the first recorded iteration after the last one with a
+        nonzero coefficient outside this support.
+    support_size
+        Number of nonzero coefficients.
+    l1_norm
+        l1 norm of the coefficients.
+    coefficient
+        Value of the coordinate.
+    rate
+        Mean factor of the gap per iteration over the second half of the run, which is cut at the
+        first gap of 1e-12 times the initial gap.
+    predicted_rate
+        The rate of ``prediction``.
 
     Returns
     -------

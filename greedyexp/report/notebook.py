@@ -1,0 +1,322 @@
+"""A run folder in Python and in notebooks: its rows, pictures, verdicts and settings."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import html
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from greedyexp.claims.report import COUNTS, NUMBERS, group_words
+from greedyexp.core.errors import StorageError, UserError
+from greedyexp.experiment.design import Design, by_stem
+from greedyexp.report.draw import draw
+from greedyexp.report.source import Source, load_own_plugins, read_source
+from greedyexp.report.verify import Verified, verified_source
+from greedyexp.results.legend import legend
+from greedyexp.runner.state import CONFIG, find, retry_if_replaced
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Run folders that an error names.
+_MOST_NAMED = 4
+
+
+def open(folder: str | Path) -> Results:
+    """Open the results of a run; nothing is computed again.
+
+    Parameters
+    ----------
+    folder : path
+        A run folder, such as ``results/phase_transition/paper``.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    StorageError
+        If the folder does not exist or is not a run folder, or if its files are unreadable, damaged
+        or of different runs.
+    PluginError
+        If a plugin in the folder cannot be imported.
+    """
+    path = Path(folder)
+    if not find(path, CONFIG).is_file():
+        raise _no_run(path)
+    return Results(retry_if_replaced(path, lambda: read_source(path)))
+
+
+def _no_run(path: Path) -> StorageError:
+    """Return the error for a path that is not a run folder, with those that may be meant."""
+    if path.is_file():
+        runs = [path.parent] if find(path.parent, CONFIG).is_file() else []
+        message = "this is a file, not the folder of a run."
+    elif path.is_dir():
+        # Deeper levels are not searched: they may be a whole disk.
+        below = [*path.glob(f"*/{CONFIG}"), *path.glob(f"*/*/{CONFIG}")]
+        runs, message = sorted({one.parent for one in below}), "this is not the folder of a run."
+    else:
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        near = difflib.get_close_matches(path.name, [one.name for one in siblings], n=1)
+        runs, message = [path.with_name(name) for name in near], "there is no such folder."
+    names = list(map(str, runs[:_MOST_NAMED]))
+    if len(runs) > _MOST_NAMED:
+        names.append(f"one of {len(runs) - _MOST_NAMED} others below it")
+    named = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    remedy = f"Open {named}." if named else "Name a folder that `greedyexp run` has made."
+    return StorageError(message, place=str(path), remedy=remedy)
+
+
+class Results:
+    """The results of one run, as they were when they were opened.
+
+    Its representation is a summary; in notebooks it has the verdicts, too.
+
+    Parameters
+    ----------
+    source : Source
+        The contents of the run folder.
+    """
+
+    def __init__(self, source: Source):
+        self._source = source
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self._source.folder
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """The rows of the CSV, with ``fit_seconds`` if the protocol times fits.
+
+        ``rows.attrs["columns"]`` describes the columns, see ``columns``.
+        """
+        source = self._source
+        load_own_plugins(source)
+        return with_notes(source.frame.copy(), source.design, self.folder)
+
+    @cached_property
+    def columns(self) -> pd.DataFrame:
+        """What the columns of ``rows`` mean, one row for each.
+
+        ``kind`` is ``parameter`` of the data or of an algorithm, ``fact`` of the data, ``key``
+        (tells rows apart), ``number``, ``success`` (0 or 1), ``text`` or ``seconds``. ``range`` is
+        that of a parameter. ``rows`` says which rows have the column; empty for all. ``of`` is the
+        part that it belongs to, which ``greedyexp show`` describes further.
+        """
+        import pandas as pd
+
+        notes = self.rows.attrs["columns"]
+        return pd.DataFrame.from_dict(notes, orient="index").rename_axis("column")
+
+    @property
+    def figures(self) -> Pictures:
+        """The figures by name; those that are missing are drawn first."""
+        stems = {name: self.folder / "figures" / name for name in self._drawn("figure")}
+        self._make([f"{stem}.png" for stem in stems.values()])
+        return Pictures(stems)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables by name; they are made first if they are missing."""
+        import pandas as pd
+
+        files = {name: self.folder / "tables" / f"{name}.csv" for name in self._drawn("table")}
+        self._make(files.values())
+        return {name: pd.read_csv(file) for name, file in files.items()}
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """The verdicts, one row for each claim: those of ``greedyexp verify``.
+
+        ``verdict`` is ``supported``, ``refuted`` or ``inconclusive``; ``reason`` says why. ``test``
+        is what the experiment states, ``trials`` the fewest replicates of a point that it used.
+        ``quote`` and ``place`` are those of the paper.
+        """
+        import pandas as pd
+
+        names = ("id", "verdict", "reason", "test", "trials", "quote", "place")
+        rows = [[one[name] for name in names] for one in self._verified.contents["claims"]]
+        frame = pd.DataFrame(rows, columns=list(names)).set_index("id")
+        frame["test"] = ["; ".join(tests) for tests in frame["test"]]
+        return frame.astype({"trials": "Int64"})
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """The comparisons behind the verdicts, one row for each: several for each claim.
+
+        ``at`` names the setting. ``estimate`` is the quantity that the test compares with
+        ``boundary``; of ``always`` it is the share of replicates that violate it. ``low`` and
+        ``high`` are the ends of its interval at the level ``confidence``, corrected for the number
+        of comparisons; so is the p-value ``p_adjusted``, but not ``p``. ``failed`` and
+        ``unconverged`` count replicates, and ``needed_trials`` would decide an open comparison.
+        Numbers are missing where there is nothing to compare.
+        """
+        import pandas as pd
+
+        rows = [
+            [judged.claim.id, group_words(test.group), test.text, test.verdict.value]
+            + [getattr(test, name) for name in (*NUMBERS, *COUNTS)]
+            for judged in self._verified.judged
+            for test in judged.tests
+        ]
+        names = ["id", "at", "test", "verdict", *NUMBERS, *COUNTS]
+        types = dict.fromkeys(NUMBERS, "float") | dict.fromkeys(COUNTS, "Int64")
+        return pd.DataFrame(rows, columns=names).astype(types).set_index("id")
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The settings of the run, with the defaults filled in: ``config.yaml``."""
+        return deepcopy(dict(self._source.design.settings))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Versions, machine, times and counts: ``manifest.json``; empty if there is none."""
+        return deepcopy(self._source.state.manifest)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._summary())
+
+    def _repr_html_(self) -> str:
+        head, *lines = self._summary()
+        said = "<br>".join(html.escape(line.strip()) for line in lines)
+        return f"<p><b>{html.escape(head)}</b><br>{said}</p>{self._verdicts_html()}"
+
+    def _verdicts_html(self) -> str:
+        if not self._claims:
+            return ""
+        try:
+            rows = [["claim", "verdict", "reason"]]
+            rows += self.claims[["verdict", "reason"]].reset_index().to_numpy().tolist()
+        except UserError as error:
+            return f"<p>{html.escape(str(error))}</p>"
+        cells = "</tr><tr>".join(
+            "".join(f'<td style="text-align: left">{html.escape(cell)}</td>' for cell in row)
+            for row in rows
+        )
+        return f"<table><tr>{cells}</tr></table>"
+
+    def _summary(self) -> list[str]:
+        source, context = self._source, self._source.context
+        failed = (source.state.manifest.get("replicates") or {}).get("failed", 0)
+        facts = [
+            f"{len(source.frame)} rows",
+            f"{source.frame['algorithm'].nunique()} algorithms",
+            *([f"{failed} replicates failed"] if failed else []),
+            *([f"only {context.part}"] if context.part else []),
+        ]
+        named = {
+            "folder": str(self.folder),
+            "from": context.source,
+            "figures": ", ".join(self._drawn("figure")),
+            "tables": ", ".join(self._drawn("table")),
+            "claims": ", ".join(self._claims),
+        }
+        lines = [f"  {name:8} {words}" for name, words in named.items() if words]
+        return [f"{context.name} ({context.profile}): {', '.join(facts)}", *lines]
+
+    def _drawn(self, kind: str) -> list[str]:
+        """The names of the files of figures or tables; none for a run without rows."""
+        return [] if self._source.frame.empty else list(by_stem(self._source.design.drawn(kind)))
+
+    @property
+    def _claims(self) -> list[str]:
+        """The ids of the claims, which may have been edited since the run."""
+        entries = self._source.design.settings.get("claims") or []
+        return [str(one.get("id", "")) for one in entries if isinstance(one, dict)]
+
+    @cached_property
+    def _verified(self) -> Verified:
+        load_own_plugins(self._source)
+        return verified_source(self._source)
+
+    def _make(self, files: Iterable[str | Path]) -> None:
+        """Draw figures and tables if a file is missing.
+
+        Raises
+        ------
+        StorageError
+            If another run has replaced the results since they were opened.
+        """
+        try:
+            self._source.state.require_current()
+        except StorageError as error:
+            error.remedy = "Open the folder again."
+            raise
+        if not all(Path(file).is_file() for file in files):
+            draw(self.folder, keep=True)
+
+
+def with_notes(frame: pd.DataFrame, design: Design, folder: Path) -> pd.DataFrame:
+    """Add ``attrs`` to a table of results: ``columns``, see ``legend``, and its ``folder``."""
+    frame.attrs |= {"columns": legend(design, list(frame.columns)), "folder": str(folder)}
+    return frame
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of a run, which notebooks show.
+
+    Parameters
+    ----------
+    stem : Path
+        Its files, without the suffix.
+    """
+
+    stem: Path
+
+    @property
+    def png(self) -> Path:
+        return self.stem.with_name(f"{self.stem.name}.png")
+
+    @property
+    def pdf(self) -> Path:
+        return self.stem.with_name(f"{self.stem.name}.pdf")
+
+    def __fspath__(self) -> str:
+        return str(self.png)
+
+    def _repr_png_(self) -> bytes:
+        return self.png.read_bytes()
+
+
+class Pictures(Mapping[str, Picture]):
+    """The figures of a run by name, which notebooks show one below the other.
+
+    Parameters
+    ----------
+    stems : mapping of str to Path
+        Files of each figure, without the suffix.
+    """
+
+    def __init__(self, stems: Mapping[str, Path]):
+        self._pictures = {name: Picture(stem) for name, stem in stems.items()}
+
+    def __getitem__(self, name: str) -> Picture:
+        return self._pictures[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pictures)
+
+    def __len__(self) -> int:
+        return len(self._pictures)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {one.png}" for name, one in self.items()) or "no figures"
+
+    def _repr_html_(self) -> str:
+        pictures = [
+            f'<p>{html.escape(name)}</p><img style="max-width: 100%" alt="{html.escape(name)}"'
+            f' src="data:image/png;base64,{base64.b64encode(one._repr_png_()).decode("ascii")}">'
+            for name, one in self.items()
+        ]
+        return "".join(pictures) or "<p>no figures</p>"
