@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Sequence
 
@@ -12,7 +13,12 @@ from greedyexp.cli import failures, process
 from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
 
-COMMANDS = ("run", "plot", "verify", "status", "list", "show", "check", "schema", "new", "data")
+COMMANDS = (
+    *("run", "plot", "verify", "status", "list", "show", "check", "schema", "new", "data"),
+    "completion",
+)
+# The environment variable by which shells ask for completions.
+VARIABLE = "_GREEDYEXP_COMPLETE"
 
 EXIT_CODES = """\b
 Exit codes:
@@ -44,6 +50,9 @@ def greedyexp() -> None:
 def answer(args: Sequence[str] | None = None) -> int:
     """Parse the command line, run the command, and return its exit code."""
     settings = {"traceback": False}
+    if VARIABLE in os.environ:
+        # Registers how the questions of shells are answered.
+        importlib.import_module("greedyexp.cli.shells")
     process.escape_unknown_characters()
     # No command opens a window, so a missing display or backend does not matter.
     os.environ["MPLBACKEND"] = "agg"

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from greedyexp.cli import completion
 from greedyexp.core.errors import did_you_mean
 
 PROFILES = ("smoke", "quick", "paper", "deep")
@@ -79,12 +80,14 @@ experiment = _combined(
         "overrides",
         metavar="KEY=VALUE",
         multiple=True,
+        shell_complete=completion.settings,
         help="Change a setting: dotted key, value in YAML; a list is a sweep. Repeatable.",
     ),
     click.option(
         "--only",
         metavar="COLUMN=VALUE",
         multiple=True,
+        shell_complete=completion.columns,
         help="Compute only the data points or algorithms with this value. Repeatable.",
     ),
     click.option("--trials", type=click.IntRange(min=1), help="Replicates of each data point."),

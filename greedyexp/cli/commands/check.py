@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
-from greedyexp.cli import failures, options, plan
+from greedyexp.cli import completion, failures, options, plan
 from greedyexp.core import shipped
 
 
 @click.command("check", short_help="Validate configs, run nothing.")
-@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
+@click.argument(
+    "configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs
+)
 @options.experiment
 @click.option("--resolved", is_flag=True, help="Print the full config as YAML instead.")
 @options.shared

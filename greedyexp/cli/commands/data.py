@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import options, text
+from greedyexp.cli import completion, options, text
 from greedyexp.cli.lazy import LazyGroup
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _row(dataset: Dataset) -> tuple[str, str, str, str]:
 
 
 @click.command("where", short_help="Folder of a data set.")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.datasets)
 @options.shared
 def where_(name: str) -> None:
     """Print the folder that data set NAME is read from."""
@@ -60,7 +60,9 @@ def where_(name: str) -> None:
 
 
 @click.command("fetch", short_help="Download data sets.")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument(
+    "names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.datasets
+)
 @click.option(
     "-f", "--force", is_flag=True, help="Download to the cache even if a valid copy exists."
 )

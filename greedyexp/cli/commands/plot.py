@@ -6,11 +6,16 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import failures, options, summaries
+from greedyexp.cli import completion, failures, options, summaries
 
 
 @click.command("plot", short_help="Redraw figures and tables from CSV files.")
-@click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    shell_complete=completion.runs,
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

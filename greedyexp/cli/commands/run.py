@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, options, plan, process, summaries, text
+from greedyexp.cli import completion, failures, options, plan, process, summaries, text
 from greedyexp.core import shipped
 from greedyexp.core.errors import ConfigError, UserError
 from greedyexp.core.signals import Interrupted
@@ -26,7 +26,9 @@ _INTERRUPTED = "Interrupted: finished replicates are kept; the same command cont
 
 
 @click.command("run", short_help="Run experiments: CSV and figures.")
-@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
+@click.argument(
+    "configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs
+)
 @options.experiment
 @options.execution
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from greedyexp.cli import options, text
+from greedyexp.cli import completion, options, text
 from greedyexp.core import shipped
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _HEADING = re.compile(r"^(?P<title>\S.*)\n-{3,}$", re.MULTILINE)
 
 
 @click.command("show", short_help="Parameters and origin of a part.")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.parts)
 @options.plugins
 @options.shared
 def command(name: str, plugin_files: tuple[Path, ...]) -> None:

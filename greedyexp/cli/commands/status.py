@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, options, text
+from greedyexp.cli import completion, failures, options, text
 
 if TYPE_CHECKING:
     from greedyexp.runner import FolderStatus
@@ -16,7 +16,12 @@ HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failure
 
 
 @click.command("status", short_help="Done, failed and missing replicates.")
-@click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    shell_complete=completion.runs,
+)
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path) -> None:

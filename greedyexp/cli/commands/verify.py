@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import failures, options, summaries
+from greedyexp.cli import completion, failures, options, summaries
 
 if TYPE_CHECKING:
     from greedyexp.report import Verified
 
 
 @click.command("verify", short_help="Judge every claim: supported, refuted or inconclusive.")
-@click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    shell_complete=completion.runs,
+)
 @click.option("--strict", is_flag=True, help="Exit with 5 if a claim is inconclusive.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only claims that are not supported.")
 @click.option(
