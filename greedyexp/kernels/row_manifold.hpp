@@ -46,9 +46,10 @@ class RowManifold {
         lam_b_ = lam_b;
     }
 
-    // Replace the estimate zero by coefficients (p, r) that are a minimum at other prices or of
-    // fewer rows. Their ties are recognised by equal sizes.
+    // Replace the estimate by coefficients (p, r) that are a minimum at other prices or of fewer
+    // rows. Their ties are recognised by equal sizes.
     void start(Matrix<const double> coef) {
+        clear();
         std::vector<Index> used;
         for (Index i = 0; i < p_; ++i) {
             const View<const double> row = coef[i];
@@ -98,11 +99,11 @@ class RowManifold {
         }
     }
 
-    // Largest slope of the objective along a variable.
-    double stationarity() const {
-        double worst = 0.0;
-        for (Index v = 0; v < size_; ++v) worst = std::max(worst, std::abs(slope(v)));
-        return worst;
+    // Whether the slope of the objective is at most ``bound`` along each variable.
+    bool is_stationary(double bound) const {
+        for (Index v = 0; v < size_; ++v)
+            if (!(std::abs(slope(v)) <= bound)) return false;
+        return true;
     }
 
   private:
@@ -123,6 +124,16 @@ class RowManifold {
                 *this = {std::max(room, 0.0) / -rate, j, i};
         }
     };
+
+    // Return to the estimate zero.
+    void clear() {
+        fill(coef_.view().flat(), 0.0);
+        fill(kind_.view().flat(), row_penalty::ZERO);
+        fill(slot_.view().flat(), NONE);
+        std::fill(theta_.begin(), theta_.end(), 0.0);
+        std::fill(tie_.begin(), tie_.end(), NONE);
+        size_ = 0;
+    }
 
     bool is(Index j, Index i, row_penalty::Kind kind) const { return kind_(j, i) == kind; }
     bool is_free(Index j, Index i) const {

@@ -37,7 +37,7 @@ def row_path(
     power : float
         sum_j ||y_j||^2 / n_j.
     lam_s, lam_b : arrays (m,)
-        Box and l1 radius of the dual unit set, preferably decreasing.
+        Box and l1 radius of the dual unit set, decreasing.
     capacity : int
         Largest possible number of independent variables.
     accuracy : float

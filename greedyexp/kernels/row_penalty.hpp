@@ -159,6 +159,9 @@ inline void cross(Matrix<double> coef, View<double> theta, Matrix<Kind> kind, In
     }
 }
 
+// std::max returns whichever comes first if one of them is not a number.
+inline double larger_or_nan(double a, double b) { return a > b || std::isnan(a) ? a : b; }
+
 // For each row i of grad (r, p) the smallest m such that it lies in m times the dual unit set.
 inline void gauges(Matrix<const double> grad, double lam_s, double lam_b, View<double> out) {
     const Index p = grad.columns();
@@ -173,7 +176,7 @@ inline void gauges(Matrix<const double> grad, double lam_s, double lam_b, View<d
             total[i] += size;
         }
     }
-    for (Index i = 0; i < p; ++i) out[i] = std::max(largest[i] / lam_s, total[i] / lam_b);
+    for (Index i = 0; i < p; ++i) out[i] = larger_or_nan(total[i] / lam_b, largest[i] / lam_s);
 }
 
 // Objective and duality gap (an upper bound on the distance from the optimum).
@@ -194,7 +197,7 @@ inline std::pair<double, double> certificate(Matrix<const double> coef, View<con
     gauges(grad, lam_s, lam_b, gauge);
     double top = 1.0, inner = 0.0, fitted = 0.0, penalty = 0.0;
     for (Index i = 0; i < p; ++i) {
-        top = std::max(top, gauge[i]);
+        top = larger_or_nan(top, gauge[i]);
         penalty += lam_b * theta[i];
         for (Index j = 0; j < r; ++j)
             if (coef(j, i) != 0.0) {

@@ -8,6 +8,7 @@ from row_oracles import penalty
 from scipy.optimize import linprog
 
 from greedyexp.kernels import native
+from greedyexp.kernels.row_path import row_path
 
 ZERO, UPPER = native.row_penalty.ZERO, native.row_penalty.UPPER
 TIED, LOWER = native.row_penalty.TIED, native.row_penalty.LOWER
@@ -176,3 +177,26 @@ def test_certificate_is_primal_minus_dual_at_any_point():
     dual = (alpha * y).sum() - n / 2 * (alpha**2).sum()
     assert value == pytest.approx(primal, rel=1e-12)
     assert gap == pytest.approx(primal - dual, rel=1e-10)
+
+
+@pytest.mark.parametrize("place", [(0, 0), (1, 2), (2, 3)])
+def test_gauges_and_certificate_keep_what_is_not_a_number(place):
+    grad = np.arange(12.0).reshape(3, 4)
+    grad[place] = np.nan
+    found = gauges(grad, 1.0, 2.0)
+    assert np.isnan(found).tolist() == [i == place[1] for i in range(4)]
+    # No coefficient is used, so that only the gauges see the gradient.
+    coef, theta = np.zeros((3, 4)), np.zeros(4)
+    _, gap = native.row_penalty.certificate(coef, theta, grad, coef, 1.0, 1.0, 2.0)
+    assert np.isnan(gap)
+
+
+def test_a_path_never_returns_what_is_not_a_number():
+    gram, correlation = np.eye(3)[None], np.ones((2, 3))
+    gram[0, 0, 1] = gram[0, 1, 0] = np.nan
+    lam, most = np.array([0.5, 0.4]), np.array([6, 6])
+    coef, value, gap, done = row_path(gram, correlation, 6.0, lam, 1.5 * lam, 6, 1e-7, 50, most)
+    assert done == 2
+    assert not coef.any()
+    assert value.tolist() == [3.0, 3.0]
+    assert (gap > 1).all()
