@@ -19,6 +19,9 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 
+# Root mean square of the response that abess gets.
+_RESPONSE = 1e4
+
 
 def prepare(**_) -> None:
     """Import abess."""
@@ -53,10 +56,14 @@ def abess(
 ) -> Path:
     """Adaptive best-subset selection for each task, by ``abess.LinearRegression``.
 
-    For each size, features are exchanged as long as the residual sum of squares falls. Without a
-    criterion, each size is a fit of its own, so that an estimate does not depend on the other sizes
-    of the path; abess starts from no features. With a criterion, one call of abess goes through all
-    sizes, starting each from the one before, and chooses a size for each task.
+    For each size, features are exchanged as long as the residual sum of squares falls. abess itself
+    asks that ||y_j - X_j b_j||^2 / (2 n_j) falls by 0.01 s log(p) log(log n_j) / n_j, whatever the
+    units of the response. It gets a multiple of the response for which this limit is negligible.
+    It gets no columns of zeros, which it refuses.
+
+    Without a criterion, each size is a fit of its own, so that an estimate does not depend on the
+    other sizes of the path; abess starts from no features. With a criterion, one call of abess goes
+    through all sizes, starting each from the one before, and chooses a size for each task.
 
     Parameters
     ----------
@@ -103,19 +110,25 @@ def abess(
         "important_search": important_search,
     }
 
+    def fitted(X: np.ndarray, y: np.ndarray, support_size: list[int], **more: Any) -> np.ndarray:
+        scale = float(np.sqrt((y**2).mean())) / _RESPONSE
+        kept = np.flatnonzero(X.any(axis=0))
+        coef = np.zeros(X.shape[1])
+        if scale and len(kept):
+            most = min(len(X), len(kept))
+            sizes = sorted({min(size, most) for size in support_size})
+            # abess scales the columns, and returns coefficients in units of the data.
+            model = LinearRegression(support_size=sizes, **more, **settings)
+            coef[kept] = model.fit(X[:, kept], y / scale).coef_ * scale
+        return coef
+
     def fit(X: np.ndarray, y: np.ndarray, sizes: np.ndarray) -> Fitted:
-        coef = np.zeros((len(sizes), X.shape[1]))
-        for at, size in enumerate(np.minimum(sizes, min(X.shape))):
-            if size:
-                # abess scales the columns, and returns coefficients in units of the data.
-                model = LinearRegression(support_size=[int(size)], **settings)
-                coef[at] = model.fit(X, y).coef_
-        return Fitted(coef, np.ones(len(sizes), bool))
+        coef = [fitted(X, y, [int(size)]) for size in sizes]
+        return Fitted(np.stack(coef), np.ones(len(sizes), bool))
 
     def chosen(X: np.ndarray, y: np.ndarray, sizes: np.ndarray) -> Fitted:
-        every = range(int(sizes[0]) + 1)
-        model = LinearRegression(support_size=every, ic_type=criterion, **settings)
-        return Fitted(model.fit(X, y).coef_[None], np.ones(1, bool))
+        every = list(range(int(sizes[0]) + 1))
+        return Fitted(fitted(X, y, every, ic_type=criterion)[None], np.ones(1, bool))
 
     sizes = sizes_of(problem, "n_atoms", n_atoms, grid)
     if criterion is not None and grid is None:

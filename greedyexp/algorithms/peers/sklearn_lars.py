@@ -76,9 +76,12 @@ def sklearn_lars(
     from sklearn.linear_model import lars_path
 
     def fit(X: np.ndarray, y: np.ndarray, lams: np.ndarray) -> Fitted:
+        # scikit-learn takes correlations that differ by less than 1e-7 for equal.
+        unit = float(np.abs(X.T @ y).max()) / len(y) or 1.0
         knots, _, coef = lars_path(
-            X, y, method=method, alpha_min=float(lams.min()), max_iter=max_iter
+            X, y / unit, method=method, alpha_min=float(lams.min()) / unit, max_iter=max_iter
         )
+        knots, coef = knots * unit, coef * unit
         # Knots decrease, and np.interp needs increasing points.
         between = [np.interp(lams, knots[::-1], row[::-1]) for row in coef]
         return Fitted(np.transpose(between), lams >= knots[-1] * (1 - 1e-9))

@@ -13,12 +13,14 @@ from greedyexp.algorithms.peers.celer_lasso import celer_lasso
 from greedyexp.algorithms.peers.skglm_nonconvex import skglm_mcp, skglm_scad
 from greedyexp.algorithms.peers.skscope_subsets import skscope
 from greedyexp.core import registry
+from greedyexp.problems.problem import as_problem
 from greedyexp.protocols import fitting
 from greedyexp.solvers.lasso_active_set import duality_gap
 
 pytestmark = pytest.mark.peers
 PROBLEM = two_tasks()
 LAMS = [0.5, 0.1, 0.03]
+PACKAGES = ["celer_lasso", "skglm_mcp", "skglm_scad", "abess", "skscope"]
 
 
 def test_celer():
@@ -76,7 +78,9 @@ def test_abess():
     for j, X, y in tasks_of(PROBLEM):
         for size in range(1, 6):
             model = LinearRegression(support_size=[size], fit_intercept=False, important_search=0)
-            np.testing.assert_array_equal(path.coef[size, :, j], model.fit(X, y).coef_)
+            scale = np.sqrt((y**2).mean()) / 1e4
+            hand = model.fit(X, y / scale).coef_ * scale
+            np.testing.assert_array_equal(path.coef[size, :, j], hand)
             chosen = path.coef[size, :, j] != 0
             exact = np.linalg.lstsq(X[:, chosen], y, rcond=None)[0]
             np.testing.assert_allclose(path.coef[size, chosen, j], exact, atol=1e-8)
@@ -87,7 +91,8 @@ def test_abess():
         model = LinearRegression(
             support_size=range(6), fit_intercept=False, ic_type="bic", important_search=0
         )
-        np.testing.assert_array_equal(one.coef[0, :, j], model.fit(X, y).coef_)
+        scale = np.sqrt((y**2).mean()) / 1e4
+        np.testing.assert_array_equal(one.coef[0, :, j], model.fit(X, y / scale).coef_ * scale)
     assert one.support_sizes[0] < path.support_sizes[-1]
 
 
@@ -104,7 +109,7 @@ def test_skscope(solver):
     kind = {"scope": ScopeSolver, "foba": FobaSolver}[solver]
     for j, X, y in tasks_of(PROBLEM):
         for size in (1, 3, 4):
-            hand = kind(15, size, len(y)).solve(_mean_square(jnp.array(X), jnp.array(y)))
+            hand = kind(15, size).solve(_mean_square(jnp.array(X), jnp.array(y)))
             np.testing.assert_array_equal(path.coef[size, :, j] != 0, hand != 0)
             np.testing.assert_allclose(path.coef[size, :, j], hand, atol=1e-3)
             chosen = path.coef[size, :, j] != 0
@@ -113,7 +118,53 @@ def test_skscope(solver):
     assert path.support_sizes.tolist() == [0, 2, 4, 6, 8]
 
 
-@pytest.mark.parametrize("name", ["celer_lasso", "skglm_mcp", "skglm_scad", "abess", "skscope"])
+@pytest.mark.parametrize("name", PACKAGES)
+def test_units_of_the_response_do_not_matter(name):
+    path_of = registry.find("algorithm", name).function
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        X = rng.standard_normal((30, 60)) @ (np.eye(60) + 0.2)
+        y = X[:, :4] @ [1.0, -1.0, 1.0, -1.0] + 0.3 * rng.standard_normal(30)
+        plain = path_of(as_problem(X, y))
+        for unit in (2.0**-17, 2.0**17):
+            other = path_of(as_problem(X, unit * y))
+            # A coefficient may be zero up to rounding where it enters.
+            atol = 1e-4 * np.abs(plain.coef).max()
+            np.testing.assert_allclose(other.coef / unit, plain.coef, rtol=1e-4, atol=atol)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_columns_of_zeros_are_no_trouble(name):
+    path_of = registry.find("algorithm", name).function
+    X, y = PROBLEM.X[0].copy(), PROBLEM.y[0]
+    X[:, 2] = 0.0
+    path, without = path_of(as_problem(X, y)), path_of(as_problem(np.delete(X, 2, axis=1), y))
+    count = min(len(path), len(without))
+    kept = np.delete(path.coef, 2, axis=1)[:count]
+    np.testing.assert_allclose(kept, without.coef[:count], rtol=1e-4, atol=1e-4)
+    assert not path.coef[:, 2].any()
+    assert not path_of(as_problem(0 * X, y)).coef.any()
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_two_rows_are_enough(name):
+    path_of = registry.find("algorithm", name).function
+    path = path_of(as_problem(PROBLEM.X[0][:2], PROBLEM.y[0][:2]))
+    assert path.support_sizes.max() > 0
+
+
+@pytest.mark.parametrize("solver", ["scope", "foba"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, np.linalg.LinAlgError])
+def test_an_exception_inside_skscope_is_raised(monkeypatch, solver, error):
+    def fail(*_, **__):
+        raise error("stop")
+
+    monkeypatch.setattr(np.linalg, "lstsq", fail)
+    with pytest.raises(error, match="stop"):
+        skscope(PROBLEM, solver=solver, n_atoms=3)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
 def test_paths_are_cross_validated_like_ours(name):
     part, rng = registry.find("algorithm", name), np.random.default_rng(0)
     part.prepare()

@@ -14,6 +14,7 @@ from greedyexp.algorithms.peers.sklearn_lasso import sklearn_lasso
 from greedyexp.algorithms.peers.sklearn_omp import sklearn_omp
 from greedyexp.core import packages, registry
 from greedyexp.core.errors import ConfigError
+from greedyexp.problems.problem import as_problem
 from greedyexp.protocols import fitting
 
 PROBLEM = two_tasks()
@@ -130,3 +131,10 @@ def test_a_missing_package_is_one_sentence(monkeypatch):
         "algorithm 'sklearn_omp' needs the package 'scikit-learn', which is not installed. Install"
         " it, or all packages that greedyexp compares with: pip install 'greedyexp[peers]'."
     )
+
+
+def test_units_of_the_response_do_not_matter_for_lars():
+    X, y = PROBLEM.X[0], PROBLEM.y[0]
+    plain, small = (sklearn_lars(as_problem(X, unit * y)) for unit in (1.0, 1e-7))
+    np.testing.assert_allclose(small.coef * 1e7, plain.coef, rtol=1e-8, atol=1e-10)
+    assert small.converged.all()
