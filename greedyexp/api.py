@@ -126,17 +126,19 @@ def solve(
         noise = request.settings["noise_std"]
         problem = as_problem(X, from_responses(y), noise_std=noise, feature_names=names)
     _refuse_missing_traits(request, problem)
-    off_centre = _off_centre(request, problem)
+    found = request.fit(problem)
+    off_centre = _off_centre(request, problem, found)
     if off_centre:
         warnings.warn(off_centre, UserWarning, stacklevel=2)
-    return with_remarks(request.fit(problem), off_centre)
+    return with_remarks(found, off_centre)
 
 
-def _off_centre(request: Request, problem: Problem) -> str:
+def _off_centre(request: Request, problem: Problem, found: Solution) -> str:
     """Return a warning if data are far from centred and no intercept is fitted, otherwise ''."""
     values = request.values
     loss = values.get("loss", "squared")
-    fitted = request.settings["intercept"] or values.get("intercept")
+    # Other packages have parameters of their own for an intercept.
+    fitted = request.settings["intercept"] or values.get("intercept") or len(found.dense)
     if problem.chains is not None or fitted or loss not in ("squared", "absolute"):
         return ""
     fault = far_from_centred(problem.X, problem.y, problem.columns, problem.feature_names)

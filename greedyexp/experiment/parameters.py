@@ -153,9 +153,8 @@ def read_value(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
     try:
         text = json.dumps(value)
     except (TypeError, ValueError):
-        raise BadValue(
-            [((), f"{name}: {show(value)} cannot be represented in YAML.", "")]
-        ) from None
+        wanted = "must be numbers and texts, or lists and mappings of them"
+        raise BadValue([((), f"{name} {wanted}, but is {show(value)}.", "")]) from None
     try:
         result = adapter.validate_json(text, strict=True)
     except ValidationError as error:

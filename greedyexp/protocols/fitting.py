@@ -13,6 +13,7 @@ from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.parts import Algorithm, Metric
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
+from greedyexp.losses.quadratic import QuadraticLoss
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.scaling import Scaling
 from greedyexp.protocols.contracts import check_estimates, check_metric, own_randomness_only
@@ -52,6 +53,8 @@ def fit(
     PluginError
         If the algorithm does not return real numbers of the expected shape, or returns a path with
         points that are not those of the grid.
+    ConfigError
+        If columns were centred, and the loss is not the squared loss.
     """
     given: dict[str, Any] = {} if grid is None else {"grid": grid}
     if rng is not None and part.takes_rng:
@@ -62,9 +65,17 @@ def fit(
     prepared, scaling = prepare(problem)
     path = check_estimates(part, part.function(prepared, **params, **given), shape, grid)
     coef = scaling.original(path.coef)
-    return replace(
-        path, coef=coef, dense=scaling.intercepts(coef) if scaling.centred else path.dense
-    )
+    if not scaling.centred:
+        return replace(path, coef=coef)
+    if path.loss is not None and not isinstance(path.loss, QuadraticLoss):
+        raise ConfigError(
+            f"algorithm '{part.name}' fits no intercept by centring, because its loss is not the"
+            " squared loss.",
+            remedy="Ask for the intercept in its own parameters.",
+        )
+    # An intercept of the algorithm is one of centred data; only a model of one task has it.
+    own = 0.0 if path.dense is None else path.dense.sum(axis=1, keepdims=True)
+    return replace(path, coef=coef, dense=scaling.intercepts(coef) + own)
 
 
 def uncertified(path: Path, noun: str = "estimates") -> list[str]:
@@ -155,7 +166,11 @@ def cross_validated(
         certified &= fitted.converged
         for loss in _held_out_errors(fitted, problem.rows(fold), prepared=prepare is not None):
             errors += loss / (folds * problem.n_tasks)
-    return replace(path, converged=certified), int(np.argmin(errors))
+    chosen = int(np.argmin(errors))
+    if path.converged[chosen] and not certified[chosen]:
+        doubt = "A fit without one of the folds lacks the certificate of the algorithm."
+        path = replace(path, message=f"{path.message} {doubt}".lstrip())
+    return replace(path, converged=certified), chosen
 
 
 def _held_out_errors(fitted: Path, left: Problem, *, prepared: bool) -> Iterator[np.ndarray]:

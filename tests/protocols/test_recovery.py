@@ -260,6 +260,7 @@ def test_a_fold_without_certificate_takes_the_certificate_of_the_choice(problem)
         part(falters), problem, {}, folds=4, rng=np.random.default_rng(0)
     )
     assert not path.converged[chosen]
+    assert path.message == "A fit without one of the folds lacks the certificate of the algorithm."
 
 
 def test_a_metric_that_the_algorithm_does_not_tell_is_empty():

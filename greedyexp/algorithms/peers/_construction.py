@@ -43,7 +43,7 @@ def construct(path: str, params: Mapping[str, Any]) -> Any:
                 remedy=did_you_mean(unknown[0], _arguments(cls)),
             ) from None
         raise ConfigError(
-            f"class '{path}' does not accept its parameters: {_said(error)}.",
+            f"class '{path}' does not accept its parameters: {said(error)}.",
             remedy="Correct params.",
         ) from None
 
@@ -106,15 +106,16 @@ def distributions(path: str, params: Any) -> list[str]:
     """
     found = set()
     for one in (path, *_paths(params)):
+        # A checkout of greedyexp is not among the distributions.
+        if one.partition(".")[0] == "greedyexp":
+            raise ConfigError(
+                f"class '{one}' is part of greedyexp.", remedy="Use its algorithm by name."
+            )
         name = distribution_of(one)
         if name is None:
             raise ConfigError(
                 f"class '{one}' belongs to no installed package, so its version is unknown.",
                 remedy="Install it as a package, or write the algorithm as a plugin.",
-            )
-        if name == "greedyexp":
-            raise ConfigError(
-                f"class '{one}' is part of greedyexp.", remedy="Use its algorithm by name."
             )
         found.add(name)
     return sorted(found)
@@ -144,7 +145,7 @@ def _class_at(path: str) -> type:
         ) from None
     except Exception as error:
         raise ConfigError(
-            f"class '{path}' cannot be imported: {_said(error)}.", remedy="Repair the package."
+            f"class '{path}' cannot be imported: {said(error)}.", remedy="Repair the package."
         ) from None
     value = getattr(found, name, None)
     if value is None:
@@ -163,7 +164,8 @@ def _arguments(cls: type) -> set[str]:
     return set(inspect.signature(cls).parameters)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """Return the type and the message of an exception in one line without a full stop."""
     return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
 
 

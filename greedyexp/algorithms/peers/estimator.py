@@ -14,10 +14,11 @@ from pydantic import Field
 from greedyexp.algorithms import _parameters as param
 from greedyexp.algorithms.peers import _construction as construction
 from greedyexp.algorithms.peers._linear_model import linear_model
-from greedyexp.core.errors import ConfigError
+from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.losses.binding import bind
+from greedyexp.losses.signed_columns import two_values
 from greedyexp.problems.problem import Problem
 
 ImportPath = Annotated[
@@ -136,6 +137,8 @@ def estimator(
     ConfigError
         If a class cannot be imported, a parameter does not exist, tasks with different designs are
         to be fitted together, or several tasks have intercepts or classes.
+    DataError
+        If a fit raises an exception, or responses of a classifier do not have two values.
     PluginError
         If there is no ``coef_``, or predictions are not linear with these coefficients.
 
@@ -197,7 +200,14 @@ def _fit(problem: Problem, name: str, estimator: Any, *, together: bool) -> _Fit
         for X, y in pairs:
             # Columns in a row are what most solvers would copy to, and some write into the data.
             own = np.array(X, order="F")
-            estimator.fit(own, y.copy())
+            try:
+                estimator.fit(own, _labels(y) if _classifies(estimator) else y.copy())
+            except UserError:
+                raise
+            except Exception as error:
+                raise DataError(
+                    f"the fit of estimator '{name}' fails: {construction.said(error)}."
+                ) from error
             models.append(linear_model(estimator, X, y, name))
     doubts = [one for one in issued if _is_convergence_warning(one.category)]
     return _Fit(
@@ -242,6 +252,11 @@ def _numbers(points: list[dict[str, Any]]) -> dict[str, np.ndarray]:
         if all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in values):
             numbers[name] = np.array(values, dtype=float)
     return numbers
+
+
+def _labels(y: np.ndarray) -> np.ndarray:
+    """Return labels 1 for the higher and -1 for the lower of the two values of a response."""
+    return np.where(y == two_values(y, "logistic")[1], 1.0, -1.0)
 
 
 def _classifies(estimator: Any) -> bool:

@@ -17,7 +17,7 @@ import greedyexp
 from greedyexp import config
 from greedyexp.algorithms.peers.estimator import estimator, prepare
 from greedyexp.core import packages, registry
-from greedyexp.core.errors import ConfigError, PluginError, UserError
+from greedyexp.core.errors import ConfigError, DataError, PluginError, UserError
 from greedyexp.problems.problem import as_problem
 from greedyexp.protocols import fitting
 from greedyexp.runner.fingerprint import Fingerprints
@@ -217,6 +217,7 @@ def test_an_estimator_cannot_change_the_data():
         ({"tune": {"alph": [1]}}, "no parameter 'alph' to tune. Did you mean 'alpha'?"),
         ({"tune": {"alpha": []}}, "alpha must be a list of at least 1 item"),
         ({"class": "sklearn.model_selection.GridSearchCV"}, "does not accept its parameters"),
+        ({"class": "greedyexp.estimators.OMP"}, "is part of greedyexp. Use its algorithm by name"),
         ({"class": own(Mean)}, "belongs to no installed package, so its version is unknown"),
         ({"tasks": "together"}, "tasks: together needs the same design for all tasks"),
     ],
@@ -249,6 +250,52 @@ def test_an_estimator_without_a_linear_model_ends_a_run_before_it_begins(cls, wo
 def test_several_tasks_have_no_intercepts():
     with pytest.raises(ConfigError, match="intercepts, which several tasks cannot have"):
         fit("sklearn.linear_model.Lasso", Y2, params={"fit_intercept": True})
+
+
+@pytest.mark.parametrize(
+    ("path", "y", "given", "words"),
+    [
+        ("sklearn.linear_model.Lasso", Y, {"params": {"alpha": -1}}, "'alpha' parameter of Lasso"),
+        ("sklearn.linear_model.LogisticRegression", Y, {}, "the responses have 60 values"),
+        ("sklearn.linear_model.LogisticRegression", 0 * Y + 1, {}, "all responses are 1"),
+    ],
+)
+def test_a_fit_that_fails_is_one_sentence(path, y, given, words):
+    with pytest.raises(DataError, match=words):
+        fit(path, y, **given)
+
+
+def test_labels_of_a_classifier_may_be_any_two_numbers():
+    signs = np.where(Y > 0, 1.0, -1.0)
+    one, other = (fit("sklearn.linear_model.LogisticRegression", y) for y in (signs, 3 * signs + 7))
+    np.testing.assert_array_equal(one.coef, other.coef)
+
+
+def test_an_intercept_of_an_estimator_is_added_to_that_of_centring():
+    huber = {"class": "sklearn.linear_model.HuberRegressor"}
+    params = {"fit_intercept": True, "tol": 1e-10, "max_iter": 10_000}
+    skewed = Y + 40 + 20 * (np.arange(60) % 7 == 0)
+    own = greedyexp.solve("estimator", X, skewed, params=params, **huber)
+    for tuning in ("end", "cv"):
+        both = greedyexp.solve(
+            "estimator", X, skewed, params=params, intercept=True, tuning=tuning, **huber
+        )
+        np.testing.assert_allclose(both.coef, own.coef, atol=2e-3)
+        assert both.intercept == pytest.approx(own.intercept, abs=2e-3)
+    assert "No intercept is fitted" not in own.message
+
+
+def test_a_classifier_is_not_centred():
+    signs = np.where(Y > 0, 1.0, -1.0)
+    with pytest.raises(ConfigError, match="no intercept by centring") as caught:
+        greedyexp.solve(
+            "estimator",
+            X,
+            signs,
+            intercept=True,
+            **{"class": "sklearn.linear_model.LogisticRegression"},
+        )
+    assert "Ask for the intercept in its own parameters" in str(caught.value)
 
 
 def settings_of(*entries):
