@@ -28,7 +28,7 @@ def solve(
     X,
     y,
     *,
-    tuning: Literal["end", "cv", "theory"] = "end",
+    tuning: Literal["end", "cv", "ebic_robust", "theory"] = "end",
     folds: int = 5,
     seed: int = 0,
     noise_std: float | None = None,
@@ -50,9 +50,11 @@ def solve(
         DataFrame of pandas or Polars become ``feature_names`` of the solution.
     y : array or Series (n,), array or DataFrame (n, r), or list of r arrays or Series (n_j,)
         Responses; with ``chains``, the labels (n,) of the words, integers or strings.
-    tuning : {"end", "cv", "theory"}
+    tuning : {"end", "cv", "ebic_robust", "theory"}
         Point of the path to return: the end (determined by the stopping parameters), the point
-        with the smallest cross-validated prediction error, or the point prescribed by theory.
+        with the smallest cross-validated prediction error, the point whose support has the least
+        robust extended Bayesian information criterion (Gohain & Jansson 2023, for least squares),
+        or the point prescribed by theory.
         Algorithms without a path and iterative methods accept only "end".
     folds : int, at least 2
         Folds of the cross-validation.
@@ -262,12 +264,11 @@ def run(
     folder = FilePath(out) / plan.subfolder
     options = runner.RunOptions(engine=engine, jobs=jobs, force=force, progress=progress)
     done = runner.run(plan, folder, options)
-    if progress:
-        counts = f"{done.done} of {done.total} done, {done.failed} failed"
-        ending = "; the same call continues the run" if done.interrupted else ""
-        runner.announce(f"{plan.name} ({plan.profile}): {counts}; results in {folder}{ending}")
     if done.signum is not None:
         if done.signum != signal.SIGINT:
             signal.raise_signal(done.signum)
         raise Interrupted(done.signum)
+    if progress:
+        counts = f"{done.done} of {done.total} done, {done.failed} failed"
+        runner.announce(f"{plan.name} ({plan.profile}): {counts}; results in {folder}")
     return report.with_notes(report.read_frame(done.csv), plan.design, folder)

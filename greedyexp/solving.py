@@ -22,6 +22,7 @@ from greedyexp.problems.scaling import scaled
 from greedyexp.protocols import fitting
 from greedyexp.protocols.contracts import check_iteration
 from greedyexp.protocols.fitting import Prepare, run_until_converged
+from greedyexp.protocols.information import least_criterion
 
 # Settings of a fit that are not parameters of an algorithm, and their defaults.
 SETTINGS: dict[str, tuple[Any, Any]] = {
@@ -66,7 +67,7 @@ class Request:
         All parameters of the algorithm.
     given : dict
         Those that the caller gave.
-    tuning : {"end", "cv", "theory"}
+    tuning : {"end", "cv", "ebic_robust", "theory"}
     settings : dict
         Values of ``SETTINGS``.
     """
@@ -112,6 +113,11 @@ class Request:
             raise ConfigError(
                 f"algorithm '{name}' fits no intercept with loss '{loss}'.",
                 remedy="Centre the features.",
+            )
+        if tuning == "ebic_robust" and loss != "squared":
+            raise ConfigError(
+                f"tuning 'ebic_robust' compares least-squares fits, but the loss is '{loss}'.",
+                remedy="Use tuning='cv'.",
             )
         return cls(part, values, given, tuning, whole)
 
@@ -163,6 +169,9 @@ class Request:
                 prepared = self._prepare(problem)[0] if self._prepare else problem
                 return fit(grid=fitting.prescribed(self.part, prepared, self.values)), 0
             path = fit()
+            if self.tuning == "ebic_robust" and len(path):
+                prepared = self._prepare(problem)[0] if self._prepare else problem
+                return path, least_criterion(path, prepared)
         except MemoryError as error:
             raise DataError(
                 f"there is not enough memory ({error}).",
@@ -230,12 +239,12 @@ def _refuse_tuning(part: Algorithm, tuning) -> None:
     if tuning == "oracle":
         raise ConfigError(
             "tuning 'oracle' needs the true coefficients, which solve() does not accept.",
-            remedy="Use tuning='end', 'cv' or 'theory'.",
+            remedy="Use tuning='end', 'cv', 'ebic_robust' or 'theory'.",
         )
     if tuning not in fitting.TUNINGS:
         raise ConfigError(
             f"there is no tuning {tuning!r}.",
-            remedy=did_you_mean(str(tuning).lower(), ("end", "cv", "theory")),
+            remedy=did_you_mean(str(tuning).lower(), ("end", "cv", "ebic_robust", "theory")),
         )
     if tuning != "end" and not part.takes_grid:
         raise ConfigError(

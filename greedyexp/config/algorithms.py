@@ -10,6 +10,7 @@ from greedyexp.config.data import Data, check_size, guarded, refusal
 from greedyexp.config.document import Node
 from greedyexp.config.protocol import ProtocolEntry
 from greedyexp.config.rules import (
+    check_criterion,
     check_folds_of_traits,
     check_needs_for,
     check_parameters,
@@ -124,6 +125,7 @@ def _read_entry(
         specs.append(AlgorithmSpec(part.name, variant.label, label, params, swept, tuning, folds))
     _check_packages(part, specs, node)
     check_folds_of_traits(part, specs, node)
+    check_criterion(specs, node)
     if data is not None:
         check_parameters(part, specs, data, node)
     if protocol is not None:

@@ -171,18 +171,33 @@ def check_tuning(part: Algorithm, tuning: str, data: Data, node: Node) -> None:
     if tuning == "oracle":
         _check_trait("tuning 'oracle'", "truth", data, node)
     makes = _maker("chains", data)
-    if tuning == "cv" and makes:
+    if tuning in ("cv", "ebic_robust") and makes:
         others = ", or tuning: oracle" if data.all_have("truth") else ""
+        what = "splits rows" if tuning == "cv" else "needs rows"
         node.add(
-            f"tuning 'cv' splits rows but {makes[0]} makes chains of them{makes[1]}.",
+            f"tuning '{tuning}' {what} but {makes[0]} makes chains of them{makes[1]}.",
             f"Use protocol selection{others}.",
         )
     if tuning == "theory" and part.theory is None:
         node.add(
-            f"no theory prescribes the tuning of algorithm '{part.name}'.", "Use oracle or cv."
+            f"no theory prescribes the tuning of algorithm '{part.name}'.",
+            "Use oracle, cv or ebic_robust.",
         )
     for trait in part.theory_requires if tuning == "theory" and part.theory else ():
         _check_trait("tuning 'theory'", trait, data, node)
+
+
+def check_criterion(specs: list[AlgorithmSpec], node: Node) -> None:
+    """Report tuning by an information criterion of least squares for another loss."""
+    for spec in specs if specs and specs[0].tuning == "ebic_robust" else ():
+        loss = spec.params.get("loss", "squared")
+        if loss != "squared":
+            node.add(
+                f"tuning 'ebic_robust' compares least-squares fits, but algorithm '{spec.label}'"
+                f" minimises loss '{loss}'.",
+                "Use tuning: cv.",
+            )
+            return
 
 
 def check_folds_of_traits(part: Algorithm, specs: list[AlgorithmSpec], node: Node) -> None:

@@ -155,22 +155,12 @@ def already_registered(part: Part, known: Part) -> PluginError:
 
 
 def _same_source(one: Part, other: Part) -> bool:
-    """Return True if one part redefines the other.
-
-    For example, a notebook cell runs again, or a notebook has imported a file that an experiment or
-    a run folder has as a plugin.
-    """
-    return one is other or not _homes(one).isdisjoint(_homes(other))
-
-
-def _homes(part: Part) -> set[tuple[str, str]]:
-    """Return the name of a function with that of its module, and with that of its file."""
-    function = inspect.unwrap(part.function)
-    name = getattr(function, "__qualname__", "")
-    code = getattr(function, "__code__", None)
-    file = Path(code.co_filename) if code else Path()
-    homes = {(getattr(function, "__module__", None) or "", name)}
-    return homes | {(file.name, name)} if file.suffix == ".py" else homes
+    """Return True if one part redefines the other, for example when a notebook cell runs again."""
+    first, second = one.function, other.function
+    return one is other or (
+        getattr(first, "__module__", None) == getattr(second, "__module__", None)
+        and getattr(first, "__qualname__", None) == getattr(second, "__qualname__", None)
+    )
 
 
 @overload

@@ -184,7 +184,7 @@ class AlgorithmSpec:
         Every parameter, validated.
     swept : dict
         Values of the parameters in the ``sweep:`` of the entry; each parameter is a column.
-    tuning : {"none", "oracle", "cv", "theory", "end"}
+    tuning : {"none", "oracle", "cv", "ebic_robust", "theory", "end"}
         Rule that chooses a point of the path; "none" for algorithms without a path.
     folds : int
         Folds of cross-validation.

@@ -28,8 +28,15 @@ Correlation = Annotated[
 ]
 NoiseStd = Annotated[float, Field(ge=0, description="standard deviation of the noise")]
 Values = Annotated[
-    Literal["sign", "gaussian"], Field(description="law of the nonzero coefficients")
+    Literal["sign", "gaussian", "decaying"],
+    Field(
+        description="law of the nonzero coefficients: +-1, N(0, 1), or random signs times sizes"
+        " that decay geometrically from 1 to 0.3"
+    ),
 ]
+
+# Size of the smallest of several decaying coefficients.
+_SMALLEST = 0.3
 
 
 def n_features(n_samples: int, p: int | None, aspect_ratio: float | None) -> int:
@@ -61,10 +68,14 @@ def shape(*, n_samples: int, p: int | None, aspect_ratio: float | None = None, *
 
 
 def draw_values(rng: np.random.Generator, law: str, size: int) -> np.ndarray:
-    """Draw nonzero coefficients: +-1 with equal probability, or standard normal, shape (size,)."""
+    """Draw nonzero coefficients (size,) of a law; see ``Values``."""
+    if law == "gaussian":
+        return rng.standard_normal(size)
+    signs = rng.choice([-1.0, 1.0], size=size)
     if law == "sign":
-        return rng.choice([-1.0, 1.0], size=size)
-    return rng.standard_normal(size)
+        return signs
+    # Tasks share the rows of their first coefficients. A random order makes these like the others.
+    return signs * rng.permutation(np.geomspace(1.0, _SMALLEST, size))
 
 
 def draw_truth(rng: np.random.Generator, p: int, sparsity: int, law: str) -> np.ndarray:

@@ -9,7 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import generator
-from greedyexp.generators._regression import NoiseStd, Values, draw_values
+from greedyexp.generators._regression import (
+    Correlation,
+    NoiseStd,
+    Values,
+    draw_values,
+    stationary,
+)
 from greedyexp.problems.problem import Problem
 
 
@@ -73,16 +79,23 @@ def multitask_overlap(
     ] = None,
     kappa: Annotated[float, Field(ge=0, le=1, description="shared fraction of each support")] = 0.5,
     theta: Annotated[
-        float, Field(gt=0, description="control parameter n / (s log(p - (2 - kappa) s))")
+        float,
+        Field(
+            gt=0,
+            description="control parameter n / (s log(p - (2 - kappa) s)), or n / (s log(p - s))"
+            " with one task",
+        ),
     ] = 1.0,
+    correlation: Correlation = 0.0,
     values: Values = "sign",
     noise_std: NoiseStd = 0.1,
 ) -> Problem:
     """Gaussian designs, uniformly placed supports, kappa * s rows shared by all tasks.
 
-    Every task has its own n x p design with independent N(0, 1) entries and s nonzero
-    coefficients, round(kappa s) of them in rows shared by all tasks; the other rows belong to
-    one task each. n = ceil(theta s log(p - (2 - kappa) s)).
+    Every task has its own design with n independent rows N(0, Sigma),
+    Sigma_ij = correlation^|i-j|, and s nonzero coefficients, round(kappa s) of them in rows shared
+    by all tasks; the other rows belong to one task each. n = ceil(theta s log(p - (2 - kappa) s)).
+    The paper has independent columns.
 
     The paper is ambiguous on two points; each is a parameter: ``values`` (the text says
     Gaussian, but with noise 0.1 the smallest values cannot be detected, so the printed curves need
@@ -101,6 +114,6 @@ def multitask_overlap(
         start = shared + task * own
         support = np.concatenate([rows[:shared], rows[start : start + own]])
         truth[support, task] = draw_values(rng, values, s)
-    X = tuple(rng.standard_normal((n, p)) for _ in range(n_tasks))
+    X = tuple(stationary(rng, n, p, correlation) for _ in range(n_tasks))
     y = tuple(Xj @ truth[:, j] + noise_std * rng.standard_normal(n) for j, Xj in enumerate(X))
     return Problem(X, y, truth, noise_std, s, facts={"s": s, "n_samples": n})

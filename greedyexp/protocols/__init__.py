@@ -3,6 +3,7 @@
 base: setup, columns, outcome, recorded iterations.
 contracts: checks of the results of generators, algorithms and metrics.
 fitting: fit, tune, measure, and iterate until certified.
+information: a robust extended Bayesian information criterion.
 recovery: protocol ``recovery``, one row per replicate with every metric.
 selection: protocol ``selection``, one path measured at several sizes.
 constants: protocol ``constants``, a constant of the design with its bounds.

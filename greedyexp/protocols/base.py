@@ -22,7 +22,7 @@ class Setup:
 
     Parameters
     ----------
-    tuning : {"oracle", "cv", "theory", "end", "none"}
+    tuning : {"oracle", "cv", "ebic_robust", "theory", "end", "none"}
         How a point of the algorithm's path is chosen; "none" for algorithms without a path.
     folds : int, at least 2
         Folds of the cross-validation.

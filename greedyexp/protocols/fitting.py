@@ -20,8 +20,8 @@ from greedyexp.protocols.contracts import check_estimates, check_metric, own_ran
 from greedyexp.solvers.lasso_active_set import duality_gap
 
 # How a point of a path is chosen: the best by the truth for each metric, the least cross-validated
-# error, the point that theory prescribes, or the last point.
-TUNINGS = ("oracle", "cv", "theory", "end")
+# error, the least information criterion, the point that theory prescribes, or the last point.
+TUNINGS = ("oracle", "cv", "ebic_robust", "theory", "end")
 
 # Centres or scales the columns of a problem, and says how.
 Prepare = Callable[[Problem], tuple[Problem, Scaling]]

@@ -15,6 +15,7 @@ from greedyexp.metrics.optimisation import NotReported
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols import fitting
 from greedyexp.protocols.base import FIT_SECONDS, Measured, Outcome, Setup, Status, of_metric
+from greedyexp.protocols.information import least_criterion
 
 
 def columns(metrics: Sequence[Metric]) -> list[Measured]:
@@ -29,10 +30,11 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
     With tuning ``oracle`` every metric takes its best value over the path, each at its own point,
     so a success means that some tuning succeeds. Metrics without a direction are taken where
     the first metric with a direction is best, or at the end of the path if there is none. With
-    ``cv`` the point has the least cross-validated prediction error; with ``theory`` it is the point
-    that theory prescribes. Algorithms that return one estimate have nothing to tune. The seconds
-    are those of the fit, including its folds, but without the metrics and without the prescription
-    by theory.
+    ``cv`` the point has the least cross-validated prediction error, with ``ebic_robust`` the least
+    robust extended Bayesian information criterion of its support (``protocols.information``); with
+    ``theory`` it is the point that theory prescribes. Algorithms that return one estimate have
+    nothing to tune. The seconds are those of the fit, including its folds, but without the metrics,
+    the criterion, and the prescription by theory.
 
     Columns
     -------
@@ -42,9 +44,9 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
     Returns
     -------
     Outcome
-        Status ``not_converged`` if a point of the path lacks its certificate (with ``cv`` and
-        ``theory`` only the chosen point matters), ``nonfinite`` if an estimate or a metric is not
-        finite.
+        Status ``not_converged`` if a point of the path lacks its certificate (with a tuning other
+        than ``oracle`` only the chosen point matters), ``nonfinite`` if an estimate or a metric is
+        not finite.
     """
     grid = fitting.prescribed(part, problem, params) if setup.tuning == "theory" else None
     start = setup.clock()
@@ -52,12 +54,15 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
         path, chosen = fitting.cross_validated(
             part, problem, params, folds=setup.folds, rng=setup.rng
         )
+        seconds = setup.clock() - start
         path = path.take([chosen])
     else:
         path = fitting.fit(part, problem, params, grid=grid, rng=setup.rng)
-        if setup.tuning == "end" and len(path):
-            path = path.take([len(path) - 1])
-    seconds = setup.clock() - start
+        seconds = setup.clock() - start
+        if setup.tuning in ("end", "ebic_robust") and len(path):
+            last = len(path) - 1
+            chosen = last if setup.tuning == "end" else least_criterion(path, problem)
+            path = path.take([chosen])
     return replace(_judge(problem, path, setup), fit_seconds=seconds)
 
 

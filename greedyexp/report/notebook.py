@@ -207,8 +207,7 @@ class Results:
 
     def _summary(self) -> list[str]:
         source, context = self._source, self._source.context
-        # Numbers by status.
-        failed = sum(self.manifest["replicates"]["failed"].values()) if self.manifest else 0
+        failed = (source.state.manifest.get("replicates") or {}).get("failed", 0)
         facts = [
             f"{len(source.frame)} rows",
             f"{source.frame['algorithm'].nunique()} algorithms",

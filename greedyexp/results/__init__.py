@@ -5,6 +5,8 @@
 - ``columns``: columns that separate points; only replicates are averaged
 - ``legend``: what the columns of a table mean
 - ``summaries``: medians over replicates with bands, means of metrics with intervals
+- ``successes``: counts of successes, and notes on them
+- ``thresholds``: where success crosses a level
 - ``theorems``: rows about theorems, their bounds and accuracies
 - ``text``: words of figures, tables and notes
 """

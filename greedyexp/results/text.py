@@ -90,6 +90,12 @@ def where_text(where: Mapping[str, Any]) -> str:
     )
 
 
+def chosen_text(where: Mapping[str, Any]) -> str:
+    """Return a choice of rows as a note, without the algorithms, which a legend or header names."""
+    rest = where_text({name: value for name, value in where.items() if name != "algorithm"})
+    return f"Only {rest}" if rest else ""
+
+
 def group_text(values: Mapping[str, Any], context: Context) -> str:
     """Return an algorithm and the values of other columns as text."""
     rest = values_text({name: value for name, value in values.items() if name != "algorithm"})

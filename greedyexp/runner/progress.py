@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from importlib import import_module
 
 # Seconds until the first line and between later lines.
 _FIRST = 2.0
@@ -59,8 +58,7 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
     ):
-        # The import of `tqdm.auto` takes long, so terminals do without.
-        tqdm = import_module("tqdm.auto" if in_notebook() else "tqdm").tqdm
+        from tqdm.auto import tqdm
 
         self._failed = 0
         self._open_ended = open_ended

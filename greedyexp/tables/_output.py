@@ -63,6 +63,8 @@ class Cell:
         Decimals shown.
     significant : bool
         True if ``digits`` are significant digits, for columns with numbers of different sizes.
+    ends : bool
+        True to show both ends of the interval instead of half its width.
     """
 
     value: float
@@ -71,12 +73,15 @@ class Cell:
     published: float = math.nan
     digits: int = 3
     significant: bool = False
+    ends: bool = False
 
     def __str__(self) -> str:
         if math.isnan(self.value):
             text = "none"
         elif math.isnan(self.high - self.low):
             text = self._text(self.value)
+        elif self.ends:
+            text = f"{self._text(self.value)} [{self._text(self.low)}, {self._text(self.high)}]"
         elif math.isinf(self.high - self.low):
             text = f"{self._text(self.value)} ± ∞"
         else:

@@ -104,7 +104,7 @@ def test_tasks_may_come_as_columns(tasks):
         (
             lambda X, y: greedyexp.solve("lasso", X, y, tuning="best"),
             ConfigError,
-            "^there is no tuning 'best'. Known: cv, end, theory.$",
+            "^there is no tuning 'best'. Known: cv, ebic_robust, end, theory.$",
         ),
         (
             lambda X, y: greedyexp.solve("lasso", X, y, tuning="CV"),

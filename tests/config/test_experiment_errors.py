@@ -99,6 +99,7 @@ MISTAKES = [
     (LASSO, "- t_single: {k: 3, tuning: cv}", 14, "algorithm 't_single' has no path to tune"),
     (LASSO, "- t_single: {k: 3, folds: 5}", 14, "algorithm 't_single' has no path to tune"),
     (LASSO, "- t_lasso: {tuning: orakle}", 14, "but is 'orakle'. Did you mean 'oracle'?"),
+    (LASSO, "- foba_gdt: {loss: logistic, tuning: ebic_robust}", 14, "'foba_gdt' minimises loss"),
     (LASSO, "- t_lasso: {tuning: theory}", 14, "no theory prescribes the tuning of algorithm 't_l"),
     (LASSO, "- t_lasso: {folds: 1}", 14, "folds must be a whole number of at least 2, but is 1"),
     (LASSO, "- t_lasso: {folds: true}", 14, "but is true"),

@@ -89,6 +89,22 @@ def test_predictions_for_values_of_one_size_are_drawn_for_those_only(frame):
     assert not drawn("gaussian")
 
 
+def test_the_axis_of_one_task_names_its_own_sample_size(frame):
+    for tasks, formula in ((1, r"\log(p-s)"), (2, r"\log(p-(2-\kappa)s)")):
+        figure = phase_transition(frame.assign(n_tasks=tasks), CONTEXT, panel="kappa")
+        assert any(formula in axis.get_xlabel() for axis in figure.axes)
+
+
+def test_predictions_for_independent_columns_are_drawn_for_those_only(frame):
+    def drawn(correlation):
+        data = frame.assign(correlation=correlation)
+        axis = phase_transition(data, CONTEXT, panel="kappa").axes[0]
+        return [line for line in axis.lines if set(line.get_xdata()) == {0.75}]
+
+    assert drawn(0.0)
+    assert not drawn(0.5)
+
+
 def test_the_lassos_law_is_drawn_for_each_size(frame):
     sizes = pd.concat([frame.assign(p=p, s=s) for p, s in ((128, 13), (512, 51))])
     context = Context("demo", "smoke", 4, "", {"ours": "lasso"}, {})

@@ -12,10 +12,10 @@ from greedyexp.claims.setting import setting_of
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import design_of
 from greedyexp.figures._plot.style import COLOURS
-from greedyexp.figures.phase_transition._crossings import thresholds
 from greedyexp.figures.phase_transition.threshold_limit import limit_at_zero, threshold_limit
 from greedyexp.protocols.base import Measured
 from greedyexp.results.context import Context
+from greedyexp.results.thresholds import thresholds
 
 CONTEXT = Context(
     "conjecture", "paper", 30, "", {"greedy_dirty": "greedy_dirty"}, {"greedy_dirty": "Greedy"}

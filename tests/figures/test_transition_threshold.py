@@ -11,9 +11,9 @@ from scipy.special import expit
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures._plot.style import COLOURS
-from greedyexp.figures.phase_transition._crossings import thresholds
 from greedyexp.figures.phase_transition.transition_threshold import transition_threshold
 from greedyexp.results.context import Context
+from greedyexp.results.thresholds import thresholds
 
 CONTEXT = Context(
     "demo",
@@ -63,6 +63,14 @@ def drawn(figure, colour, axis=0):
 
 def marked(figure, gid, axis=0):
     return [line for line in figure.axes[axis].lines if line.get_gid() == gid]
+
+
+def test_where_chooses_the_rows_and_the_note_names_the_choice(frame):
+    figure = transition_threshold(
+        frame, CONTEXT, theory=False, where={"algorithm": ["ours"], "kappa": [0.3, 0.8]}
+    )
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Ours (sign support)"]
+    assert "Only κ = 0.3, 0.8" in " ".join(text.get_text() for text in figure.texts)
 
 
 def test_thresholds_are_those_of_a_logistic_regression(frame):

@@ -33,6 +33,34 @@ def test_overlapping_supports_have_the_stated_sizes(p, kappa):
     assert problem.facts["n_samples"] == len(problem.y[0])
 
 
+def test_columns_have_the_stated_correlation_in_every_task():
+    problem = overlap(p=10, sparsity=2, theta=2000.0, correlation=0.6)
+    expected = 0.6 ** np.abs(np.subtract.outer(range(10), range(10)))
+    for X in problem.X:
+        np.testing.assert_allclose(X.T @ X / len(X), expected, atol=0.1)
+    plain, none = overlap(theta=1.0), overlap(theta=1.0, correlation=0.0)
+    np.testing.assert_array_equal(plain.X[0], none.X[0])
+
+
+def test_decaying_values_have_every_size_once_in_each_task():
+    problem = overlap(p=100, sparsity=5, kappa=0.4, values="decaying", theta=1.0)
+    for column in problem.truth.T:
+        sizes = np.sort(np.abs(column[column != 0]))
+        np.testing.assert_allclose(sizes, np.geomspace(0.3, 1.0, 5))
+    one = gaussian(np.random.default_rng(0), p=50, sparsity=1, values="decaying")
+    assert np.abs(one.truth).sum() == 1.0
+
+
+def test_decaying_values_are_as_large_in_shared_rows_as_in_others():
+    shared = []
+    for seed in range(300):
+        truth = overlap(seed, p=40, sparsity=4, kappa=0.5, values="decaying", theta=1.0).truth
+        shared.append(np.abs(truth[(truth != 0).all(axis=1)]).mean())
+    expected = np.geomspace(0.3, 1.0, 4)
+    spread = expected.std() / np.sqrt(4 * 300 / 2)
+    assert abs(np.mean(shared) - expected.mean()) < 4 * spread
+
+
 def test_three_tasks_share_rows_in_all_or_in_one():
     problem = overlap(p=100, n_tasks=3, sparsity=10, kappa=0.4, theta=2.0)
     tasks_per_row = (problem.truth != 0).sum(axis=1)

@@ -3,7 +3,5 @@
 - ``phase_transition``: success against a control parameter
 - ``transition_threshold``: its crossings of a level, against a property of the data
 - ``threshold_limit``: their limit for infinite problems
-- ``_successes``: counts of successes, and notes shared by all three figures
-- ``_crossings``: estimates and drawing of the crossings
 - ``_predictions``: predicted transitions and the success that noise allows
 """

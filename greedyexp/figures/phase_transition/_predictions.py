@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures import _plot as plot
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+
+# A parameter of figures.
+Theory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
 
 # Draw above the grid, which coincides with some predictions, and below the data.
 STYLE: plot.Style = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}
@@ -46,7 +50,8 @@ def applicable(
 ) -> dict[str, Threshold]:
     """Return the predictions that hold for the data, by algorithm label.
 
-    All predictions are for two tasks, and some are only for coefficients of equal size.
+    All predictions are for two tasks and independent columns, and some are only for coefficients
+    of equal size.
 
     Parameters
     ----------
@@ -54,6 +59,8 @@ def applicable(
         The rows of one panel.
     """
     if "n_tasks" in frame.columns and (frame["n_tasks"] != 2).any():
+        return {}
+    if "correlation" in frame.columns and (frame["correlation"] != 0).any():
         return {}
     even = "values" in frame.columns and (frame["values"] == "sign").all()
     known = {label: TWO_TASKS.get(context.algorithms.get(label, label)) for label in labels}

@@ -10,16 +10,19 @@ from pydantic import Field
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.figures.phase_transition import _predictions as predictions
-from greedyexp.figures.phase_transition import _successes as successes
+from greedyexp.results import successes
 from greedyexp.results.context import Context
-from greedyexp.results.records import require_numeric
-from greedyexp.results.text import axis_label, short_name
+from greedyexp.results.records import Where, require_numeric, rows_where
+from greedyexp.results.text import axis_label, chosen_text, short_name
 from greedyexp.stats.sequential import proportion_interval
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# The control parameter of one task, whose support has s entries.
+_ONE_TASK = r"control parameter $\theta = n\,/\,(s\,\log(p-s))$"
 
 
 def _columns(*, ceiling: bool, **params: Any) -> list[str]:
@@ -36,11 +39,12 @@ def phase_transition(
     row: plot.Row = None,
     line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
     success: successes.Success = {"default": "sign_support"},  # noqa: B006
+    where: Where = {},  # noqa: B006
     scale: plot.Scale = "linear",
     second_axis: Annotated[
         str | None, Field(description="column that grows with x, shown along the top")
     ] = "n_samples",
-    theory: successes.Theory = True,
+    theory: predictions.Theory = True,
     ceiling: Annotated[bool, Field(description="draw the limit that noise sets")] = False,
 ) -> Figure:
     """Success probability against ``x``, one line per algorithm and second key.
@@ -56,6 +60,7 @@ def phase_transition(
     (``greedyexp.theory.transitions``).
     """
     keys = [c for c in (row, panel, *line, x) if c]
+    frame = rows_where(frame, where)
     metrics = successes.metrics_of(frame, context, success)
     frame = successes.trials_of(frame, metrics, keys)
     require_numeric(frame, x)
@@ -81,7 +86,8 @@ def phase_transition(
         if second_axis is not None and second_axis in frame.columns:
             levels = _draw_second_axis(axis, rows, x, second_axis, line)
         panels.title(axis, values, context, pad=8 + 15 * levels if levels else 4)
-    panels.label(axis_label(x), "probability of success")
+    alone = x == "theta" and "n_tasks" in frame.columns and (frame["n_tasks"] == 1).all()
+    panels.label(_ONE_TASK if alone else axis_label(x), "probability of success")
     ceilings = [predictions.ceiling_handle()] if ceiling else []
     panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn), *ceilings])
     trials = table["trials"]
@@ -89,6 +95,7 @@ def phase_transition(
     panels.note(
         *successes.notes(frame, context, (trials.min(), trials.max(), trials.sum()), bands),
         successes.metrics_note(context, metrics, line),
+        chosen_text(where),
         predictions.conversion_note(drawn),
         predictions.CEILING_NOTE if ceiling else "",
     )

@@ -12,12 +12,11 @@ from pydantic import Field
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.figures.phase_transition import _crossings as crossings
 from greedyexp.figures.phase_transition import _predictions as predictions
-from greedyexp.figures.phase_transition import _successes as successes
+from greedyexp.results import successes, thresholds
 from greedyexp.results.context import Context
-from greedyexp.results.records import require_finite
-from greedyexp.results.text import group_text, number_text, short_name
+from greedyexp.results.records import Where, require_finite, rows_where
+from greedyexp.results.text import chosen_text, group_text, number_text, short_name
 from greedyexp.stats.contrasts import combined_interval, line_weights
 from greedyexp.stats.proportions import CONFIDENCE
 from greedyexp.stats.sequential import nominal_confidence
@@ -53,12 +52,13 @@ def threshold_limit(
         Literal["1/log(x)", "1/x", "1/sqrt(x)"],
         Field(description="transform of the size along the horizontal axis"),
     ] = "1/log(x)",
-    of: crossings.Of = "theta",
+    of: thresholds.Of = "theta",
     panel: plot.Panel = None,
     row: plot.Row = None,
     line: plot.Line = ["kappa"],  # noqa: B006 - a default that pydantic copies
     success: successes.Success = {"default": "sign_support"},  # noqa: B006
-    level: crossings.Level = 0.5,
+    where: Where = {},  # noqa: B006
+    level: thresholds.Level = 0.5,
     theory: Annotated[bool, Field(description="mark the predicted two-task transitions")] = True,
 ) -> Figure:
     """Value of ``of`` at which success reaches ``level``, against a transform of ``x``.
@@ -72,13 +72,14 @@ def threshold_limit(
     for the data. Thresholds whose interval has an infinite end are drawn but not fitted.
     """
     keys = [c for c in (row, panel, *line, x) if c]
+    frame = rows_where(frame, where)
     metrics = successes.metrics_of(frame, context, success)
     frame = successes.trials_of(frame, metrics, [*keys, of])
     require_finite(frame, x)
     least = 1 if transform == "1/log(x)" else 0
     if frame[x].min() <= least:
         raise ConfigError(f"{transform} needs values of '{x}' above {least}.")
-    table = crossings.thresholds(frame, context, of=of, success=success, by=keys, level=level)
+    table = thresholds.thresholds(frame, context, of=of, success=success, by=keys, level=level)
     table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
     styles = plot.LineStyles(table, line)
     panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False, width=3.8, height=3.4)
@@ -102,13 +103,14 @@ def threshold_limit(
         key = tuple(one.values[name] for name in line)
         _draw(one, offsets[key], widest, styles.of(*key))
     name = transform.replace("x", short_name(x))
-    panels.label(name, crossings.axis_text(of, level))
+    panels.label(name, thresholds.level_text(of, level))
     drawn = [prediction for one in lines for prediction, _ in one.stated]
     diamond = plot.legend_entry("limit if linear", **_DIAMOND)
     panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn), diamond])
     panels.note(
-        *crossings.notes(frame, context, table, keys),
+        *thresholds.notes(frame, context, table, keys),
         successes.metrics_note(context, metrics, line),
+        chosen_text(where),
         _fits_text(lines, context, name),
     )
     return panels.figure
@@ -237,7 +239,7 @@ def _draw(one: _Line, offset: float, widest: float, style: plot.Style) -> None:
     """Draw thresholds, the line through them, its limit and the prediction."""
     axis, limit, colour = one.axis, one.limit, style["color"]
     at = one.points["place"] + offset
-    crossings.draw(axis, at, one.points, style | {"linestyle": "none"}, gid="thresholds")
+    plot.draw_estimates(axis, at, one.points, style | {"linestyle": "none"}, gid="thresholds")
     if not np.isnan(limit.estimate):
         ends = np.array([0.0, widest])
         fitted: plot.Style = {"linestyle": style["linestyle"], "linewidth": 0.9, "gid": "fit"}

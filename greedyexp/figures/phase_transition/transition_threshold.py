@@ -8,12 +8,11 @@ import numpy as np
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.figures.phase_transition import _crossings as crossings
 from greedyexp.figures.phase_transition import _predictions as predictions
-from greedyexp.figures.phase_transition import _successes as successes
+from greedyexp.results import successes, thresholds
 from greedyexp.results.context import Context
-from greedyexp.results.records import require_finite
-from greedyexp.results.text import axis_label, number_text
+from greedyexp.results.records import Where, require_finite, rows_where
+from greedyexp.results.text import axis_label, chosen_text, number_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,13 +29,14 @@ def transition_threshold(
     context: Context,
     *,
     x: plot.X = "kappa",
-    of: crossings.Of = "theta",
+    of: thresholds.Of = "theta",
     panel: plot.Panel = None,
     row: plot.Row = None,
     line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
     success: successes.Success = {"default": "sign_support"},  # noqa: B006
-    level: crossings.Level = 0.5,
-    theory: successes.Theory = True,
+    where: Where = {},  # noqa: B006
+    level: thresholds.Level = 0.5,
+    theory: predictions.Theory = True,
 ) -> Figure:
     """Value of ``of`` at which success reaches ``level``, against ``x``, one line per algorithm.
 
@@ -49,10 +49,11 @@ def transition_threshold(
     there is one curve for each size.
     """
     keys = [c for c in (row, panel, *line, x) if c]
+    frame = rows_where(frame, where)
     metrics = successes.metrics_of(frame, context, success)
     frame = successes.trials_of(frame, metrics, [*keys, of])
     require_finite(frame, x)
-    table = crossings.thresholds(frame, context, of=of, success=success, by=keys, level=level)
+    table = thresholds.thresholds(frame, context, of=of, success=success, by=keys, level=level)
     styles = plot.LineStyles(table, line)
     panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False, width=4.2, height=3.2)
     stated = {}
@@ -77,14 +78,15 @@ def transition_threshold(
         span = shown[x].max() - shown[x].min()
         offsets = styles.offsets(min(0.45 * plot.least_gap(shown[x]), _OFFSET * span))
         for key, points in shown.groupby(line, sort=True):
-            crossings.draw(axis, points[x] + offsets[key], points, styles.of(*key))
+            plot.draw_estimates(axis, points[x] + offsets[key], points, styles.of(*key))
         if len(levels) <= 8:
             axis.set_xticks(levels, [number_text(float(value)) for value in levels])
-    panels.label(axis_label(x), crossings.axis_text(of, level))
+    panels.label(axis_label(x), thresholds.level_text(of, level))
     panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn)])
     panels.note(
-        *crossings.notes(frame, context, table, keys),
+        *thresholds.notes(frame, context, table, keys),
         successes.metrics_note(context, metrics, line),
+        chosen_text(where),
         predictions.conversion_note(drawn),
     )
     return panels.figure

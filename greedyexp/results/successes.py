@@ -16,11 +16,10 @@ from greedyexp.results.text import failures_text, origin_text
 if TYPE_CHECKING:
     import pandas as pd
 
-# Parameters of figures.
+# Parameters of figures and tables.
 Success = Annotated[
     dict[str, str], Field(description="success metric by algorithm; 'default' for the others")
 ]
-Theory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
 
 
 def metrics_of(frame: pd.DataFrame, context: Context, success: Mapping[str, str]) -> dict[str, str]:
@@ -69,7 +68,7 @@ def trials_of(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[st
     columns = sorted(set(metrics.values()))
     require_columns(frame, columns)
     kinds = frame.loc[frame[columns].notna().any(axis=1), "record"].unique()
-    rows = frame[frame["record"].isin(kinds) | failed_rows(frame)]
+    rows: pd.DataFrame = frame[frame["record"].isin(kinds) | failed_rows(frame)]
     for key in keys:
         incomplete = rows[key].isna() & failed_rows(rows)
         if incomplete.any():
@@ -102,7 +101,8 @@ def count(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) 
             )
         values[rows] = counted
     grouped = frame[list(keys)].assign(value=values).groupby(list(keys), sort=True, dropna=False)
-    return grouped["value"].agg(successes="sum", trials="count").reset_index()
+    counts: pd.DataFrame = grouped["value"].agg(successes="sum", trials="count").reset_index()
+    return counts
 
 
 def notes(

@@ -1,4 +1,4 @@
-"""Thresholds, where success crosses a level: their estimates, how they are drawn, and notes."""
+"""Thresholds, where success crosses a level: their estimates with intervals, and notes on them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from greedyexp.figures import _plot as plot
-from greedyexp.figures.phase_transition import _successes as successes
+from greedyexp.results import successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns, require_finite
 from greedyexp.results.text import axis_label, group_text
@@ -17,9 +16,8 @@ from greedyexp.stats.sequential import located_crossing
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
-# Parameters of figures.
+# Parameters of figures and tables.
 Of = Annotated[str, Field(description="column whose threshold is estimated")]
 Level = Annotated[float, Field(gt=0, lt=1, description="probability of success at the threshold")]
 
@@ -76,24 +74,12 @@ def thresholds(
         numbers = (fit.estimate, fit.low, fit.high, trials.sum(), trials.min(), trials.max())
         rows.append((*key, *numbers))
     names = ("estimate", "low", "high", "trials", "fewest", "most")
-    return pd.DataFrame(rows, columns=[*by, *names])
+    table: pd.DataFrame = pd.DataFrame(rows, columns=[*by, *names])
+    return table
 
 
-def draw(
-    axis: Axes, at: pd.Series, points: pd.DataFrame, style: plot.Style, gid: str | None = None
-) -> None:
-    """Draw thresholds with intervals, and an open arrow for each outside the tested range."""
-    finite = points["estimate"].where(np.isfinite(points["estimate"]))
-    axis.plot(at, finite, **style, gid=gid)
-    known = points["estimate"].notna()
-    plot.draw_intervals(axis, at[known], points[known], style["color"])
-    for place, estimate in zip(at, points["estimate"], strict=True):
-        if np.isinf(estimate):
-            plot.draw_arrow(axis, place, estimate, style["color"])
-
-
-def axis_text(of: str, level: float) -> str:
-    """Return the label of the vertical axis."""
+def level_text(of: str, level: float) -> str:
+    """Return the name of a threshold, for axes and captions."""
     quantity = r"$\theta$" if of == "theta" else axis_label(of)
     return f"{quantity} at {100 * level:.4g}% success"
 
