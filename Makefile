@@ -19,6 +19,7 @@ figure: $(INSTALLED)  ## the main experiment: data, figure and where to find the
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
 
 figures: $(INSTALLED) data  ## every experiment in configs/, in the profile PROFILE
+	$(BIN)/pip install --quiet --editable '.[peers]'
 	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going
 
 data: $(INSTALLED)  ## the public data sets that experiments read

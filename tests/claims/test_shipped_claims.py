@@ -13,6 +13,11 @@ TRAJECTORIES = [
     for name, path in shipped.configs().items()
     if "trajectory" in yaml.safe_load(path.read_text(encoding="utf-8")).get("protocol", "")
 ]
+# The packages of others are installed by `make test-peers`.
+CONFIGS = [
+    pytest.param(name, marks=[pytest.mark.peers] if name.startswith("best_subset_today") else [])
+    for name in shipped.configs()
+]
 
 
 def listed(value):
@@ -29,7 +34,7 @@ def test_claims_name_recorded_iterations_and_accuracies(name):
         assert set(listed(claim.where.get("epsilon", []))) <= set(params["epsilons"]), claim.id
 
 
-@pytest.mark.parametrize("name", shipped.configs())
+@pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("profile", ["smoke", "quick"])
 def test_a_claim_about_another_profile_does_not_keep_a_run_from_being_read_again(name, profile):
     experiment = load(shipped.locate(name), profile=profile)
