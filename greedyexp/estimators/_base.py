@@ -18,7 +18,6 @@ import numpy as np
 from pydantic import TypeAdapter
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,6 +27,7 @@ from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.solution import Solution
 from greedyexp.experiment.wording import parameter_rows, range_words, type_words
 from greedyexp.problems.checks import is_sparse
+from greedyexp.problems.frames import from_designs, from_responses
 from greedyexp.problems.problem import Problem, as_matrix, check_sizes
 from greedyexp.solving import SETTINGS, Request
 
@@ -140,7 +140,7 @@ class Estimator(BaseEstimator):
         if not self.choice:
             return next(iter(self.algorithms.values()))
         chosen = getattr(self, self.choice)
-        if chosen not in self.algorithms:
+        if not isinstance(chosen, str) or chosen not in self.algorithms:
             known = ", ".join(map(repr, self.algorithms))
             raise ValueError(f"{self.choice} must be one of {known}; it is {chosen!r}.")
         return self.algorithms[chosen]
@@ -167,7 +167,7 @@ class Estimator(BaseEstimator):
         known = part.parameters.model_fields
         initial = inspect.signature(type(self)).parameters
         for foreign in [name for name in given if name not in known]:
-            if given.pop(foreign) != initial[foreign].default:
+            if not np.array_equal(given.pop(foreign), initial[foreign].default):
                 raise ValueError(f"{foreign} is no parameter for {self.choice}={chosen!r}.")
         fixed = {name: value for name, value in self.fixed.items() if name in known}
         return Request.of(name, {**given, **fixed}, tuning=self.tuning, **settings)
@@ -195,7 +195,12 @@ class Estimator(BaseEstimator):
         problem = Problem((design,) * len(responses), responses, feature_names=names)
         # The means are needed anyway; a check of their own would read large designs once more.
         if not np.isfinite(problem.columns[0].mean).all():
-            assert_all_finite(design, estimator_name=type(self).__name__, input_name="X")
+            for row, column in np.argwhere(~np.isfinite(design))[:1]:
+                held = "NaN" if np.isnan(design[row, column]) else "infinity"
+                raise ValueError(
+                    f"X contains {held} in row {row}, column {column}. Remove or impute values that"
+                    " are not finite."
+                )
         check_sizes(problem)
         return problem
 
@@ -203,7 +208,8 @@ class Estimator(BaseEstimator):
         """Return X coef^T + intercept, (n,) or (n, r)."""
         check_is_fitted(self)
         takes = "csr" if self._takes_sparse else False
-        X = validate_data(self, X, accept_sparse=takes, reset=False)
+        with table_errors(X):
+            X = validate_data(self, X, accept_sparse=takes, reset=False)
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
 
@@ -219,6 +225,24 @@ def value_errors() -> Iterator[None]:
         name, _, rest = error.message.partition(" ")
         error.message = f"{SPELLED.get(name, name)} {rest}"
         raise ValueError(str(error)) from error
+
+
+@contextmanager
+def table_errors(X: Any, y: Any = None) -> Iterator[None]:
+    """Replace an error by one that names the row and the column, if a table holds no number there.
+
+    Raises
+    ------
+    ValueError
+        If an entry of the table X or y is a text or no finite number.
+    """
+    try:
+        yield
+    except ValueError:
+        with value_errors():
+            from_designs(X)
+            from_responses(y)
+        raise
 
 
 def _constructor(arguments: list[inspect.Parameter]) -> Callable[..., None]:

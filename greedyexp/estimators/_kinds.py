@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from greedyexp.estimators._base import Estimator
+from greedyexp.estimators._base import Estimator, table_errors
 from greedyexp.problems.checks import is_sparse
 
 
@@ -39,25 +39,26 @@ class Regressor(RegressorMixin, Estimator):
         ConvergenceWarning
             If the estimate lacks the certificate of its algorithm.
         """
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr" if self._takes_sparse else False,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=is_sparse(X),
-            multi_output=self.multi_output,
-            y_numeric=True,
-            ensure_min_samples=2,
-        )
-        self._learn(X, y)
+        with table_errors(X, y):
+            design, response = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr" if self._takes_sparse else False,
+                dtype=np.float64,
+                order="C",
+                ensure_all_finite=is_sparse(X),
+                multi_output=self.multi_output,
+                y_numeric=True,
+                ensure_min_samples=2,
+            )
+            self._learn(design, response)
         coef, intercept = self.solution_.coef, self.solution_.intercept
-        if y.ndim == 1:
+        if response.ndim == 1:
             self.coef_, self.intercept_ = coef, intercept
         else:
             self.coef_ = coef.reshape(len(coef), -1).T
-            self.intercept_ = np.full(y.shape[1], intercept)
+            self.intercept_ = np.full(response.shape[1], intercept)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -91,26 +92,27 @@ class Classifier(ClassifierMixin, Estimator):
         ConvergenceWarning
             If the estimate lacks the certificate of its algorithm.
         """
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr" if self._takes_sparse else False,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=is_sparse(X),
-            ensure_min_samples=2,
-        )
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is"
-                f" {type_of_target(y)}."
+        with table_errors(X):
+            design, labels = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr" if self._takes_sparse else False,
+                dtype=np.float64,
+                order="C",
+                ensure_all_finite=is_sparse(X),
+                ensure_min_samples=2,
             )
-        if len(self.classes_) < 2:
-            raise ValueError("Classifier can't train when only one class is present.")
-        self._learn(X, 2.0 * codes - 1.0)
+            check_classification_targets(labels)
+            self.classes_, codes = np.unique(labels, return_inverse=True)
+            if len(self.classes_) > 2:
+                raise ValueError(
+                    "Only binary classification is supported. The type of the target is"
+                    f" {type_of_target(labels)}."
+                )
+            if len(self.classes_) < 2:
+                raise ValueError("Classifier can't train when only one class is present.")
+            self._learn(design, 2.0 * codes - 1.0)
         self.coef_ = self.solution_.coef[None]
         self.intercept_ = np.array([self.solution_.intercept])
         return self

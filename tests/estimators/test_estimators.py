@@ -149,6 +149,9 @@ def test_a_pipeline_of_named_columns_is_searched_scored_copied_and_pickled():
         (estimators.Lasso(fit_intercept="no"), "fit_intercept must be true or false"),
         (estimators.FoBaRegressor(fit_intercept=3), "fit_intercept must be true or false"),
         (estimators.FoBaRegressor(select="best"), "select must be one of 'gradient', 'gain'"),
+        (estimators.FoBaRegressor(select=["gain"]), "select must be one of 'gradient', 'gain'"),
+        (estimators.FoBaRegressor(delta=np.ones(2)), "delta is no parameter for select='gradient'"),
+        (estimators.LassoCV(random_state=np.random.RandomState(0)), "random_state must be numbers"),
         (estimators.FoBaRegressor(delta=0.1), "delta is no parameter for select='gradient'"),
         (estimators.LassoCV(cv=91), "91-fold cross-validation needs at least 91 rows"),
     ],
@@ -156,6 +159,35 @@ def test_a_pipeline_of_named_columns_is_searched_scored_copied_and_pickled():
 def test_errors_are_value_errors_of_one_sentence(made, words):
     with pytest.raises(ValueError, match=words):
         made.fit(X, Y[:, 0])
+
+
+def frame_with(value):
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(12)], index=np.arange(100, 190))
+    return frame.astype({"x3": object}).assign(x3=[*X[:7, 3], value, *X[8:, 3]])
+
+
+@pytest.mark.parametrize(
+    ("design", "y", "words"),
+    [
+        (frame_with("high"), Y[:, 0], "column 'x3' of X holds the text 'high' in row 107"),
+        (frame_with(None), Y[:, 0], "column 'x3' of X holds no value in row 107"),
+        (frame_with(np.inf), Y[:, 0], "column 'x3' of X holds inf in row 107"),
+        (np.where(X[7, 3] == X, np.nan, X), Y[:, 0], "X contains NaN in row 7, column 3"),
+        (X, pd.Series([*Y[:-1, 0], None]), "y holds no value in row 89"),
+        (X, pd.Series([*Y[:-1, 0].astype(str), "low"]), "y holds the text '.*' in row 0"),
+    ],
+)
+def test_texts_and_missing_values_have_a_row_and_a_column(design, y, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        estimators.OMP(n_atoms=2).fit(design, y)
+    assert "\n" not in str(caught.value)
+    if isinstance(y, np.ndarray):
+        with pytest.raises(ValueError, match=words):
+            estimators.FoBaClassifier().fit(design, LABELS)
+    if isinstance(design, pd.DataFrame):
+        fitted = estimators.OMP(n_atoms=2).fit(frame_with(1.0), Y[:, 0])
+        with pytest.raises(ValueError, match=words):
+            fitted.predict(design)
 
 
 def test_an_unknown_parameter_is_refused_by_the_constructor():
