@@ -139,7 +139,12 @@ def make_current(
     """
     for part in new:
         known = _PARTS[part.kind].get(part.name)
-        if not (known is None or _same_source(known, part) or replaces(known)):
+        if not (
+            known is None
+            or known is part
+            or same_source(known.function, part.function)
+            or replaces(known)
+        ):
             raise already_registered(part, known)
     for part in new:
         _PARTS[part.kind][part.name] = part
@@ -154,13 +159,23 @@ def already_registered(part: Part, known: Part) -> PluginError:
     return PluginError(message, place=part.place, remedy="Choose another name.")
 
 
-def _same_source(one: Part, other: Part) -> bool:
-    """Return True if one part redefines the other, for example when a notebook cell runs again."""
-    first, second = one.function, other.function
-    return one is other or (
-        getattr(first, "__module__", None) == getattr(second, "__module__", None)
-        and getattr(first, "__qualname__", None) == getattr(second, "__qualname__", None)
-    )
+def same_source(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+    """Return True if one function redefines the other.
+
+    For example, a notebook cell runs again, or a notebook or a test has imported a file that an
+    experiment or a run folder has as a plugin.
+    """
+    return one is other or not _homes(one).isdisjoint(_homes(other))
+
+
+def _homes(function: Callable[..., Any]) -> set[tuple[str, str]]:
+    """Return the name of a function with that of its module, and with that of its file."""
+    function = inspect.unwrap(function)
+    name = getattr(function, "__qualname__", "")
+    code = getattr(function, "__code__", None)
+    file = Path(code.co_filename) if code else Path()
+    homes = {(getattr(function, "__module__", None) or "", name)}
+    return homes | {(file.name, name)} if file.suffix == ".py" else homes
 
 
 @overload

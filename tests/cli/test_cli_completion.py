@@ -19,6 +19,7 @@ from greedyexp import cli
 from greedyexp.core import registry, shipped
 from greedyexp.core.parts import KINDS
 from greedyexp.datasets import catalogue
+from greedyexp.protocols.fitting import TUNINGS
 
 STUDY = {
     "name": "study",
@@ -103,7 +104,7 @@ def test_settings_are_offered_level_by_level(offered):
     assert set(offered(line + "data.")) == {*names, "data.generator="}
     assert offered(line + "algorithms.") == [f"algorithms.{x}." for x in ("omp", "lasso", "tuned")]
     assert offered(line + "algorithms.tuned.n_l") == ["algorithms.tuned.n_lams="]
-    tunings = [f"algorithms.lasso.tuning={word}" for word in ("oracle", "cv", "theory", "end")]
+    tunings = [f"algorithms.lasso.tuning={word}" for word in TUNINGS]
     assert offered(line + "algorithms.lasso.tuning=") == tunings
     assert offered(line + "algorithms.omp.normalize=f") == ["algorithms.omp.normalize=false"]
     assert "protocol=recovery" in offered(line + "protocol=")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 
 import jsonschema
+import pytest
 import yaml
-from cli_process import refused
+from cli_process import environment, refused
 
 from greedyexp.core import shipped
+from greedyexp.testing.checks import CHECKS
 
 
 def test_a_new_config_runs_and_draws(call, tmp_path):
@@ -48,6 +52,33 @@ def test_new_algorithm_and_generator_run_in_a_new_config(call, tmp_path):
     assert [row["support"] for row in rows if row["n_samples"] == "60"].count("1") >= 1
 
 
+def test_a_new_algorithm_comes_with_a_test_that_passes(call, tmp_path):
+    written = call("new", "algorithm", "mine", cwd=tmp_path)
+    assert written.stdout.startswith("Wrote mine.py.\nWrote test_mine.py.\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert f"{len(CHECKS) + 1} passed" in done.stdout
+    # What the test protects: an algorithm that changes the data of the others.
+    spoilt = (tmp_path / "mine.py").read_text().replace("kept = np.", "X *= 2\n        kept = np.")
+    (tmp_path / "mine.py").write_text(spoilt)
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert "check 'data_unchanged'" in done.stdout
+    assert "changed the array problem.X" in done.stdout
+
+
+@pytest.mark.parametrize("taken", ["mine.py", "test_mine.py"])
+def test_neither_file_is_written_if_one_exists(call, tmp_path, taken):
+    (tmp_path / taken).write_text("precious")
+    refused(call("new", "algorithm", "mine", cwd=tmp_path), taken, "already exists", "--force")
+    assert [path.name for path in tmp_path.iterdir()] == [taken]
+    assert (tmp_path / taken).read_text() == "precious"
+    assert call("new", "algorithm", "mine", "--force", cwd=tmp_path).returncode == 0
+    assert (
+        (tmp_path / "mine.py").read_text() != "precious" != (tmp_path / "test_mine.py").read_text()
+    )
+
+
 def test_a_file_is_overwritten_only_by_force(call, tmp_path):
     (tmp_path / "study.yaml").write_text("precious")
     refused(call("new", "config", "study", cwd=tmp_path), "study.yaml", "--force")
@@ -77,6 +108,10 @@ def test_impossible_names_are_refused(call, tmp_path):
     refused(call("new", "algorithm", "lambda", cwd=tmp_path), "'lambda'")
     refused(call("new", "algorithm", "2fast", cwd=tmp_path), "'2fast'")
     refused(call("new", "generator", "gaussian", cwd=tmp_path), "'gaussian' already exists")
+    # A file of such a name would hide a module, or a name that Python, the template or pytest uses.
+    for name in ("numpy", "json", "zip", "np", "algorithm", "test_mine", "conftest", "greedyexp"):
+        refused(call("new", "algorithm", name, cwd=tmp_path), f"'{name}'", "another meaning")
+    refused(call("new", "algorithm", "Mine", cwd=tmp_path), "'Mine'", "lower-case")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 import yaml
-from cli_process import REPOSITORY
+from cli_process import REPOSITORY, environment
+from kept_registry import kept_registry
 
 import greedyexp
 from greedyexp.config import load
-from greedyexp.core import shipped
+from greedyexp.core import registry, shipped
+from greedyexp.core.plugins import load_plugins
+from greedyexp.testing import check_algorithm
+from greedyexp.testing.checks import CHECKS
 
 DOCUMENTS = [
     *(REPOSITORY / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md")),
@@ -87,6 +93,7 @@ def test_experiments_in_the_documents_load(tmp_path, monkeypatch):
 
 def test_plugins_in_the_documents_run(call, tmp_path):
     files = write_plugins(tmp_path, "docs/plugins.md")
+    files.remove("test_screening.py")
     experiments = {yaml.safe_load(b)["name"]: b for b in yaml_blocks("docs/plugins.md")}
     named = [file for b in experiments.values() for file in yaml.safe_load(b)["plugins"]]
     assert set(files) == set(named)
@@ -111,6 +118,32 @@ def test_plugins_in_the_documents_run(call, tmp_path):
     errors = curve.groupby("rows")["error"].mean()
     assert list(errors.index) == [20, 40, 80]
     assert errors[80] < errors[20]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/plugins.md"])
+def test_algorithms_in_the_documents_keep_the_contract(tmp_path, name):
+    with kept_registry():
+        files = write_plugins(tmp_path, name)
+        load_plugins(tmp_path / file for file in files if not file.startswith("test_"))
+        own = [one.name for one in registry.parts("algorithm").values() if not one.shipped]
+        assert len(own) >= 2
+        for algorithm in own:
+            check_algorithm(algorithm)
+
+
+def test_the_test_of_an_algorithm_in_the_documents_passes(tmp_path):
+    write_plugins(tmp_path, "docs/plugins.md")
+    command = [sys.executable, "-m", "pytest", "-q", "test_screening.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert f"{len(CHECKS)} passed" in done.stdout
+
+
+def test_the_checks_of_algorithms_are_listed():
+    text = (REPOSITORY / "docs" / "plugins.md").read_text(encoding="utf-8")
+    listed = [line for line in text.splitlines() if line.startswith("| `")]
+    for check in CHECKS.values():
+        assert f"| `{check.name}` | {check.help} |" in listed
 
 
 @pytest.mark.deep

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib.util
 import keyword
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +17,9 @@ from greedyexp.core import shipped
 from greedyexp.core.errors import ConfigError
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+
+# Names that the templates use for something else.
+_TAKEN = ("algorithm", "conftest", "figure", "generator", "metric", "np", "pd", "plt")
 
 # Entries of a YAML experiment that use a new part.
 USE = {
@@ -32,13 +38,15 @@ USE = {
 def command(kind: str, name: str, force: bool) -> None:
     """Write a commented template of a config, an algorithm, a generator, a metric or a figure.
 
-    The file is NAME.yaml or NAME.py in the current folder. The first line of a config names the
-    JSON Schema for editors, greedyexp.schema.json, which is written to the same folder unless it is
-    there.
+    The file is NAME.yaml or NAME.py in the current folder. An algorithm comes with a test,
+    test_NAME.py. The first line of a config names the JSON Schema for editors,
+    greedyexp.schema.json, which is written to the same folder unless it is there.
     """
     check_name(kind, name)
     target = Path(f"{name}.yaml" if kind == "config" else f"{name}.py")
     files = {target: template(target.suffix, kind, name)}
+    if kind == "algorithm":
+        files[Path(f"test_{name}.py")] = template(".py", "test_algorithm", name)
     write(files, force=force)
     for file in files:
         click.echo(f"Wrote {file}.")
@@ -51,6 +59,8 @@ def command(kind: str, name: str, force: bool) -> None:
         return
     entry = USE[kind].format(name=name)
     click.echo(f"In a YAML experiment in the same folder: `plugins: [{target}]` and {entry}.")
+    if kind == "algorithm":
+        click.echo(f"Its test: pytest test_{name}.py")
     click.echo(f"Next: greedyexp show {name} --plugin {target}")
 
 
@@ -67,10 +77,23 @@ def check_name(kind: str, name: str) -> None:
             f"'{name}' cannot name a Python function.",
             remedy="Use lower-case letters, digits and '_', starting with a letter.",
         )
+    if name in _TAKEN or name.startswith("test_") or hasattr(builtins, name) or _hides(name):
+        raise ConfigError(
+            f"'{name}' has another meaning in Python or pytest.", remedy="Choose another name."
+        )
     from greedyexp.core.registry import parts
 
     if name in parts(kind):
         raise ConfigError(f"the {kind} '{name}' already exists.", remedy="Choose another name.")
+
+
+def _hides(name: str) -> bool:
+    """Return True if a file of this name in the current folder would hide a module elsewhere."""
+    if name in sys.stdlib_module_names:
+        return True
+    found = importlib.util.find_spec(name)
+    origin = found.origin if found else None
+    return origin is not None and Path(origin).parent != Path.cwd()
 
 
 def template(suffix: str, kind: str, name: str) -> str:

@@ -1,0 +1,12 @@
+"""Checks that an algorithm of a plugin does what greedyexp asks of algorithms.
+
+contract  ``check_algorithm`` and the decorator of tests
+checks    the checks
+trial     calls of the algorithm, and the sentence that says what it did wrong
+data      the small problems that the checks give
+"""
+
+from greedyexp.testing.contract import check_algorithm, parametrize_with_checks
+from greedyexp.testing.trial import BrokenContract
+
+__all__ = ["BrokenContract", "check_algorithm", "parametrize_with_checks"]

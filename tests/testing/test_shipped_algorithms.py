@@ -1,0 +1,68 @@
+"""Every shipped algorithm passes the checks that greedyexp offers to authors of plugins."""
+
+from __future__ import annotations
+
+import pytest
+
+from greedyexp.core import registry
+from greedyexp.testing import check_algorithm
+
+# Parameters without a default.
+NEEDED = {
+    "estimator": {"class": "sklearn.linear_model.Lasso", "params": {"alpha": 0.1}},
+    "proximal_gradient": {"lam": 0.1},
+    "proximal_gs_coordinate_descent": {"lam": 0.1},
+    "replacement_steps": {"features": 3},
+    "rmp": {"lam": 0.1},
+}
+LABELS = {"traits": ("labels",)}
+LOGISTIC = {"loss": "logistic", **LABELS}
+HINGE = {"loss": "hinge", "beta": 2.0, **LABELS}
+# Other losses, rules and designs: each is a name and what is given.
+VARIANTS = [
+    *((f"{kind}_{by}", LOGISTIC) for kind in ("foba", "forward") for by in ("gdt", "obj")),
+    *((name, LOGISTIC) for name in ("l1_path", "l1_ball", "forward_greedy", "fully_corrective")),
+    *((name, HINGE) for name in ("l1_ball", "forward_greedy", "fully_corrective")),
+    *((name, {"loss": "crf"}) for name in ("foba_gdt", "foba_obj", "l1_path")),
+    *((name, {"risk": "population"}) for name in ("l1_ball", "forward_greedy", "fully_corrective")),
+    ("estimator", {"class": "sklearn.linear_model.Ridge", "tune": {"alpha": [1.0, 0.1]}}),
+    ("estimator", {"class": "sklearn.linear_model.SGDRegressor"}),
+    ("foba_gdt", {"unit": "group", "loss": "crf"}),
+    ("foba_obj", {"judge": "refit"}),
+    ("forward_greedy", {"loss": "absolute", "beta": 2.0}),
+    ("forward_greedy", {"step": "line_search", "epsilon": 0.01}),
+    ("fully_corrective", {"rule": "gradient"}),
+    ("greedy_dirty", {"stack": "per_class"}),
+    ("group_omp", {"judge": "refit"}),
+    ("l1_path", {"intercept": True}),
+    ("omp", {"judge": "refit"}),
+    ("omp", {"normalize": False}),
+    ("proximal_gs_coordinate_descent", {"lam": 0.1, "smoothness": "l2"}),
+    ("randomized_sparsification", {"repeats": 3}),
+    ("replacement_steps", {"features": 3, "variant": "simple"}),
+    ("smoothed_forward_greedy", {"loss": "absolute"}),
+    ("ultimate", {"lam": 0.1}),
+]
+# Packages that development needs anyway; others are installed for tests with the mark ``peers``.
+INSTALLED = {"scikit-learn"}
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    packages = registry.find("algorithm", name).packages
+    foreign = not callable(packages) and set(packages) - INSTALLED
+    return [pytest.mark.peers] if foreign else []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks(name)) for name in registry.parts("algorithm")]
+)
+def test_a_shipped_algorithm_keeps_the_contract(name):
+    traits = LABELS if name == "smoothed_forward_greedy" else {}
+    check_algorithm(name, **traits, **NEEDED.get(name, {}))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "given"), VARIANTS, ids=str)
+def test_its_variants_keep_the_contract(name, given):
+    check_algorithm(name, **given)
