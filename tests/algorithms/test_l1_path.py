@@ -266,3 +266,30 @@ def test_chains_of_one_class_are_refused_or_followed_without_a_warning():
     model = QuadraticModel(2)
     model.grow(np.array([[-1e-12, 1e-12], [1e-12, 0.0]]))
     assert np.linalg.eigvalsh(model.hessian)[0] > 0.0
+
+
+@pytest.mark.parametrize("shift", [1e2, 1e5, 1e9])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_an_intercept_takes_up_large_means(loss, shift):
+    rng = np.random.default_rng(5)
+    X = np.round(rng.standard_normal((80, 6)), 3)
+    y = np.sign(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(80))
+    far = np.column_stack([X + shift, np.full(80, shift)])
+    path = l1_path(as_problem(far, y), loss=loss, intercept=True, lam=[0.1, 0.03])
+    assert path.converged.all()
+    for index, lam in enumerate([0.1, 0.03]):
+        hand = {
+            "squared": lambda lam: Lasso(lam, tol=1e-12),
+            "logistic": lambda lam: LogisticRegression(
+                C=1 / (80 * lam), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000
+            ),
+        }[loss](lam).fit(X, y)
+        coef = path.coef[index, :, 0]
+        np.testing.assert_allclose(coef[:6], np.ravel(hand.coef_), atol=1e-6)
+        assert coef[6] == 0
+        at_zero = path.dense[index, 0] + shift * coef[:6].sum()
+        assert at_zero == pytest.approx(
+            float(np.ravel(hand.intercept_)[0]), abs=1e-15 * shift + 1e-5
+        )
+    centred = l1_path(as_problem(X, y), loss=loss, intercept=True, lam=[0.1, 0.03])
+    np.testing.assert_allclose(path.objective, centred.objective, rtol=1e-7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -13,8 +14,12 @@ from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.losses.binding import bind
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.scaling import scaled
 from greedyexp.solvers.l1_path import L1Fit
 from greedyexp.solvers.row_paths import checked_lam, lam_values
+
+# A column is far from centred if its squared mean is more than this fraction of its mean square.
+_FAR = 0.9
 
 
 @algorithm(
@@ -108,7 +113,8 @@ def l1_path(
     limits = {"max_features": max_features, "max_groups": max_groups}
     param.enforce(param.check_loss, problem, loss=loss, intercept=intercept, **limits)
     asked = lam if grid is None else grid["lam"]
-    fit = L1Fit(bind(loss, problem, ridge=ridge, intercept=intercept))
+    centred, means = _centred(problem) if intercept else (problem, None)
+    fit = L1Fit(bind(loss, centred, ridge=ridge, intercept=intercept))
     if not fit.null.converged:
         reason = fit.null.message or "its gradient does not reach the tolerance."
         raise DataError(f"there is no fit without features: {reason}")
@@ -127,7 +133,28 @@ def l1_path(
             break
     if not automatic:
         found = [found[place] for place in np.argsort(order)]
-    return _path(fit, lams[: len(found)], found, tol)
+    path = _path(fit, lams[: len(found)], found, tol)
+    if means is None:
+        return path
+    return replace(
+        path,
+        loss=bind(loss, problem, ridge=ridge, intercept=intercept),
+        dense=path.dense - path.coef[:, :, 0] @ means[:, None],
+    )
+
+
+def _centred(problem: Problem) -> tuple[Problem, np.ndarray | None]:
+    """Return a problem with centred columns and their means (p,), if a column is far from centred.
+
+    The intercept takes up the means, but second derivatives lose their digits to large ones. Other
+    problems, and sparse designs, are returned as they are, with None.
+    """
+    columns = problem.columns[0]
+    far = columns.mean**2 > _FAR * columns.square
+    if problem.sparse_design or not far.any():
+        return problem, None
+    made, scaling = scaled(problem, centre=True, scale=False)
+    return replace(made, y=problem.y), scaling.means[0]
 
 
 def _beyond(fit: L1Fit, *, max_features: int | None, max_groups: int | None) -> bool:
