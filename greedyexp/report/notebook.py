@@ -9,17 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.claims.report import COUNTS, NUMBERS, group_words
-from greedyexp.core.errors import StorageError, UserError
+from greedyexp.core.errors import ConfigError, StorageError, UserError
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.report.draw import draw
 from greedyexp.report.source import Source, load_own_plugins, read_source
 from greedyexp.report.verify import Verified, verified_source
 from greedyexp.results.legend import legend
-from greedyexp.runner.state import CONFIG, find, retry_if_replaced
+from greedyexp.runner.state import CONFIG, JOURNAL, RERUN_REMEDY, find, retry_if_replaced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 4
 
 
-def open(folder: str | Path) -> Results:
+def open(folder: str | PathLike[str]) -> Results:
     """Open the results of a run; nothing is computed again.
 
     Parameters
@@ -42,12 +43,18 @@ def open(folder: str | Path) -> Results:
 
     Raises
     ------
+    ConfigError
+        If the folder is not given by its path.
     StorageError
-        If the folder does not exist or is not a run folder, or if its files are unreadable, damaged
-        or of different runs.
+        If the folder does not exist or is not a run folder, if its run has no table yet, or if its
+        files are unreadable, damaged or of different runs.
     PluginError
         If a plugin in the folder cannot be imported.
     """
+    if not isinstance(folder, (str, PathLike)):
+        raise ConfigError(
+            f"the folder of a run must be given by its path, but is a {type(folder).__name__}."
+        )
     path = Path(folder)
     if not find(path, CONFIG).is_file():
         raise _no_run(path)
@@ -56,6 +63,10 @@ def open(folder: str | Path) -> Results:
 
 def _no_run(path: Path) -> StorageError:
     """Return the error for a path that is not a run folder, with those that may be meant."""
+    if (path / JOURNAL).is_file():
+        return StorageError(
+            "the run of this folder has no table yet.", place=str(path), remedy=RERUN_REMEDY
+        )
     if path.is_file():
         runs = [path.parent] if find(path.parent, CONFIG).is_file() else []
         message = "this is a file, not the folder of a run."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -15,7 +16,7 @@ from kept_registry import kept_registry
 import greedyexp
 from greedyexp.config import load
 from greedyexp.core import shipped
-from greedyexp.core.errors import StorageError
+from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.core.registry import find
 from greedyexp.results.legend import legend
 from greedyexp.runner import progress
@@ -179,6 +180,33 @@ def test_other_paths_get_a_sentence(made, path, words):
     with pytest.raises(StorageError) as caught:
         greedyexp.open(out / path)
     assert str(caught.value) == f"{out / path}: {words.format(out=out)}"
+
+
+def test_a_run_without_a_table_is_to_be_run_again(tmp_path):
+    (tmp_path / "journal.sqlite").touch()
+    (tmp_path / ".unfinished").mkdir()
+    with pytest.raises(StorageError, match=r"has no table yet\. Run the experiment again;"):
+        greedyexp.open(tmp_path)
+
+
+def test_a_table_is_not_a_path(made):
+    with pytest.raises(ConfigError, match=r"given by its path, but is a DataFrame\.$"):
+        greedyexp.open(made[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("tiny.csv", "a,b\n1", r"describes: tiny\.csv\."),
+        ("config.yaml", "name: [", "not a readable configuration"),
+        ("manifest.json", "{", "the manifest cannot be read"),
+    ],
+)
+def test_damaged_files_get_a_sentence(made, tmp_path, name, content, words):
+    shutil.copytree(made[0], tmp_path / "quick")
+    (tmp_path / "quick" / name).write_text(content)
+    with pytest.raises(StorageError, match=words):
+        greedyexp.open(tmp_path / "quick")
 
 
 def test_the_builtin_function_stays_what_it_is():
