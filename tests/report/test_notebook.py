@@ -236,20 +236,23 @@ def test_run_says_where_the_results_are(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr() == ("", "")
 
 
-def test_plugins_of_the_folder_describe_and_judge(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "from greedyexp import metric\n\n"
-        '@metric("notebook_first", better=None)\n'
-        "def first(problem, coef):\n"
-        '    """The first coefficient."""\n'
-        "    return coef[..., 0, 0]\n"
-    )
+def test_each_folder_is_described_and_judged_by_its_own_plugin(tmp_path):
+    """Two versions of a metric, whose folders are opened before either is used."""
+    experiment = {**TINY, "metrics": ["support_size", "notebook_first"], "plugins": ["mine.py"]}
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(experiment))
+    for version in ("old", "new"):
+        (tmp_path / "mine.py").write_text(
+            "from greedyexp import metric\n\n"
+            '@metric("notebook_first", better=None)\n'
+            "def first(problem, coef):\n"
+            f'    """The {version} coefficient."""\n'
+            "    return coef[..., 0, 0]\n"
+        )
+        with kept_registry():
+            out = tmp_path / version
+            greedyexp.run(tmp_path / "tiny.yaml", out=out, engine="serial", progress=False)
     with kept_registry():
-        experiment = {**TINY, "metrics": ["support_size", "notebook_first"], "plugins": ["mine.py"]}
-        path = tmp_path / "tiny.yaml"
-        path.write_text(yaml.safe_dump(experiment))
-        greedyexp.run(path, out=tmp_path, engine="serial", progress=False)
-    with kept_registry():
-        results = greedyexp.open(tmp_path / "tiny" / "quick")
-        assert results.columns.loc["notebook_first", "description"] == "The first coefficient."
-        assert re.fullmatch("supported|refuted|inconclusive", results.claims["verdict"].iloc[0])
+        old, new = (greedyexp.open(tmp_path / one / "tiny" / "quick") for one in ("old", "new"))
+        assert old.columns.loc["notebook_first", "description"] == "The old coefficient."
+        assert new.columns.loc["notebook_first", "description"] == "The new coefficient."
+        assert re.fullmatch("supported|refuted|inconclusive", old.claims["verdict"].iloc[0])
