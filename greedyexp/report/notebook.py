@@ -17,7 +17,7 @@ from greedyexp.claims.report import COUNTS, NUMBERS, group_words
 from greedyexp.core.errors import ConfigError, StorageError, UserError
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.report.draw import draw
-from greedyexp.report.source import Source, load_own_plugins, read_source
+from greedyexp.report.source import Source, load_own_plugins, read_frame, read_source
 from greedyexp.report.verify import Verified, verified_source
 from greedyexp.results.legend import legend
 from greedyexp.runner.state import CONFIG, JOURNAL, RERUN_REMEDY, find, retry_if_replaced
@@ -139,11 +139,9 @@ class Results:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tables by name; they are made first if they are missing."""
-        import pandas as pd
-
         files = {name: self.folder / "tables" / f"{name}.csv" for name in self._drawn("table")}
         self._make(files.values())
-        return {name: pd.read_csv(file) for name, file in files.items()}
+        return {name: read_frame(file) for name, file in files.items()}
 
     @cached_property
     def claims(self) -> pd.DataFrame:

@@ -84,6 +84,11 @@ def test_missing_figures_and_tables_are_made_once(made):
     assert picture.pdf.is_file()
     (table,) = results.tables.values()
     assert table.equals(pd.read_csv(folder / "tables" / "comparison.csv"))
+    # Features may have any name.
+    (folder / "tables" / "comparison.csv").write_text("feature\nNA\n")
+    assert results.tables["comparison"]["feature"].tolist() == ["NA"]
+    (folder / "tables" / "comparison.csv").unlink()
+    assert results.tables["comparison"].equals(table)
     picture.png.write_bytes(b"drawn by hand")
     assert results.figures["comparison"]._repr_png_() == b"drawn by hand"
     picture.png.unlink()
