@@ -264,11 +264,12 @@ def run(
     folder = FilePath(out) / plan.subfolder
     options = runner.RunOptions(engine=engine, jobs=jobs, force=force, progress=progress)
     done = runner.run(plan, folder, options)
+    if progress:
+        counts = f"{done.done} of {done.total} done, {done.failed} failed"
+        ending = "; the same call continues the run" if done.interrupted else ""
+        runner.announce(f"{plan.name} ({plan.profile}): {counts}; results in {folder}{ending}")
     if done.signum is not None:
         if done.signum != signal.SIGINT:
             signal.raise_signal(done.signum)
         raise Interrupted(done.signum)
-    if progress:
-        counts = f"{done.done} of {done.total} done, {done.failed} failed"
-        runner.announce(f"{plan.name} ({plan.profile}): {counts}; results in {folder}")
     return report.with_notes(report.read_frame(done.csv), plan.design, folder)

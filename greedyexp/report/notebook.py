@@ -216,7 +216,8 @@ class Results:
 
     def _summary(self) -> list[str]:
         source, context = self._source, self._source.context
-        failed = (source.state.manifest.get("replicates") or {}).get("failed", 0)
+        # Numbers by status.
+        failed = sum(self.manifest["replicates"]["failed"].values()) if self.manifest else 0
         facts = [
             f"{len(source.frame)} rows",
             f"{source.frame['algorithm'].nunique()} algorithms",

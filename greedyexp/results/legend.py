@@ -72,7 +72,9 @@ def legend(design: Design, columns: Sequence[str]) -> Legend:
         known.setdefault(name, entry)
     for name, (kind, description) in _COMMON.items():
         known[name] = _entry(kind, description)
-    return {name: known.get(name, _entry("", "")) for name in columns}
+    # Generators of plugins need not declare their facts, which are written before the replicate.
+    facts = columns[: columns.index("replicate")] if "replicate" in columns else ()
+    return {name: known.get(name) or _entry("fact" * (name in facts), "") for name in columns}
 
 
 def _entry(
@@ -88,9 +90,9 @@ def _of_data(design: Design) -> Iterator[tuple[str, dict[str, str]]]:
         part = lookup("generator", name)
         if part is not None:
             yield from _parameters(part)
-            said = _FACTS | _documented(part)
-            for fact in part.facts:
-                yield fact, _entry("fact", said.get(fact, ""), part)
+            said = _documented(part)
+            for fact in dict.fromkeys([*part.facts, *said]):
+                yield fact, _entry("fact", said.get(fact) or _FACTS.get(fact, ""), part)
 
 
 def _of_algorithms(design: Design) -> Iterator[tuple[str, dict[str, str]]]:

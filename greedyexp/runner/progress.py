@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from importlib import import_module
 
 # Seconds until the first line and between later lines.
 _FIRST = 2.0
@@ -58,7 +59,8 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
     ):
-        from tqdm.auto import tqdm
+        # The import of `tqdm.auto` takes long, so terminals do without.
+        tqdm = import_module("tqdm.auto" if in_notebook() else "tqdm").tqdm
 
         self._failed = 0
         self._open_ended = open_ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -167,6 +168,23 @@ def test_a_part_of_a_session_can_be_defined_again_but_not_taken_by_a_plugin(tmp_
     define(2)
     assert default() == 2
     assert "'mine' is already registered" in refusal(plugin(tmp_path / "mine.py"))
+
+
+def test_a_session_may_import_a_plugin_file_before_and_after_it_is_loaded(tmp_path, monkeypatch):
+    """As in a notebook: try the method, run it, open results of an older version, edit it."""
+    file = plugin(tmp_path / "own_part.py", k=1)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    module = importlib.import_module("own_part")
+    plugins.load_plugins([file])
+    plugins.load_plugins([plugin(tmp_path / "results" / "own_part.py", k=0)])
+    assert default() == 0
+    plugin(file, k=2)
+    importlib.reload(module)
+    assert default() == 2
+    plugins.load_plugins([file])
+    assert default() == 2
+    del sys.modules["own_part"]
 
 
 def test_an_experiment_runs_with_its_own_plugin_when_another_was_loaded_since(tmp_path):

@@ -107,6 +107,22 @@ def test_the_representations_summarise(made):
     assert results.figures._repr_html_().count("data:image/png;base64,") == 1
 
 
+def test_failures_are_counted(tmp_path):
+    (tmp_path / "failing.py").write_text(
+        "from greedyexp import algorithm\n\n"
+        '@algorithm("notebook_failing")\n'
+        "def failing(problem):\n"
+        "    raise ValueError\n"
+    )
+    path = tmp_path / "tiny.yaml"
+    added = {"algorithms": ["omp", "notebook_failing"], "plugins": ["failing.py"], "claims": []}
+    path.write_text(yaml.safe_dump({**TINY, **added}))
+    with kept_registry():
+        greedyexp.run(path, out=tmp_path, engine="serial", progress=False)
+        said = repr(greedyexp.open(tmp_path / "tiny" / "quick"))
+    assert said.startswith("tiny (quick): 12 rows, 2 algorithms, 6 replicates failed\n")
+
+
 def test_text_of_users_is_escaped_in_html(tmp_path):
     bold = {**TINY, "paper": {"key": "<b>&"}}
     greedyexp.run(bold, out=tmp_path, engine="serial", progress=False)
@@ -153,6 +169,32 @@ def test_all_columns_of_shipped_experiments_are_described(name):
     for name, said in legend(experiment.design, names).items():
         assert said["kind"], name
         assert said["description"], name
+
+
+def test_a_plugin_describes_columns_in_its_docstring(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import numpy as np\n"
+        "from greedyexp import Problem, generator\n\n"
+        '@generator("notebook_data", provides=("truth",))\n'
+        "def data(rng, *, sparsity: int = 1):\n"
+        '    """One row.\n\n'
+        "    Columns\n    -------\n    first, second\n        Said of\n        two.\n\n"
+        "    Notes\n    -----\n    third\n        Not a column.\n"
+        '    """\n'
+        "    X, truth = rng.standard_normal((9, 3)), np.eye(3)[:, :1]\n"
+        '    facts = {"first": 1, "second": 2, "third": 3}\n'
+        "    return Problem((X,), (X @ truth[:, 0],), truth, facts=facts)\n"
+    )
+    changed = {"data": {"generator": "notebook_data"}, "plugins": ["own.py"], "figures": []}
+    (tmp_path / "tiny.yaml").write_text(
+        yaml.safe_dump({**TINY, **changed, "tables": [], "claims": []})
+    )
+    with kept_registry():
+        path = tmp_path / "tiny.yaml"
+        table = greedyexp.run(path, out=tmp_path, engine="serial", progress=False)
+    known = table.attrs["columns"]
+    for name, said in (("first", "Said of two."), ("second", "Said of two."), ("third", "")):
+        assert (known[name]["kind"], known[name]["description"]) == ("fact", said)
 
 
 def test_rows_that_another_run_replaced_have_no_pictures(tmp_path):
