@@ -20,12 +20,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "casters.hpp"
 #include "cholesky.hpp"
+#include "kept_estimate.hpp"
 #include "linear_algebra.hpp"
 
 namespace greedyexp::l2_path {
@@ -34,7 +34,7 @@ namespace {
 // A point is finished when its optimality conditions hold to this part of lam.
 constexpr double PRECISION = 1e-9;
 // After so many steps without that (ill-conditioned data), the duality gap alone decides.
-constexpr Index PATIENCE = 20;
+constexpr Index PATIENCE = KeptEstimate::PATIENCE;
 // A step is halved while the slope along it has turned and is steeper than this part of the slope
 // at its start. Below that, a nearly quadratic convex function has decreased.
 constexpr double TURNED = 0.5;
@@ -112,14 +112,13 @@ class Path {
     Path(Cube<const double> G, Matrix<const double> correlation, double power, double accuracy,
          Index max_sweeps)
         : G_(G), correlation_(correlation), power_(power), accuracy_(accuracy),
-          max_sweeps_(max_sweeps), r_(correlation.rows()), p_(correlation.columns()),
-          scale_(p_, 0.0), coef_(r_, p_, 0.0), grad_(r_, p_), inverse_(G.depth(), 0, 0) {
+          max_sweeps_(max_sweeps), r_(correlation.rows()), p_(correlation.columns()), kept_(p_, r_),
+          scale_(p_, 0.0), kept_scale_(p_, 0.0), coef_(r_, p_, 0.0), grad_(r_, p_),
+          inverse_(G.depth(), 0, 0) {
         copy(correlation.flat(), grad_.view().flat());
         for (const double entry : correlation.flat())
             rounding_ = std::max(rounding_, 1e-15 * std::abs(entry));
     }
-
-    Matrix<const double> coef() const { return coef_; }
 
     // Begin with other scales (p,) than zero.
     void start(View<const double> scale) {
@@ -127,28 +126,56 @@ class Path {
         fit();
     }
 
-    // Newton steps to the optimum at lam.
-    void solve(double lam) {
+    // Newton steps to the optimum at lam, which is returned.
+    //
+    // Where rounding prevents progress, the estimate of the smallest duality gap is returned, and
+    // the next point starts from it.
+    const KeptEstimate &solve(double lam) {
         lam_ = lam;
-        const double slack = PRECISION + rounding_ / lam;
+        kept_.begin();
+        if (minimise()) {
+            kept_scale_ = scale_;
+        } else {
+            scale_ = kept_scale_;
+            fit();
+        }
+        return kept_;
+    }
+
+  private:
+    // Return whether the optimum has been reached.
+    bool minimise() {
+        const double slack = PRECISION + rounding_ / lam_;
         for (Index sweep = 0; sweep < max_sweeps_; ++sweep) {
             handle_signals();
-            if (violation() <= slack) return;
-            if (sweep >= PATIENCE && certificate().second <= accuracy_) return;
+            const Certificate now = certificate();
+            if (violation() <= slack || (sweep >= PATIENCE && now.second <= accuracy_)) {
+                kept_.keep(coef_, now);
+                return true;
+            }
+            judge(now);
+            if (kept_.has_stalled()) return false;
             std::vector<Index> entering;
-            if (sweep > 0 || active_.empty()) entering = outside(lam * (1.0 + slack));
+            if (sweep > 0 || active_.empty()) entering = outside(lam_ * (1.0 + slack));
             std::vector<Index> rows = active_;
             rows.insert(rows.end(), entering.begin(), entering.end());
             // The estimate zero violates its conditions by a rounding error only.
-            if (rows.empty()) return;
+            if (rows.empty()) return true;
             std::vector<double> scale;
             for (const Index i : rows) scale.push_back(scale_[i]);
             OwnMatrix<double> matrix = curvature(rows);
             const std::vector<double> slope = scale_slope(rows), secular = secular_slope(rows);
             std::vector<double> change = bounded_step(matrix, secular, scale);
             if (dot(slope, change) >= 0.0) change = bounded_step(matrix, slope, scale);
-            if (!search(rows, scale, change, dot(slope, change))) return;
+            if (!search(rows, scale, change, dot(slope, change))) return false;
         }
+        judge(certificate());
+        return false;
+    }
+
+    void judge(Certificate now) {
+        kept_.judge(coef_, now, accuracy_);
+        if (now.second == kept_.gap()) kept_scale_ = scale_;
     }
 
     // Objective and duality gap from the full gradient.
@@ -157,10 +184,11 @@ class Path {
     // t <= lam / max_i ||g_i|| and the gap is R (1 - t)^2 / 2 + sum over rows of
     // (lam ||b_i|| - t <b_i, g_i>). No term is negative, so nothing as large as the objective
     // cancels.
-    std::pair<double, double> certificate() const {
+    Certificate certificate() const {
         const std::vector<double> sizes = row_norms(coef_), slopes = row_norms(grad_);
-        const double steepest = *std::max_element(slopes.begin(), slopes.end());
-        const double t = 1.0 / std::max(1.0, steepest / lam_);
+        double steepest = 0.0;
+        for (const double slope : slopes) steepest = larger_or_nan(steepest, slope);
+        const double t = 1.0 / larger_or_nan(1.0, steepest / lam_);
         double inner = 0.0, fitted = 0.0, penalty = 0.0, slack = 0.0;
         for (Index i = 0; i < p_; ++i) {
             if (sizes[i] == 0.0) continue;
@@ -174,10 +202,10 @@ class Path {
             slack += std::max(lam_ * sizes[i] - t * own, 0.0);
         }
         const double residual = std::max(power_ - fitted - inner, 0.0);
-        return {0.5 * residual + penalty, 0.5 * residual * ((1.0 - t) * (1.0 - t)) + slack};
+        const double gap = 0.5 * residual * ((1.0 - t) * (1.0 - t)) + slack;
+        return {0.5 * residual + penalty, gap + hidden_gap(G_, coef_)};
     }
 
-  private:
     // Largest distance of a row of the gradient from the subdifferential, in units of lam.
     double violation() const {
         const std::vector<double> sizes = row_norms(coef_), slopes = row_norms(grad_);
@@ -189,9 +217,9 @@ class Path {
                     const double difference = grad_(j, i) / lam_ - coef_(j, i) / sizes[i];
                     distance += difference * difference;
                 }
-                worst = std::max(worst, std::sqrt(distance));
+                worst = larger_or_nan(worst, std::sqrt(distance));
             } else {
-                worst = std::max(worst, slopes[i] / lam_ - 1.0);
+                worst = larger_or_nan(worst, slopes[i] / lam_ - 1.0);
             }
         }
         return worst;
@@ -340,12 +368,14 @@ class Path {
     Index p_;
     double rounding_ = 0.0;
     double lam_ = 0.0;
-    std::vector<double> scale_;  // (p,)
-    OwnMatrix<double> coef_;     // (r, p)
-    OwnMatrix<double> grad_;     // (r, p)
-    std::vector<Index> active_;  // rows of positive scale
-    std::vector<double> root_;   // square roots of their scales
-    OwnCube<double> inverse_;    // (1 or r, a, a) (I + S G_j S)^-1 on the active rows
+    KeptEstimate kept_;
+    std::vector<double> scale_;       // (p,)
+    std::vector<double> kept_scale_;  // (p,) of the estimate that is kept
+    OwnMatrix<double> coef_;          // (r, p)
+    OwnMatrix<double> grad_;          // (r, p)
+    std::vector<Index> active_;       // rows of positive scale
+    std::vector<double> root_;        // square roots of their scales
+    OwnCube<double> inverse_;         // (1 or r, a, a) (I + S G_j S)^-1 on the active rows
 };
 
 Index l2_path(Cube<const double> G, Matrix<const double> correlation, double power,
@@ -355,9 +385,7 @@ Index l2_path(Cube<const double> G, Matrix<const double> correlation, double pow
     Path path(G, correlation, power, accuracy, max_sweeps);
     path.start(scale);
     for (Index m = 0; m < lams.size(); ++m) {
-        path.solve(lams[m]);
-        std::tie(objective[m], gap[m]) = path.certificate();
-        if (write_point(path.coef(), coef[m]) > max_support[m]) return m + 1;
+        if (path.solve(lams[m]).write(coef[m], objective[m], gap[m]) > max_support[m]) return m + 1;
     }
     return lams.size();
 }

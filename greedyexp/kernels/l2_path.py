@@ -28,7 +28,7 @@ def l2_path(
     power : float
         sum_j ||y_j||^2 / n_j.
     lams : array (m,)
-        Preferably decreasing.
+        Decreasing.
     accuracy : float
         Duality gap to reach.
     max_sweeps : int
@@ -42,6 +42,7 @@ def l2_path(
     -------
     coef : array (m, p, r)
     objective, gap : arrays (m,)
+        The gap allows for rounding of products with ``gram``.
     done : int
         Number of points computed.
     """

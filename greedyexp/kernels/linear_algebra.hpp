@@ -31,6 +31,9 @@ double sum(Index size, Term term) {
     return total;
 }
 
+// std::max returns whichever comes first if one of them is not a number.
+inline double larger_or_nan(double a, double b) { return a > b || std::isnan(a) ? a : b; }
+
 // The maximum of term(i) >= 0 over i < size, zero if there are none.
 template <class Term>
 double largest(Index size, Term term) {

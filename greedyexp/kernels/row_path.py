@@ -53,6 +53,7 @@ def row_path(
     -------
     coef : array (m, p, r)
     objective, gap : arrays (m,)
+        The gap allows for rounding of products with ``gram``.
     done : int
         Number of points computed.
     """

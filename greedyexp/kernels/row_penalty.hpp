@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "arrays.hpp"
+#include "linear_algebra.hpp"
 
 namespace greedyexp::row_penalty {
 
@@ -158,9 +158,6 @@ inline void cross(Matrix<double> coef, View<double> theta, Matrix<Kind> kind, In
         kind(j, i) = TIED;
     }
 }
-
-// std::max returns whichever comes first if one of them is not a number.
-inline double larger_or_nan(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
 // For each row i of grad (r, p) the smallest m such that it lies in m times the dual unit set.
 inline void gauges(Matrix<const double> grad, double lam_s, double lam_b, View<double> out) {

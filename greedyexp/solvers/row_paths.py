@@ -12,7 +12,7 @@ from greedyexp.estimates.path import Path
 from greedyexp.kernels.gram_fit import stored
 from greedyexp.problems.checks import require_memory
 from greedyexp.problems.problem import LARGEST_GRAM, Problem
-from greedyexp.solvers.row_penalties import Points, RowPenalty, TaskMoments
+from greedyexp.solvers.row_penalties import Estimates, Points, RowPenalty, TaskMoments
 from greedyexp.solvers.working_set import TaskDesigns
 
 # Extra points are inserted where lam falls below this fraction of the point before: a warm start
@@ -22,7 +22,39 @@ LONGEST_STEP = 0.5
 # A Gram matrix of more features than this pays only if this number of paths share it.
 FEW_FEATURES, MANY_PATHS = 1024, 4
 
-Data = TaskMoments | TaskDesigns
+
+@dataclass(frozen=True)
+class TaskGrams:
+    """The moments of tasks, with their designs.
+
+    Products with a Gram matrix lose twice the digits of those with a design. If data are nearly
+    degenerate, only the design tells how close an estimate is.
+    """
+
+    moments: TaskMoments
+    designs: TaskDesigns
+
+    @property
+    def correlation(self) -> np.ndarray:
+        return self.moments.correlation
+
+    @property
+    def power(self) -> np.ndarray:
+        return self.moments.power
+
+    def task(self, j: int) -> TaskGrams:
+        """Return the moments and the design of one task."""
+        return TaskGrams(self.moments.task(j), self.designs.task(j))
+
+    def estimates(self, penalty: RowPenalty, points: Points) -> Estimates:
+        """Return the estimates at all points; designs judge those that moments cannot certify."""
+        coef, objective, gap, done = self.moments.estimates(penalty, points)
+        for k in np.flatnonzero(~(gap[:done] <= points.accuracy)):
+            objective[k], gap[k] = self.designs.certificate(penalty, points.lam[k], coef[k])
+        return coef, objective, gap, done
+
+
+Data = TaskGrams | TaskDesigns
 
 
 def data_of(problem: Problem, n_paths: int = 1) -> Data:
@@ -40,13 +72,15 @@ def data_of(problem: Problem, n_paths: int = 1) -> Data:
         If squares of the data are not finite.
     """
     rank = np.minimum(problem.n_samples, problem.n_features)
+    designs = TaskDesigns.of(problem, rank)
     if problem.n_features > (LARGEST_GRAM if n_paths >= MANY_PATHS else FEW_FEATURES):
         curvature = np.stack([columns.square for columns in problem.columns])
-        data: Data = TaskDesigns.of(problem, rank)
+        data: Data = designs
     else:
         gram = stored(problem.gram)
         curvature = np.diagonal(gram, axis1=1, axis2=2)
-        data = TaskMoments(gram, problem.correlation, problem.response_power, rank)
+        moments = TaskMoments(gram, problem.correlation, problem.response_power, rank)
+        data = TaskGrams(moments, designs)
     if not (np.isfinite(problem.correlation).all() and np.isfinite(curvature).all()):
         raise DataError("the data hold values that are not finite, or too large to be squared.")
     return data

@@ -61,6 +61,18 @@ class TaskDesigns:
             designs, self.responses[own], self.correlation[own], self.power[own], self.rank[own]
         )
 
+    def certificate(self, penalty: RowPenalty, lam: float, coef: np.ndarray) -> tuple[float, float]:
+        """Return the objective of coefficients (p, r) and their duality gap."""
+        grad, power = np.empty_like(self.correlation), np.zeros(1)
+        for j, y in enumerate(self.responses):
+            X, used = self.designs[min(j, len(self.designs) - 1)], np.flatnonzero(coef[:, j])
+            residual = y - X[:, used] @ coef[used, j]
+            grad[j] = X.T @ residual / len(y)
+            power += residual @ residual / len(y)
+        lams, gauge = np.array([lam]), penalty.gauges(grad)[None] / lam
+        objective, gap = _certificates(penalty, lams, coef[None], grad.T[None], gauge, power)
+        return float(objective[0]), float(gap[0])
+
     def estimates(self, penalty: RowPenalty, points: Points) -> Estimates:
         """Return the estimates at all points.
 
@@ -160,16 +172,7 @@ class Attempt:
     def at(
         cls, working: WorkingSet, penalty: RowPenalty, lam: np.ndarray, coef: np.ndarray
     ) -> Attempt:
-        """Return estimates with their gradients and certificates.
-
-        Let R = sum_j ||y_j - X_j b_j||^2 / n_j. The residuals over n_j, times t, are feasible in
-        the dual if t times every gauge is at most 1. With the largest such t <= 1, the gap to the
-        objective R / 2 + lam sum_i penalty(b_i) is
-
-            R (1 - t)^2 / 2 + sum_i (lam penalty(b_i) - t <b_i, grad_i>).
-
-        No term is negative, so nothing as large as the objective cancels.
-        """
+        """Return estimates with their gradients and certificates."""
         data = working.data
         grad, power = np.empty((len(lam), *data.correlation.shape)), np.zeros(len(lam))
         for j in range(len(data.responses)):
@@ -178,12 +181,9 @@ class Attempt:
             grad[:, j] = residual @ data.designs[min(j, len(data.designs) - 1)] / n
             power += (residual**2).sum(axis=1) / n
         gauge = penalty.gauges(grad) / lam[:, None]
-        t = 1.0 / np.maximum(gauge.max(axis=1), 1.0)
-        inner = (coef * grad[:, :, working.rows].swapaxes(1, 2)).sum(axis=2)
-        price = lam[:, None] * penalty.values(coef)
-        slack = np.maximum(price - t[:, None] * inner, 0.0).sum(axis=1)
-        objective = 0.5 * power + price.sum(axis=1)
-        return cls(lam, coef, grad, gauge, objective, 0.5 * power * (1.0 - t) ** 2 + slack)
+        own = grad[:, :, working.rows].swapaxes(1, 2)
+        objective, gap = _certificates(penalty, lam, coef, own, gauge, power)
+        return cls(lam, coef, grad, gauge, objective, gap)
 
     def outside(self, working: WorkingSet, rounding: float) -> np.ndarray:
         """Return which features of all are outside the dual unit set, bool (k, p)."""
@@ -191,6 +191,40 @@ class Attempt:
         outside = self.gauge > 1.0 + slack[:, None]
         outside[:, working.rows] = False
         return outside
+
+
+def _certificates(
+    penalty: RowPenalty,
+    lam: np.ndarray,
+    coef: np.ndarray,
+    grad: np.ndarray,
+    gauge: np.ndarray,
+    power: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return objectives and duality gaps, (k,), of estimates with coefficients (k, w, r).
+
+    Let R = sum_j ||y_j - X_j b_j||^2 / n_j. The residuals over n_j, times t, are feasible in the
+    dual if t times every gauge is at most 1. With the largest such t <= 1, the gap to the objective
+    R / 2 + lam sum_i penalty(b_i) is
+
+        R (1 - t)^2 / 2 + sum_i (lam penalty(b_i) - t <b_i, grad_i>).
+
+    No term is negative, so nothing as large as the objective cancels.
+
+    Parameters
+    ----------
+    lam : array (k,)
+    coef, grad : arrays (k, w, r)
+        The gradients of the features with coefficients.
+    gauge : array (k, p)
+        Dual norms of the gradients of all features, in units of lam.
+    power : array (k,)
+        R.
+    """
+    t = 1.0 / np.maximum(gauge.max(axis=1), 1.0)
+    price = lam[:, None] * penalty.values(coef)
+    slack = np.maximum(price - t[:, None] * (coef * grad).sum(axis=2), 0.0).sum(axis=1)
+    return 0.5 * power + price.sum(axis=1), 0.5 * power * (1.0 - t) ** 2 + slack
 
 
 class Trend:

@@ -258,7 +258,7 @@ class TestStarts:
     )
     @pytest.mark.parametrize("shared", [False, True])
     def test_any_start_leads_to_the_same_minimum(self, penalty, shared):
-        data = row_paths.data_of(random_problem(8, 40, 60, 3, support=8, shared=shared))
+        data = row_paths.data_of(random_problem(8, 40, 60, 3, support=8, shared=shared)).moments
         lam = penalty.largest(data.correlation) * np.array([0.5, 0.3, 0.05])
         limit = np.full(3, 180)
         points = row_paths.Points(lam, limit, 1e-9, 1000)
@@ -269,7 +269,7 @@ class TestStarts:
             assert again[0] == pytest.approx(coef[1], abs=1e-7)
 
     def test_a_start_at_the_minimum_needs_one_round(self):
-        data = row_paths.data_of(random_problem(9, 40, 60, 3, support=8))
+        data = row_paths.data_of(random_problem(9, 40, 60, 3, support=8)).moments
         for penalty in (*map(DirtyPenalty, (1.0, 1.7, 2.0, 3.0)), EuclideanPenalty()):
             lam = np.geomspace(1.0, 0.1, 8) * penalty.largest(data.correlation)
             points = row_paths.Points(lam, np.full(8, 180), 1e-12, 1000)
