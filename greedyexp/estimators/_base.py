@@ -238,7 +238,7 @@ def table_errors(X: Any, y: Any = None) -> Iterator[None]:
     """
     try:
         yield
-    except ValueError:
+    except (TypeError, ValueError):
         with value_errors():
             from_designs(X)
             from_responses(y)

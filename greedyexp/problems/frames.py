@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -89,8 +90,10 @@ def from_frame(frame: Any, what: str) -> tuple[np.ndarray, tuple[str, ...]]:
     for name, count in Counter(names).most_common(1):
         if count > 1:
             raise DataError(f"{count} columns of {what} are named '{name}'.", remedy="Rename them.")
+    # Polars makes numbers of dates and times.
+    timed = any(getattr(kind, "is_temporal", bool)() for kind in frame.dtypes)
     held = frame.to_numpy()
-    if held.dtype.kind in "biuf" and np.isfinite(held).all():
+    if held.dtype.kind in "biuf" and not timed and np.isfinite(held).all():
         return np.ascontiguousarray(held, dtype=np.float64), names
     columns = [
         _numbers(frame[column], f"column '{name}' of {what}")
@@ -119,7 +122,8 @@ def _numbers(column: Any, what: str) -> np.ndarray:
         numbers = np.array([_number(value) for value in held])
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
-        place = int(wrong[0])
+        # Where some texts are numbers, the others are what is wrong.
+        place = int(next((at for at in wrong if not _reads_as_number(held[at])), wrong[0]))
         row = column.index[place] if hasattr(column, "index") else place
         raise _refusal(held[place], f"{what} holds {{}} in row {row}")
     return numbers
@@ -127,7 +131,17 @@ def _numbers(column: Any, what: str) -> np.ndarray:
 
 def _number(value: Any) -> float:
     """Return a number as a float, and nan for everything else."""
-    return float(value) if isinstance(value, Real) else np.nan
+    # NumPy counts durations among the integers.
+    known = isinstance(value, (Real, Decimal)) and not isinstance(value, np.timedelta64)
+    return float(value) if known else np.nan
+
+
+def _reads_as_number(value: Any) -> bool:
+    """Return whether a value is the text of a number."""
+    try:
+        return isinstance(value, str) and bool(np.isfinite(float(value)))
+    except ValueError:
+        return False
 
 
 def _refusal(value: Any, message: str) -> DataError:

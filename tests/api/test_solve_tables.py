@@ -1,5 +1,7 @@
 """DataFrames and Series: names are kept, and every bad entry gets its column and row."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars
@@ -46,6 +48,7 @@ def test_a_table_of_responses_is_several_tasks():
         (pd.NA, "column 'c' of X holds no value in row row3"),
         (pd.NaT, "column 'c' of X holds no value in row row3"),
         (np.inf, "column 'c' of X holds inf in row row3; a finite number is needed."),
+        (np.timedelta64(3, "s"), "column 'c' of X holds 3 seconds in row row3; a finite number"),
         (1j, r"column 'c' of X holds 1j in row row3; a finite number"),
         (pd.Timestamp("2020-01-01"), "column 'c' of X holds 2020-01-01 00:00:00 in row row3"),
     ],
@@ -63,6 +66,29 @@ def test_a_column_of_dates_is_not_read_as_numbers():
     dates = pd.DataFrame({"c": pd.date_range("2020-01-01", periods=40)})
     with pytest.raises(DataError, match="column 'c' of X holds 2020-01-01"):
         solve("omp", dates, Y)
+
+
+@pytest.mark.parametrize(
+    "times", [pd.date_range("2020-01-01", periods=40), pd.timedelta_range("1s", periods=40)]
+)
+def test_times_of_polars_are_not_read_as_numbers(times):
+    frame = polars.DataFrame({"a": X[:, 0], "c": polars.Series(times.to_numpy())})
+    with pytest.raises(DataError, match=r"column 'c' of X holds .* a finite number is needed"):
+        solve("omp", frame, Y)
+    with pytest.raises(DataError, match=r"column 'c' of X holds .* a finite number is needed"):
+        solve("omp", frame[["c"]].to_pandas(), Y)
+
+
+def test_among_texts_of_numbers_the_other_text_is_named():
+    texts = [*map(str, X[:3, 2]), "high", *map(str, X[4:, 2])]
+    with pytest.raises(DataError, match="column 'c' of X holds the text 'high' in row row3"):
+        solve("omp", FRAME.assign(c=texts), Y)
+
+
+def test_decimals_are_numbers():
+    decimals = [Decimal(str(value)) for value in X[:, 2]]
+    found = solve("omp", FRAME.assign(c=decimals), Y, n_atoms=2)
+    np.testing.assert_array_equal(found.coef, solve("omp", X, Y, n_atoms=2).coef)
 
 
 def test_a_bad_response_is_named_by_its_row():
