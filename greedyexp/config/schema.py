@@ -52,6 +52,11 @@ class _Plain(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def model_schema(self, schema: Any) -> Schema:
+        made = super().model_schema(schema)
+        made.pop("title", None)
+        return made
+
     def dict_schema(self, schema: Any) -> Schema:
         made = super().dict_schema(schema)
         if made.get("additionalProperties") is True:

@@ -108,6 +108,12 @@ def test_every_name_has_a_description_to_show(kind):
     assert all(one["const"] and one["description"] for one in names)
 
 
+def test_no_title_of_a_class_is_shown():
+    words = json.dumps(published())
+    assert words.count('"title": {') + 1 == words.count('"title"')
+    assert published()["title"] == "greedyexp experiment"
+
+
 def test_words_to_choose_from_are_listed():
     schema = published()
     defs = schema["$defs"]
