@@ -28,6 +28,8 @@ STALE = 25
 # Coefficients enter once the violation among those in use is below this fraction of the largest
 # violation.
 EAGER = 0.1
+# At most this number of coefficients enters at a time, or as many as are not zero.
+FEW = 100
 # Accuracy of the model's minimiser, relative to the current residual.
 INNER = 1e-3
 
@@ -253,10 +255,12 @@ class L1Fit:
         self.residual = max(self._inside, self._outside)
 
     def _violators(self) -> np.ndarray:
-        """Return coefficients outside the working set with a derivative larger than lam."""
-        over = np.abs(self._gradient[: self.loss.size]) > self._lam
-        over[self._working[self.loss.n_dense :]] = False
-        return np.flatnonzero(over)
+        """Return coefficients outside the working set with the largest derivatives above lam."""
+        sizes = np.abs(self._gradient[: self.loss.size])
+        sizes[self._working[self.loss.n_dense :]] = 0.0
+        over = np.flatnonzero(sizes > self._lam)
+        most = max(FEW, np.count_nonzero(self.params))
+        return np.sort(over[np.argsort(-sizes[over], kind="stable")[:most]])
 
     def _enter(self, coefficients: np.ndarray) -> None:
         """Add coefficients to the working set and the model."""

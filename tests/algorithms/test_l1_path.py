@@ -293,3 +293,18 @@ def test_an_intercept_takes_up_large_means(loss, shift):
         )
     centred = l1_path(as_problem(X, y), loss=loss, intercept=True, lam=[0.1, 0.03])
     np.testing.assert_allclose(path.objective, centred.objective, rtol=1e-7)
+
+
+def test_few_of_many_violators_enter_at_once():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3000))
+    y = X[:, :3] @ [3.0, -3.0, 3.0] + 0.5 * rng.standard_normal(30)
+    fit = L1Fit(SquaredLoss(X, y))
+    lam = 0.2 * fit.largest
+    assert fit.follow(lam, 1e-9 * fit.largest, 60)
+    # A coefficient that enters costs an evaluation.
+    assert (np.abs(X.T @ y / 30) > lam).sum() > 1000
+    assert fit.evaluations < 600
+    gradient = X.T @ (X @ fit.params - y) / 30
+    assert np.abs(gradient).max() <= lam * (1 + 1e-8)
+    assert gradient @ fit.params == pytest.approx(-lam * np.abs(fit.params).sum(), rel=1e-8)
