@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _apart(*, rows: list[str], of: str, **_: Any) -> list[str]:
+def _apart(*, rows: Sequence[str] = (), of: str = "theta", **_: Any) -> list[str]:
     return [*rows, "algorithm", of]
 
 

@@ -108,6 +108,12 @@ PARTS = {
         NOISE,
         {"row": "noise_std"},
     ),
+    ("table", "thresholds"): (
+        recovery,
+        {"rows": ["n_samples", "p", "start"], "of": "sparsity", "success": SUPPORT},
+        NOISE,
+        None,
+    ),
     ("figure", "comparison"): (recovery, {"row": "sparsity", "metrics": ["support"]}, NOISE, None),
     ("table", "comparison"): (recovery, {"row": "sparsity", "metrics": ["support"]}, NOISE, None),
     ("table", "timing"): (recovery, {"row": "sparsity", "base": "omp"}, NOISE, None),
@@ -145,7 +151,7 @@ def panelled(experiment, kind):
 
 EXPERIMENTS = (recovery, trajectory, chosen, tradeoff, tightness, constants)
 # Values of parameters without a default, and columns for those whose default these data lack.
-REQUIRED = {"row": "sparsity", "metrics": ["support"], "base": "omp"}
+REQUIRED = {"row": "sparsity", "rows": ["n_samples"], "metrics": ["support"], "base": "omp"}
 COLUMNS = {"x": "n_samples", "of": "sparsity", "line": ["algorithm"], "success": SUPPORT}
 
 
