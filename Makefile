@@ -4,16 +4,19 @@ PYTHON ?= python3
 PROFILE ?= quick
 FROZEN ?= build/frozen
 CHECKED ?= tests/kernels tests/losses tests/solvers tests/algorithms
+TESTS ?= tests
+LOWEST := build/lowest
+UV_INSTALL := uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct
 VENV := .venv
 BIN := $(VENV)/bin
 KERNELS := CMakeLists.txt $(wildcard greedyexp/kernels/*.cpp greedyexp/kernels/*.hpp)
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 # Tests compare the kernels for all processors, and edits should compile what they concern only.
-COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable . \
+COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 
-.PHONY: figure figures data kernels test test-deep test-peers test-checked lint freeze bench wheel clean
+.PHONY: figure figures data kernels test test-deep test-peers test-lowest test-checked lint freeze bench wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -36,6 +39,16 @@ test-deep: $(READY)  ## the slower checks
 test-peers: $(READY)  ## the algorithms of other packages, which are installed first
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
 	$(BIN)/python -m pytest -m peers
+
+# The bounds of tools and of what builds the kernels are kept too. Pip cannot resolve to them; uv can.
+test-lowest:  ## the tests TESTS with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet uv
+	$(LOWEST)/bin/$(UV_INSTALL) --group build
+	$(LOWEST)/bin/$(UV_INSTALL) --no-build-isolation-package greedyexp \
+	  --editable '.[dev,peers]'
+	$(LOWEST)/bin/python scripts/lowest.py
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile $(TESTS)
 
 # Needs GCC. The usual kernels are installed again at the end.
 test-checked: $(READY)  ## the tests of compiled code, with every index and address checked
@@ -74,7 +87,7 @@ $(INSTALLED): pyproject.toml $(KERNELS)
 $(READY): pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --group dev
+	$(BIN)/pip install --quiet --group build
 	$(COMPILE)
 	touch $(INSTALLED) $(READY)
 

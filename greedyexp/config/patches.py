@@ -270,7 +270,7 @@ def _paths(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
     for name, field in model.model_fields.items():
         yield (name,)
         for kind in typing.get_args(field.annotation):
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
+            if isinstance(kind, type(BaseModel)):
                 yield from ((name, *path) for path in _paths(kind))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import Distribution, PackageNotFoundError, distributions, version
 
 from greedyexp.core.errors import ConfigError
 
@@ -37,14 +38,24 @@ def versions(names: Iterable[str], user: str) -> dict[str, str]:
     return found
 
 
+@cache
 def distribution_of(module: str) -> str | None:
     """Return the distribution that installed a module; None if no distribution did.
 
     ``scikit-learn`` for ``sklearn.linear_model``.
     """
-    return _distributions().get(module.partition(".")[0])
+    top = module.partition(".")[0]
+    return next((each.name for each in distributions() if top in _modules(each)), None)
 
 
-@cache
-def _distributions() -> dict[str, str]:
-    return {module: names[0] for module, names in packages_distributions().items()}
+def _modules(distribution: Distribution) -> set[str]:
+    """Return the names that a distribution lists, or else those of its files.
+
+    ``packages_distributions`` of Python 3.10 knows only names that are listed, and many packages
+    list none.
+    """
+    listed = distribution.read_text("top_level.txt")
+    if listed is not None:
+        return set(listed.split())
+    files = (distribution.read_text("RECORD") or "").splitlines()
+    return {re.split("[/.,]", file, maxsplit=1)[0] for file in files}

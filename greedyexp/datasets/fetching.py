@@ -17,6 +17,9 @@ from greedyexp.datasets.catalogue import Dataset
 # Seconds to wait for data from the server.
 TIMEOUT = 30
 
+# Bytes that are written at once.
+CHUNK = 2**16
+
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 
 
@@ -123,10 +126,17 @@ def _collect(url: str, names: list[str], folder: Path, progress: bool) -> None:
 def _retrieve(url: str, target: Path, progress: bool) -> None:
     # Imported here: only downloads need an HTTP client, which is slow to import.
     import requests
-    from pooch import HTTPDownloader
+    from tqdm import tqdm
 
     try:
-        HTTPDownloader(progressbar=progress, timeout=TIMEOUT)(url, str(target), None)
+        with requests.get(url, timeout=TIMEOUT, stream=True) as answered:
+            answered.raise_for_status()
+            size = int(answered.headers.get("content-length", 0)) or None
+            bar = tqdm(total=size, unit="B", unit_scale=True, ncols=79, disable=not progress)
+            with bar, target.open("wb") as file:
+                for piece in answered.iter_content(CHUNK):
+                    file.write(piece)
+                    bar.update(len(piece))
     except requests.HTTPError as error:
         answer = error.response
         raise DataError(

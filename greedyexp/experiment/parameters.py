@@ -122,7 +122,7 @@ class Parameters:
 def _adapter_of(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
     field = model.model_fields[name]
     kind: Any = field.annotation
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if isinstance(kind, type(BaseModel)):
         return TypeAdapter(kind)
     if field.metadata:
         annotations = (kind, *field.metadata)

@@ -18,6 +18,9 @@ from greedyexp.problems.chains import as_chains
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.solvers.l1_path import L1Fit, QuadraticModel
 
+# The l1 penalty of LogisticRegression, before scikit-learn 1.8 and since.
+L1 = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
+
 
 def regression(seed, n, p, correlation=0.0):
     rng = np.random.default_rng(seed)
@@ -67,7 +70,7 @@ def test_logistic_loss_agrees_with_scikit_learn(n, p):
     for coef, lam in zip(path.coef[1:], path.grid["lam"][1:], strict=True):
         peer = LogisticRegression(
             C=1 / (n * lam),
-            l1_ratio=1.0,
+            **L1,
             fit_intercept=False,
             solver="liblinear",
             tol=1e-10,

@@ -253,7 +253,8 @@ def test_a_path_below_the_current_folder_is_named_from_there(tmp_path, monkeypat
     assert refusal(write(tmp_path / "bad.py", "1 / 0")).startswith("bad.py:1: ")
 
 
-ENDLESS = "x = 1\nwhile x:\n    try:\n        x += 1\n    except Exception:\n        pass\n"
+# With a call: Python 3.10 handles no signal on a jump to a ``try``.
+ENDLESS = "x = 1\nwhile x:\n    try:\n        x = abs(x)\n    except Exception:\n        pass\n"
 
 
 def test_an_endless_import_is_stopped(tmp_path):
