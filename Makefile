@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 
-.PHONY: figure figures data kernels test test-deep test-peers test-lowest test-checked lint freeze bench wheel clean
+.PHONY: figure figures data kernels test test-deep test-peers test-lowest test-checked lint freeze bench licences wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -71,8 +71,15 @@ bench: $(READY)  ## speed ratios against other libraries on one thread, written 
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
 	$(BIN)/python benchmarks/page.py
 
-wheel: $(READY)  ## dist/*.whl
-	$(BIN)/python -m build --wheel
+licences: $(READY)  ## docs/licences.md, from what is installed
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
+	$(BIN)/python scripts/licences.py
+
+wheel: $(READY)  ## dist: the source distribution and the wheel that is built from it
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python scripts/distributions.py dist
 
 kernels:  ## compile the kernels that were edited, without installing anything else
 	test -e $(READY) || $(MAKE) $(READY)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Install the built wheel into a clean environment and run the smoke profile of every config with it.
-# Configs that compare with other packages run last, after these are installed.
+# Install the built wheel into a clean environment, fit the pipeline of the README, and run the smoke
+# profile of every config. Configs that compare with other packages run last, after these are
+# installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,9 +9,15 @@ wheel=$(ls -t dist/greedyexp-*.whl | head -n 1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet "$wheel"
+"$work/venv/bin/pip" install --quiet "$wheel[sklearn]"
 cp -r configs "$work/configs"
+awk '/^```python/ { block = ""; inside = 1; next }
+     /^```/ { if (block ~ /greedyexp.estimators/) printf "%s", block; block = ""; inside = 0; next }
+     inside { block = block $0 "\n" }' README.md > "$work/pipeline.py"
 cd "$work"
+grep -q make_pipeline pipeline.py
+venv/bin/python pipeline.py
+echo "the pipeline of the README: fitted"
 leave_out_without() { # arguments: a data set, a pattern of the generators that read it
     if ! venv/bin/greedyexp data where "$1" && ! venv/bin/greedyexp data fetch "$1"; then
         for config in $(grep -lE "generator: ($2)\b" configs/*.yaml); do
