@@ -45,8 +45,7 @@ test-lowest:  ## the tests TESTS with the lowest versions that pyproject.toml al
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/pip install --quiet uv
 	$(LOWEST)/bin/$(UV_INSTALL) --group build
-	$(LOWEST)/bin/$(UV_INSTALL) --no-build-isolation-package greedyexp \
-	  --editable '.[dev,peers]'
+	$(LOWEST)/bin/$(UV_INSTALL) --no-build-isolation-package greedyexp --editable '.[dev]'
 	$(LOWEST)/bin/python scripts/lowest.py
 	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile $(TESTS)
 

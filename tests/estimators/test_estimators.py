@@ -112,7 +112,8 @@ def test_parameters_and_their_help_are_those_of_the_algorithms(cls):
 
 
 def test_sparse_designs_give_the_same_where_they_are_taken():
-    thin = scipy.sparse.random_array((90, 30), density=0.2, rng=1, format="csr")
+    rng = np.random.default_rng(1)
+    thin = scipy.sparse.csr_array(np.where(rng.random((90, 30)) < 0.2, rng.random((90, 30)), 0))
     y = thin @ np.r_[1.0, -2.0, np.zeros(28)] + 1.0
     for made in (estimators.FoBaRegressor(max_features=2), estimators.L1PathRegressor(lam=0.001)):
         on_sparse, on_dense = clone(made).fit(thin, y), clone(made).fit(thin.toarray(), y)
