@@ -243,6 +243,9 @@ class Generator(Part):
     unseeded : iterable of str
         Parameters that do not enter the random streams because they only select how a file is
         read. Rows are still computed again when they change.
+    added : iterable of str
+        Parameters that a later version added. At their defaults they do not enter the random
+        streams, so the data of earlier experiments stay the same.
     """
 
     provides: Traits = ()
@@ -252,12 +255,13 @@ class Generator(Part):
     facts: Iterable[str] = ()
     describe: Callable[..., Iterable[str]] | None = None
     unseeded: Iterable[str] = ()
+    added: Iterable[str] = ()
 
     kind = "generator"
     package = "greedyexp.generators"
     positional = ("rng",)
     reserved_keys = ("generator", "label", "sweep")
-    sequences = ("facts", "unseeded")
+    sequences = ("facts", "unseeded", "added")
 
     def traits(self, params: Mapping[str, Any]) -> frozenset[str]:
         """Traits of the problems that these parameters give."""
@@ -265,7 +269,10 @@ class Generator(Part):
 
     def seeding(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that enter the random streams."""
-        return {name: value for name, value in params.items() if name not in self.unseeded}
+        fields = self.parameters.model_fields
+        left_out = {name for name in self.added if params[name] == fields[name].default}
+        left_out.update(self.unseeded)
+        return {name: value for name, value in params.items() if name not in left_out}
 
     def check_declaration(self) -> None:
         if isinstance(self.provides, str):
@@ -273,6 +280,12 @@ class Generator(Part):
                 "must have 'provides' set to a tuple of traits",
                 f'Write provides=("{self.provides}",).',
             )
+        optional = {
+            name for name, one in self.parameters.model_fields.items() if not one.is_required()
+        }
+        for name in self.added:
+            if name not in optional:
+                self._refuse(f"lists '{name}' in 'added', but has no such parameter with a default")
         super().check_declaration()
 
 

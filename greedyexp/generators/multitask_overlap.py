@@ -68,6 +68,7 @@ def _check(*, p, n_tasks, sparsity, kappa, theta, **_):
     check=_check,
     shape=_shape,
     facts=("s", "n_samples"),
+    added=("correlation",),
 )
 def multitask_overlap(
     rng: np.random.Generator,

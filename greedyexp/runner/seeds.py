@@ -7,8 +7,8 @@ therefore change no existing row, and all algorithms see the same data.
 
 Parameters are complete, including defaults: an explicit value and an equal default give the same
 stream. ``unseeded`` parameters of a generator, which only control how a file is read, are left out.
-A new parameter of a generator changes all its streams. This is intended: its code has also changed,
-so its rows are computed again in any case.
+So are ``added`` parameters at their defaults: a parameter that a later version adds does not change
+the data of earlier experiments, whose published rows can then be computed again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def data_stream(
     generator : str
         Name of the generator.
     params : dict
-        The complete parameters of the generator, except those that are unseeded.
+        The complete parameters of the generator, except those that it leaves out of seeding.
     replicate : int, at least 0
         Number of the data set among those with these parameters.
     """

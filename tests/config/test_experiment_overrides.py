@@ -129,7 +129,7 @@ def test_lists_of_parts_and_figure_parameters():
         ("kappa=[0.5, 1.5]", "kappa must be at most 1, but is 1.5"),
         ("data.sweep.p=64", "the sweep of p must be a list or a range, but is 64"),
         ("data=3", "data must be a mapping"),
-        ("algorithms.t_path.tuning=best", "tuning must be one of oracle, cv, theory"),
+        ("algorithms.t_path.tuning=best", "tuning must be one of oracle, cv, ebic_robust, theory"),
         ("data.generator=t_overlp", "Did you mean 't_overlap'?"),
         ("plugins=[nowhere.py]", "there is no plugin file 'nowhere.py'"),
     ],

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+from greedyexp.core import registry
 from greedyexp.runner.seeds import algorithm_stream, canonical_json, data_stream
 
 
@@ -74,3 +75,11 @@ def test_equal_values_have_one_spelling():
 def test_a_value_without_a_spelling_is_refused():
     with pytest.raises(TypeError, match="set has no canonical form"):
         canonical_json({"a": {1, 2}})
+
+
+def test_a_later_parameter_at_its_default_changes_no_stream():
+    part = registry.find("generator", "multitask_overlap")
+    params = part.parameters().model_dump()
+    assert "correlation" in params
+    assert "correlation" not in part.seeding(params)
+    assert part.seeding({**params, "correlation": 0.5})["correlation"] == 0.5
