@@ -160,7 +160,9 @@ class Evaluator:
             if work.pdb:
                 self._tracebacks.debug(error)
             raise
-        problem = check_problem(part, params, made, work.reserved)
+        # A generator may look at its file again to say what its data provide.
+        with relative_to(work.folder):
+            problem = check_problem(part, params, made, work.reserved)
         check_sizes(problem)
         _freeze(problem)
         return problem

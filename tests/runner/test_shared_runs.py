@@ -124,6 +124,12 @@ def test_the_folder_of_the_file_comes_before_the_working_directory(call, project
     assert tables[0] == tables[1]
 
 
+def test_workers_find_data_next_to_the_file_from_any_folder(call, project, tmp_path):
+    done = call("run", project / "mine.yaml", "--jobs", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "3 of 3 done, 0 failed" in done.stdout
+
+
 def test_a_missing_plugin_names_the_folders_and_the_nearest_file(call, project, tmp_path):
     (project / "screening.py").rename(project / "screenings.py")
     refused(
