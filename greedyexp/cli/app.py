@@ -14,7 +14,7 @@ from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
 
 COMMANDS = (
-    *("run", "plot", "verify", "status", "list", "show", "check", "schema", "new", "data"),
+    *("run", "merge", "plot", "verify", "status", "list", "show", "check", "schema", "new", "data"),
     "completion",
 )
 # The environment variable by which shells ask for completions.

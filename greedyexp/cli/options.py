@@ -118,6 +118,11 @@ execution = _combined(
         show_default=True,
         help="Where replicates are computed.",
     ),
+    click.option(
+        "--shard",
+        metavar="K/N",
+        help="Compute the K-th of N parts, in a folder of its own that `greedyexp merge` reads.",
+    ),
     click.option("-f", "--force", is_flag=True, help="Compute everything again."),
     click.option(
         "-k",

@@ -34,15 +34,16 @@ def warn_unchecked(folder: Path) -> None:
         )
 
 
-def problems(table: Path, labels: Container[str]) -> list[str]:
+def problems(table: Path, labels: Container[str] | None = None) -> list[str]:
     """Return a line for each status except ``ok``: number of rows and first message.
 
     Parameters
     ----------
     table : Path
         A run's CSV, compressed or not.
-    labels : container of str
-        Labels of the algorithms to count. With ``--only`` the table contains others as well.
+    labels : container of str, optional
+        Labels of the algorithms to count; by default all. With ``--only`` the table contains others
+        as well.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def problems(table: Path, labels: Container[str]) -> list[str]:
     with opened(table, "rt", encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             status = row["status"]
-            if status != "ok" and row["algorithm"] in labels:
+            if status != "ok" and (labels is None or row["algorithm"] in labels):
                 numbers[status] = numbers.get(status, 0) + 1
                 first.setdefault(status, f"{row['algorithm']}: {row['message']}".rstrip(": "))
     return [

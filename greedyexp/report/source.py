@@ -15,6 +15,7 @@ from greedyexp.experiment.design import Design, read_design
 from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.context import Context, context_of
 from greedyexp.results.records import replicates
+from greedyexp.runner.shards import SHARD_FOLDER
 from greedyexp.runner.state import (
     CONFIG,
     MANIFEST,
@@ -61,21 +62,22 @@ class Source:
 
 
 def run_folders(path: Path) -> list[Path]:
-    """Return the run folders at or below a path, at any depth.
+    """Return the run folders at or below a path, at any depth; shards only at the path itself.
 
     Raises
     ------
     StorageError
         If there is no run folder.
     """
-    found = [
+    finished = [
         folder for folder in folders(path) if table_of(folder) or find(folder, MANIFEST).is_file()
     ]
+    found = [one for one in finished if one == path or not SHARD_FOLDER.search(one.name)]
     if not found:
         raise StorageError(
-            "there is no finished run here.",
+            f"there is no finished run here{', only shards' if finished else ''}.",
             place=str(path),
-            remedy="Create one with `greedyexp run`.",
+            remedy=f"Create one with `greedyexp {'merge' if finished else 'run'}`.",
         )
     return found
 

@@ -1,11 +1,12 @@
 """Runs of experiments.
 
 - ``session``: a run, from the plan to the tables
-- ``plan``, ``allocation``: the replicates, and rules that request more
+- ``plan``, ``allocation``, ``shards``: the replicates, rules that request more, and parts of them
 - ``engine``, ``processes``, ``worker_handle``, ``worker``: where replicates are computed
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
 - ``fingerprint``, ``code_version``, ``journal``: keys and storage of finished replicates
 - ``state``, ``files``, ``output``, ``manifest``: the run folder and its files
+- ``merging``: several run folders become one
 - ``folder_status``, ``progress``, ``rehearsal``: progress of runs, and a trial run
 """
 
@@ -18,10 +19,13 @@ from typing import Any
 _LAZY = {
     "ENGINES": "greedyexp.runner.session",
     "FolderStatus": "greedyexp.runner.folder_status",
+    "Merged": "greedyexp.runner.merging",
     "Report": "greedyexp.runner.session",
     "RunOptions": "greedyexp.runner.work",
+    "Shard": "greedyexp.runner.shards",
     "announce": "greedyexp.runner.progress",
     "folders_below": "greedyexp.runner.folder_status",
+    "merge": "greedyexp.runner.merging",
     "rehearse": "greedyexp.runner.rehearsal",
     "run": "greedyexp.runner.session",
     "status": "greedyexp.runner.folder_status",

@@ -210,10 +210,9 @@ def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:
 
     unfinished = (folder / UNFINISHED / CONFIG).is_file()
     with Journal(folder, read_only=True) as journal:
-        home = folder / UNFINISHED if unfinished else find(folder, CONFIG).parent
-        experiment = _experiment(folder, home, journal.origin)
+        experiment = experiment_of(folder, journal.origin)
         with relative_to(experiment.folder):
-            plan = Plan(experiment)
+            plan = Plan(experiment, shard=journal.shard)
             plan.grow_fully(journal)
             census = Census(len(plan))
             counts, seconds = np.zeros((2, *plan.wanted.shape))
@@ -268,11 +267,16 @@ def _mean(total: np.ndarray, count: np.ndarray, otherwise: float | np.ndarray) -
     return np.where(count > 0, total / np.maximum(count, 1), otherwise)
 
 
-def _experiment(folder: Path, home: Path, origin: Path | None) -> Experiment:
-    """Return the experiment of the settings in ``home``; ``origin`` is the folder of its data."""
-    from greedyexp import config as experiments
+def settings_of(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the configuration file of the last run in a folder, finished or not, and its content.
 
-    config = home / CONFIG
+    Raises
+    ------
+    StorageError
+        If there is none, or it cannot be read.
+    """
+    unfinished = folder / UNFINISHED / CONFIG
+    config = unfinished if unfinished.is_file() else find(folder, CONFIG)
     try:
         settings = parsed_settings(config.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -281,6 +285,29 @@ def _experiment(folder: Path, home: Path, origin: Path | None) -> Experiment:
         ) from error
     if settings is None:
         raise StorageError("this is not the configuration of a run.", place=str(config))
+    return config, settings
+
+
+def experiment_of(folder: Path, origin: Path | None) -> Experiment:
+    """Return the experiment of the last run in a folder, without claims, figures and tables.
+
+    Parameters
+    ----------
+    folder : Path
+    origin : Path or None
+        Base folder of the paths of its data files, as in the journal.
+
+    Raises
+    ------
+    StorageError
+        If the settings cannot be read.
+    ConfigError, PluginError
+        If they can no longer be used.
+    """
+    from greedyexp import config as experiments
+
+    config, settings = settings_of(folder)
+    home = config.parent
     if isinstance(settings.get("plugins"), list):
         # While a state is replaced, its files are in two places.
         place = home if home.name == UNFINISHED else folder

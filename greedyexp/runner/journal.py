@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from greedyexp.core.errors import StorageError
 from greedyexp.protocols.base import Outcome, Status
+from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.state import JOURNAL
 
 NAME = JOURNAL
@@ -97,18 +98,34 @@ class Journal:
             (entry.key, *_packed(entry), entry.seconds, entry.outcome.fit_seconds)
             for entry in entries
         ]
+        with self.transaction():
+            self._db.executemany(
+                "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
+            )
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write all that is added inside a ``with`` block, or nothing after an exception."""
         with _storage_errors(self.path):
+            if self._db.in_transaction:
+                yield
+                return
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                self._db.executemany(
-                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
-                )
+                yield
                 self._db.execute("COMMIT")
             except BaseException:
                 # If the disk is full, SQLite may have rolled back already.
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    def everything(self) -> Iterator[list[JournalEntry]]:
+        """Yield all entries, of any experiment, in lists of moderate length."""
+        with _storage_errors(self.path):
+            found = self._db.execute(f"SELECT {self._columns} FROM outcomes")
+            while rows := found.fetchmany(_MOST_VARIABLES):
+                yield [self._unpacked(row) for row in rows]
 
     def timings(self, keys: Sequence[bytes]) -> dict[bytes, Timing]:
         """Return status and seconds of each finished replicate among these keys."""
@@ -117,20 +134,39 @@ class Journal:
 
     def entries(self, keys: Sequence[bytes]) -> dict[bytes, JournalEntry]:
         """Return the entry of each finished replicate among these keys."""
-        columns = f"key, status, message, facts, rows, checksum, seconds, {self._fits}"
-        return {row[0]: self._unpacked(row) for row in self._select(columns, keys)}
+        return {row[0]: self._unpacked(row) for row in self._select(self._columns, keys)}
+
+    @property
+    def _columns(self) -> str:
+        return f"key, status, message, facts, rows, checksum, seconds, {self._fits}"
 
     @property
     def origin(self) -> Path | None:
         """The base folder of relative paths in the last run, if known."""
-        with _storage_errors(self.path):
-            found = self._db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
-        return Path(found[0]) if found else None
+        found = self._meta("origin")
+        return Path(found) if found else None
 
-    def remember_origin(self, folder: Path) -> None:
-        """Store the base folder of relative paths, for ``status``."""
+    @property
+    def profile(self) -> str | None:
+        """The profile of the last run, if known."""
+        return self._meta("profile")
+
+    @property
+    def shard(self) -> Shard:
+        """The shard of the last run."""
+        found = self._meta("shard")
+        return Shard.parse(found) if found else WHOLE
+
+    def remember(self, origin: Path, profile: str, shard: Shard) -> None:
+        """Store what the settings of a run do not say, for ``status`` and ``merge``."""
+        facts = {"origin": str(origin), "profile": profile, "shard": str(shard)}
         with _storage_errors(self.path):
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('origin', ?)", (str(folder),))
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+
+    def _meta(self, name: str) -> str | None:
+        with _storage_errors(self.path):
+            found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return str(found[0]) if found else None
 
     def _open(self, read_only: bool) -> None:
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}

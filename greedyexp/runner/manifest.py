@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import time
+from contextlib import suppress
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,12 +15,20 @@ from typing import Any
 
 import greedyexp
 from greedyexp.core import registry
+from greedyexp.core.errors import StorageError
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.engine import Engine
 from greedyexp.runner.files import LIBRARIES, write_text
 from greedyexp.runner.plan import Census
-from greedyexp.runner.state import MANIFEST, digests_of
+from greedyexp.runner.shards import WHOLE, Shard
+from greedyexp.runner.state import MANIFEST, digests_of, read_manifest
+
+# What a manifest says of each run whose results were merged.
+_OF_RUN = (
+    *("shard", "engine", "jobs", "git", "greedyexp", "python", "packages", "blas", "machine"),
+    *("started", "finished", "wall_seconds", "cpu_seconds"),
+)
 
 
 class Manifest:
@@ -31,9 +40,21 @@ class Manifest:
     folder : Path
         The results folder ``<out>/<name>/<profile>``.
     engine : Engine
+    shard : Shard
+        The part of the experiment that is run.
+    merged : list of dict, optional
+        What the manifest says of each run whose results were merged here (see ``merged_runs``); by
+        default what the previous manifest of the folder says.
     """
 
-    def __init__(self, experiment: Experiment, folder: Path, engine: Engine):
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: Path,
+        engine: Engine,
+        shard: Shard = WHOLE,
+        merged: list[dict[str, Any]] | None = None,
+    ):
         self._start = time.monotonic()
         self._cpu = _cpu_seconds()
         self._content: dict[str, Any] = {
@@ -43,9 +64,16 @@ class Manifest:
             "trials": experiment.resolved["trials"],
             "engine": engine.name,
             "jobs": engine.jobs,
+            **({} if shard == WHOLE else {"shard": str(shard)}),
             **provenance(folder, experiment),
             "started": _utc_now(),
         }
+        if merged is None:
+            # A damaged manifest is replaced.
+            with suppress(StorageError):
+                merged = read_manifest(folder).get("merged")
+        if merged:
+            self._content["merged"] = merged
 
     def write(
         self,
@@ -88,6 +116,23 @@ class Manifest:
         }
         text = json.dumps(self._content, indent=2, ensure_ascii=False)
         write_text(home / MANIFEST, f"{text}\n")
+
+
+def merged_runs(folder: Path) -> list[dict[str, Any]]:
+    """Return what a manifest says of the runs that computed the results of a folder.
+
+    Returns
+    -------
+    list of dict
+        The last run of the folder, with its machine, versions and times, if it computed anything;
+        and the runs whose results were merged there before. Empty if the folder has no manifest.
+    """
+    manifest = read_manifest(folder)
+    known: list[dict[str, Any]] = list(manifest.get("merged", ()))
+    if manifest.get("replicates", {}).get("computed"):
+        kept = {key: manifest[key] for key in _OF_RUN if key in manifest}
+        known.append({"folder": folder.resolve().name, **kept})
+    return known
 
 
 def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:

@@ -9,11 +9,13 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.allocation import Series, series_of
 from greedyexp.runner.fingerprint import Fingerprints, InputFiles
 from greedyexp.runner.journal import Journal, Timing
+from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.work import Batch, Item, Result
 
 # Replicates read from the journal at a time.
@@ -80,26 +82,46 @@ class Plan:
     experiment : Experiment
     files : InputFiles, optional
         Files as they were when first read.
+    shard : Shard, optional
+        The part of the replicates that the plan is limited to.
 
     Attributes
     ----------
     files : InputFiles
         The code and the data that determine the keys.
     wanted : array of int (points, algorithms)
-        Number of replicates.
+        Number of replicates, of all shards together.
+
+    Raises
+    ------
+    ConfigError
+        If the number of replicates of a shard would depend on results of the other shards.
     """
 
-    def __init__(self, experiment: Experiment, files: InputFiles | None = None):
+    def __init__(
+        self, experiment: Experiment, files: InputFiles | None = None, shard: Shard = WHOLE
+    ):
         self.experiment, self.files = experiment, files or InputFiles()
         self._fingerprints = Fingerprints(experiment, self.files)
         shape = (len(experiment.points), len(experiment.algorithms))
         self._open = series_of(experiment)
+        if self._open and shard != WHOLE:
+            raise ConfigError(
+                "adaptive trials depend on the results of all shards, so no shard can be computed"
+                " by itself.",
+                place=f"--shard {shard}",
+                remedy="Give a number of trials, as with --trials 100, or run without --shard.",
+            )
+        self._first = np.array([shard.first(experiment.seed, point) for point in experiment.points])
+        self._step = shard.of
         self.wanted = np.full(shape, 0 if self._open else experiment.trials)
         for series in self._open:
             self.wanted[series.points, series.algorithm] = series.rule.first(len(series.points))
 
     def __len__(self) -> int:
-        return int(self.wanted.sum())
+        # Negative where a point has fewer replicates than the first of the shard.
+        in_shard = -(-(self.wanted - self._first[:, None]) // self._step)
+        return int(np.maximum(in_shard, 0).sum())
 
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
         return self._fingerprints.key(point, replicate, algorithm)
@@ -115,7 +137,7 @@ class Plan:
         slots = (
             self._slot(point, replicate, algorithm)
             for point, wanted in enumerate(self.wanted.tolist())
-            for replicate in range(max(wanted))
+            for replicate in range(int(self._first[point]), max(wanted), self._step)
             for algorithm, count in enumerate(wanted)
             if replicate < count
         )
@@ -194,6 +216,7 @@ class Plan:
             self._slot(point, replicate, int(algorithm))
             for replicate in range(int(wanted.max(initial=0)))
             for point, here in enumerate((beyond <= replicate) & (replicate < wanted))
+            if (replicate - self._first[point]) % self._step == 0
             for algorithm in np.flatnonzero(here)
         )
         if not force:

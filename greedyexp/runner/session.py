@@ -84,7 +84,7 @@ def run(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS) ->
     ----------
     experiment : Experiment
     folder : Path
-        ``<out>/<name>/<profile>``; created if it does not exist.
+        ``<out>/<name>/<profile>``; created if it does not exist. Each shard needs its own.
     options : RunOptions
 
     Raises
@@ -108,9 +108,9 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     start, installed = time.monotonic(), installation()
     # Another experiment may meanwhile have registered parts of the same names.
     load_plugins(experiment.plugins)
-    plan = Plan(experiment)
+    plan = Plan(experiment, shard=options.shard)
     # The shared files give both plans the same keys, even if code or data are edited meanwhile.
-    whole = Plan(experiment.whole or experiment, plan.files)
+    whole = Plan(experiment.whole or experiment, plan.files, options.shard)
     # Keys depend on the data files, so an unreadable file is refused before a folder is created.
     plan.key(0, 0, 0)
     sources = plugin_sources(experiment.plugins)
@@ -118,8 +118,8 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     make_folder(folder)
     with Interruption(announce=options.progress) as interruption, folder_lock(folder):
         with Journal(folder) as journal, next_state(folder, settings, sources.files) as home:
-            manifest = Manifest(whole.experiment, folder, engine)
-            journal.remember_origin(experiment.folder)
+            manifest = Manifest(whole.experiment, folder, engine, options.shard)
+            journal.remember(experiment.folder, experiment.profile, options.shard)
             computed = _compute(plan, journal, engine, interruption, options)
             after = plan.census(journal)
             whole.grow_fully(journal)

@@ -11,6 +11,7 @@ from greedyexp.core import registry
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
 from greedyexp.runner.code_version import SourceFile
+from greedyexp.runner.shards import WHOLE, Shard
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class RunOptions:
         Print tracebacks of exceptions raised by parts on stderr, one for each location.
     pdb : bool
         Stop in the debugger at an exception of a part; implies the serial engine and no progress.
+    shard : Shard
+        The part of the experiment to compute.
     """
 
     engine: str = "processes"
@@ -41,6 +44,7 @@ class RunOptions:
     progress: bool = True
     tracebacks: bool = False
     pdb: bool = False
+    shard: Shard = WHOLE
 
 
 DEFAULTS = RunOptions()

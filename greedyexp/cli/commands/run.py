@@ -17,7 +17,7 @@ from greedyexp.core.signals import Interrupted
 
 if TYPE_CHECKING:
     from greedyexp.config import Experiment
-    from greedyexp.runner import Report, RunOptions
+    from greedyexp.runner import Merged, Report, RunOptions, Shard
 
 # The remaining options change the experiment.
 _RUN_OPTIONS = ("engine", "jobs", "force", "retry_failed", "pdb")
@@ -46,6 +46,7 @@ def command(
     configs: tuple[str, ...],
     out: Path,
     dry_run: bool,
+    shard: str | None,
     keep_going: bool,
     quiet: bool,
     verbose: bool,
@@ -58,15 +59,17 @@ def command(
     """
     how = {name: settings.pop(name) for name in _RUN_OPTIONS}
     experiments, code = load_all(ctx, configs, keep_going=keep_going, settings=settings)
-    from greedyexp.runner import RunOptions
+    from greedyexp.runner import RunOptions, Shard
 
+    if shard is not None:
+        how["shard"] = Shard.parse(shard)
     options = RunOptions(progress=not quiet, tracebacks=ctx.obj["traceback"], **how)
     for index, experiment in enumerate(experiments):
         try:
             if dry_run:
                 one = rehearse(experiment, options)
             else:
-                folder = out / experiment.subfolder
+                folder = out / f"{experiment.subfolder}{options.shard.suffix}"
                 one = execute(experiment, folder, options, verbose=verbose)
         except Exception as error:
             one = failures.report(error, ctx)
@@ -140,7 +143,7 @@ def rehearse(experiment: Experiment, options: RunOptions) -> int:
 
 def execute(experiment: Experiment, folder: Path, options: RunOptions, *, verbose: bool) -> int:
     """Run one experiment, draw its figures, judge its claims and print the summary."""
-    from greedyexp import report, runner
+    from greedyexp import runner
 
     quiet = not options.progress
     say = (lambda *_: None) if quiet else click.echo
@@ -155,16 +158,39 @@ def execute(experiment: Experiment, folder: Path, options: RunOptions, *, verbos
     if done.interrupted:
         # In a pipeline, Ctrl-C also ends the reader.
         with suppress(OSError):
-            _summarise(experiment, done, say, retry=False)
+            _summarise(experiment, done, say, shard=options.shard, retry=False)
         raise Interrupted(done.signum)
+    retry = not (quiet or options.retry_failed)
+    summarise = partial(_summarise, experiment, done, say, shard=options.shard, retry=retry)
+    if options.shard.suffix:
+        # Figures and verdicts are those of all shards.
+        summarise()
+        say(done.csv)
+        return failures.SOME_FAILED if done.failed else failures.DONE
+    return conclude(
+        folder, done, say, summarise, claims=bool(experiment.claims), keep=not options.force
+    )
+
+
+def conclude(
+    folder: Path,
+    done: Report | Merged,
+    say: Callable[[object], None],
+    summarise: Callable[[], None],
+    *,
+    claims: bool,
+    keep: bool,
+) -> int:
+    """Draw the figures of a run folder, judge its claims and print the summary."""
+    from greedyexp import report
+
     # Everything is written to disk before anything is printed, since the output may be closed
     # early. The summaries are printed even if a figure cannot be drawn.
-    keep = not options.force
     drawn, trouble = _attempted(partial(report.draw, keep=keep), folder)
     judged, unjudged = None, None
-    if experiment.claims:
+    if claims:
         judged, unjudged = _attempted(partial(report.verdicts, keep=keep), folder)
-    _summarise(experiment, done, say, retry=not (quiet or options.retry_failed))
+    summarise()
     for line in (done.csv, *(drawn or ()), *(summaries.lines(judged) if judged else ())):
         say(line)
     if unjudged is not None:
@@ -186,11 +212,17 @@ def _attempted(action: Callable[[Path], object], folder: Path) -> tuple:
 
 
 def _summarise(
-    experiment: Experiment, done: Report, say: Callable[[object], None], *, retry: bool
+    experiment: Experiment,
+    done: Report,
+    say: Callable[[object], None],
+    *,
+    shard: Shard,
+    retry: bool,
 ) -> None:
     """Print the numbers of replicates, the omitted claims and the failures."""
+    part = f", shard {shard}" if shard.suffix else ""
     say(
-        f"{experiment.name} ({experiment.profile}): {done.done} of {done.total} done,"
+        f"{experiment.name} ({experiment.profile}{part}): {done.done} of {done.total} done,"
         f" {done.failed} failed; {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
     if done.replaced:

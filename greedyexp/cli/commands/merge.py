@@ -1,0 +1,68 @@
+"""``greedyexp merge``: one run folder from several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from greedyexp.cli import completion, options, summaries, text
+from greedyexp.cli.commands.run import conclude
+
+if TYPE_CHECKING:
+    from greedyexp.runner import Merged
+
+
+@click.command("merge", short_help="Merge run folders, such as shards, into one.")
+@click.argument(
+    "folders",
+    nargs=-1,
+    required=True,
+    metavar="FOLDER...",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    shell_complete=completion.runs,
+)
+@click.option(
+    "--into",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The run folder to write. Its own replicates are kept.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and failures.")
+@options.shared
+@click.pass_context
+def command(ctx: click.Context, folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
+    """Merge the replicates of each FOLDER and write what one run would have written.
+
+    The folders must be runs of one experiment and profile, such as its shards. Two different
+    results of one replicate are refused. Settings of figures are those of the first FOLDER.
+    """
+    from greedyexp import runner
+
+    say = (lambda *_: None) if quiet else click.echo
+    done = runner.merge(folders, into)
+
+    def summarise() -> None:
+        for line in words(done):
+            say(line)
+        for line in summaries.problems(done.csv):
+            click.echo(f"  {line}", err=True)
+
+    ctx.exit(conclude(into, done, say, summarise, claims=done.claims, keep=True))
+
+
+def words(done: Merged) -> list[str]:
+    """Return the numbers of replicates, and which are missing."""
+    lines = [
+        f"{done.name} ({done.profile}): {done.done} of {done.total} done, {done.failed} failed;"
+        f" {done.added} added from {text.count(done.folders, 'folder')} in"
+        f" {text.duration(done.wall_seconds)}"
+    ]
+    if done.missing:
+        which = f", in shards {', '.join(map(str, done.incomplete))}" if done.incomplete else ""
+        lines.append(
+            f"  {done.missing} missing{which}. Run and merge these, or run the experiment without"
+            " --shard, which computes only what is missing."
+        )
+    return lines
