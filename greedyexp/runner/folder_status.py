@@ -228,7 +228,7 @@ def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:
         failed=census.failed,
         missing=census.missing,
         seconds_spent=census.seconds,
-        seconds_left=_seconds_left(plan.wanted - counts, counts, seconds, jobs),
+        seconds_left=_seconds_left(plan.counts - counts, counts, seconds, jobs),
         bytes_on_disk=_size(folder),
         unfinished=unfinished,
     )

@@ -299,18 +299,23 @@ def _difference(known: JournalEntry, entry: JournalEntry, source: _Source, plan:
 
 
 def _shown(known: JournalEntry, entry: JournalEntry) -> tuple[str, str]:
-    """Return the first row that differs, as two texts of status, message and values."""
-    rows = list(zip_longest(known.outcome.rows, entry.outcome.rows, fillvalue={}))
-    pair = next((two for two in rows if json.dumps(two[0]) != json.dumps(two[1])), ({}, {}))
-    texts = []
-    for one, row, other in zip((known, entry), pair, pair[::-1], strict=True):
-        values = one.facts if one.facts != (entry if one is known else known).facts else {}
-        differing = {k: v for k, v in row.items() if json.dumps(v) != json.dumps(other.get(k))}
-        shown = {"status": one.outcome.status.value, **values, **differing}
-        if one.outcome.message:
-            shown["message"] = one.outcome.message
-        texts.append(", ".join(f"{name} = {show(value)}" for name, value in shown.items()))
-    return texts[0], texts[1]
+    """Return two texts with the cells of the first different row that differ."""
+    nothing: dict[str, Any] = {}
+    rows = zip_longest(known.outcome.rows, entry.outcome.rows, fillvalue=nothing)
+    pair = next(
+        (two for two in rows if json.dumps(two[0]) != json.dumps(two[1])), (nothing, nothing)
+    )
+    cells = [
+        {"status": one.outcome.status.value, "message": one.outcome.message, **one.facts, **row}
+        for one, row in zip((known, entry), pair, strict=True)
+    ]
+    names = [
+        name
+        for name in {**cells[0], **cells[1]}
+        if json.dumps(cells[0].get(name)) != json.dumps(cells[1].get(name))
+    ]
+    one, other = (", ".join(f"{name} = {show(cell.get(name))}" for name in names) for cell in cells)
+    return one, other
 
 
 def _incomplete(sources: Sequence[_Source], plan: Plan, journal: Journal) -> tuple[Shard, ...]:

@@ -119,9 +119,14 @@ class Plan:
             self.wanted[series.points, series.algorithm] = series.rule.first(len(series.points))
 
     def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of replicates of the shard for each point and algorithm."""
         # Negative where a point has fewer replicates than the first of the shard.
-        in_shard = -(-(self.wanted - self._first[:, None]) // self._step)
-        return int(np.maximum(in_shard, 0).sum())
+        counts: np.ndarray = np.maximum(-(-(self.wanted - self._first[:, None]) // self._step), 0)
+        return counts
 
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
         return self._fingerprints.key(point, replicate, algorithm)

@@ -70,7 +70,7 @@ class Shard:
 
     @property
     def suffix(self) -> str:
-        """The end of the name of the run folder: ``.shard-03-of-16``, or '' if there is only one."""
+        """The end of the name of the run folder: ``.shard-03-of-16``; '' for the only shard."""
         return "" if self == WHOLE else f".shard-{self.number:0{len(str(self.of))}}-of-{self.of}"
 
     def first(self, seed: int, point: Point) -> int:
