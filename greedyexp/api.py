@@ -197,6 +197,9 @@ def run(
     out: str | FilePath = "results",
     jobs: int | None = None,
     engine: str = "processes",
+    scheduler: str | None = None,
+    cluster: str | FilePath | None = None,
+    allow_mixed: bool = False,
     overrides: str | Sequence[str] = (),
     only: str | Sequence[str] = (),
     trials: int | None = None,
@@ -217,7 +220,14 @@ def run(
         as on the command line.
     jobs : int, optional
         Worker processes; all usable cores by default.
-    engine : {"processes", "serial"}
+    engine : {"processes", "serial", "dask"}
+    scheduler : str, optional
+        With the engine ``dask``, the address of a scheduler, such as ``tcp://host:8786``, or its
+        scheduler file. The default is a cluster on this machine.
+    cluster : path, optional
+        With the engine ``dask``, a YAML file that describes a cluster to start.
+    allow_mixed : bool
+        Accept Dask workers with other versions than this process.
     overrides, only : str or sequence of str
         Like ``--set`` and ``--only`` on the command line: one string, or one for each option.
     trials, seed : int, optional
@@ -262,7 +272,15 @@ def run(
         tag=tag,
     )
     folder = FilePath(out) / plan.subfolder
-    options = runner.RunOptions(engine=engine, jobs=jobs, force=force, progress=progress)
+    options = runner.RunOptions(
+        engine=engine,
+        jobs=jobs,
+        scheduler=scheduler,
+        cluster=None if cluster is None else FilePath(cluster),
+        allow_mixed=allow_mixed,
+        force=force,
+        progress=progress,
+    )
     done = runner.run(plan, folder, options)
     if progress:
         counts = f"{done.done} of {done.total} done, {done.failed} failed"

@@ -12,7 +12,7 @@ from greedyexp.cli import completion
 from greedyexp.core.errors import did_you_mean
 
 PROFILES = ("smoke", "quick", "paper", "deep")
-ENGINES = ("processes", "serial")
+ENGINES = ("processes", "serial", "dask")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -117,6 +117,23 @@ execution = _combined(
         default="processes",
         show_default=True,
         help="Where replicates are computed.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler, such as tcp://host:8786, or its scheduler file (engine dask;"
+        " default: a cluster on this machine).",
+    ),
+    click.option(
+        "--cluster",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Start the Dask cluster that a YAML file describes (engine dask).",
+    ),
+    click.option(
+        "--allow-mixed",
+        is_flag=True,
+        help="Accept Dask workers with other versions; the manifest names them.",
     ),
     click.option(
         "--shard",

@@ -13,11 +13,11 @@ import importlib.util
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import greedyexp
 from greedyexp.core.errors import PluginError
@@ -121,6 +121,52 @@ def sources(path: Path, known: dict[Path, SourceFile] | None = None) -> dict[Pat
             found[current] = known[current]
             waiting.extend(found[current].imports)
     return found
+
+
+class PluginSources(NamedTuple):
+    """The sources of the plugins of an experiment, stored in a run folder below ``plugins/``.
+
+    Parameters
+    ----------
+    entries : list of str
+        The plugin files, in the order of the settings.
+    files : dict of str to bytes
+        Contents of these files and of the files in their folders that they import.
+    """
+
+    entries: list[str]
+    files: dict[str, bytes]
+
+
+def plugin_sources(plugins: Iterable[str]) -> PluginSources:
+    """Read the plugins of an experiment.
+
+    Parameters
+    ----------
+    plugins : iterable of str
+        Absolute paths.
+
+    Raises
+    ------
+    PluginError
+        If a source cannot be read.
+    """
+    entries: list[str] = []
+    files: dict[str, bytes] = {}
+    for number, plugin in enumerate(map(Path, plugins)):
+        try:
+            # The plugin and, transitively, the files in its folder that it imports.
+            own = [one for one in sources(plugin) if one.is_relative_to(plugin.parent)]
+            own = [one for one in own if not one.is_relative_to(ROOT)]
+            read = {one.relative_to(plugin.parent).as_posix(): one.read_bytes() for one in own}
+        except (OSError, SyntaxError, ValueError) as error:
+            raise PluginError(f"the plugin cannot be read: {error}.", place=str(plugin)) from None
+        # Two plugins from different folders may have files of the same name.
+        clash = any(files.get(name, source) != source for name, source in read.items())
+        prefix = f"{number}/" if clash else ""
+        files |= {f"{prefix}{name}": source for name, source in read.items()}
+        entries.append(f"{prefix}{plugin.name}")
+    return PluginSources(entries, files)
 
 
 def text_of(path: Path) -> str:

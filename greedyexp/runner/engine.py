@@ -103,10 +103,22 @@ class Engine(ABC):
         Name for the manifest.
     jobs : int
         Number of workers, for the manifest.
+    most_items : int
+        Maximum number of items in a batch.
     """
 
     name: str
     jobs: int
+    most_items = 500
+
+    @property
+    def batch_seconds(self) -> float:
+        """Time that a batch should take."""
+        return 0.3
+
+    def remarks(self) -> dict[str, Any]:
+        """Return what the manifest should say of this engine at the end of a run."""
+        return {}
 
     @abstractmethod
     def results(

@@ -57,6 +57,7 @@ class Manifest:
     ):
         self._start = time.monotonic()
         self._cpu = _cpu_seconds()
+        self._engine = engine
         self._content: dict[str, Any] = {
             "name": experiment.name,
             "profile": experiment.profile,
@@ -98,6 +99,8 @@ class Manifest:
             SHA-256 of each data file by its name in the settings.
         """
         self._content |= {
+            "jobs": self._engine.jobs,
+            **self._engine.remarks(),
             "finished": _utc_now(),
             "wall_seconds": round(time.monotonic() - self._start, 3),
             "cpu_seconds": round(_cpu_seconds() - self._cpu, 3),

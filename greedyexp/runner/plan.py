@@ -256,49 +256,43 @@ class Batches:
         The items to group, read one at a time.
     more : callable
         Called once all results have arrived; returns further items, or none at the end.
-    seconds : float
-        Time that a batch should take.
-    most : int
-        Maximum number of items in a batch.
     """
 
-    def __init__(
-        self,
-        items: Iterable[Item],
-        more: Callable[[], Iterable[Item]],
-        *,
-        seconds: float = 0.3,
-        most: int = 500,
-    ):
+    def __init__(self, items: Iterable[Item], more: Callable[[], Iterable[Item]]):
         self._items = iter(items)
         self._more = more
         self._in_progress = 0
-        self._seconds = seconds
-        self._most = most
         self._per_point: dict[int, float] = {}
         self._recent: float | None = None
 
-    def next(self) -> Batch:
+    def next(self, seconds: float, most: int) -> Batch:
         """Return the next batch; empty if no items are left, or none until results arrive.
 
         The first batch is one item, since its time is unknown.
+
+        Parameters
+        ----------
+        seconds : float
+            Time that the batch should take.
+        most : int
+            Maximum number of items in the batch.
         """
-        batch = self._take()
+        batch = self._take(seconds, most)
         if not batch and not self._in_progress:
             self._items = iter(self._more())
-            batch = self._take()
+            batch = self._take(seconds, most)
         self._in_progress += sum(len(item.algorithms) for item in batch)
         return batch
 
-    def _take(self) -> Batch:
+    def _take(self, seconds: float, most: int) -> Batch:
         batch: Batch = []
         expected = 0.0
-        while expected < self._seconds and len(batch) < self._most:
+        while expected < seconds and len(batch) < most:
             item = next(self._items, None)
             if item is None:
                 break
             batch.append(item)
-            expected += self._expected(item)
+            expected += self._expected(item, seconds)
         return batch
 
     def learn(self, result: Result) -> None:
@@ -309,9 +303,9 @@ class Batches:
         self._per_point[result.point] = 0.7 * before + 0.3 * spent
         self._recent = spent if self._recent is None else 0.9 * self._recent + 0.1 * spent
 
-    def _expected(self, item: Item) -> float:
+    def _expected(self, item: Item, unknown: float) -> float:
         each = self._per_point.get(item.point)
         if each is None:
             # A new point may be much larger than the others.
-            each = self._seconds if self._recent is None else 10 * self._recent
+            each = unknown if self._recent is None else 10 * self._recent
         return each * len(item.algorithms)

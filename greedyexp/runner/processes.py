@@ -15,13 +15,13 @@ from greedyexp.runner.work import Batch, Result, Work
 from greedyexp.runner.worker_handle import WorkerHandle
 
 # Seconds between checks of time limits and interruptions.
-_TICK = 0.1
+TICK = 0.1
 
 # Time limit in seconds for a worker to import the libraries, perhaps from a slow disk.
 _START_LIMIT = 300.0
 
 # Seconds that an interrupted run waits for replicates in progress.
-_GRACE = 2.0
+GRACE = 2.0
 
 
 class ProcessesEngine(Engine):
@@ -49,10 +49,10 @@ class ProcessesEngine(Engine):
         expected: int,
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
-        _refuse_parts_of_the_session(work)
-        pool = _Pool(work, next_batch)
+        refuse_parts_of_the_session(work)
+        pool = Pool(work, min(self.jobs, expected))
         try:
-            yield from pool.run(min(self.jobs, expected), interruption)
+            yield from pool.run(next_batch, interruption)
         finally:
             pool.end(at_once=interruption.now)
 
@@ -64,7 +64,8 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _refuse_parts_of_the_session(work: Work) -> None:
+def refuse_parts_of_the_session(work: Work) -> None:
+    """Raise ``PluginError`` if a part was defined at a prompt or in a notebook."""
     wanted = [("protocol", work.protocol)]
     wanted += [("generator", name) for name in work.generators]
     wanted += [("algorithm", task.name) for task in work.algorithms]
@@ -79,41 +80,58 @@ def _refuse_parts_of_the_session(work: Work) -> None:
             )
 
 
-class _Pool:
-    def __init__(self, work: Work, next_batch: Callable[[], Batch]):
+class Pool:
+    """Worker processes on this machine, and the batches in progress.
+
+    Parameters
+    ----------
+    work : Work
+    jobs : int, at least 1
+        Number of workers, which start with the first call of ``run``.
+    """
+
+    def __init__(self, work: Work, jobs: int):
         self._work = work
-        self._next_batch = next_batch
+        self._jobs = jobs
         self._put_back: list[Batch] = []
         self._exhausted = False
         self._workers: list[WorkerHandle] = []
 
-    def run(self, jobs: int, interruption: Interruption) -> Generator[list[Result], None, None]:
-        for _ in range(jobs):
+    def run(
+        self, next_batch: Callable[[], Batch], interruption: Interruption
+    ) -> Generator[list[Result], None, None]:
+        """Yield results until there are no more batches; the workers stay for the next call.
+
+        Like ``Engine.results``, it sometimes yields an empty list.
+        """
+        while len(self._workers) < self._jobs:
             self._workers.append(WorkerHandle(self._work))
+        self._exhausted = False
         deadline = None
         while True:
             if interruption.soon:
-                deadline = deadline or time.monotonic() + _GRACE
+                deadline = deadline or time.monotonic() + GRACE
                 if interruption.now or time.monotonic() > deadline or not self._busy():
                     return
             else:
-                self._dispatch()
+                self._dispatch(next_batch)
                 if self._exhausted and not self._busy():
                     return
             yield self._collect() + self._overdue()
 
     def end(self, *, at_once: bool) -> None:
+        """End the workers."""
         for worker in self._workers:
             worker.end(patience=0.0 if at_once or worker.busy or not worker.ready else 1.0)
 
     def _busy(self) -> bool:
         return any(worker.busy for worker in self._workers)
 
-    def _dispatch(self) -> None:
+    def _dispatch(self, next_batch: Callable[[], Batch]) -> None:
         for worker in self._workers:
             if not worker.idle:
                 continue
-            batch = self._put_back.pop() if self._put_back else self._next_batch()
+            batch = self._put_back.pop() if self._put_back else next_batch()
             if not batch:
                 self._exhausted = True
                 return
@@ -123,7 +141,7 @@ class _Pool:
         """Wait for messages and read one from each worker that has sent any."""
         by_channel: dict[object, WorkerHandle] = {one.channel: one for one in self._workers}
         results: list[Result] = []
-        for channel in wait([one.channel for one in self._workers], timeout=_TICK):
+        for channel in wait([one.channel for one in self._workers], timeout=TICK):
             worker = by_channel[channel]
             try:
                 results += worker.receive()

@@ -9,15 +9,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from greedyexp.config.patches import changes
-from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
+from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
-from greedyexp.runner import code_version
+from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
 from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, parsed_settings
 from greedyexp.runner.folder_status import installation, remember_complete
@@ -28,13 +27,13 @@ from greedyexp.runner.plan import Batches, Plan
 from greedyexp.runner.processes import ProcessesEngine, usable_cores
 from greedyexp.runner.progress import progress_of
 from greedyexp.runner.state import CONFIG, PLUGINS, find, next_state, table_of
-from greedyexp.runner.work import DEFAULTS, Item, Result, RunOptions, work_of
+from greedyexp.runner.work import DEFAULTS, Batch, Item, Result, RunOptions, work_of
 
 # Results are written this many seconds after the last write, or when there are this many.
 _LONGEST_WAIT = 0.5
 _MOST_WAITING = 1000
 
-ENGINES = ("processes", "serial")
+ENGINES = ("processes", "serial", "dask")
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def run(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS) ->
     """
     if options.pdb:
         options = replace(options, engine="serial", progress=False)
-    engine = _engine(options.engine, options.jobs)
+    engine = _engine(options)
     warn_of_time_limit(engine, experiment.time_limit)
     with relative_to(experiment.folder):
         return _run(experiment, Path(folder), engine, options)
@@ -146,52 +145,6 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     )
 
 
-class PluginSources(NamedTuple):
-    """The sources of the plugins of an experiment, stored in a run folder below ``plugins/``.
-
-    Parameters
-    ----------
-    entries : list of str
-        The plugin files, in the order of the settings.
-    files : dict of str to bytes
-        Contents of these files and of the files in their folders that they import.
-    """
-
-    entries: list[str]
-    files: dict[str, bytes]
-
-
-def plugin_sources(plugins: Iterable[str]) -> PluginSources:
-    """Read the plugins of an experiment.
-
-    Parameters
-    ----------
-    plugins : iterable of str
-        Absolute paths.
-
-    Raises
-    ------
-    PluginError
-        If a source cannot be read.
-    """
-    entries: list[str] = []
-    files: dict[str, bytes] = {}
-    for number, plugin in enumerate(map(Path, plugins)):
-        try:
-            # The plugin and, transitively, the files in its folder that it imports.
-            own = [one for one in code_version.sources(plugin) if one.is_relative_to(plugin.parent)]
-            own = [one for one in own if not one.is_relative_to(code_version.ROOT)]
-            read = {one.relative_to(plugin.parent).as_posix(): one.read_bytes() for one in own}
-        except (OSError, SyntaxError, ValueError) as error:
-            raise PluginError(f"the plugin cannot be read: {error}.", place=str(plugin)) from None
-        # Two plugins from different folders may have files of the same name.
-        clash = any(files.get(name, source) != source for name, source in read.items())
-        prefix = f"{number}/" if clash else ""
-        files |= {f"{prefix}{name}": source for name, source in read.items()}
-        entries.append(f"{prefix}{plugin.name}")
-    return PluginSources(entries, files)
-
-
 def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     """Return the changes of settings since the last table, except an increase of ``trials``."""
     try:
@@ -216,9 +169,17 @@ def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:
         )
 
 
-def _engine(name: str, jobs: int | None) -> Engine:
+def _engine(options: RunOptions) -> Engine:
+    name, jobs = options.engine, options.jobs
     if jobs is not None and jobs < 1:
         raise ConfigError(f"jobs = {jobs}: at least 1 worker is needed.", place="jobs")
+    for option in ("scheduler", "cluster", "allow_mixed"):
+        if getattr(options, option) and name != "dask":
+            raise ConfigError(
+                f"the engine '{name}' has no use for `{option}`.", remedy="Use the engine 'dask'."
+            )
+    if name == "dask":
+        return _dask_engine(options)
     if name == "processes":
         return ProcessesEngine(jobs or usable_cores())
     if name != "serial":
@@ -226,6 +187,30 @@ def _engine(name: str, jobs: int | None) -> Engine:
             f"there is no engine '{name}'.", place="engine", remedy=did_you_mean(name, ENGINES)
         )
     return SerialEngine()
+
+
+def _dask_engine(options: RunOptions) -> Engine:
+    from greedyexp.runner.dask import clusters
+
+    clusters.require_distributed()
+    cluster: clusters.Local | clusters.Scheduler | clusters.Started
+    if options.scheduler and options.cluster:
+        raise ConfigError("give `scheduler` or `cluster`, not both.")
+    if (options.scheduler or options.cluster) and options.jobs:
+        raise ConfigError(
+            "`jobs` is the number of workers on this machine; a Dask cluster has its own.",
+            place="jobs",
+        )
+    if options.scheduler:
+        cluster = clusters.Scheduler(options.scheduler)
+    elif options.cluster:
+        cluster = clusters.Started(options.cluster)
+    else:
+        cluster = clusters.Local(options.jobs or usable_cores())
+    # Importing Dask takes a second.
+    from greedyexp.runner.dask.engine import DaskEngine
+
+    return DaskEngine(cluster, allow_mixed=options.allow_mixed, announce=options.progress)
 
 
 class JournalWriter:
@@ -310,9 +295,13 @@ def _compute(
                 return chain((first,), items)
 
     batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), more)
+
+    def next_batch() -> Batch:
+        return batches.next(engine.batch_seconds, engine.most_items)
+
     arriving = engine.results(
-        work_of(experiment, options, columns_of(experiment).not_for_facts, plan.files.code),
-        batches.next,
+        work_of(experiment, options, columns_of(experiment).not_for_facts, plan.files),
+        next_batch,
         expected=len(plan) - finished,
         interruption=interruption,
     )

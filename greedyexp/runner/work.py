@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from greedyexp.core import registry
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
 from greedyexp.runner.code_version import SourceFile
 from greedyexp.runner.shards import WHOLE, Shard
+
+if TYPE_CHECKING:
+    from greedyexp.runner.fingerprint import InputFiles
 
 
 @dataclass(frozen=True)
@@ -20,9 +22,16 @@ class RunOptions:
 
     Parameters
     ----------
-    engine : {"processes", "serial"}
+    engine : {"processes", "serial", "dask"}
     jobs : int, optional
         Number of worker processes; by default one for each usable core.
+    scheduler : str, optional
+        Address of a Dask scheduler, or its scheduler file. The default is a cluster of ``jobs``
+        workers on this machine.
+    cluster : Path, optional
+        File that describes a Dask cluster to start; see ``dask.clusters``.
+    allow_mixed : bool
+        Accept Dask workers with other versions than this process; the manifest names them.
     force : bool
         Compute everything again; an old row is replaced once the new one is finished.
     retry_failed : bool
@@ -39,6 +48,9 @@ class RunOptions:
 
     engine: str = "processes"
     jobs: int | None = None
+    scheduler: str | None = None
+    cluster: Path | None = None
+    allow_mixed: bool = False
     force: bool = False
     retry_failed: bool = False
     progress: bool = True
@@ -48,6 +60,26 @@ class RunOptions:
 
 
 DEFAULTS = RunOptions()
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """Files that a generator reads for some of its parameters.
+
+    Parameters
+    ----------
+    generator : str
+    params : dict
+    own : dict of str to str
+        SHA-256 of the user's own files by their names in the settings.
+    published : bool
+        True if the generator also reads files of a public data set.
+    """
+
+    generator: str
+    params: dict[str, Any]
+    own: dict[str, str]
+    published: bool
 
 
 @dataclass(frozen=True)
@@ -62,8 +94,13 @@ class Work:
         Columns of the CSV, whose names a fact of a problem must not have.
     code : tuple of (Path, SourceFile)
         The files that rows depend on, as they were when the run began.
+    data : tuple of DataFiles
+        The data files that rows depend on.
     folder : Path, optional
         Base folder of relative paths of data files.
+    cwd : Path, optional
+        Working directory of worker processes, if it exists on their machine. By default they have
+        that of the process that starts them.
     time_limit : float, optional
         Seconds for one algorithm, or for making one data set. An algorithm or a generator that
         takes longer is stopped, and its status is ``timeout``.
@@ -82,7 +119,9 @@ class Work:
     plugins: tuple[str, ...]
     reserved: tuple[str, ...] = ()
     code: tuple[tuple[Path, SourceFile], ...] = ()
+    data: tuple[DataFiles, ...] = ()
     folder: Path | None = None
+    cwd: Path | None = None
     time_limit: float | None = None
     tracebacks: bool = False
     pdb: bool = False
@@ -92,11 +131,11 @@ def work_of(
     experiment: Experiment,
     options: RunOptions = DEFAULTS,
     reserved: tuple[str, ...] = (),
-    code: Mapping[Path, SourceFile] | None = None,
+    files: InputFiles | None = None,
 ) -> Work:
     """Return the work of an experiment.
 
-    A worker refuses to start if a file in ``code`` was edited before the worker imported it.
+    A worker refuses to start if code of ``files`` was edited before the worker imported it.
     """
     return Work(
         seed=experiment.seed,
@@ -107,12 +146,27 @@ def work_of(
         algorithms=tuple(experiment.algorithms),
         plugins=tuple(experiment.plugins),
         reserved=reserved,
-        code=tuple((code or {}).items()),
+        code=tuple(files.code.items()) if files else (),
+        data=_data_of(experiment, files) if files else (),
         folder=experiment.folder,
         time_limit=experiment.time_limit,
         tracebacks=options.tracebacks,
         pdb=options.pdb,
     )
+
+
+def _data_of(experiment: Experiment, files: InputFiles) -> tuple[DataFiles, ...]:
+    found: dict[tuple[str, ...], DataFiles] = {}
+    for point in experiment.points:
+        part = registry.find("generator", point.generator)
+        names = tuple(part.reads(**point.params)) if part.reads else ()
+        key = (part.name, *names)
+        if names and key not in found:
+            named = names if not part.shipped else [n for n in names if n in point.params.values()]
+            own = {name: files.hash(name) for name in named}
+            published = len(own) < len(set(names))
+            found[key] = DataFiles(part.name, point.params, own, published)
+    return tuple(found.values())
 
 
 def prepare(work: Work) -> None:

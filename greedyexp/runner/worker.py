@@ -76,6 +76,8 @@ def _die_with(parent: int) -> None:
 def _serve(channel: connection.Connection) -> None:
     """Receive the work, report that this process is ready, then evaluate batches."""
     work = channel.recv()
+    if work.cwd is not None and work.cwd.is_dir():
+        os.chdir(work.cwd)
     try:
         evaluator = Evaluator(work)
         prepare(work)

@@ -128,24 +128,24 @@ def test_what_algorithms_print_stays_out_of_standard_output(lab):
 
 def test_batches_grow_to_the_time_they_should_take():
     items = [Item(point, "", {}, r, (0, 1)) for point in range(2) for r in range(1000)]
-    batches = Batches(items, tuple, seconds=0.3, most=50)
-    assert len(batches.next()) == 1
+    batches = Batches(items, tuple)
+    assert len(batches.next(0.3, 50)) == 1
     for _ in range(2):
         batches.learn(Result(0, 0, 0, Outcome(Status.OK), seconds=0.01))
     # Two algorithms of 10 ms each.
-    assert len(batches.next()) in (15, 16)
+    assert len(batches.next(0.3, 50)) in (15, 16)
     for _ in range(100):
         batches.learn(Result(0, 0, 0, Outcome(Status.OK), seconds=1e-6))
-    sizes = [len(batches.next()) for _ in range(10)]
+    sizes = [len(batches.next(0.3, 50)) for _ in range(10)]
     assert max(sizes) == 50
 
 
 def test_a_point_not_seen_yet_is_approached_with_care():
     items = [Item(0, "", {}, 0, (0,)), *(Item(1, "", {}, r, (0,)) for r in range(1000))]
-    batches = Batches(items, tuple, seconds=0.3, most=500)
-    batches.next()
+    batches = Batches(items, tuple)
+    batches.next(0.3, 500)
     batches.learn(Result(0, 0, 0, Outcome(Status.OK), seconds=0.001))
-    assert len(batches.next()) == 30
+    assert len(batches.next(0.3, 500)) == 30
 
 
 def test_batches_take_items_only_as_they_are_asked():
@@ -156,8 +156,8 @@ def test_batches_take_items_only_as_they_are_asked():
             taken.append(r)
             yield Item(0, "", {}, r, (0,))
 
-    batches = Batches(items(), tuple, seconds=0.3, most=500)
-    batches.next()
+    batches = Batches(items(), tuple)
+    batches.next(0.3, 500)
     assert len(taken) == 1
 
 

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from greedyexp.runner import Merged, Report, RunOptions, Shard
 
 # The remaining options change the experiment.
-_RUN_OPTIONS = ("engine", "jobs", "force", "retry_failed", "pdb")
+_RUN_OPTIONS = (
+    "engine",
+    "jobs",
+    "scheduler",
+    "cluster",
+    "allow_mixed",
+    "force",
+    "retry_failed",
+    "pdb",
+)
 
 _INTERRUPTED = "Interrupted: finished replicates are kept; the same command continues."
 

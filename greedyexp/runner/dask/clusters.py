@@ -1,0 +1,200 @@
+"""The Dask scheduler that a run uses, or the cluster that it starts."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from greedyexp.config.document import Document, Node, read_file
+from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.experiment.parameters import BadValue, read_value
+
+# Class and package of each kind of cluster.
+_KINDS = {
+    "slurm": ("SLURMCluster", "dask_jobqueue"),
+    "pbs": ("PBSCluster", "dask_jobqueue"),
+    "lsf": ("LSFCluster", "dask_jobqueue"),
+    "sge": ("SGECluster", "dask_jobqueue"),
+    "htcondor": ("HTCondorCluster", "dask_jobqueue"),
+    "kubernetes": ("KubeCluster", "dask_kubernetes.operator"),
+}
+
+
+class ClusterFile(BaseModel):
+    """A cluster to start, as a YAML file describes it.
+
+    Parameters
+    ----------
+    kind : str
+        The batch system.
+    jobs : int
+        Number of batch jobs, or of pods.
+    options : dict
+        Arguments of the class of dask-jobqueue or dask-kubernetes.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["slurm", "pbs", "lsf", "sge", "htcondor", "kubernetes"]
+    jobs: Annotated[int, Field(ge=1)]
+    options: dict[str, Any] = {}
+
+
+def require_distributed() -> None:
+    """Raise ``ConfigError`` if Dask is not installed."""
+    try:
+        version("distributed")
+    except PackageNotFoundError:
+        raise ConfigError(
+            "the engine 'dask' needs the package 'distributed', which is not installed.",
+            place="engine",
+            remedy="Install it: pip install 'greedyexp[dask]'.",
+        ) from None
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """A scheduler that runs already.
+
+    Parameters
+    ----------
+    name : str
+        Its address, such as ``tcp://host:8786``, or its scheduler file.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self._is_file and "://" not in self.name:
+            raise ConfigError(
+                f"'{self.name}' is neither the address of a scheduler nor a scheduler file.",
+                place="--scheduler",
+                remedy="Give an address such as tcp://host:8786, or the file that"
+                " `dask scheduler --scheduler-file FILE` writes.",
+            )
+
+    @property
+    def _is_file(self) -> bool:
+        return Path(self.name).is_file()
+
+    @contextmanager
+    def opened(self) -> Iterator[dict[str, Any]]:
+        """Yield the arguments of ``Client`` that lead to the scheduler."""
+        yield {"scheduler_file" if self._is_file else "address": self.name}
+
+
+@dataclass(frozen=True)
+class Local:
+    """A cluster in this process, whose worker processes are on this machine.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of worker processes.
+    """
+
+    jobs: int
+    name: str = "a local cluster"
+
+    @contextmanager
+    def opened(self) -> Iterator[dict[str, Any]]:
+        """Start the cluster, and yield the arguments of ``Client`` that lead to it."""
+        from distributed import LocalCluster
+
+        # The threads of one Dask worker are enough: what computes are processes of their own.
+        with LocalCluster(
+            n_workers=1,
+            threads_per_worker=self.jobs,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            memory_limit=None,
+            silence_logs=False,
+        ) as cluster:
+            yield {"address": cluster}
+
+
+class Started:
+    """A cluster of a batch system, described by a file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    ConfigError
+        If the file is invalid, or the package for its batch system is not installed.
+    """
+
+    def __init__(self, path: Path):
+        self.name = str(path)
+        document = read_file(path)
+        node = Node(document)
+        try:
+            read = read_value(TypeAdapter(ClusterFile), document.data, "the cluster")
+        except BadValue as error:
+            node.add_all(error.found)
+            node.diagnostics.stop_if_any()
+            raise
+        self.file: ClusterFile = read
+        self._class = _class_of(self.file.kind, document)
+        known = _arguments(self._class)
+        for key in self.file.options:
+            if key not in known:
+                name = self._class.__name__
+                node.at("options", key).add(
+                    f"{name} has no argument '{key}'.", did_you_mean(key, known)
+                )
+        node.diagnostics.stop_if_any()
+
+    def create(self) -> Any:
+        """Return the cluster, without jobs."""
+        try:
+            return self._class(**self.file.options)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"{error}.".replace("..", "."), place=self.name) from None
+
+    @contextmanager
+    def opened(self) -> Iterator[dict[str, Any]]:
+        """Submit the jobs, and yield the arguments of ``Client`` that lead to their scheduler."""
+        with self.create() as cluster:
+            if self.file.kind == "kubernetes":
+                cluster.scale(self.file.jobs)
+            else:
+                cluster.scale(jobs=self.file.jobs)
+            yield {"address": cluster}
+
+
+def _class_of(kind: str, document: Document) -> Any:
+    name, module = _KINDS[kind]
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0].replace("_", "-")
+        raise ConfigError(
+            f"a cluster of the kind '{kind}' needs the package '{package}': {error}.",
+            place=str(document.place(("kind",))),
+            remedy=f"Install it: pip install {package}.",
+        ) from None
+
+
+def _arguments(cluster: Any) -> set[str]:
+    """Return the arguments of a class of clusters, with those that it passes to its jobs."""
+    functions = [cluster.__init__]
+    if job := getattr(cluster, "job_cls", None):
+        functions += [base.__init__ for base in job.__mro__]
+        functions += [base.__init__ for base in cluster.__mro__]
+    return {
+        name
+        for function in functions
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    } - {"self"}

@@ -1,0 +1,372 @@
+"""The engine that sends batches to the workers of Dask and survives their deaths.
+
+Every batch is given to one worker, as in a local pool. So this process knows which batches were in
+progress when a worker died. A scheduler that chooses the workers would send a batch that kills its
+worker to the next one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import sys
+import time
+import uuid
+from collections.abc import Callable, Generator
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+from distributed import KilledWorker
+
+from greedyexp.core.errors import UserError
+from greedyexp.protocols.base import Outcome, Status
+from greedyexp.runner.code_version import ROOT, plugin_sources
+from greedyexp.runner.dask import remote
+from greedyexp.runner.dask.agreement import Difference, own_versions, table
+from greedyexp.runner.dask.clusters import Local, Scheduler, Started
+from greedyexp.runner.dask.crew import MOST_DEATHS, Crew, Lot, State, Worker
+from greedyexp.runner.dask.link import Done, Event, Link, Lost, Workers
+from greedyexp.runner.engine import Engine, Interruption
+from greedyexp.runner.processes import GRACE, TICK, refuse_parts_of_the_session
+from greedyexp.runner.work import Batch, Result, Work
+
+# Seconds to wait for a scheduler at the start, and for one that was lost.
+_CONNECT = 30.0
+_PATIENCE = 300.0
+
+# Seconds that the start waits for the answers of the workers that are there.
+_ANSWERS = 60.0
+
+_KEPT = "Finished replicates are kept; the same command continues."
+
+
+class DaskEngine(Engine):
+    """Compute on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    cluster : Local, Scheduler or Started
+    allow_mixed : bool
+        Accept workers with other versions than this process.
+    announce : bool
+        Print the address of the dashboard, and for what the run waits.
+    """
+
+    name = "dask"
+    most_items = 10_000
+
+    def __init__(
+        self,
+        cluster: Local | Scheduler | Started,
+        *,
+        allow_mixed: bool = False,
+        announce: bool = True,
+    ):
+        self.cluster = cluster
+        self.jobs = 0
+        self._allow_mixed = allow_mixed
+        self._announce = announce
+        self._mixed: dict[str, list[Difference]] = {}
+
+    @property
+    def batch_seconds(self) -> float:
+        """A second, and more with many workers: a scheduler starts some hundred tasks a second."""
+        return min(max(1.0, self.jobs / 100), 10.0)
+
+    def remarks(self) -> dict[str, Any]:
+        """Return the cluster and, if there are any, the differences of its workers."""
+        found: dict[str, Any] = {"cluster": self.cluster.name}
+        if self._mixed:
+            found["mixed_versions"] = [
+                {"worker": address, **one._asdict()}
+                for address, some in self._mixed.items()
+                for one in some
+            ]
+        return found
+
+    def results(
+        self,
+        work: Work,
+        next_batch: Callable[[], Batch],
+        *,
+        expected: int,
+        interruption: Interruption,
+    ) -> Generator[list[Result], None, None]:
+        refuse_parts_of_the_session(work)
+        order = remote.Order(
+            run=uuid.uuid4().hex,
+            work=work,
+            plugins=plugin_sources(work.plugins),
+            root=ROOT,
+            cwd=Path.cwd(),
+            versions=own_versions(work),
+            allow_mixed=self._allow_mixed,
+        )
+        with self.cluster.opened() as arguments:
+            dispatch = _Dispatch(self, order, Crew(next_batch), arguments)
+            try:
+                yield from dispatch.run(interruption)
+            finally:
+                dispatch.end()
+
+    def accepts(self, address: str, found: list[Difference]) -> bool:
+        """Return True if a worker with these differences may compute; remember them then."""
+        if found and self._allow_mixed:
+            self._mixed[address] = found
+        return not found or self._allow_mixed
+
+    def say(self, text: str) -> None:
+        """Print a line on stderr, unless the run is quiet."""
+        if self._announce:
+            _warn(text)
+
+
+class _Dispatch:
+    """One run: its connection, its workers, and the tasks that were sent."""
+
+    def __init__(
+        self, engine: DaskEngine, order: remote.Order, crew: Crew, arguments: dict[str, Any]
+    ):
+        self._engine, self._crew = engine, crew
+        self._run, self._order = order.run, pickle.dumps(order)
+        self._arguments = arguments
+        self._link: Link | None = None
+        self._tickets = itertools.count()
+        self._holders: dict[int, Worker] = {}
+        self._differences: dict[str, list[Difference]] = {}
+        self._troubles: dict[str, str] = {}
+        self._connected: float | None = None
+        self._working = False
+        self._told_to_wait = False
+
+    def run(self, interruption: Interruption) -> Generator[list[Result], None, None]:
+        deadline = time.monotonic() + _CONNECT
+        stop: float | None = None
+        while True:
+            if interruption.soon:
+                if stop is None:
+                    stop = time.monotonic() + 2 * GRACE
+                    self._halt()
+                if interruption.now or time.monotonic() > stop or not self._crew.busy:
+                    return
+            if self._link is None:
+                self._connect(deadline)
+                yield []
+                continue
+            if stop is None and self._ready():
+                for worker, lot in self._crew.give():
+                    worker.lots[self._send(worker, lot)] = lot
+                if self._crew.finished:
+                    return
+            results: list[Result] = []
+            for event in self._link.events(TICK):
+                results += self._after(event)
+                if self._link is None:
+                    deadline = time.monotonic() + _PATIENCE
+                    break
+            yield results
+
+    def end(self) -> None:
+        """Let all workers forget the run, and close the connection."""
+        if self._link is not None:
+            self._link.close(remote.finish, self._run)
+            self._link = None
+
+    def _halt(self) -> None:
+        if self._link is not None:
+            self._link.tell(remote.halt, self._run)
+
+    def _connect(self, deadline: float) -> None:
+        engine, name = self._engine, self._engine.cluster.name
+        try:
+            self._link = Link(self._arguments, f"greedyexp-{self._run[:8]}")
+        except ValueError as error:
+            raise UserError(f"this is no address of a scheduler: {error}.", place=name) from None
+        except OSError as error:
+            if time.monotonic() < deadline:
+                return
+            if self._connected is not None:
+                raise UserError("the Dask scheduler was lost.", place=name, remedy=_KEPT) from None
+            raise UserError(
+                f"no Dask scheduler answers ({type(error).__name__}).",
+                place=name,
+                remedy="Check that it runs and that this machine can reach it.",
+            ) from None
+        if self._connected is None:
+            engine.say(f"Dask: {name}; dashboard: {self._link.dashboard}")
+        else:
+            engine.say("The Dask scheduler is back.")
+        self._connected = time.monotonic()
+
+    def _ready(self) -> bool:
+        """Return True if batches may be sent, which waits for answers of the first workers.
+
+        Raises
+        ------
+        UserError
+            If a worker would compute other rows and no other computes.
+        """
+        crew = self._crew
+        asked, fit = crew.with_state(State.ASKED), crew.with_state(State.FIT)
+        waited = time.monotonic() - (self._connected or 0.0)
+        if not self._working:
+            if (self._differences or self._troubles) and not asked:
+                raise self._refusal()
+            if not crew.workers and waited > 2.0 and not self._told_to_wait:
+                self._told_to_wait = True
+                self._engine.say("Waiting for Dask workers.")
+            self._working = bool(fit) and (not asked or waited > _ANSWERS)
+        elif crew.with_state(State.UNFIT) and not asked and not fit:
+            raise self._refusal()
+        return self._working
+
+    def _refusal(self) -> UserError:
+        if self._differences:
+            return _other_versions(self._differences)
+        return _unfit(*next(iter(self._troubles.items())))
+
+    def _send(self, worker: Worker, lot: Lot | None = None) -> int:
+        """Send a lot, or without one the order of the run; return the ticket of the task."""
+        assert self._link is not None
+        ticket = next(self._tickets)
+        self._holders[ticket] = worker
+        if lot is None:
+            self._link.submit(ticket, worker.address, remote.prepare, self._order)
+        else:
+            batch = pickle.dumps(lot.batch)
+            self._link.submit(ticket, worker.address, remote.compute, self._run, batch)
+        return ticket
+
+    def _after(self, event: Event) -> list[Result]:
+        """Return the results that an event brings."""
+        if isinstance(event, Workers):
+            return self._met(event.threads)
+        if isinstance(event, Lost):
+            self._lose()
+            return []
+        worker = self._holders.pop(event.ticket, None)
+        if worker is None:
+            return []
+        assert self._link is not None
+        self._link.drop(event.ticket)
+        lot = worker.lots.pop(event.ticket, None)
+        if lot is None:
+            self._answered(worker, event)
+            return []
+        return self._computed(worker, lot, event)
+
+    def _met(self, threads: dict[str, int]) -> list[Result]:
+        """Compare the workers with those that are known: some are new, some have died."""
+        results: list[Result] = []
+        for worker in list(self._crew.workers.values()):
+            if worker.address not in threads:
+                results += self._died(worker)
+        for address, count in threads.items():
+            if address not in self._crew.workers:
+                worker = self._crew.workers[address] = Worker(address, count)
+                self._send(worker)
+        self._engine.jobs = max(self._engine.jobs, self._crew.threads)
+        return results
+
+    def _died(self, worker: Worker) -> list[Result]:
+        self._forget_tickets(worker)
+        lost = self._crew.bury(worker)
+        return [result for lot in lost for result in _killer(lot)]
+
+    def _forget_tickets(self, worker: Worker) -> None:
+        for ticket in [ticket for ticket, one in self._holders.items() if one is worker]:
+            del self._holders[ticket]
+            if self._link is not None:
+                self._link.drop(ticket)
+
+    def _lose(self) -> None:
+        _warn("Warning: the connection to the Dask scheduler is lost; waiting for it.")
+        link, self._link = self._link, None
+        for worker in list(self._crew.workers.values()):
+            self._crew.part_with(worker)
+        self._holders.clear()
+        if link is not None:
+            link.close(remote.finish, self._run)
+
+    def _answered(self, worker: Worker, event: Done) -> None:
+        """Note whether a worker is fit for the run."""
+        address = worker.address
+        if isinstance(event.error, (CancelledError, KilledWorker)):
+            # It is asked again if it is still there.
+            self._crew.part_with(worker)
+            return
+        found: list[Difference] = []
+        if event.error is None:
+            worker.process, found, trouble = event.value
+        else:
+            trouble = f"{type(event.error).__name__}: {event.error}"
+        if not trouble and self._engine.accepts(address, found):
+            worker.state = State.FIT
+            return
+        worker.state = State.UNFIT
+        if trouble:
+            self._troubles[address] = trouble
+        else:
+            self._differences[address] = found
+        if self._working:
+            why = _unfit(address, trouble) if trouble else _other_versions({address: found})
+            _warn(f"Warning: no replicates go to {address}. {why}")
+
+    def _computed(self, worker: Worker, lot: Lot, event: Done) -> list[Result]:
+        """Return the results of a lot, or arrange that it is computed again."""
+        crew, error = self._crew, event.error
+        if isinstance(error, CancelledError):
+            crew.put_back(lot)
+        elif isinstance(error, KilledWorker):
+            return _killer(lot) if crew.has_killed(lot) else []
+        elif isinstance(error, UserError):
+            raise error
+        elif error is not None:
+            raise UserError(
+                f"the Dask worker {worker.address} failed: {type(error).__name__}: {error}",
+                remedy=_KEPT,
+            )
+        elif event.value.results is not None:
+            results: list[Result] = pickle.loads(event.value.results)
+            return results
+        elif event.value.process == worker.process:
+            # It has not heard of the run for long, and has forgotten it.
+            crew.put_back(lot)
+            self._forget_tickets(worker)
+            crew.part_with(worker)
+        else:
+            worker.lots = {event.ticket: lot, **worker.lots}
+            return self._died(worker)
+        return []
+
+
+def _other_versions(found: dict[str, list[Difference]]) -> UserError:
+    return UserError(
+        "Dask workers have other versions than this process, so rows could differ:\n"
+        f"{table(found)}\n",
+        remedy="Install the same versions there, or use --allow-mixed.",
+    )
+
+
+def _unfit(address: str, trouble: str) -> UserError:
+    return UserError(f"the Dask worker {address} cannot compute: {trouble}")
+
+
+def _killer(lot: Lot) -> list[Result]:
+    """Return the error rows of a replicate that has killed its workers."""
+    cause = "out of memory is the usual cause"
+    message = f"{MOST_DEATHS} Dask workers died while computing it; {cause}"
+    outcome = Outcome(Status.ERROR, message)
+    return [
+        Result(item.point, item.replicate, algorithm, outcome)
+        for item in lot.batch
+        for algorithm in item.algorithms
+    ]
+
+
+def _warn(text: str) -> None:
+    """Print a line on stderr, above a progress bar."""
+    from tqdm import tqdm
+
+    tqdm.write(text, file=sys.stderr)

@@ -1,0 +1,267 @@
+"""The functions that Dask workers run.
+
+Each thread of a Dask worker has a worker process of its own, as the engine ``processes`` has. So a
+part that crashes or exceeds its time limit costs this process and not the Dask worker, and results
+are the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import signal
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from greedyexp.runner.code_version import ROOT, PluginSources, SourceFile
+from greedyexp.runner.dask.agreement import Difference, data_trouble, differences
+from greedyexp.runner.engine import Interruption
+from greedyexp.runner.processes import Pool
+from greedyexp.runner.work import Batch, Result, Work
+
+# After this many seconds without a batch, a run is forgotten and its worker processes end. The
+# client may have been killed.
+_IDLE_LIMIT = 60.0
+
+# Tells a restarted Dask worker from the one before at the same address.
+_PROCESS = uuid.uuid4().hex
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a Dask worker must know of a run before it computes batches.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run, different for each.
+    work : Work
+        As on the client.
+    plugins : PluginSources
+        Sources of its plugins.
+    root, cwd : Path
+        Folder of greedyexp and working directory on the client.
+    versions : dict of str to str
+        Versions on the client that rows depend on.
+    allow_mixed : bool
+        Compute although versions differ.
+    """
+
+    run: str
+    work: Work
+    plugins: PluginSources
+    root: Path
+    cwd: Path
+    versions: dict[str, str]
+    allow_mixed: bool
+
+
+class Answer(NamedTuple):
+    """The answer of a Dask worker to an order.
+
+    Parameters
+    ----------
+    process : str
+        Identifies the process of the Dask worker.
+    differences : list of Difference
+        Versions that differ from those of the client.
+    trouble : str
+        A sentence if data are missing, or ''.
+    """
+
+    process: str
+    differences: list[Difference]
+    trouble: str
+
+
+class Computed(NamedTuple):
+    """The answer of a Dask worker to a batch.
+
+    Parameters
+    ----------
+    process : str
+        Identifies the process of the Dask worker.
+    results : bytes or None
+        Pickled list of results; None if the process does not know the run.
+    """
+
+    process: str
+    results: bytes | None
+
+
+class _Run:
+    """A run on this Dask worker."""
+
+    def __init__(self, order: Order):
+        self._folder = tempfile.TemporaryDirectory(prefix="greedyexp-")
+        self._work = _localised(order, Path(self._folder.name))
+        self._pools: dict[int, Pool] = {}
+        self._lock = threading.Lock()
+        self._busy = 0
+        self._idle: threading.Timer | None = None
+        self.halted = False
+
+    def compute(self, batch: Batch, cancelled: Callable[[], bool]) -> list[Result]:
+        """Compute a batch in the process of this thread; a part of it if the run is halted."""
+        # One process for each thread, since Linux kills a process when the thread that has started
+        # it ends.
+        thread = threading.get_ident()
+        with self._lock:
+            self._stay()
+            self._busy += 1
+            pool = self._pools.pop(thread, None) or Pool(self._work, 1)
+        given = iter([batch])
+        results: list[Result] = []
+        interruption = Interruption(announce=False)
+        finished = False
+        try:
+            for some in pool.run(lambda: next(given, []), interruption):
+                results += some
+                interruption.now = cancelled()
+                if self.halted or interruption.now:
+                    interruption.signum = signal.SIGINT
+            finished = not interruption.soon
+        finally:
+            if not finished:
+                pool.end(at_once=True)
+            with self._lock:
+                self._busy -= 1
+                if finished:
+                    self._pools[thread] = pool
+                self.leave_later()
+        return results
+
+    def leave_later(self) -> None:
+        """End this run if no batch comes within the limit."""
+        self._stay()
+        if not self._busy:
+            self._idle = threading.Timer(_IDLE_LIMIT, self._leave)
+            self._idle.daemon = True
+            self._idle.start()
+
+    def _stay(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def _leave(self) -> None:
+        for name, run in list(_runs.items()):
+            if run is self and not self._busy:
+                del _runs[name]
+                self.end()
+
+    def end(self) -> None:
+        """End the worker processes that are not busy, the others soon; remove the plugins."""
+        self.halted = True
+        with self._lock:
+            self._stay()
+            pools = [self._pools.pop(thread) for thread in list(self._pools)]
+        for pool in pools:
+            pool.end(at_once=True)
+        self._folder.cleanup()
+
+
+_runs: dict[str, _Run] = {}
+_preparing = threading.Lock()
+
+
+def prepare(order: bytes) -> Answer:
+    """Get ready for the batches of a run, unless this worker would compute other rows.
+
+    Parameters
+    ----------
+    order : bytes
+        A pickled ``Order``.
+    """
+    asked: Order = pickle.loads(order)
+    found = differences(asked.versions, _own_code(asked))
+    trouble = data_trouble(asked.work, asked.cwd)
+    if not trouble and (asked.allow_mixed or not found):
+        with _preparing:
+            if asked.run not in _runs:
+                _runs[asked.run] = _Run(asked)
+                _runs[asked.run].leave_later()
+    return Answer(_PROCESS, found, trouble)
+
+
+def compute(run: str, batch: bytes) -> Computed:
+    """Compute a batch.
+
+    Parameters
+    ----------
+    run : str
+    batch : bytes
+        A pickled list of items.
+    """
+    known = _runs.get(run)
+    if known is None:
+        return Computed(_PROCESS, None)
+    results = known.compute(pickle.loads(batch), _cancelled())
+    # As bytes, because Dask would estimate the size of every object of a list.
+    return Computed(_PROCESS, pickle.dumps(results))
+
+
+def halt(run: str) -> None:
+    """Let batches end after the replicates in progress."""
+    if run in _runs:
+        _runs[run].halted = True
+
+
+async def finish(run: str) -> None:
+    """Forget a run, and end its worker processes."""
+    known = _runs.pop(run, None)
+    if known is not None:
+        await asyncio.to_thread(known.end)
+
+
+def _cancelled() -> Callable[[], bool]:
+    """Return a function that says whether nobody waits any more for the task of this thread."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def cancelled() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state in ("cancelled", "resumed")
+
+    return cancelled
+
+
+def _own_code(order: Order) -> list[tuple[Path, SourceFile]]:
+    """Return the files of greedyexp that rows depend on, where they are on this machine."""
+    return [
+        (ROOT / path.relative_to(order.root), source)
+        for path, source in order.work.code
+        if path.is_relative_to(order.root)
+    ]
+
+
+def _localised(order: Order, folder: Path) -> Work:
+    """Return the work with paths of this machine, after writing the plugins to a folder."""
+    for name, content in order.plugins.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    work = order.work
+    moved = {
+        Path(plugin).parent: (folder / entry).parent
+        for plugin, entry in zip(work.plugins, order.plugins.entries, strict=True)
+    }
+    own = [
+        (moved[parent] / path.relative_to(parent), source)
+        for path, source in work.code
+        for parent in moved
+        if path.is_relative_to(parent) and not path.is_relative_to(order.root)
+    ]
+    return replace(
+        work,
+        plugins=tuple(str(folder / entry) for entry in order.plugins.entries),
+        # With other versions, the code of greedyexp may differ, and plugins were just written.
+        code=() if order.allow_mixed else (*_own_code(order), *own),
+        cwd=order.cwd,
+    )

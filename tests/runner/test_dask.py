@@ -1,0 +1,151 @@
+"""The engine `dask`, on a cluster inside the test process and with its own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from runner_lab import Laboratory
+
+from greedyexp.core.errors import UserError
+from greedyexp.runner.dask import agreement, clusters, engine
+from greedyexp.runner.fingerprint import InputFiles
+from greedyexp.runner.work import work_of
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """Address of a scheduler with two workers of one thread."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=":0",
+        memory_limit=None,
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Laboratory(tmp_path)
+
+
+def manifest_of(folder) -> dict:
+    return json.loads((folder / "manifest.json").read_text())
+
+
+def test_the_table_is_that_of_the_serial_engine(lab, scheduler):
+    """With errors, whose messages name lines of a plugin that workers get from the client."""
+    changes = {"algorithms": [f"{lab.tag}_ridge", lab.trouble("raise")]}
+    serial = lab.run(**changes, folder=lab.folder / "out/lab/quick")
+    report = lab.run(**changes, how={"engine": "dask", "jobs": None, "scheduler": scheduler})
+    assert report.failed
+    assert report.csv.read_bytes() == serial.csv.read_bytes()
+    manifest = manifest_of(lab.results)
+    assert (manifest["engine"], manifest["jobs"], manifest["cluster"]) == ("dask", 2, scheduler)
+
+
+def test_a_cluster_of_its_own(lab):
+    lab.run(folder=lab.folder / "out/lab/quick")
+    report = lab.run(how={"engine": "dask", "jobs": 2})
+    assert report.csv.read_bytes() == (lab.folder / "out/lab/quick/lab.csv").read_bytes()
+    assert manifest_of(lab.results)["jobs"] == 2
+
+
+def test_other_versions_are_refused_before_work(lab, scheduler, monkeypatch):
+    real = engine.own_versions
+    monkeypatch.setattr(engine, "own_versions", lambda work: real(work) | {"numpy": "1.0"})
+    how = {"engine": "dask", "jobs": None, "scheduler": scheduler}
+    with pytest.raises(UserError, match=r"other versions.*\n.*\n *numpy +1\.0 ") as caught:
+        lab.run(how=how)
+    assert "--allow-mixed" in str(caught.value)
+    assert not lab.calls("ridge")
+    report = lab.run(how=how | {"allow_mixed": True})
+    assert report.done == report.total
+    mixed = manifest_of(lab.results)["mixed_versions"]
+    assert {(one["name"], one["here"]) for one in mixed} == {("numpy", "1.0")}
+
+
+def test_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path):
+    data = tmp_path / "mine.csv"
+    data.write_text("x,y\n" + "".join(f"{k},{k % 7}\n" for k in range(20)))
+    source = {"generator": "file", "path": str(data), "sweep": {"test_fraction": [0.2, 0.4]}}
+    changes = {"data": source, "algorithms": ["omp"], "metrics": ["support_size"]}
+    work = work_of(lab.experiment(**changes), files=InputFiles())
+    assert len(work.data) == 1
+    assert agreement.data_trouble(work, tmp_path) == ""
+    data.write_text("x,y\n1,2\n")
+    assert "differs" in agreement.data_trouble(work, tmp_path)
+    data.unlink()
+    assert "there is no such data file" in agreement.data_trouble(work, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"scheduler": "somewhere"}, "neither the address of a scheduler nor a scheduler file"),
+        ({"scheduler": "tcp://x:1", "jobs": 2}, "a Dask cluster has its own"),
+        ({"scheduler": "tcp://x:1", "engine": "processes"}, "has no use for `scheduler`"),
+        ({"allow_mixed": True, "engine": "serial"}, "has no use for `allow_mixed`"),
+    ],
+)
+def test_options_that_contradict_are_refused(lab, how, words):
+    with pytest.raises(UserError, match=words):
+        lab.run(how={"engine": "dask", "jobs": None} | how)
+
+
+def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
+    monkeypatch.setattr(engine, "_CONNECT", 0.0)
+    how = {"engine": "dask", "jobs": None, "scheduler": "tcp://127.0.0.1:1"}
+    with pytest.raises(UserError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"):
+        lab.run(how=how)
+
+
+def test_without_dask_the_extra_is_named(lab, monkeypatch):
+    def version(name: str) -> str:
+        raise clusters.PackageNotFoundError(name)
+
+    monkeypatch.setattr(clusters, "version", version)
+    with pytest.raises(UserError, match=r"pip install 'greedyexp\[dask\]'"):
+        lab.run(how={"engine": "dask"})
+
+
+CLUSTER = """\
+kind: slurm
+jobs: 4
+options:
+  cores: 16
+  memory: 32GB
+  queue: long
+  walltime: "04:00:00"
+"""
+
+
+def test_a_cluster_file_becomes_the_script_of_a_batch_job(tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(CLUSTER)
+    with clusters.Started(path).create() as cluster:
+        script = cluster.job_script()
+    assert "#SBATCH -p long" in script
+    assert "#SBATCH --cpus-per-task=16" in script
+    assert "#SBATCH -t 04:00:00" in script
+    assert "distributed.cli.dask_worker" in script
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("kind: slurm", "kind: slrum", r"cluster\.yaml:1: .*slurm"),
+        ("jobs: 4", "jobs: 0", r"cluster\.yaml:2: "),
+        ("  queue: long", "  quueue: long", r"cluster\.yaml:6: SLURMCluster has no.*'queue'"),
+        ("jobs: 4", "jbos: 4", r"cluster\.yaml:2: unknown key 'jbos'"),
+    ],
+)
+def test_mistakes_in_a_cluster_file_are_placed(tmp_path, old, new, words):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(CLUSTER.replace(old, new))
+    with pytest.raises(UserError, match=words):
+        clusters.Started(path)

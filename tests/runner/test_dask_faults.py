@@ -1,0 +1,272 @@
+"""Faults of a Dask cluster of real processes on this machine; tables equal those of `serial`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from runner_lab import Laboratory, rows_of
+
+from greedyexp.core.errors import UserError
+
+pytestmark = pytest.mark.deep
+
+# Replicates take a tenth of a second, and batches about a second.
+_PAUSE = 0.1
+_BATCH = 20
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen] = []
+        self.scheduler = self.start_scheduler()
+
+    def start_scheduler(self) -> subprocess.Popen:
+        self.scheduler = self._start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
+        )
+        return self.scheduler
+
+    def start_worker(self, *options: str, threads: int = 1) -> subprocess.Popen:
+        options = options or ("--no-nanny",)
+        return self._start(
+            "dask_worker", self.address, "--nthreads", str(threads), "--no-dashboard", *options
+        )
+
+    def _start(self, module: str, *options: str) -> subprocess.Popen:
+        log = (self.folder / f"{module}{len(self.processes)}.log").open("w")
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{module}", *options],
+            stdout=log,
+            stderr=log,
+            cwd=self.folder,
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        return process
+
+    def close(self) -> None:
+        for process in self.processes:
+            for signum in (signal.SIGCONT, signal.SIGKILL):
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signum)
+            process.wait()
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Laboratory(tmp_path)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    cluster = Cluster(tmp_path)
+    yield cluster
+    cluster.close()
+
+
+def settings(lab, trials: int = 40) -> dict:
+    return {"algorithms": [{f"{lab.tag}_ridge": {"pause": _PAUSE}}], "trials": trials}
+
+
+def start_run(lab, cluster, **changes) -> subprocess.Popen:
+    command = [sys.executable, "-m", "greedyexp", "run", str(lab.write_yaml(**changes))]
+    command += ["--engine", "dask", "--scheduler", cluster.address]
+    return subprocess.Popen(
+        [*command, "--out", str(lab.folder / "results")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happens"
+        time.sleep(0.05)
+
+
+def wait_for_replicates(lab, count: int) -> None:
+    wait_for(lambda: len(lab.calls("ridge")) >= count)
+
+
+def finish(run: subprocess.Popen, code: int = 0) -> str:
+    output, _ = run.communicate(timeout=240)
+    assert run.returncode == code, output
+    return output
+
+
+def require_same_table(lab, **changes) -> None:
+    """The table equals that of the serial engine, which then computes it, too."""
+    report = lab.run(**changes, folder=lab.folder / "serial/lab/quick")
+    assert (lab.results / "lab.csv").read_bytes() == report.csv.read_bytes()
+
+
+def repeated(lab) -> int:
+    """Number of replicates that were computed more than once."""
+    return sum(count - 1 for count in Counter(lab.calls("ridge")).values())
+
+
+def test_one_worker_is_killed(lab, cluster):
+    one, _ = cluster.start_worker(), cluster.start_worker()
+    run = start_run(lab, cluster, **settings(lab))
+    wait_for_replicates(lab, 25)
+    one.kill()
+    finish(run)
+    assert repeated(lab) <= _BATCH
+    require_same_table(lab, **settings(lab))
+
+
+def test_all_workers_are_killed_and_others_come(lab, cluster):
+    workers = [cluster.start_worker(), cluster.start_worker()]
+    run = start_run(lab, cluster, **settings(lab))
+    wait_for_replicates(lab, 25)
+    for worker in workers:
+        worker.kill()
+    time.sleep(3)
+    cluster.start_worker()
+    finish(run)
+    assert repeated(lab) <= 2 * _BATCH
+    require_same_table(lab, **settings(lab))
+
+
+def test_the_nanny_is_killed(lab, cluster):
+    nanny, _ = cluster.start_worker("--nanny"), cluster.start_worker()
+    run = start_run(lab, cluster, **settings(lab))
+    wait_for_replicates(lab, 25)
+    nanny.kill()
+    finish(run)
+    assert repeated(lab) <= _BATCH
+    require_same_table(lab, **settings(lab))
+
+
+def test_the_scheduler_is_restarted(lab, cluster):
+    cluster.start_worker()
+    run = start_run(lab, cluster, **settings(lab))
+    wait_for_replicates(lab, 25)
+    cluster.scheduler.kill()
+    time.sleep(5)
+    cluster.start_scheduler()
+    cluster.start_worker()
+    output = finish(run)
+    assert output.count("connection to the Dask scheduler is lost") == 1
+    assert repeated(lab) <= 2 * _BATCH
+    require_same_table(lab, **settings(lab))
+
+
+def test_the_scheduler_never_comes_back(lab, cluster, monkeypatch):
+    from greedyexp.runner.dask import engine
+
+    monkeypatch.setattr(engine, "_PATIENCE", 2.0)
+    cluster.start_worker()
+
+    def kill() -> None:
+        wait_for_replicates(lab, 25)
+        cluster.scheduler.kill()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    how = {"engine": "dask", "jobs": None, "scheduler": cluster.address}
+    with pytest.raises(UserError, match="the Dask scheduler was lost"):
+        lab.run(**settings(lab), how=how)
+    thread.join()
+    computed = len(lab.calls("ridge"))
+    report = lab.run(**settings(lab))
+    assert computed >= 25
+    assert report.computed <= 80 - computed + 2 * _BATCH
+
+
+def test_a_worker_stands_still_for_a_minute(lab, cluster):
+    one, _ = cluster.start_worker(), cluster.start_worker()
+    run = start_run(lab, cluster, **settings(lab))
+    wait_for_replicates(lab, 25)
+    os.kill(one.pid, signal.SIGSTOP)
+    time.sleep(60)
+    os.kill(one.pid, signal.SIGCONT)
+    finish(run)
+    assert repeated(lab) == 0
+    require_same_table(lab, **settings(lab))
+
+
+def test_workers_are_added_midway(lab, cluster):
+    cluster.start_worker()
+    run = start_run(lab, cluster, **settings(lab, 100))
+    wait_for_replicates(lab, 10)
+    cluster.start_worker(threads=2)
+    finish(run)
+    assert json.loads((lab.results / "manifest.json").read_text())["jobs"] == 3
+    assert repeated(lab) == 0
+    require_same_table(lab, **settings(lab, 100))
+
+
+def test_the_client_is_killed_and_run_again(lab, cluster):
+    cluster.start_worker()
+    run = start_run(lab, cluster, **settings(lab))
+    wait_for_replicates(lab, 40)
+    run.kill()
+    run.wait()
+    time.sleep(2)
+    before = len(lab.calls("ridge"))
+    time.sleep(1)
+    assert len(lab.calls("ridge")) == before, "the workers go on for nobody"
+    finish(start_run(lab, cluster, **settings(lab)))
+    assert repeated(lab) <= 2 * _BATCH
+    require_same_table(lab, **settings(lab))
+
+
+def test_an_interrupted_run_keeps_what_workers_have_finished(lab, cluster):
+    cluster.start_worker()
+    run = start_run(lab, cluster, **settings(lab))
+    wait_for_replicates(lab, 40)
+    run.send_signal(signal.SIGINT)
+    finish(run, 130)
+    kept = len(rows_of(lab.results / "lab.csv"))
+    assert len(lab.calls("ridge")) - kept <= 1
+    finish(start_run(lab, cluster, **settings(lab)))
+    require_same_table(lab, **settings(lab))
+
+
+def test_a_replicate_that_kills_its_worker_becomes_an_error_alone(lab, cluster):
+    """Its worker is that of Dask, which a nanny starts again."""
+    lab.plugin.write_text(
+        lab.plugin.read_text().replace(
+            '    if mode == "nan":',
+            '    if mode == "parent":\n        os.kill(os.getppid(), signal.SIGKILL)\n'
+            '        time.sleep(10)\n    if mode == "nan":',
+        )
+    )
+    cluster.start_worker("--nanny", threads=2)
+    changes = {"algorithms": [lab.trouble("parent", below=0.06), f"{lab.tag}_ridge"], "trials": 10}
+    finish(start_run(lab, cluster, **changes), 1)
+    rows = rows_of(lab.results / "lab.csv")
+    failed = [row for row in rows if "error" in row]
+    draws = {float(line.split()[-1]) for line in lab.calls("data")}
+    assert len(rows) == 40
+    assert len(failed) == sum(draw < 0.06 for draw in draws) > 0
+    assert all("3 Dask workers died while computing it" in row for row in failed)
+
+
+def test_a_stuck_kernel_costs_no_worker(lab, cluster):
+    worker = cluster.start_worker()
+    changes = {"algorithms": [lab.trouble("spin")], "time_limit": 0.5, "trials": 3}
+    finish(start_run(lab, cluster, **changes), 1)
+    assert worker.poll() is None
+    assert any("timeout" in row for row in rows_of(lab.results / "lab.csv"))
