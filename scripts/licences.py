@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "licences.md"
-EXTRAS = {"always": "", "sklearn": "sklearn", "parquet": "parquet", "peers": "peers"}
+EXTRAS = {"always": "", "sklearn": "sklearn", "parquet": "parquet", "dask": "dask", "peers": "peers"}
 ROW = re.compile(r"^\| ([a-z0-9-]+) \| (.+) \| (\w+) \|$", re.MULTILINE)
 TEXT = """\
 # Licences
@@ -47,14 +47,14 @@ NAMES = {
 def licence(package: Distribution) -> str:
     """Return the licence that a package states: an expression, a name or classifiers."""
     data = package.metadata
-    if expression := data["License-Expression"]:
+    if expression := data.get("License-Expression"):
         return str(expression)
     classes = [
         each.rpartition(" :: ")[2]
         for each in data.get_all("Classifier") or []
         if each.startswith("License :: OSI Approved :: ")
     ]
-    text = (data["License"] or "").strip()
+    text = (data.get("License") or "").strip()
     if text and len(text) < 30 and "\n" not in text and text not in ("Dual License", "PSF"):
         return NAMES.get(text, text)
     return " or ".join(sorted(classes))
