@@ -15,7 +15,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "licences.md"
-EXTRAS = {"always": "", "sklearn": "sklearn", "parquet": "parquet", "dask": "dask", "peers": "peers"}
+EXTRAS = {
+    "always": "",
+    "sklearn": "sklearn",
+    "parquet": "parquet",
+    "dask": "dask",
+    "peers": "peers",
+}
 ROW = re.compile(r"^\| ([a-z0-9-]+) \| (.+) \| (\w+) \|$", re.MULTILINE)
 TEXT = """\
 # Licences
