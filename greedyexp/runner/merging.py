@@ -15,6 +15,7 @@ from greedyexp.core.errors import StorageError
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.messages import show
 from greedyexp.protocols.base import Status
+from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.engine import SerialEngine
 from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder
 from greedyexp.runner.folder_status import (
@@ -27,7 +28,6 @@ from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest, merged_runs, provenance
 from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Plan
-from greedyexp.runner.session import plugin_sources
 from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.state import (
     CONFIG,
