@@ -10,6 +10,11 @@ from kept_registry import kept_registry
 from greedyexp import cli
 
 
+def pytest_addoption(parser):
+    asked = "faults for each engine in tests/runner/test_faults.py"
+    parser.addoption("--faults", type=int, default=8, help=asked)
+
+
 @pytest.fixture
 def call(monkeypatch, capsys):
     """``call(*arguments, cwd=folder)``: the command line in this process.

@@ -1,0 +1,54 @@
+"""A Dask cluster of real processes on this machine, for the tests of the runner."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen] = []
+        self.scheduler = self.start_scheduler()
+
+    def start_scheduler(self) -> subprocess.Popen:
+        self.scheduler = self._start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
+        )
+        return self.scheduler
+
+    def start_worker(self, *options: str, threads: int = 1) -> subprocess.Popen:
+        options = options or ("--no-nanny",)
+        return self._start(
+            "dask_worker", self.address, "--nthreads", str(threads), "--no-dashboard", *options
+        )
+
+    def _start(self, module: str, *options: str) -> subprocess.Popen:
+        log = (self.folder / f"{module}{len(self.processes)}.log").open("w")
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{module}", *options],
+            stdout=log,
+            stderr=log,
+            cwd=self.folder,
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        return process
+
+    def close(self) -> None:
+        for process in self.processes:
+            for signum in (signal.SIGCONT, signal.SIGKILL):
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signum)
+            process.wait()
