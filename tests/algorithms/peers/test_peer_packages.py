@@ -9,7 +9,7 @@ from peer_problems import tasks_of, two_tasks
 
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.algorithms.peers.abess_subsets import abess
-from greedyexp.algorithms.peers.celer_lasso import celer_lasso
+from greedyexp.algorithms.peers.lasso_paths import celer_lasso
 from greedyexp.algorithms.peers.skglm_nonconvex import skglm_mcp, skglm_scad
 from greedyexp.algorithms.peers.skscope_subsets import skscope
 from greedyexp.core import registry

@@ -9,8 +9,8 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 import greedyexp
 from greedyexp.algorithms.lasso.adaptive_lasso import adaptive_lasso, ridge
 from greedyexp.algorithms.lasso.lasso import lasso
+from greedyexp.algorithms.peers.lasso_paths import sklearn_lasso
 from greedyexp.algorithms.peers.sklearn_lars import sklearn_lars
-from greedyexp.algorithms.peers.sklearn_lasso import sklearn_lasso
 from greedyexp.algorithms.peers.sklearn_omp import sklearn_omp
 from greedyexp.core import packages, registry
 from greedyexp.core.errors import ConfigError
