@@ -178,7 +178,8 @@ def _refuse_missing_traits(request: Request, problem: Problem) -> None:
             remedy="Give its stopping parameters and use tuning='end'.",
         )
     for trait in traits:
-        if trait not in ("multi_task", "noise_std", "chains"):
+        # The loss itself says how many values there are.
+        if trait not in ("multi_task", "noise_std", "chains", "two_values"):
             # Only this message needs the configuration layer, which takes long to import.
             from greedyexp.config.rules import parameter_instead
 

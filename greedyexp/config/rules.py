@@ -54,6 +54,7 @@ TRAITS = {
     "noise_std": Trait("the noise level", "does not give it"),
     "test_rows": Trait("rows held out for testing", "holds out none"),
     "labels": Trait("class labels as responses", "gives none"),
+    "two_values": Trait("responses of two values", "gives none"),
     "chains": Trait("sequences of labelled words", "makes none"),
     "one_response": Trait("one response", "makes several", unless="multi_task"),
     "moments": Trait(

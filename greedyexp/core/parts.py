@@ -224,8 +224,9 @@ class Generator(Part):
         Source: paper and number of the equation or section.
     provides : iterable of str, or callable of the parameters returning one
         Traits of the problems: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
-        ``labels``, ``chains``, ``moments``, ``spread_label``, ``sparse`` (designs are CSR arrays)
-        or ``population`` (no rows, only moments).
+        ``two_values`` (in each response), ``labels`` (the two values are those that metrics of
+        classification need), ``chains``, ``moments``, ``spread_label``, ``sparse`` (designs are
+        CSR arrays) or ``population`` (no rows, only moments).
     check : callable of the parameters, optional
         Raises ``ValueError`` for an impossible combination of values. Called for every point of a
         sweep before any work starts.
@@ -264,8 +265,9 @@ class Generator(Part):
     sequences = ("facts", "unseeded", "added")
 
     def traits(self, params: Mapping[str, Any]) -> frozenset[str]:
-        """Traits of the problems that these parameters give."""
-        return frozenset(self.provides(**params) if callable(self.provides) else self.provides)
+        """Traits of the problems that these parameters give; labels have two values."""
+        given = frozenset(self.provides(**params) if callable(self.provides) else self.provides)
+        return given | {"two_values"} if "labels" in given else given
 
     def seeding(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that enter the random streams."""

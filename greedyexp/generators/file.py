@@ -62,10 +62,15 @@ def _provides(*, test_fraction, **reading):
     problem = _read(**reading)
     traits = {
         "multi_task": problem.n_tasks > 1,
+        "two_values": _two_values(problem),
         "truth": problem.truth is not None,
         "test_rows": test_fraction > 0,
     }
     return [name for name, present in traits.items() if present]
+
+
+def _two_values(problem: Problem) -> bool:
+    return all(len(np.unique(y)) == 2 for y in problem.y)
 
 
 def _describe(*, path, standardize, ignore, **reading):
@@ -81,9 +86,8 @@ def _describe(*, path, standardize, ignore, **reading):
     else:
         lines = [f"responses: {problem.n_tasks}", f"features: {problem.n_features}"]
     if not standardize:
-        two_values = all(len(np.unique(y)) == 2 for y in problem.y)
         # Labels are not centred.
-        responses = [np.zeros(len(y)) for y in problem.y] if two_values else problem.y
+        responses = [np.zeros(len(y)) for y in problem.y] if _two_values(problem) else problem.y
         what = far_from_centred(problem.X, responses, problem.columns, problem.feature_names)
         if what:
             lines.append(

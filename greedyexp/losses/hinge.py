@@ -62,4 +62,4 @@ def _build(problem: Problem, *, ridge: float, beta: float) -> HingeLoss:
     return HingeLoss(problem.X[0], y, beta=beta, ridge=ridge, values=two_values(y, "hinge"))
 
 
-KIND = LossKind("hinge", _build, intercept=False, smoothed=True)
+KIND = LossKind("hinge", _build, traits=("two_values",), intercept=False, smoothed=True)

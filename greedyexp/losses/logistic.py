@@ -360,4 +360,4 @@ def _build(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
     return LogisticLoss(problem.X[0], y, ridge=ridge, intercept=intercept, values=values)
 
 
-KIND = LossKind("logistic", _build)
+KIND = LossKind("logistic", _build, traits=("two_values",))

@@ -194,7 +194,7 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
         "sparse": made.sparse_design,
         "population": not made.n_samples.all(),
     }
-    for trait in sorted(traits - {"labels"}):
+    for trait in sorted(traits - {"labels", "two_values"}):
         require(part, trait in present, f"provides a trait '{trait}', which does not exist")
         what = f"provides the trait '{trait}', but returned a problem without it"
         remedy = f"Return it, or leave '{trait}' out of provides."
@@ -203,10 +203,11 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
         what = f"returned a problem with the trait '{trait}', but does not provide it"
         declared = trait in traits or not present[trait]
         require(part, declared, what, f"Add '{trait}' to provides.")
-    for j, y in enumerate(made.y if "labels" in traits else ()):
+    promised = "labels" if "labels" in traits else "two_values"
+    for j, y in enumerate(made.y if "two_values" in traits else ()):
         # A class may be absent from the training rows.
         both = np.concatenate([y, made.y_test[j]]) if made.y_test else y
-        what = f"provides the trait 'labels', but y[{j}] has more than two different values"
+        what = f"provides the trait '{promised}', but y[{j}] has more than two different values"
         require(part, len(np.unique(both)) <= 2, what)
 
 

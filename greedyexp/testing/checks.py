@@ -183,7 +183,7 @@ def equal_columns(trial: Trial) -> None:
 def zero_response(trial: Trial) -> None:
     """It works with a response that is zero, or refuses it in a sentence."""
     one = given(trial.needs)
-    if not trial.needs & {"labels", "chains"}:
+    if not trial.needs & {"labels", "two_values", "chains"}:
         zero = tuple(np.zeros_like(y) for y in one.problem.y)
         trial.answer(edited(one, ", all responses zero", y=zero))
 

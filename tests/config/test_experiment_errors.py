@@ -95,6 +95,9 @@ MISTAKES = [
     (LASSO, '- t_lasso: {label: "a\\nb"}', 14, "label must be a single line of text"),
     (METRICS, "[]", 15, "needs at least one metric"),
     (METRICS, "{t_signs: 1}", 15, "metrics must be a list, but is {t_signs: 1}. Start each entry"),
+    # losses of two classes
+    (LASSO, "- foba_gdt: {loss: logistic, max_features: 2}", 14, "needs responses of two values"),
+    (LASSO, "- fully_corrective: {loss: hinge, beta: 1}", 14, "needs responses of two values"),
     # tuning
     (LASSO, "- t_single: {k: 3, tuning: cv}", 14, "algorithm 't_single' has no path to tune"),
     (LASSO, "- t_single: {k: 3, folds: 5}", 14, "algorithm 't_single' has no path to tune"),

@@ -74,6 +74,17 @@ def test_ignored_columns_need_not_be_numbers(own, table):
     )
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+def test_losses_of_two_classes_take_responses_of_two_values(own, table, standardize):
+    table["two"] = np.where(table["y"] > 0, 7.0, 3.0)
+    losses = {"algorithms": [{"foba_gdt": {"loss": "logistic", "max_features": 2}}]}
+    settings = {"standardize": standardize, "test_fraction": 0.5}
+    numbers = own(table, response=["y"], ignore=["id", "two"], **settings) | losses
+    assert "needs responses of two values but generator 'file' gives none" in refused(numbers)
+    classes = own(table, response=["two"], ignore=["id", "y"], **settings) | losses
+    assert np.unique(problem_of(classes).y).size == 2
+
+
 def test_the_index_of_pandas_is_refused_and_can_be_ignored(own, table):
     table = table.drop(columns="id")
     for text in (table.to_csv(), "Unnamed: 0" + table.to_csv()):

@@ -43,7 +43,7 @@ def test_all_samples_are_standardised_and_keep_their_labels(expression):
     np.testing.assert_allclose(problem.X[0], scaled, atol=1e-12)
     assert np.array_equal(problem.y[0], expression.labels)
     assert stream.random() == rng().random()
-    assert registry.find("generator", "leukemia_classes").traits({}) == {"labels"}
+    assert registry.find("generator", "leukemia_classes").traits({}) == {"labels", "two_values"}
 
 
 def test_fewer_samples_keep_their_labels(expression):

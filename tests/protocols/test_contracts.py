@@ -129,6 +129,7 @@ def test_a_problem_that_breaks_the_contract_is_refused(made, words):
         ("test_rows", replace(SOUND, X_test=(), y_test=()), "provides the trait 'test_rows'"),
         ("test_rows", replace(SOUND, X_test=(X[:0],), y_test=(Y[:0],)), "the trait 'test_rows'"),
         ("labels", SOUND, "provides the trait 'labels', but y[0] has more than two different"),
+        ("two_values", SOUND, "the trait 'two_values', but y[0] has more than two different"),
         ("multi_task", SOUND, "provides the trait 'multi_task'"),
         ("chains", SOUND, "provides the trait 'chains'"),
         ("sparse", SOUND, "provides the trait 'sparse'"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from greedyexp.algorithms._parameters import grid_values
 from greedyexp.core.errors import ConfigError
+from greedyexp.losses.binding import kind_of
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.risk import bind_risk, risk_refusal
 from greedyexp.losses.smoothed import SmoothedLoss
@@ -27,17 +28,17 @@ ANY_BETA = 1.0
 MOST_STEPS = 2**53
 
 
-def needs(*, risk: str, **_) -> tuple[str, ...]:
+def needs(*, loss: str, risk: str, **_) -> tuple[str, ...]:
     """Return the traits that the risk requires of the data."""
-    return ("moments",) if risk == "population" else ()
+    return ("moments",) if risk == "population" else kind_of(loss).traits
 
 
-def needs_of_ball(*, radius: float | None, risk: str = "sample", **_) -> tuple[str, ...]:
+def needs_of_ball(*, radius: float | None, loss: str, risk: str = "sample", **_) -> tuple[str, ...]:
     """Return the traits that an algorithm on an l1 ball requires.
 
     Without a radius it needs the true coefficients.
     """
-    return (*needs(risk=risk), *(("truth",) if radius is None else ()))
+    return (*needs(loss=loss, risk=risk), *(("truth",) if radius is None else ()))
 
 
 def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None:
