@@ -6,6 +6,7 @@ import signal
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Literal
 
@@ -261,6 +262,8 @@ def run(
     from greedyexp import config as experiment
     from greedyexp import report, runner
 
+    if not isinstance(out, (str, PathLike)):
+        raise ConfigError(f"out must be the path of a folder, but is {out!r}.")
     if not isinstance(source, dict):
         source = shipped.locate(str(source))
     plan = experiment.load(

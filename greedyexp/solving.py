@@ -91,6 +91,8 @@ class Request:
         ConfigError
             If an algorithm, parameter, tuning or setting is unknown or out of range.
         """
+        if not isinstance(name, str):
+            raise ConfigError(f"the algorithm must be given by its name, but is {name!r}.")
         part = registry.find("algorithm", name)
         if part.yields == "constant":
             raise ConfigError(

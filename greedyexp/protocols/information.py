@@ -54,6 +54,22 @@ def criterion(coef: np.ndarray, problem: Problem) -> np.ndarray:
         Infinite if k > n / 2 in a task: the theory of the criterion needs supports that are small
         compared with n, and v approaches zero for others.
 
+    Notes
+    -----
+    Minus twice the logarithm of the marginal likelihood of a support is, by Laplace's approximation
+    and up to constants,
+
+        n log(v) + log det F - k log(2 pi),
+
+    where F is the Fisher information of the k coefficients and the variance: X^T X / v and
+    n / (2 v^2). With responses in units of sqrt(v0), which makes the criterion invariant to their
+    scale, log det F grows like k log(n) + (k + 2) log(v0 / v). The prior of a support is p^(-k), the
+    paper's zeta = 1, which gives 2 k log(p).
+
+    The formula, with v0 = y^T y / n, was checked against this derivation and against an independent
+    implementation of the paper, not against the printed article. The sum over tasks is our own
+    extension to several responses.
+
     References
     ----------
     P. B. Gohain, M. Jansson, Robust information criterion for model selection in sparse

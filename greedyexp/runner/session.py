@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
+from numbers import Integral
 from pathlib import Path
 
 from greedyexp.config.patches import changes
@@ -171,8 +172,8 @@ def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:
 
 def _engine(options: RunOptions) -> Engine:
     name, jobs = options.engine, options.jobs
-    if jobs is not None and jobs < 1:
-        raise ConfigError(f"jobs = {jobs}: at least 1 worker is needed.", place="jobs")
+    if jobs is not None and not (isinstance(jobs, Integral) and jobs >= 1):
+        raise ConfigError(f"jobs must be a whole number of at least 1, but is {jobs!r}.")
     for option in ("scheduler", "cluster", "allow_mixed"):
         if getattr(options, option) and name != "dask":
             raise ConfigError(

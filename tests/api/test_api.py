@@ -90,6 +90,8 @@ def test_tasks_may_come_as_columns(tasks):
     ("call", "error", "words"),
     [
         (lambda X, y: greedyexp.solve("laso", X, y), ConfigError, "Did you mean 'lasso'"),
+        (lambda X, y: greedyexp.solve(3, X, y), ConfigError, "^the algorithm must be given by its"),
+        (lambda X, y: greedyexp.run("ultimate", out=None), ConfigError, "^out must be the path of"),
         (lambda X, y: greedyexp.solve("lasso", X, y, lamb=1), ConfigError, "no parameter 'lamb'"),
         (
             lambda X, y: greedyexp.solve("omp", X, y, n_atoms=-1),

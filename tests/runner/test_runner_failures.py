@@ -126,7 +126,8 @@ def test_the_serial_engine_says_that_it_does_not_enforce_a_time_limit(lab, capsy
     ("how", "words"),
     [
         ({"engine": "process"}, "there is no engine 'process'. Did you mean 'processes'?"),
-        ({"jobs": 0}, "at least 1 worker"),
+        ({"jobs": 0}, "jobs must be a whole number of at least 1, but is 0"),
+        ({"jobs": "two"}, "jobs must be a whole number of at least 1, but is 'two'"),
     ],
 )
 def test_impossible_options_are_refused_before_anything_is_written(lab, how, words):
