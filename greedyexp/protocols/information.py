@@ -63,8 +63,8 @@ def criterion(coef: np.ndarray, problem: Problem) -> np.ndarray:
 
     where F is the Fisher information of the k coefficients and the variance: X^T X / v and
     n / (2 v^2). With responses in units of sqrt(v0), which makes the criterion invariant to their
-    scale, log det F grows like k log(n) + (k + 2) log(v0 / v). The prior of a support is p^(-k), the
-    paper's zeta = 1, which gives 2 k log(p).
+    scale, log det F grows like k log(n) + (k + 2) log(v0 / v). The prior of a support is p^(-k),
+    the paper's zeta = 1, which gives 2 k log(p).
 
     The formula, with v0 = y^T y / n, was checked against this derivation and against an independent
     implementation of the paper, not against the printed article. The sum over tasks is our own
