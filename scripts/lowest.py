@@ -11,7 +11,7 @@ from importlib.metadata import requires, version
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-EXTRAS = ("", "docs", "parquet", "sklearn")
+EXTRAS = ("", "dask", "docs", "parquet", "sklearn")
 
 
 def higher_than_promised() -> list[str]:
