@@ -13,19 +13,19 @@ from contextlib import suppress
 class Cluster:
     """A scheduler and workers, each a process of its own."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, protocol: str = "tcp", options: tuple[str, ...] = ()):
+        self.folder, self.options = folder, options
+        self.scheduler_file = folder / "scheduler.json"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.address = f"{protocol}://127.0.0.1:{self.port}"
         self.processes: list[subprocess.Popen] = []
         self.scheduler = self.start_scheduler()
 
     def start_scheduler(self) -> subprocess.Popen:
-        self.scheduler = self._start(
-            "dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
-        )
+        place = ("--host", self.address, "--scheduler-file", str(self.scheduler_file))
+        self.scheduler = self._start("dask_scheduler", *place, "--no-dashboard")
         return self.scheduler
 
     def start_worker(self, *options: str, threads: int = 1) -> subprocess.Popen:
@@ -37,7 +37,7 @@ class Cluster:
     def _start(self, module: str, *options: str) -> subprocess.Popen:
         log = (self.folder / f"{module}{len(self.processes)}.log").open("w")
         process = subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.{module}", *options],
+            [sys.executable, "-m", f"distributed.cli.{module}", *options, *self.options],
             stdout=log,
             stderr=log,
             cwd=self.folder,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from runner_lab import Laboratory
 
 from greedyexp.core.errors import UserError
-from greedyexp.runner.dask import agreement, clusters, engine
+from greedyexp.datasets import places
+from greedyexp.runner.dask import agreement, clusters, engine, remote
 from greedyexp.runner.fingerprint import InputFiles
-from greedyexp.runner.work import work_of
+from greedyexp.runner.work import DataFiles, work_of
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,16 @@ def test_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path):
     assert "there is no such data file" in agreement.data_trouble(work, tmp_path)
 
 
+def test_public_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path, monkeypatch):
+    """The folder that counts is that of the worker."""
+    work = work_of(lab.experiment())
+    needed = (DataFiles("digits_mfeat", {}, {}, True),)
+    monkeypatch.setenv("GREEDYEXP_DATA", str(tmp_path))
+    monkeypatch.setattr(places, "cache", lambda: tmp_path / "cache")
+    sentence = agreement.data_trouble(replace(work, data=needed), tmp_path)
+    assert "the data set 'digits_mfeat' is neither in" in sentence
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -149,3 +161,26 @@ def test_mistakes_in_a_cluster_file_are_placed(tmp_path, old, new, words):
     path.write_text(CLUSTER.replace(old, new))
     with pytest.raises(UserError, match=words):
         clusters.Started(path)
+
+
+def test_what_a_worker_leaves_out_is_computed_again(lab, scheduler, monkeypatch):
+    """As when it is rid of the run while it computes."""
+    real, calls = remote._Run.compute, []
+
+    def compute(self, batch, cancelled):
+        calls.append(batch)
+        results = real(self, batch, cancelled)
+        return results[:1] if len(calls) == 1 else results
+
+    monkeypatch.setattr(remote._Run, "compute", compute)
+    serial = lab.run(folder=lab.folder / "out/lab/quick")
+    report = lab.run(how={"engine": "dask", "jobs": None, "scheduler": scheduler})
+    assert report.csv.read_bytes() == serial.csv.read_bytes()
+
+
+@pytest.mark.deep
+def test_a_worker_that_has_forgotten_the_run_is_asked_again(lab, scheduler, monkeypatch):
+    monkeypatch.setattr(remote, "_IDLE_LIMIT", 0.0)
+    serial = lab.run(folder=lab.folder / "out/lab/quick")
+    report = lab.run(how={"engine": "dask", "jobs": None, "scheduler": scheduler})
+    assert report.csv.read_bytes() == serial.csv.read_bytes()

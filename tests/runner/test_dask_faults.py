@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 from dask_processes import Cluster
@@ -41,31 +40,34 @@ def settings(lab, trials: int = 40) -> dict:
     return {"algorithms": [{f"{lab.tag}_ridge": {"pause": _PAUSE}}], "trials": trials}
 
 
-def start_run(lab, cluster, **changes) -> subprocess.Popen:
+def start_run(lab, scheduler, *, cwd=None, **changes) -> subprocess.Popen:
     command = [sys.executable, "-m", "greedyexp", "run", str(lab.write_yaml(**changes))]
-    command += ["--engine", "dask", "--scheduler", cluster.address]
-    return subprocess.Popen(
-        [*command, "--out", str(lab.folder / "results")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happens"
-        time.sleep(0.05)
+    command += ["--engine", "dask", "--scheduler", str(scheduler)]
+    with (lab.folder / "run.log").open("w") as log:
+        return subprocess.Popen(
+            [*command, "--out", str(lab.folder / "results")], stdout=log, stderr=log, cwd=cwd
+        )
 
 
 def wait_for_replicates(lab, count: int) -> None:
-    wait_for(lambda: len(lab.calls("ridge")) >= count)
+    end = time.monotonic() + 120
+    while len(lab.calls("ridge")) < count:
+        log = lab.folder / "run.log"
+        assert time.monotonic() < end, log.read_text() if log.exists() else "nothing happens"
+        time.sleep(0.05)
 
 
-def finish(run: subprocess.Popen, code: int = 0) -> str:
-    output, _ = run.communicate(timeout=240)
-    assert run.returncode == code, output
+def wait_for_file(path) -> None:
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def finish(lab, run: subprocess.Popen, code: int = 0) -> str:
+    status = run.wait(timeout=240)
+    output = (lab.folder / "run.log").read_text()
+    assert status == code, output
     return output
 
 
@@ -82,46 +84,46 @@ def repeated(lab) -> int:
 
 def test_one_worker_is_killed(lab, cluster):
     one, _ = cluster.start_worker(), cluster.start_worker()
-    run = start_run(lab, cluster, **settings(lab))
+    run = start_run(lab, cluster.address, **settings(lab))
     wait_for_replicates(lab, 25)
     one.kill()
-    finish(run)
+    finish(lab, run)
     assert repeated(lab) <= _BATCH
     require_same_table(lab, **settings(lab))
 
 
 def test_all_workers_are_killed_and_others_come(lab, cluster):
     workers = [cluster.start_worker(), cluster.start_worker()]
-    run = start_run(lab, cluster, **settings(lab))
+    run = start_run(lab, cluster.address, **settings(lab))
     wait_for_replicates(lab, 25)
     for worker in workers:
         worker.kill()
     time.sleep(3)
     cluster.start_worker()
-    finish(run)
+    finish(lab, run)
     assert repeated(lab) <= 2 * _BATCH
     require_same_table(lab, **settings(lab))
 
 
 def test_the_nanny_is_killed(lab, cluster):
     nanny, _ = cluster.start_worker("--nanny"), cluster.start_worker()
-    run = start_run(lab, cluster, **settings(lab))
+    run = start_run(lab, cluster.address, **settings(lab))
     wait_for_replicates(lab, 25)
     nanny.kill()
-    finish(run)
+    finish(lab, run)
     assert repeated(lab) <= _BATCH
     require_same_table(lab, **settings(lab))
 
 
 def test_the_scheduler_is_restarted(lab, cluster):
     cluster.start_worker()
-    run = start_run(lab, cluster, **settings(lab))
+    run = start_run(lab, cluster.address, **settings(lab))
     wait_for_replicates(lab, 25)
     cluster.scheduler.kill()
     time.sleep(5)
     cluster.start_scheduler()
     cluster.start_worker()
-    output = finish(run)
+    output = finish(lab, run)
     assert output.count("connection to the Dask scheduler is lost") == 1
     assert repeated(lab) <= 2 * _BATCH
     require_same_table(lab, **settings(lab))
@@ -151,22 +153,23 @@ def test_the_scheduler_never_comes_back(lab, cluster, monkeypatch):
 
 def test_a_worker_stands_still_for_a_minute(lab, cluster):
     one, _ = cluster.start_worker(), cluster.start_worker()
-    run = start_run(lab, cluster, **settings(lab))
+    run = start_run(lab, cluster.address, **settings(lab))
     wait_for_replicates(lab, 25)
     os.kill(one.pid, signal.SIGSTOP)
     time.sleep(60)
     os.kill(one.pid, signal.SIGCONT)
-    finish(run)
+    finish(lab, run)
     assert repeated(lab) == 0
     require_same_table(lab, **settings(lab))
 
 
 def test_workers_are_added_midway(lab, cluster):
     cluster.start_worker()
-    run = start_run(lab, cluster, **settings(lab, 100))
+    wait_for_file(cluster.scheduler_file)
+    run = start_run(lab, cluster.scheduler_file, **settings(lab, 100))
     wait_for_replicates(lab, 10)
     cluster.start_worker(threads=2)
-    finish(run)
+    finish(lab, run)
     assert json.loads((lab.results / "manifest.json").read_text())["jobs"] == 3
     assert repeated(lab) == 0
     require_same_table(lab, **settings(lab, 100))
@@ -174,7 +177,7 @@ def test_workers_are_added_midway(lab, cluster):
 
 def test_the_client_is_killed_and_run_again(lab, cluster):
     cluster.start_worker()
-    run = start_run(lab, cluster, **settings(lab))
+    run = start_run(lab, cluster.address, **settings(lab))
     wait_for_replicates(lab, 40)
     run.kill()
     run.wait()
@@ -182,20 +185,20 @@ def test_the_client_is_killed_and_run_again(lab, cluster):
     before = len(lab.calls("ridge"))
     time.sleep(1)
     assert len(lab.calls("ridge")) == before, "the workers go on for nobody"
-    finish(start_run(lab, cluster, **settings(lab)))
+    finish(lab, start_run(lab, cluster.address, **settings(lab)))
     assert repeated(lab) <= 2 * _BATCH
     require_same_table(lab, **settings(lab))
 
 
 def test_an_interrupted_run_keeps_what_workers_have_finished(lab, cluster):
     cluster.start_worker()
-    run = start_run(lab, cluster, **settings(lab))
+    run = start_run(lab, cluster.address, **settings(lab))
     wait_for_replicates(lab, 40)
     run.send_signal(signal.SIGINT)
-    finish(run, 130)
+    finish(lab, run, 130)
     kept = len(rows_of(lab.results / "lab.csv"))
     assert len(lab.calls("ridge")) - kept <= 1
-    finish(start_run(lab, cluster, **settings(lab)))
+    finish(lab, start_run(lab, cluster.address, **settings(lab)))
     require_same_table(lab, **settings(lab))
 
 
@@ -210,7 +213,7 @@ def test_a_replicate_that_kills_its_worker_becomes_an_error_alone(lab, cluster):
     )
     cluster.start_worker("--nanny", threads=2)
     changes = {"algorithms": [lab.trouble("parent", below=0.06), f"{lab.tag}_ridge"], "trials": 10}
-    finish(start_run(lab, cluster, **changes), 1)
+    finish(lab, start_run(lab, cluster.address, **changes), 1)
     rows = rows_of(lab.results / "lab.csv")
     failed = [row for row in rows if "error" in row]
     draws = {float(line.split()[-1]) for line in lab.calls("data")}
@@ -222,6 +225,38 @@ def test_a_replicate_that_kills_its_worker_becomes_an_error_alone(lab, cluster):
 def test_a_stuck_kernel_costs_no_worker(lab, cluster):
     worker = cluster.start_worker()
     changes = {"algorithms": [lab.trouble("spin")], "time_limit": 0.5, "trials": 3}
-    finish(start_run(lab, cluster, **changes), 1)
+    finish(lab, start_run(lab, cluster.address, **changes), 1)
     assert worker.poll() is None
     assert any("timeout" in row for row in rows_of(lab.results / "lab.csv"))
+
+
+def test_a_relative_path_of_data_starts_from_the_folder_of_the_client(lab, cluster):
+    """The workers were started in another folder."""
+    here = lab.folder / "here"
+    here.mkdir()
+    lines = "".join(f"{k % 5},{k % 7},{k}\n" for k in range(40))
+    (here / "mine.csv").write_text(f"a,b,y\n{lines}")
+    cluster.start_worker()
+    source = {"generator": "file", "path": "mine.csv", "sweep": {"test_fraction": [0.2, 0.4]}}
+    changes = {"data": source, "algorithms": ["omp"], "metrics": ["test_error"]}
+    finish(lab, start_run(lab, cluster.address, cwd=here, **changes))
+    assert len(rows_of(lab.results / "lab.csv")) == 12
+
+
+def test_a_cluster_with_certificates(lab, tmp_path, monkeypatch):
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
+    subprocess.run(command, check=True, capture_output=True)
+    files = ("--tls-ca-file", certificate, "--tls-cert", certificate, "--tls-key", key)
+    cluster = Cluster(tmp_path, "tls", files)
+    try:
+        cluster.start_worker()
+        prefix = "DASK_DISTRIBUTED__COMM__TLS"
+        monkeypatch.setenv(f"{prefix}__CA_FILE", certificate)
+        monkeypatch.setenv(f"{prefix}__CLIENT__CERT", certificate)
+        monkeypatch.setenv(f"{prefix}__CLIENT__KEY", key)
+        finish(lab, start_run(lab, cluster.address, **settings(lab, 3)))
+    finally:
+        cluster.close()
+    require_same_table(lab, **settings(lab, 3))

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from greedyexp.runner.processes import GRACE, TICK, refuse_parts_of_the_session
 from greedyexp.runner.work import Batch, Result, Work
 
 # Seconds to wait for a scheduler at the start, and for one that was lost.
-_CONNECT = 30.0
+_CONNECT = 60.0
 _PATIENCE = 300.0
 
 # Seconds that the start waits for the answers of the workers that are there.
@@ -329,6 +330,9 @@ class _Dispatch:
             )
         elif event.value.results is not None:
             results: list[Result] = pickle.loads(event.value.results)
+            # A worker that is told to halt, or is rid of the run meanwhile, computes a part.
+            if rest := _remaining(lot.batch, results):
+                crew.put_back(replace(lot, batch=rest))
             return results
         elif event.value.process == worker.process:
             # It has not heard of the run for long, and has forgotten it.
@@ -351,6 +355,18 @@ def _other_versions(found: dict[str, list[Difference]]) -> UserError:
 
 def _unfit(address: str, trouble: str) -> UserError:
     return UserError(f"the Dask worker {address} cannot compute: {trouble}")
+
+
+def _remaining(batch: Batch, results: list[Result]) -> Batch:
+    """Return the part of a batch that has no results."""
+    if len(results) == sum(len(item.algorithms) for item in batch):
+        return []
+    done = {(one.point, one.replicate, one.algorithm) for one in results}
+    left = [
+        tuple(a for a in item.algorithms if (item.point, item.replicate, a) not in done)
+        for item in batch
+    ]
+    return [replace(item, algorithms=some) for item, some in zip(batch, left, strict=True) if some]
 
 
 def _killer(lot: Lot) -> list[Result]:

@@ -14,8 +14,8 @@ from distributed import Client, Future
 # Seconds between looks at the list of workers.
 _PERIOD = 0.5
 
-# Seconds that one attempt to connect may take, so that Ctrl-C is noticed.
-_ATTEMPT = 3.0
+# Seconds that one attempt to connect may take; between attempts Ctrl-C is noticed.
+_ATTEMPT = 10.0
 
 # Seconds that the end of a run waits for a scheduler or a worker that does not answer.
 _FAREWELL = 5.0
