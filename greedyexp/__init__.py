@@ -25,6 +25,7 @@ _LAZY = {
     "metric": "greedyexp.core.registry",
     "open": "greedyexp.report.notebook",
     "protocol": "greedyexp.core.registry",
+    "replay": "greedyexp.report.replay",
     "run": "greedyexp.api",
     "solve": "greedyexp.api",
     "table": "greedyexp.core.registry",

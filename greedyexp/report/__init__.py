@@ -5,6 +5,8 @@
 - ``verify``: verdicts on claims
 - ``kept``: outputs that are up to date
 - ``notebook``: a run folder in Python and in notebooks
+- ``replay``: rows computed again
+- ``figure_notes``: what figures say about their rows
 """
 
 from greedyexp.report.draw import draw

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
 import os
 import sys
@@ -27,6 +26,7 @@ from greedyexp.experiment.design import Design, by_stem
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
+from greedyexp.report.figure_notes import metadata, note_of
 from greedyexp.report.kept import KeptFiles
 from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.results.columns import (
@@ -195,15 +195,6 @@ def _listed(design: Design) -> list[_Listed]:
     ]
 
 
-def _fingerprint(source: Source) -> str:
-    commit = "unknown"
-    # A figure can be drawn without the commit.
-    with contextlib.suppress(TypeError, KeyError):
-        commit = str(source.state.manifest["git"]["commit"])
-    digest = hashlib.sha256(source.state.config_text.encode()).hexdigest()[:16]
-    return f"greedyexp config {digest} commit {commit}"
-
-
 def _save_figure(
     part: Display,
     params: Mapping[str, Any],
@@ -224,7 +215,7 @@ def _save_figure(
         try:
             picture = _result(part, params, source, Figure, "a matplotlib Figure")
             with writing:
-                return _write(picture, stem, _fingerprint(source))
+                return _write(picture, stem, note_of(source))
         finally:
             for number in _open_figures() - before:
                 sys.modules["matplotlib.pyplot"].close(number)
@@ -292,16 +283,12 @@ def _plugin_guarded(part: Display) -> Iterator[None]:
         ) from error
 
 
-def _write(picture: Any, stem: Path, note: str) -> list[Path]:
-    # Without the creation date, the same table gives the same file.
-    metadata: dict[str, dict[str, str | None]] = {
-        "png": {"Description": note, "Software": "greedyexp"},
-        "pdf": {"Subject": note, "CreationDate": None},
-    }
+def _write(picture: Any, stem: Path, note: Mapping[str, Any]) -> list[Path]:
+    notes = metadata(note)
     _arrange(picture)
     make_folder(stem.parent)
-    files = [stem.with_suffix(f".{suffix}") for suffix in metadata]
-    for file, (suffix, about) in zip(files, metadata.items(), strict=True):
+    files = [stem.with_suffix(f".{suffix}") for suffix in notes]
+    for file, (suffix, about) in zip(files, notes.items(), strict=True):
         with replacing(file) as stream:
             picture.savefig(stream, format=suffix, metadata=about)
     return files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import difflib
 import html
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
@@ -17,16 +16,12 @@ from greedyexp.claims.report import COUNTS, NUMBERS, group_words
 from greedyexp.core.errors import ConfigError, StorageError, UserError
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.report.draw import draw
-from greedyexp.report.source import Source, load_own_plugins, read_frame, read_source
+from greedyexp.report.source import Source, load_own_plugins, read_frame, read_run
 from greedyexp.report.verify import Verified, verified_source
 from greedyexp.results.legend import legend
-from greedyexp.runner.state import CONFIG, JOURNAL, RERUN_REMEDY, find, retry_if_replaced
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Run folders that an error names.
-_MOST_NAMED = 4
 
 
 def open(folder: str | PathLike[str]) -> Results:
@@ -55,35 +50,7 @@ def open(folder: str | PathLike[str]) -> Results:
         raise ConfigError(
             f"the folder of a run must be given by its path, but is a {type(folder).__name__}."
         )
-    path = Path(folder)
-    if not find(path, CONFIG).is_file():
-        raise _no_run(path)
-    return Results(retry_if_replaced(path, lambda: read_source(path)))
-
-
-def _no_run(path: Path) -> StorageError:
-    """Return the error for a path that is not a run folder, with those that may be meant."""
-    if (path / JOURNAL).is_file():
-        return StorageError(
-            "the run of this folder has no table yet.", place=str(path), remedy=RERUN_REMEDY
-        )
-    if path.is_file():
-        runs = [path.parent] if find(path.parent, CONFIG).is_file() else []
-        message = "this is a file, not the folder of a run."
-    elif path.is_dir():
-        # Deeper levels are not searched: they may be a whole disk.
-        below = [*path.glob(f"*/{CONFIG}"), *path.glob(f"*/*/{CONFIG}")]
-        runs, message = sorted({one.parent for one in below}), "this is not the folder of a run."
-    else:
-        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
-        near = difflib.get_close_matches(path.name, [one.name for one in siblings], n=1)
-        runs, message = [path.with_name(name) for name in near], "there is no such folder."
-    names = list(map(str, runs[:_MOST_NAMED]))
-    if len(runs) > _MOST_NAMED:
-        names.append(f"one of {len(runs) - _MOST_NAMED} others below it")
-    named = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-    remedy = f"Open {named}." if named else "Name a folder that `greedyexp run` has made."
-    return StorageError(message, place=str(path), remedy=remedy)
+    return Results(read_run(Path(folder)))
 
 
 class Results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import zlib
 from collections.abc import Container, Iterable
@@ -18,6 +19,7 @@ from greedyexp.results.records import replicates
 from greedyexp.runner.shards import SHARD_FOLDER
 from greedyexp.runner.state import (
     CONFIG,
+    JOURNAL,
     MANIFEST,
     RERUN_REMEDY,
     TIMINGS,
@@ -25,12 +27,15 @@ from greedyexp.runner.state import (
     find,
     folders,
     read_state,
+    retry_if_replaced,
     table_of,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Run folders that an error names.
+_MOST_NAMED = 4
 _NOT_JOINED = "the seconds cannot be joined to the table"
 _STATUSES = {status.value for status in Status}
 
@@ -108,6 +113,44 @@ def open_folder(folder: Path) -> Opened:
 def read_source(folder: Path) -> Source:
     """Return the contents of a run folder; see ``open_folder`` and ``source_of``."""
     return source_of(open_folder(folder))
+
+
+def read_run(folder: Path) -> Source:
+    """Return the contents of a run folder that a user has named; see ``read_source``.
+
+    Raises
+    ------
+    StorageError
+        Also if the path is not a run folder; the error names those that may be meant.
+    """
+    if not find(folder, CONFIG).is_file():
+        raise _no_run(folder)
+    return retry_if_replaced(folder, lambda: read_source(folder))
+
+
+def _no_run(path: Path) -> StorageError:
+    """Return the error for a path that is not a run folder, with those that may be meant."""
+    if (path / JOURNAL).is_file():
+        return StorageError(
+            "the run of this folder has no table yet.", place=str(path), remedy=RERUN_REMEDY
+        )
+    if path.is_file():
+        runs = [path.parent] if find(path.parent, CONFIG).is_file() else []
+        message = "this is a file, not the folder of a run."
+    elif path.is_dir():
+        # Deeper levels are not searched: they may be a whole disk.
+        below = [*path.glob(f"*/{CONFIG}"), *path.glob(f"*/*/{CONFIG}")]
+        runs, message = sorted({one.parent for one in below}), "this is not the folder of a run."
+    else:
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        near = difflib.get_close_matches(path.name, [one.name for one in siblings], n=1)
+        runs, message = [path.with_name(name) for name in near], "there is no such folder."
+    names = list(map(str, runs[:_MOST_NAMED]))
+    if len(runs) > _MOST_NAMED:
+        names.append(f"one of {len(runs) - _MOST_NAMED} others below it")
+    named = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    remedy = f"Open {named}." if named else "Name a folder that `greedyexp run` has made."
+    return StorageError(message, place=str(path), remedy=remedy)
 
 
 def source_of(opened: Opened) -> Source:

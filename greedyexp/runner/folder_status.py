@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -304,18 +305,38 @@ def experiment_of(folder: Path, origin: Path | None) -> Experiment:
     ConfigError, PluginError
         If they can no longer be used.
     """
+    config, settings = settings_of(folder)
+    # While a state is replaced, its files are in two places.
+    place = config.parent if config.parent.name == UNFINISHED else folder
+    return _reloaded(settings, place, origin or folder)
+
+
+def finished_experiment(folder: Path, settings: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of the settings in a run folder with a table; see ``experiment_of``.
+
+    Relative paths of its data start from the folder of the experiment file if the run was made on
+    this machine, and otherwise from the run folder.
+    """
+    from greedyexp.runner.journal import Journal
+
+    origin = None
+    if (folder / JOURNAL).is_file():
+        with Journal(folder, read_only=True) as journal:
+            origin = journal.origin
+    return _reloaded(dict(settings), folder, origin or folder)
+
+
+def _reloaded(settings: dict[str, Any], place: Path, origin: Path) -> Experiment:
+    """Return the experiment of settings, with plugins in ``place`` and data in ``origin``."""
     from greedyexp import config as experiments
 
-    config, settings = settings_of(folder)
-    home = config.parent
     if isinstance(settings.get("plugins"), list):
-        # While a state is replaced, its files are in two places.
-        place = home if home.name == UNFINISHED else folder
         found = [find(place, str(name)).resolve() for name in settings["plugins"]]
         settings["plugins"] = [str(path) for path in found]
-    start = origin if origin is not None and origin.is_dir() else folder.resolve()
+    folder = place.parent if place.name == UNFINISHED else place
+    start = origin if origin.is_dir() else folder.resolve()
     # The profile has already been applied to resolved settings, so any name is correct.
-    return experiments.reload(settings, profile=experiments.PROFILES[0], folder=start)
+    return experiments.reload(settings, profile=experiments.PROFILES[0], folder=start.resolve())
 
 
 def _size(folder: Path) -> int:

@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
@@ -166,6 +167,34 @@ def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
             "cores": os.cpu_count(),
         },
     }
+
+
+def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the versions of code and libraries that differ, such as ``numpy 2.3.1 -> 2.4.6``.
+
+    Parameters
+    ----------
+    before, after : mapping
+        Two manifests, or the ``provenance`` of this process. Packages that only one of them names
+        are left out: they belong to its algorithms or to an earlier version.
+    """
+    versions = [
+        {
+            "commit": str((one.get("git") or {}).get("commit") or "unknown")[:12],
+            "greedyexp": one.get("greedyexp"),
+            "python": one.get("python"),
+            **(one.get("packages") or {}),
+        }
+        for one in (before, after)
+    ]
+    found = [
+        f"{name} {known} -> {versions[1][name]}"
+        for name, known in versions[0].items()
+        if versions[1].get(name, known) != known
+    ]
+    states = (("before", before), ("after", after))
+    dirty = [words for words, one in states if (one.get("git") or {}).get("dirty")]
+    return found + [f"the code {words} has uncommitted changes" for words in dirty]
 
 
 def git_state(folder: Path, results: Path) -> dict[str, Any] | None:

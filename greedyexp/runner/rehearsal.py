@@ -1,7 +1,8 @@
-"""A trial run: the first replicate of every algorithm, before a long run."""
+"""A few replicates without a run folder; a trial run before a long one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from greedyexp.core import registry
@@ -14,7 +15,7 @@ from greedyexp.runner.engine import Engine, Interruption, SerialEngine
 from greedyexp.runner.output import columns_of
 from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.session import warn_of_time_limit
-from greedyexp.runner.work import DEFAULTS, Item, Result, RunOptions, Work, work_of
+from greedyexp.runner.work import DEFAULTS, Batch, Item, Result, RunOptions, Work, work_of
 
 
 def rehearse(
@@ -59,22 +60,10 @@ def rehearse(
     batches = [[item] for item in first.values()]
     if plugins:
         batches = [[item, replace(item, algorithms=plugins)] for item in first.values()]
-    serial = work.time_limit is None or options.pdb
-    engine: Engine = SerialEngine() if serial else ProcessesEngine(1)
-    warn_of_time_limit(engine, work.time_limit)
     found: dict[tuple[int, int], Result] = {}
-    with Interruption() as interruption:
-        for results in engine.results(
-            work,
-            lambda: batches.pop(0) if batches else [],
-            expected=len(batches) * len(everything),
-            interruption=interruption,
-        ):
-            for result in results:
-                known = found.setdefault((result.point, result.algorithm), result)
-                _refuse_difference(work, known, result)
-        if interruption.signum is not None:
-            raise Interrupted(interruption.signum)
+    for result in computed(work, batches):
+        known = found.setdefault((result.point, result.algorithm), result)
+        _refuse_difference(work, known, result)
     tried = []
     for label, item in first.items():
         where = "" if label is None else f" on {label}"
@@ -83,6 +72,37 @@ def rehearse(
             name = f"{work.algorithms[algorithm].label}{where}"
             tried.append((name, result.outcome, result.seconds))
     return tried
+
+
+def computed(work: Work, batches: Iterable[Batch]) -> list[Result]:
+    """Return the results of batches; nothing is written.
+
+    They are computed in this process or, with a time limit, in a worker process that can be
+    stopped. With ``pdb``, the time limit is not enforced.
+
+    Raises
+    ------
+    ConfigError, PluginError
+        If a part or a plugin cannot be used.
+    Interrupted
+        After Ctrl-C, SIGTERM or SIGHUP.
+    """
+    left = list(batches)
+    found: list[Result] = []
+    serial = work.time_limit is None or work.pdb
+    engine: Engine = SerialEngine() if serial else ProcessesEngine(1)
+    warn_of_time_limit(engine, work.time_limit)
+    with Interruption() as interruption:
+        for results in engine.results(
+            work,
+            lambda: left.pop(0) if left else [],
+            expected=sum(len(item.algorithms) for batch in left for item in batch),
+            interruption=interruption,
+        ):
+            found += results
+        if interruption.signum is not None:
+            raise Interrupted(interruption.signum)
+    return found
 
 
 def _refuse_difference(work: Work, one: Result, other: Result) -> None:

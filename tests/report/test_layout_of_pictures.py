@@ -31,6 +31,6 @@ def test_the_pixels_are_those_of_matplotlib(layout, tmp_path):
         use_style()
         expected = io.BytesIO()
         picture(layout).savefig(expected, format="png")
-        png, pdf = drawing._write(picture(layout), tmp_path / "figure", "note")
+        png, pdf = drawing._write(picture(layout), tmp_path / "figure", {})
     assert np.array_equal(np.asarray(Image.open(png)), np.asarray(Image.open(expected)))
     assert pdf.read_bytes().startswith(b"%PDF")

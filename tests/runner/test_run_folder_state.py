@@ -87,7 +87,7 @@ class Runs:
             assert json.loads(claims.read_text())["digests"] == source.state.digests
         digest = hashlib.sha256(source.state.config_text.encode()).hexdigest()[:16]
         for picture in self.results.glob("figures/*.png"):
-            assert f"config {digest} " in Image.open(picture).text["Description"]
+            assert f'"config": "{digest}"' in Image.open(picture).text["Description"]
         return float(noise)
 
 

@@ -1,0 +1,91 @@
+"""``greedyexp replay``: compute one row of a run again and compare it with the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from greedyexp.cli import completion, failures, options, text
+
+if TYPE_CHECKING:
+    from greedyexp.report.replay import Replay
+
+# Values of several rows that are listed.
+_MOST = 20
+
+
+@click.command("replay", short_help="Compute one row again and compare it with the table.")
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.runs)
+@click.option(
+    "--where",
+    metavar="COLUMN=VALUE[,...]",
+    multiple=True,
+    help="The row, such as 'theta=1,replicate=7,algorithm=lasso'. Repeatable.",
+)
+@click.option("--pdb", is_flag=True, help="Stop in the debugger if a part fails.")
+@options.shared
+@click.pass_context
+def command(ctx: click.Context, run: Path, where: tuple[str, ...], pdb: bool) -> None:
+    """Compute one replicate of RUN again, compare each value with the CSV, and print the Python
+    that does so.
+
+    RUN is a run folder or one of its figures (PNG or PDF), which name the rows they were drawn
+    from; a figure without --where prints what it says. Nothing is written.
+
+    Texts, whole numbers and successes must be equal. Other numbers are equal up to rounding if they
+    differ by at most 1e-6 of the larger, or by at most 1e-12. Exits with 1 if a value differs.
+    """
+    from greedyexp.report import figure_notes
+    from greedyexp.report.replay import replay
+
+    folder = run
+    if run.suffix in figure_notes.FORMATS:
+        folder = figure_notes.run_of(run)
+        for name, value in figure_notes.read_note(run).items():
+            click.echo(f"{name:8} {value}")
+        click.echo(f"{'folder':8} {folder}")
+        if not where:
+            ctx.exit(failures.DONE)
+    done = replay(folder, ",".join(where), pdb=pdb, traceback=ctx.obj["traceback"])
+    show(done)
+    ctx.exit(failures.DONE if done.same else failures.SOME_FAILED)
+
+
+def show(done: Replay) -> None:
+    """Print the comparison and the code."""
+    for line in done.changes:
+        click.echo(f"note: {line}")
+    values = done.values
+    # All values of a single row; of many, those that are not equal, the largest difference first.
+    listed = values
+    if values["row"].nunique() > 1:
+        listed = values[values["verdict"] != "equal"].copy()
+        differs = (listed["verdict"] == "differs").astype(int)
+        order = listed.assign(differs=differs).sort_values(
+            ["differs", "difference"], ascending=False, kind="stable"
+        )
+        listed = order.head(_MOST)
+    rows = [("row", "column", "stored", "computed", "")]
+    for one in listed.to_dict("records"):
+        verdict = one["verdict"]
+        if one["difference"] > 0:
+            verdict += f" (relative difference {one['difference']:.2g})"
+        rows.append((str(one["row"]), one["column"], one["stored"], one["computed"], verdict))
+    if len(rows) > 1:
+        click.echo(text.table(rows, right=(0,)))
+    if done.message[0] != done.message[1]:
+        click.echo(f"message in the table: {done.message[0] or 'none'}")
+        click.echo(f"message now: {done.message[1] or 'none'}")
+    counts = values["verdict"].value_counts()
+    said = ", ".join(f"{counts.get(name, 0)} {words}" for name, words in _COUNTED)
+    click.echo(f"{text.count(len(values), 'value')}: {said}.")
+    click.echo(f"\n{done.code}")
+
+
+_COUNTED = (
+    ("equal", "equal"),
+    ("equal up to rounding", "equal up to rounding"),
+    ("differs", "different"),
+)

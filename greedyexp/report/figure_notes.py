@@ -1,0 +1,140 @@
+"""What a figure says about its rows, in the metadata of its files, and the run it belongs to."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from greedyexp.core.errors import StorageError
+from greedyexp.report.source import Opened, Source, open_folder
+from greedyexp.runner.state import CONFIG, find, folders, retry_if_replaced
+
+FORMATS = (".png", ".pdf")
+
+_MARK = "greedyexp "
+# matplotlib writes a text in brackets, in which brackets and backslashes are escaped.
+_SUBJECT = re.compile(rb"/Subject \(((?:[^()\\]|\\.)*)\)")
+_ESCAPED = re.compile(rb"\\(.)")
+
+
+def note_of(source: Source) -> dict[str, Any]:
+    """Return name, profile and seed of a run, its commit, digests and a command.
+
+    There are no dates or folders in it, so the same rows give the same bytes.
+
+    Returns
+    -------
+    dict
+        ``rows`` is the SHA-256 of the table, and ``command`` draws the figure from it. ``config``
+        is a digest of ``config.yaml``. ``commit`` is None if the run has none.
+    """
+    design, commit = source.design, None
+    # A figure can be drawn without the commit.
+    with contextlib.suppress(TypeError, KeyError):
+        commit = source.state.manifest["git"]["commit"]
+    return {
+        "name": design.name,
+        "profile": design.profile,
+        "seed": design.settings.get("seed"),
+        "commit": commit,
+        "config": hashlib.sha256(source.state.config_text.encode()).hexdigest()[:16],
+        "rows": source.state.digests["table"],
+        "command": f"greedyexp plot {design.name}/{design.profile}",
+    }
+
+
+def metadata(note: Mapping[str, Any]) -> dict[str, dict[str, str | None]]:
+    """Return the metadata of a figure's files by their format, for ``savefig``."""
+    text = _MARK + json.dumps(dict(note))
+    return {
+        "png": {"Description": text, "Software": "greedyexp"},
+        # Without the creation date, the same table gives the same file.
+        "pdf": {"Subject": text, "CreationDate": None},
+    }
+
+
+def read_note(figure: Path) -> dict[str, Any]:
+    """Return what a figure says about its rows; see ``note_of``.
+
+    Parameters
+    ----------
+    figure : Path
+        A PNG or PDF drawn by greedyexp.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be read or says nothing about its rows.
+    """
+    text = _png_text(figure) if figure.suffix == ".png" else _pdf_text(figure.read_bytes())
+    try:
+        note = json.loads(text.removeprefix(_MARK)) if text.startswith(_MARK) else None
+    except ValueError:
+        note = None
+    if not isinstance(note, dict) or not {"name", "profile", "rows"} <= note.keys():
+        raise StorageError(
+            "this figure does not say from which rows it was drawn.",
+            place=str(figure),
+            remedy="Name the folder of its run, or draw it again with `greedyexp plot`.",
+        )
+    return note
+
+
+def run_of(figure: Path) -> Path:
+    """Return the run folder with the rows of a figure.
+
+    The run whose folder holds the figure is tried first, then all runs of its name below the folder
+    ``results`` and below that of the figure.
+
+    Raises
+    ------
+    StorageError
+        If the figure says nothing about its rows, or no run has these rows.
+    """
+    note = read_note(figure)
+    # A figure lies in a folder of its run.
+    above = figure.resolve().parent.parent
+    own = above if find(above, CONFIG).is_file() else None
+    if own is not None and _has_rows(own, note["rows"]):
+        return own
+    for folder in (one for place in (Path("results"), figure.parent) for one in folders(place)):
+        if folder.resolve().parent.name == note["name"] and _has_rows(folder, note["rows"]):
+            return folder
+    wrong = "no run here has the rows of this figure"
+    if own is not None:
+        wrong = f"the rows of the run in {own} are not those of this figure"
+    raise StorageError(
+        f"{wrong} ({note['name']}, {note['profile']}, rows {note['rows'][:12]}).",
+        place=str(figure),
+        remedy="Name the folder of the run, or draw the figure again with `greedyexp plot`.",
+    )
+
+
+def _has_rows(folder: Path, digest: str) -> bool:
+    try:
+        opened: Opened = retry_if_replaced(folder, lambda: open_folder(folder))
+    except StorageError:
+        return False
+    return opened.state.digests["table"] == digest
+
+
+def _png_text(figure: Path) -> str:
+    from PIL import Image
+
+    try:
+        with Image.open(figure) as picture:
+            return str(getattr(picture, "text", {}).get("Description", ""))
+    except (OSError, SyntaxError, ValueError) as error:
+        if not figure.is_file():
+            raise
+        raise StorageError("this is not a PNG picture.", place=str(figure)) from error
+
+
+def _pdf_text(content: bytes) -> str:
+    found = _SUBJECT.search(content)
+    return _ESCAPED.sub(rb"\1", found.group(1)).decode("latin-1") if found else ""

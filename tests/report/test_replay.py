@@ -1,0 +1,320 @@
+"""``greedyexp replay``: rows of a run computed again, and the run that a figure names."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from cli_process import refused, write_toy
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+import greedyexp
+from greedyexp import report
+from greedyexp.core.errors import ConfigError
+from greedyexp.report.figure_notes import read_note
+from greedyexp.report.replay import DIFFERS, EQUAL, ROUNDING, judged, parse
+
+SETTINGS = {
+    "name": "small",
+    "data": {
+        "generator": "gaussian",
+        "n_samples": 30,
+        "p": 12,
+        "noise_std": 0.5,
+        "sweep": {"sparsity": [1, 3]},
+    },
+    "trials": 3,
+    "algorithms": ["omp", {"lasso": {"tuning": "cv", "sweep": {"n_lams": [20, 30]}}}],
+    "metrics": ["support", "support_size", "training_error"],
+    "figures": [{"comparison": {"row": "sparsity", "metrics": ["support_size"]}}],
+}
+WHERE = "sparsity=3, replicate=2, algorithm=lasso (n_lams=20)"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    out = tmp_path_factory.mktemp("replay") / "results"
+    greedyexp.run(SETTINGS, out=out, engine="serial", progress=False)
+    folder = out / "small" / "quick"
+    report.draw(folder)
+    return folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    """A copy of the run, to change."""
+    folder = tmp_path / "results" / "small" / "quick"
+    shutil.copytree(made, folder)
+    return folder
+
+
+def rewrite(run, column: str, change) -> None:
+    """Change a cell of the row that WHERE chooses; the table is then that of no manifest."""
+    table = pd.read_csv(run / "small.csv", dtype=str, keep_default_na=False)
+    row = table.index[
+        (table["sparsity"] == "3")
+        & (table["replicate"] == "2")
+        & (table["algorithm"] == "lasso (n_lams=20)")
+    ][0]
+    table.loc[row, column] = change(table.loc[row, column])
+    table.to_csv(run / "small.csv", index=False)
+    (run / "manifest.json").unlink()
+
+
+def versions(again) -> list[str]:
+    """The changes since the run; the code of a checkout may have uncommitted ones."""
+    return [one for one in again.changes if "uncommitted" not in one]
+
+
+def test_every_row_of_a_run_comes_out_again(made):
+    table = greedyexp.open(made).rows
+    assert len(table) == 18
+    for _, row in table.iloc[::7].iterrows():
+        where = {name: row[name] for name in ("sparsity", "replicate", "algorithm")}
+        again = greedyexp.replay(made, where)
+        assert set(again.values["verdict"]) == {EQUAL}
+        assert again.row.index.tolist() == [row.name]
+        assert again.row["training_error"].item() == row["training_error"]
+        assert again.message[0] == again.message[1]
+        assert versions(again) == []
+
+
+def test_problem_and_path_are_those_of_the_row(made):
+    again = greedyexp.replay(made, WHERE)
+    assert again.problem.truth.shape == (12, 1)
+    assert np.count_nonzero(again.problem.truth) == 3
+    assert len(again.path) == 20
+    # Some point of the path is the one that cross-validation chose.
+    X, y = again.problem.X[0], again.problem.y[0]
+    errors = ((y[:, None] - X @ again.path.coef[:, :, 0].T) ** 2).mean(axis=0)
+    assert np.isclose(errors, again.row["training_error"].item(), rtol=1e-12).any()
+
+
+def test_the_printed_python_computes_the_row(call, made, capsys):
+    done = call("replay", made, "--where", WHERE, cwd=made.parent)
+    assert done.returncode == 0, done.stderr
+    assert "6 values: 6 equal, 0 equal up to rounding, 0 different." in done.stdout
+    code = done.stdout[done.stdout.index("import greedyexp") :]
+    found: dict = {}
+    exec(code, found)
+    assert found["again"].same
+    assert len(found["path"]) == 20
+    assert found["problem"].n_features == 12
+    assert "training_error" in capsys.readouterr().out
+
+
+def test_a_wrong_decision_is_found(call, run):
+    rewrite(run, "support", lambda old: str(1 - int(old)))
+    done = call("replay", run, "--where", WHERE, cwd=run)
+    assert done.returncode == 1
+    assert "1 different" in done.stdout
+    assert "note: the run has no manifest.json" in done.stdout
+    (wrong,) = [line for line in done.stdout.splitlines() if "differs" in line]
+    assert " support " in wrong
+
+
+def test_last_digits_are_rounding_and_others_are_not(call, run):
+    rewrite(run, "training_error", lambda old: repr(float(old) * (1 + 1e-9)))
+    done = call("replay", run, "--where", WHERE, cwd=run)
+    assert done.returncode == 0
+    assert "equal up to rounding (relative difference 1e-09)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("stored", "computed", "kind", "verdict"),
+    [
+        ("0.25", "0.25", "number", EQUAL),
+        ("0.25", "0.2500001", "number", ROUNDING),
+        ("0.25", "0.250001", "number", DIFFERS),
+        ("1.1e-16", "-3.3e-17", "number", ROUNDING),
+        ("1e-11", "3e-11", "number", DIFFERS),
+        ("100000000", "100000001", "number", DIFFERS),
+        ("1.0", "1", "number", ROUNDING),
+        ("0", "1", "success", DIFFERS),
+        ("0.1", "0.10000000000000002", "key", DIFFERS),
+        ("a; b", "a", "text", DIFFERS),
+        ("", "0.0", "number", DIFFERS),
+        ("nan", "0.0", "number", DIFFERS),
+        ("inf", "1e308", "number", DIFFERS),
+    ],
+)
+def test_what_counts_as_rounding(stored, computed, kind, verdict):
+    assert judged(stored, computed, kind)[1] == verdict
+    assert judged(computed, stored, kind)[1] == verdict
+
+
+def test_rows_of_another_number_differ(made, run):
+    table = (run / "small.csv").read_text().splitlines(keepends=True)
+    first = greedyexp.open(made).rows.iloc[0]
+    (run / "small.csv").write_text("".join([*table[:2], table[1], *table[2:]]))
+    (run / "manifest.json").unlink()
+    where = {"sparsity": 1, "replicate": 0, "algorithm": first["algorithm"]}
+    again = greedyexp.replay(run, where)
+    (counts,) = again.values[again.values["column"] == "number of rows"].to_dict("records")
+    assert (counts["stored"], counts["computed"], counts["verdict"]) == ("2", "1", DIFFERS)
+
+
+def test_versions_other_than_those_of_the_run_are_named(run):
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["packages"]["numpy"] = "0.0.1"
+    manifest["git"] = {"commit": "f" * 40, "dirty": True}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    changes = greedyexp.replay(run, WHERE).changes
+    assert f"numpy 0.0.1 -> {np.__version__}" in changes
+    assert any(one.startswith("commit ffffffffffff -> ") for one in changes)
+    assert "the code before has uncommitted changes" in changes
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("sparsity=2", "no row has sparsity = 2. The nearest are 1 and 3."),
+        ("sparsity=3,replicate=9", "no row with sparsity = 3 has replicate = 9. The nearest is 2."),
+        ("algorithm=lassso (n_lams=20)", "Did you mean 'lasso (n_lams=20)'?"),
+        ("sparsty=3", "the table has no column 'sparsty'. Did you mean 'sparsity'?"),
+        (
+            "replicate=0,algorithm=omp",
+            "2 replicates have these values. Choose one of each: sparsity (1, 3).",
+        ),
+        (
+            "",
+            "18 replicates have these values. Choose one of each: sparsity (1, 3);"
+            " replicate (0, 1, 2); algorithm (lasso (n_lams=20), lasso (n_lams=30), omp).",
+        ),
+        ("sparsity", "'sparsity' is not a condition"),
+        ("sparsity=1,sparsity=3", "'sparsity=3' is not a condition"),
+    ],
+)
+def test_a_condition_that_chooses_no_single_row_is_refused(made, where, words):
+    with pytest.raises(ConfigError) as error:
+        greedyexp.replay(made, where)
+    assert words in str(error.value)
+
+
+def test_conditions_are_split_outside_of_labels():
+    label = "greedy (nu=0.5, w=[1.2, 1.5])"
+    assert parse(f"theta=1, algorithm={label},data=few, wide") == {
+        "theta": 1,
+        "algorithm": label,
+        "data": "few, wide",
+    }
+    assert parse("w=[1, 2],n=null") == {"w": [1, 2], "n": None}
+
+
+def test_one_record_of_a_trajectory_is_chosen(tmp_path):
+    settings = {
+        "name": "steps",
+        "data": {"generator": "gaussian", "n_samples": 20, "p": 6, "sparsity": 2},
+        "protocol": {"trajectory": {"iterations": 20, "epsilons": [0.1], "points": 4}},
+        "trials": 1,
+        "algorithms": [{"rmp": {"lam": 0.1}}],
+        "figures": [],
+    }
+    greedyexp.run(settings, out=tmp_path, engine="serial", progress=False)
+    folder = tmp_path / "steps" / "quick"
+    whole = greedyexp.replay(folder)
+    assert whole.same
+    assert len(whole.row) == len(greedyexp.open(folder).rows) > 3
+    one = greedyexp.replay(folder, {"record": "iteration", "iteration": 20})
+    assert one.row["iteration"].tolist() == [20]
+    assert one.row.equals(whole.row.loc[one.row.index])
+    assert type(one.path).__name__ != "Path"
+
+
+def test_a_failure_comes_out_again_and_tracebacks_are_printed(call, tmp_path):
+    config = write_toy(tmp_path, algorithms="[toy_broken]")
+    call("run", config, "--profile", "smoke", "--engine", "serial", cwd=tmp_path)
+    where = ("--where", "n_samples=6,replicate=1")
+    done = call("replay", "results/toy/smoke", *where, "--traceback", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "toy_broken cannot do this" in done.stderr
+    assert "1 value: 1 equal" in done.stdout
+
+
+def test_the_debugger_stops_in_the_plugin(call, tmp_path, monkeypatch):
+    config = write_toy(tmp_path, algorithms="[toy_broken]")
+    call("run", config, "--profile", "smoke", "--engine", "serial", cwd=tmp_path)
+    typed = iter(["p problem.sparsity + 40", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(typed))
+    where = ("--where", "n_samples=6,replicate=1")
+    done = call("replay", "results/toy/smoke", *where, "--pdb", cwd=tmp_path)
+    assert "41" in done.stdout
+    assert done.returncode == 130
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf"])
+def test_a_figure_finds_its_run(call, run, tmp_path, suffix):
+    figure = run / "figures" / f"comparison.{suffix}"
+    note = read_note(figure)
+    assert note["name"] == "small"
+    assert note["profile"] == "quick"
+    assert note["seed"] == 0
+    assert note["rows"] == json.loads((run / "manifest.json").read_text())["digests"]["table"]
+    assert note["commit"] == json.loads((run / "manifest.json").read_text())["git"]["commit"]
+    assert note["command"] == "greedyexp plot small/quick"
+    copied = shutil.copy(figure, tmp_path / f"slide.{suffix}")
+    said = call("replay", copied, cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert "folder   results/small/quick" in said.stdout
+    assert note["rows"] in said.stdout
+    done = call("replay", copied, "--where", WHERE, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "6 values: 6 equal" in done.stdout
+
+
+def test_a_figure_of_other_rows_is_refused(call, run):
+    rewrite(run, "support", lambda old: str(1 - int(old)))
+    figure = run / "figures" / "comparison.png"
+    refused(call("replay", figure, cwd=run), "are not those of this figure")
+
+
+def test_a_file_that_names_no_rows_is_refused(call, tmp_path):
+    Image.new("RGB", (2, 2)).save(tmp_path / "other.png")
+    (tmp_path / "text.png").write_text("no picture")
+    (tmp_path / "text.pdf").write_text("no picture")
+    refused(call("replay", "other.png", cwd=tmp_path), "does not say from which rows")
+    refused(call("replay", "text.png", cwd=tmp_path), "not a PNG picture")
+    refused(call("replay", "text.pdf", cwd=tmp_path), "does not say from which rows")
+    refused(call("replay", "missing.png", cwd=tmp_path), "missing.png")
+    about = PngInfo()
+    note = {"name": "small", "profile": "quick", "rows": "f" * 64}
+    about.add_text("Description", f"greedyexp {json.dumps(note)}")
+    Image.new("RGB", (2, 2)).save(tmp_path / "lost.png", pnginfo=about)
+    refused(call("replay", "lost.png", cwd=tmp_path), "no run here has the rows", "small, quick")
+
+
+def test_a_figure_drawn_again_has_the_same_bytes(run):
+    files = sorted((run / "figures").iterdir())
+    before = [file.read_bytes() for file in files]
+    report.draw(run)
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_a_folder_above_runs_is_refused_with_the_runs(call, run):
+    above = run.parent
+    refused(call("replay", above, "--where", WHERE, cwd=above), "Open ", "quick")
+
+
+def test_changed_data_files_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    np.savez(tmp_path / "mine.npz", X=X, y=X[:, 0])
+    settings = {
+        "name": "own",
+        "data": {"generator": "file", "path": "mine.npz"},
+        "trials": 1,
+        "algorithms": ["omp"],
+        "metrics": ["training_error"],
+    }
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(settings))
+    greedyexp.run("own.yaml", out="results", engine="serial", progress=False)
+    assert versions(greedyexp.replay("results/own/quick")) == []
+    np.savez(tmp_path / "mine.npz", X=X, y=X[:, 1] + 1e-3 * X[:, 2])
+    assert versions(greedyexp.replay("results/own/quick")) == [
+        "data file mine.npz has changed since the run"
+    ]
