@@ -153,6 +153,11 @@ def read_value(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
     try:
         text = json.dumps(value)
     except (TypeError, ValueError):
+        # Not plain data, so the rules for objects of Python say what is wanted instead.
+        try:
+            adapter.validate_python(value, strict=True)
+        except ValidationError as error:
+            raise BadValue(messages(error.errors(), value, name)) from None
         wanted = "must be numbers and texts, or lists and mappings of them"
         raise BadValue([((), f"{name} {wanted}, but is {show(value)}.", "")]) from None
     try:

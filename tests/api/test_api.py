@@ -124,6 +124,11 @@ def test_tasks_may_come_as_columns(tasks):
             "^folds must be at least 2, but is 1.$",
         ),
         (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=2.5), ConfigError, "folds"),
+        (
+            lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", folds=1j),
+            ConfigError,
+            "^folds must be a whole number, but is 1j",
+        ),
         (lambda X, y: greedyexp.solve("lasso", X, y, tuning="cv", seed=-1), ConfigError, "seed"),
         (lambda X, y: greedyexp.solve("lasso", X, y, seed=None), ConfigError, "seed"),
         (lambda X, y: greedyexp.solve("lasso", X, y, noise_std=-1), ConfigError, "noise_std"),
