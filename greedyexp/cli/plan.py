@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli.text import count
+from greedyexp.cli.text import count, duration, table
 
 if TYPE_CHECKING:
     from greedyexp.config import Experiment
+    from greedyexp.runner import Explanation
 
 
 def size_words(experiment: Experiment) -> str:
@@ -104,4 +105,26 @@ def words(experiment: Experiment) -> str:
         lines.append(f"  tables: {', '.join(spec.name for spec in experiment.tables)}")
     if experiment.claims:
         lines.append(f"  claims: {', '.join(claim.id for claim in experiment.claims)}")
+    return "\n".join(lines)
+
+
+def explained(folder: Path, what: Explanation) -> str:
+    """Return how many replicates a run in a folder would compute, the reasons and the time."""
+    place = folder.resolve()
+    title = f"{place.parent.name}/{place.name}"
+    if not what.missing:
+        return f"{title}: all {count(what.total, 'replicate')} are done"
+    least = "at least " if what.open_ended else ""
+    lines = [f"{title}: {least}{what.missing} of {count(what.total, 'replicate')} to compute"]
+    rows = [(str(group.replicates), "; ".join(group.reasons)) for group in what.groups]
+    lines.append(table(rows, indent="    ", right=(0,)))
+    lines += [f"  changed since the last run: {change}" for change in what.since]
+    if what.seconds is None:
+        lines.append("  The time is not known, since no replicate is finished.")
+    else:
+        lines.append(
+            f"  This takes {least or 'about '}{duration(what.seconds)} with"
+            f" {count(what.jobs, 'worker')}, by the times of"
+            f" {count(what.timed, 'finished replicate')}."
+        )
     return "\n".join(lines)

@@ -7,7 +7,8 @@
 - ``fingerprint``, ``code_version``, ``journal``: keys and storage of finished replicates
 - ``state``, ``files``, ``output``, ``manifest``: the run folder and its files
 - ``merging``: several run folders become one
-- ``folder_status``, ``progress``, ``rehearsal``: progress of runs, and a trial run
+- ``folder_status``, ``progress``: progress of runs
+- ``explanation``, ``rehearsal``: what a run would compute, and a trial run
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from typing import Any
 # Imported on first use: workers, whose module is in this package, do not need them.
 _LAZY = {
     "ENGINES": "greedyexp.runner.session",
+    "Explanation": "greedyexp.runner.explanation",
     "FolderStatus": "greedyexp.runner.folder_status",
     "Merged": "greedyexp.runner.merging",
     "Report": "greedyexp.runner.session",
     "RunOptions": "greedyexp.runner.work",
     "Shard": "greedyexp.runner.shards",
     "announce": "greedyexp.runner.progress",
+    "explain": "greedyexp.runner.explanation",
+    "explain_folder": "greedyexp.runner.explanation",
     "folders_below": "greedyexp.runner.folder_status",
     "merge": "greedyexp.runner.merging",
     "rehearse": "greedyexp.runner.rehearsal",

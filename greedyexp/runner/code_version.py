@@ -200,6 +200,16 @@ class SourceFile:
     text: str
     imports: tuple[Path, ...]
 
+    @property
+    def name(self) -> str:
+        """The name of the file, below the folder of greedyexp if it is there."""
+        return self.version.rpartition(" ")[0]
+
+    @property
+    def syntax(self) -> str:
+        """The hash of the syntax."""
+        return self.version.rpartition(" ")[2]
+
 
 def _source(path: Path) -> SourceFile:
     # Cached by the time of the last change: workers load the file that is now on the disk, even if

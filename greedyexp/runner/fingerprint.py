@@ -80,6 +80,9 @@ class InputFiles:
 class Fingerprints:
     """Keys for the rows of one experiment.
 
+    A key is the hash of the component of its point, the component of its algorithm, and the
+    replicate. The contents of components say why two keys differ.
+
     The time limit and the labels of algorithms and of blocks of data are not hashed, since they
     change no number. ``retry_failed`` recomputes a row whose time limit was too short.
 
@@ -92,58 +95,76 @@ class Fingerprints:
 
     def __init__(self, experiment: Experiment, files: InputFiles | None = None):
         self._experiment, self._files = experiment, files or InputFiles()
+        self._libraries = {name: version(name) for name in NUMERICAL_LIBRARIES}
         self._points: dict[int, bytes] = {}
         self._algorithms: dict[str, list[bytes]] = {}
-        self._libraries = {name: version(name) for name in NUMERICAL_LIBRARIES}
+        # The content of each algorithm's component.
+        self._contents: dict[bytes, dict[str, Any]] = {}
         for name in dict.fromkeys(point.generator for point in experiment.points):
             generator = registry.find("generator", name)
-            self._algorithms[name] = [
-                self._of_algorithm(spec, generator) for spec in experiment.algorithms
-            ]
+            identities = [self._of_algorithm(spec, generator) for spec in experiment.algorithms]
+            self._algorithms[name] = list(map(digest, identities))
+            for spec, component, identity in zip(
+                experiment.algorithms, self._algorithms[name], identities, strict=True
+            ):
+                self._contents[component] = {"label": spec.label, **identity}
 
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
         """Return a key of 32 bytes for an algorithm on a replicate of a point, given by indices."""
-        source = self._experiment.points[point]
+        return key_of(self.point(point), self.algorithm(point, algorithm), replicate)
+
+    def point(self, point: int) -> bytes:
+        """Return the component of a point."""
         if point not in self._points:
-            self._points[point] = self._of_point(source)
-        head = self._points[point] + self._algorithms[source.generator][algorithm]
-        return hashlib.sha256(head + str(replicate).encode("ascii")).digest()
+            self._points[point] = digest(self._of_point(self._experiment.points[point]))
+        return self._points[point]
 
-    def _of_point(self, point: Point) -> bytes:
+    def algorithm(self, point: int, algorithm: int) -> bytes:
+        """Return the component of an algorithm on the data of a point."""
+        return self._algorithms[self._experiment.points[point].generator][algorithm]
+
+    def components(self) -> dict[bytes, dict[str, Any]]:
+        """Return the content of all components, and the versions of the files of code."""
+        sources = {one.name: one.syntax for one in self._files.code.values()}
+        code = digest(sources)
+        found: dict[bytes, dict[str, Any]] = {code: {"kind": "sources", "files": sources}}
+        for component, content in self._contents.items():
+            found[component] = {"kind": "algorithm", "sources": code.hex(), **content}
+        for index, point in enumerate(self._experiment.points):
+            found[self.point(index)] = {"kind": "point", **self._of_point(point)}
+        return found
+
+    def _of_point(self, point: Point) -> dict[str, Any]:
         generator = registry.find("generator", point.generator)
-        return digest(
-            {
-                "seed": self._experiment.seed,
-                "generator": generator.name,
-                "params": point.params,
-                "files": self._contents(generator, point.params),
-            }
-        )
+        return {
+            "seed": self._experiment.seed,
+            "generator": generator.name,
+            "params": point.params,
+            "files": self._hashes(generator, point.params),
+        }
 
-    def _of_algorithm(self, spec: AlgorithmSpec, generator: Generator) -> bytes:
+    def _of_algorithm(self, spec: AlgorithmSpec, generator: Generator) -> dict[str, Any]:
         experiment, code = self._experiment, self._files.code
         part = registry.find("algorithm", spec.name)
         protocol = registry.find("protocol", experiment.protocol.name)
         metrics = [registry.find("metric", name) for name in experiment.metrics]
         packages = part.packages_of(spec.params)
-        return digest(
-            {
-                "generator_code": self._version(generator),
-                "algorithm": spec.name,
-                "params": spec.params,
-                "tuning": spec.tuning,
-                "folds": spec.folds if spec.tuning == "cv" else None,
-                "code": self._version(part),
-                "loss_code": self._loss_versions(spec.params, part, generator, protocol, *metrics),
-                "protocol": [protocol.name, experiment.protocol.params],
-                "protocol_code": self._version(protocol),
-                "metrics": [[metric.name, self._version(metric)] for metric in metrics],
-                "runner_code": [code_version.of_module(name, code) for name in RUNNER_MODULES],
-                "libraries": self._libraries,
-                **({"packages": packages} if packages else {}),
-                "python": _python(),
-            }
-        )
+        return {
+            "generator_code": self._version(generator),
+            "algorithm": spec.name,
+            "params": spec.params,
+            "tuning": spec.tuning,
+            "folds": spec.folds if spec.tuning == "cv" else None,
+            "code": self._version(part),
+            "loss_code": self._loss_versions(spec.params, part, generator, protocol, *metrics),
+            "protocol": [protocol.name, experiment.protocol.params],
+            "protocol_code": self._version(protocol),
+            "metrics": [[metric.name, self._version(metric)] for metric in metrics],
+            "runner_code": [code_version.of_module(name, code) for name in RUNNER_MODULES],
+            "libraries": self._libraries,
+            **({"packages": packages} if packages else {}),
+            "python": _python(),
+        }
 
     def _version(self, part: Part) -> str:
         return code_version.of_function(part.function, self._files.code)
@@ -162,10 +183,15 @@ class Fingerprints:
             names = sorted(binding.MODULES.values())
         return [code_version.of_module(name, known) for name in names]
 
-    def _contents(self, generator: Generator, params: dict[str, Any]) -> list[str]:
+    def _hashes(self, generator: Generator, params: dict[str, Any]) -> list[str]:
         """Return hashes of the files that a generator reads for these parameters."""
         reads = generator.reads
         return [self._files.hash(name) for name in reads(**params)] if reads else []
+
+
+def key_of(point: bytes, algorithm: bytes, replicate: int) -> bytes:
+    """Return the key of a replicate from its two components."""
+    return hashlib.sha256(point + algorithm + str(replicate).encode("ascii")).digest()
 
 
 def _binds_losses(part: Part, known: dict[Path, SourceFile]) -> bool:

@@ -229,13 +229,13 @@ def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:
         failed=census.failed,
         missing=census.missing,
         seconds_spent=census.seconds,
-        seconds_left=_seconds_left(plan.counts - counts, counts, seconds, jobs),
+        seconds_left=seconds_left(plan.counts - counts, counts, seconds, jobs),
         bytes_on_disk=_size(folder),
         unfinished=unfinished,
     )
 
 
-def _seconds_left(
+def seconds_left(
     missing: np.ndarray, counts: np.ndarray, seconds: np.ndarray, jobs: int
 ) -> float | None:
     """Estimate the time of the missing replicates; None if no replicate is finished.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from greedyexp.core.errors import StorageError
 from greedyexp.protocols.base import Outcome, Status
+from greedyexp.runner.seeds import canonical_json
 from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.state import JOURNAL
 
@@ -120,6 +121,26 @@ class Journal:
                     self._db.execute("ROLLBACK")
                 raise
 
+    def remember_components(self, contents: Mapping[bytes, Any]) -> None:
+        """Store what keys consist of, by the hashes of the components; the last are the latest."""
+        rows = [(component, canonical_json(content)) for component, content in contents.items()]
+        with self.transaction():
+            # A replaced row becomes the last.
+            self._db.executemany("INSERT OR REPLACE INTO components VALUES (?, ?)", rows)
+
+    def components(self) -> dict[bytes, dict[str, Any]]:
+        """Return the components of keys with their contents, the latest last."""
+        if not self._has_components:
+            return {}
+        with _storage_errors(self.path):
+            found = self._db.execute("SELECT digest, content FROM components ORDER BY rowid")
+            return {component: json.loads(content) for component, content in found}
+
+    @property
+    def fully_recorded(self) -> bool:
+        """False if the journal has replicates of unknown components, of an earlier version."""
+        return self._has_components and self._meta("unrecorded") is None
+
     def everything(self) -> Iterator[list[JournalEntry]]:
         """Yield all entries, of any experiment, in lists of moderate length."""
         with _storage_errors(self.path):
@@ -180,6 +201,9 @@ class Journal:
             self._create()
         elif self._fits == "NULL" and not read_only:
             self._add_fits()
+        self._has_components = not read_only or "components" in tables
+        if not read_only and "components" not in tables:
+            self._add_components()
 
     def _check(self, tables: set[str]) -> None:
         """Reject files that are not a readable journal of this version."""
@@ -211,6 +235,18 @@ class Journal:
         self._db.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (SCHEMA,))
         self._db.execute("COMMIT")
         self._fits = "fit_seconds"
+
+    def _add_components(self) -> None:
+        """Add the table that earlier versions lack, which read a journal with it, too."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("CREATE TABLE components (digest BLOB PRIMARY KEY, content TEXT NOT NULL)")
+        if self._db.execute("SELECT 1 FROM outcomes LIMIT 1").fetchone():
+            self.mark_unrecorded()
+        self._db.execute("COMMIT")
+
+    def mark_unrecorded(self) -> None:
+        """Store that the journal has replicates of unknown components."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('unrecorded', '1')")
 
     def _create(self) -> None:
         self._db.execute("BEGIN IMMEDIATE")

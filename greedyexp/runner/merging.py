@@ -251,6 +251,9 @@ def _unite(sources: Sequence[_Source], journal: Journal, plan: Plan) -> int:
             if source.folder.resolve() == journal.path.parent.resolve():
                 continue
             with Journal(source.folder, read_only=True) as theirs:
+                journal.remember_components(theirs.components())
+                if not theirs.fully_recorded:
+                    journal.mark_unrecorded()
                 for entries in theirs.everything():
                     mine = journal.entries([entry.key for entry in entries])
                     for entry in entries:

@@ -89,6 +89,7 @@ class Plan:
     ----------
     files : InputFiles
         The code and the data that determine the keys.
+    fingerprints : Fingerprints
     wanted : array of int (points, algorithms)
         Number of replicates, of all shards together.
 
@@ -102,7 +103,7 @@ class Plan:
         self, experiment: Experiment, files: InputFiles | None = None, shard: Shard = WHOLE
     ):
         self.experiment, self.files = experiment, files or InputFiles()
-        self._fingerprints = Fingerprints(experiment, self.files)
+        self.fingerprints = Fingerprints(experiment, self.files)
         shape = (len(experiment.points), len(experiment.algorithms))
         self._open = series_of(experiment)
         if self._open and shard != WHOLE:
@@ -128,8 +129,12 @@ class Plan:
         counts: np.ndarray = np.maximum(-(-(self.wanted - self._first[:, None]) // self._step), 0)
         return counts
 
+    def replicates(self, point: int, algorithm: int) -> range:
+        """Return the replicates of an algorithm at a point."""
+        return range(int(self._first[point]), int(self.wanted[point, algorithm]), self._step)
+
     def key(self, point: int, replicate: int, algorithm: int) -> bytes:
-        return self._fingerprints.key(point, replicate, algorithm)
+        return self.fingerprints.key(point, replicate, algorithm)
 
     def finished(self, find: Find[Found]) -> Iterator[tuple[Slot, Found]]:
         """Yield the finished replicates in the order of the CSV: point, replicate, algorithm.

@@ -120,6 +120,7 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
         with Journal(folder) as journal, next_state(folder, settings, sources.files) as home:
             manifest = Manifest(whole.experiment, folder, engine, options.shard)
             journal.remember(experiment.folder, experiment.profile, options.shard)
+            journal.remember_components(plan.fingerprints.components())
             computed = _compute(plan, journal, engine, interruption, options)
             after = plan.census(journal)
             whole.grow_fully(journal)

@@ -44,8 +44,8 @@ _INTERRUPTED = "Interrupted: finished replicates are kept; the same command cont
     "-n",
     "--dry-run",
     is_flag=True,
-    help="Print the plan and compute the first replicate of each algorithm on each block of data,"
-    " at full size and with any time limit; write nothing.",
+    help="Print the plan, and what a run would compute and why; compute the first replicate of each"
+    " algorithm on each block of data, at full size and with any time limit; write nothing.",
 )
 @options.verbosity
 @options.shared
@@ -75,10 +75,10 @@ def command(
     options = RunOptions(progress=not quiet, tracebacks=ctx.obj["traceback"], **how)
     for index, experiment in enumerate(experiments):
         try:
+            folder = out / f"{experiment.subfolder}{options.shard.suffix}"
             if dry_run:
-                one = rehearse(experiment, options)
+                one = rehearse(experiment, folder, options)
             else:
-                folder = out / f"{experiment.subfolder}{options.shard.suffix}"
                 one = execute(experiment, folder, options, verbose=verbose)
         except Exception as error:
             one = failures.report(error, ctx)
@@ -132,11 +132,12 @@ def load_all(
     return list(loaded.values()), code
 
 
-def rehearse(experiment: Experiment, options: RunOptions) -> int:
-    """Print the plan and the result of the first replicate of each algorithm."""
+def rehearse(experiment: Experiment, folder: Path, options: RunOptions) -> int:
+    """Print the plan, what is missing, and the result of the first replicate of each algorithm."""
     from greedyexp import runner
 
     click.echo(plan.words(experiment))
+    click.echo(plan.explained(folder, runner.explain(experiment, folder, options)))
     tried = runner.rehearse(experiment, options)
     for _, outcome, _ in tried:
         click.echo(outcome.traceback, err=True, nl=False)

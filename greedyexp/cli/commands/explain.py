@@ -1,0 +1,41 @@
+"""``greedyexp explain``: what a run would compute, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from greedyexp.cli import completion, failures, options, plan
+
+
+@click.command("explain", short_help="What a run would compute again, and why.")
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    shell_complete=completion.runs,
+)
+@click.option("-j", "--jobs", type=click.IntRange(min=1), help="Worker processes (default: cores).")
+@click.option("--retry-failed", is_flag=True, help="Count failed replicates as missing.")
+@options.shared
+@click.pass_context
+def command(ctx: click.Context, path: Path, jobs: int | None, retry_failed: bool) -> None:
+    """Say what a run with the settings of each run folder at or below PATH would compute, and why.
+
+    Nothing is computed or written. `greedyexp run CONFIG --dry-run` says the same of a CONFIG.
+    """
+    from greedyexp import runner
+    from greedyexp.core.errors import StorageError
+
+    folders = runner.folders_below(path)
+    if not folders:
+        raise StorageError(
+            "there is no run here.", place=str(path), remedy="Create one with `greedyexp run`."
+        )
+    how = runner.RunOptions(jobs=jobs, retry_failed=retry_failed)
+
+    def explain(folder: Path) -> None:
+        click.echo(plan.explained(folder, runner.explain_folder(folder, how)))
+
+    ctx.exit(failures.each(ctx, folders, explain))
