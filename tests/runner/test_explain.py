@@ -190,7 +190,8 @@ def test_without_a_journal_versions_are_compared(lab):
     text = manifest.read_text()
     version = fingerprint.version("scipy")
     manifest.write_text(text.replace(f'"scipy": "{version}"', '"scipy": "0.1"'))
-    found = runner.explain_folder(lab.results)
+    before = json.loads(text)["algorithm_seconds"]
+    found = runner.explain_folder(lab.results, runner.RunOptions(jobs=2))
     assert [group.reasons for group in found.groups] == [
         ("there is no journal of the earlier run",)
     ]
