@@ -179,7 +179,10 @@ def _explanation(
 
 
 def _jobs(options: RunOptions) -> int:
-    return 1 if options.engine == "serial" else options.jobs or usable_cores()
+    """Return the number of workers; 1 for a cluster, whose size is not known before it runs."""
+    if options.engine == "serial" or options.scheduler or options.cluster:
+        return 1
+    return options.jobs or usable_cores()
 
 
 class _Comparison:
@@ -189,9 +192,6 @@ class _Comparison:
         self._plan, self._journal = plan, journal
         self._stored = journal.components()
         current = plan.fingerprints.components()
-        whole = plan.experiment.whole
-        # What --only leaves out is not of an earlier run.
-        beside = Plan(whole, plan.files).fingerprints.components() if whole else {}
         # As they are read from a journal.
         self._current: dict[bytes, Content] = {
             component: json.loads(canonical_json(content)) for component, content in current.items()
@@ -199,7 +199,7 @@ class _Comparison:
         self._points: defaultdict[str, list[bytes]] = defaultdict(list)
         self._algorithms: defaultdict[str, list[bytes]] = defaultdict(list)
         for component, content in reversed(self._stored.items()):
-            if component in current or component in beside:
+            if component in current:
                 continue
             if content["kind"] == "point":
                 self._points[self._place(content)].append(component)

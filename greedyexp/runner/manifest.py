@@ -27,7 +27,8 @@ from greedyexp.runner.state import MANIFEST, digests_of, read_manifest
 
 # What a manifest says of each run whose results were merged.
 _OF_RUN = (
-    *("shard", "engine", "jobs", "git", "greedyexp", "python", "packages", "blas", "machine"),
+    *("shard", "engine", "jobs", "cluster", "mixed_versions", "git", "greedyexp", "python"),
+    *("packages", "blas", "machine"),
     *("started", "finished", "wall_seconds", "cpu_seconds"),
 )
 

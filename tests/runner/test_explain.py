@@ -163,6 +163,9 @@ def test_parts_of_an_experiment(lab):
     lab.run(trials=2)
     assert explained(lab, only=[f"algorithm={lab.tag}_ridge"]) == {"new trial": 8}
     assert explained(lab) == {"new trial": 8}
+    # A point that is left out is not an earlier one with another value.
+    sweep = {"sweep": {"n": [8, 12, 10]}}
+    assert explained(lab, only=["n=10"], data=sweep) == {"new point": 12}
     one = Shard(2, 5)
     size = len(Plan(lab.experiment(), shard=one))
     assert explained(lab, how={"shard": one}) == {"nothing is computed yet": size}

@@ -59,7 +59,7 @@ def test_shards_divide_every_point_evenly(lab, empty, of):
         assert set(of_point.values()) <= {7 // of, -(-7 // of)} - {0}
 
 
-def test_single_trials_are_not_all_in_one_shard(lab, empty):
+def test_single_trials_are_not_all_in_one_shard(lab):
     experiment = lab.experiment(trials=1, data={"sweep": {"n": list(range(5, 25))}})
     sizes = [len(Plan(experiment, shard=Shard(number, 3))) for number in (1, 2, 3)]
     assert sum(sizes) == 2 * 20
