@@ -308,14 +308,14 @@ def test_batches_ask_for_more_only_when_every_result_is_there():
 
     batches = Batches([Item(0, "", {}, 0, (0, 1))], more)
     for replicate in range(3):
-        (item,) = batches.next()
+        (item,) = batches.next(0.3, 500)
         assert item.replicate == replicate
-        assert batches.next() == []
+        assert batches.next(0.3, 500) == []
         batches.learn(Result(0, replicate, 0, None))
-        assert batches.next() == []
+        assert batches.next(0.3, 500) == []
         assert len(asked) == replicate
         batches.learn(Result(0, replicate, 1, None))
-    assert batches.next() == []
+    assert batches.next(0.3, 500) == []
 
 
 def located(rule, probability, rng):
