@@ -268,4 +268,5 @@ def test_what_cannot_be_sparsified_is_refused():
     with pytest.raises(ConfigError, match="steps"):
         randomized_sparsification(problem, grid={"lam": np.ones(2)})
     part = registry.find("algorithm", "randomized_sparsification")
-    assert part.requirements_of({"start": "truth", "risk": "population"}) == ("moments", "truth")
+    given = {"start": "truth", "risk": "population", "loss": "squared"}
+    assert part.requirements_of(given) == ("moments", "truth")

@@ -90,8 +90,9 @@ def test_defaults_are_those_of_the_paper():
 def test_only_what_is_drawn_is_promised():
     part = registry.find("generator", "two_class_gaussian")
     defaults = part.parameters().model_dump()
-    assert part.traits(defaults) == {"truth", "labels"}
-    assert part.traits(defaults | {"n_test": 2}) == {"truth", "labels", "test_rows"}
+    always = {"truth", "labels", "two_values"}
+    assert part.traits(defaults) == always
+    assert part.traits(defaults | {"n_test": 2}) == {*always, "test_rows"}
 
 
 # --- an exact ratio ---------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def part_of(name: str, **given):
 TOLD = [
     ("rademacher", {}, {"truth", "noise_std", "moments"}),
     ("rademacher", {"n_samples": 0}, {"truth", "noise_std", "moments", "population"}),
-    ("rademacher", {"response": "classes"}, {"truth", "labels"}),
+    ("rademacher", {"response": "classes"}, {"truth", "labels", "two_values"}),
     ("duplicated", {"copies": 5}, {"truth", "noise_std", "moments"}),
     ("duplicated", {"p": 1366, "copies": 3, "n_samples": 2}, {"truth", "noise_std"}),
     ("correlated", {"n_samples": 0}, {"truth", "noise_std", "moments", "population"}),
@@ -203,7 +203,11 @@ TOLD = [
         {"truth", "noise_std", "moments", "population"},
     ),
     ("spread_label", {}, {"truth", "moments", "spread_label", "population"}),
-    ("spread_label", {"n_samples": 20}, {"truth", "moments", "spread_label", "labels"}),
+    (
+        "spread_label",
+        {"n_samples": 20},
+        {"truth", "moments", "spread_label", "labels", "two_values"},
+    ),
 ]
 
 

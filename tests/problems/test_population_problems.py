@@ -57,12 +57,13 @@ PROTOCOLS = {
     "iterates": {"protocol": {"trajectory": {"iterations": 10}}},
     "constant": {"protocol": "constants"},
 }
-# What those need that have a parameter without a default.
+# Parameters without a default, and a loss of any responses.
 GIVEN = {
     "estimator": {"class": "sklearn.linear_model.Lasso"},
     "proximal_gradient": {"lam": 0.1},
     "proximal_gs_coordinate_descent": {"lam": 0.1},
     "rmp": {"lam": 0.1},
+    "smoothed_forward_greedy": {"loss": "absolute"},
 }
 
 
