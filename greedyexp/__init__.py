@@ -20,6 +20,7 @@ _LAZY = {
     "Status": "greedyexp.protocols.base",
     "SteppedIteration": "greedyexp.estimates.iteration",
     "algorithm": "greedyexp.core.registry",
+    "compare": "greedyexp.report.compare",
     "figure": "greedyexp.core.registry",
     "generator": "greedyexp.core.registry",
     "metric": "greedyexp.core.registry",

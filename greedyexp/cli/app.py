@@ -14,8 +14,8 @@ from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
 
 COMMANDS = (
-    *("run", "merge", "plot", "verify", "status", "explain", "replay", "list", "show", "check"),
-    *("schema", "new", "data", "completion"),
+    *("run", "merge", "plot", "verify", "status", "explain", "replay", "compare", "list"),
+    *("show", "check", "schema", "new", "data", "completion"),
 )
 # The environment variable by which shells ask for completions.
 VARIABLE = "_GREEDYEXP_COMPLETE"
@@ -23,7 +23,8 @@ VARIABLE = "_GREEDYEXP_COMPLETE"
 EXIT_CODES = """\b
 Exit codes:
   0    done
-  1    some replicates failed (their rows are kept), or a row of replay differs
+  1    some replicates failed (their rows are kept), or a row of replay or
+       the runs of compare differ
   2    bad config, data or usage
   4    a claim was refuted (verify)
   5    a claim is inconclusive (verify --strict)

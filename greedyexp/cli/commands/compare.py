@@ -1,0 +1,123 @@
+"""``greedyexp compare``: what differs between two runs, and whether beyond chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from greedyexp.cli import completion, failures, options, text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from greedyexp.report.compare import Comparison
+
+# Lines of a table that are printed.
+_MOST = 20
+_RUN = click.Path(path_type=Path)
+
+
+@click.command("compare", short_help="What differs between two runs, and whether beyond chance.")
+@click.argument("a", type=_RUN, shell_complete=completion.runs)
+@click.argument("b", type=_RUN, shell_complete=completion.runs)
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the means of B against those of A to this PNG, PDF or SVG file.",
+)
+@click.option(
+    "--csv",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all comparisons to this CSV file.",
+)
+@options.shared
+@click.pass_context
+def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path | None) -> None:
+    """Compare the run folders A and B: settings, versions, rows, thresholds and verdicts.
+
+    Rows of the same data are paired. Differences are tested at each point, for each algorithm and
+    number, and p-values are corrected by Holm's method for all of them. Rows that are paired but
+    not equal are listed as changed, whether chance could explain their mean difference or not.
+
+    Exits with 0 if no difference is beyond chance, and with 1 if one is.
+    """
+    from greedyexp.report.compare import compare
+
+    found = compare(a, b)
+    if csv is not None:
+        from greedyexp.runner.files import write_text
+
+        write_text(csv, found.differences.to_csv(index=False))
+    if figure is not None:
+        _save(found, figure)
+    show(found)
+    ctx.exit(failures.SOME_FAILED if found.differ else failures.DONE)
+
+
+def _save(found: Comparison, file: Path) -> None:
+    from greedyexp.core.errors import ConfigError
+    from greedyexp.runner.files import replacing
+
+    kinds: dict[str, dict[str, None]] = {
+        # Without dates, the same runs give the same file.
+        ".png": {},
+        ".pdf": {"CreationDate": None},
+        ".svg": {"Date": None},
+    }
+    if file.suffix not in kinds:
+        raise ConfigError(
+            "a figure is a .png, .pdf or .svg file.", place=f"--figure {file}", remedy="Rename it."
+        )
+    picture = found.figure()
+    with replacing(file) as stream:
+        picture.savefig(stream, format=file.suffix[1:], metadata=kinds[file.suffix])
+
+
+def show(found: Comparison) -> None:
+    """Print what differs."""
+    a, b = found.folders
+    click.echo(f"a: {a}\nb: {b}")
+    for heading, lines in (
+        ("settings that differ", found.settings),
+        ("versions that differ", found.versions),
+        ("notes", found.notes),
+    ):
+        if lines:
+            click.echo(f"\n{heading}:")
+            for line in lines:
+                click.echo(f"  {line}")
+    pairing = "paired" if found.paired else "not paired"
+    count, beyond = len(found.differences), found.beyond_chance
+    click.echo(
+        f"\n{text.count(count, 'comparison')}, {pairing}: {len(beyond)} beyond chance (Holm, 5%)."
+    )
+    _print(beyond.drop(columns="p_value"))
+    if found.paired:
+        click.echo(f"\nchanged values: {len(found.changed)}")
+        _print(found.changed)
+    if not found.thresholds.empty:
+        click.echo("\nthresholds, with 95% intervals:")
+        _print(found.thresholds, most=None)
+    changed = found.verdicts[found.verdicts["a"] != found.verdicts["b"]]
+    if len(found.verdicts):
+        click.echo(f"\nverdicts that differ: {len(changed)} of {len(found.verdicts)}")
+        _print(changed, most=None)
+
+
+def _print(table: pd.DataFrame, most: int | None = _MOST) -> None:
+    if table.empty:
+        return
+    lines = table.head(most) if most else table
+    rows = [tuple(map(str, table.columns))]
+    rows += [tuple(map(_cell, row)) for row in lines.itertuples(index=False, name=None)]
+    click.echo(text.table(rows, indent="  "))
+    if len(table) > len(lines):
+        click.echo(f"  and {len(table) - len(lines)} more")
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

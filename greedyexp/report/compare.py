@@ -1,0 +1,473 @@
+"""Compare two runs: settings, versions, rows, thresholds and verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from greedyexp.config.patches import changes
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.design import DATA_COLUMN
+from greedyexp.experiment.parameters import Parameters
+from greedyexp.protocols.base import Measured
+from greedyexp.report.replay import DIFFERS, judged
+from greedyexp.report.source import Source, load_own_plugins, read_run
+from greedyexp.report.verify import verified_source
+from greedyexp.results import successes
+from greedyexp.results.records import failed_rows, identity, replicates
+from greedyexp.results.thresholds import thresholds
+from greedyexp.runner.files import ROW_SETTINGS
+from greedyexp.runner.manifest import version_changes
+from greedyexp.runner.output import cell
+from greedyexp.stats.contrasts import combined_interval
+from greedyexp.stats.means import t_interval
+from greedyexp.stats.multiplicity import holm
+from greedyexp.stats.proportions import mcnemar, phi, wilson
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+ALPHA = 0.05
+# A failure of a replicate is compared as an event of its own.
+FAILED = Measured("failed", "success")
+# Their names are those of no parameter.
+_NUMBERS = ("mean_a", "mean_b", "difference", "low", "high", "n_a", "n_b", "p_value")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs compared; see ``compare``.
+
+    Parameters
+    ----------
+    folders : tuple of two Path
+        The runs ``a`` and ``b``.
+    settings : list of str
+        Settings that determine rows and differ, such as ``data.noise_std: 0.1 -> 0.5``.
+    versions : list of str
+        Versions of code and libraries that differ.
+    paired : bool
+        True if both runs have the same data, so that rows are compared replicate by replicate.
+    notes : list of str
+        What limits the comparison.
+    differences : DataFrame
+        One line for each number at each point and algorithm: ``mean_a`` and ``mean_b``;
+        ``difference``, the second minus the first, with its 95% interval ``low`` to ``high``;
+        ``n_a`` and ``n_b``, the replicates compared; ``p_value``, and ``p_adjusted`` by Holm's
+        method for all lines.
+    changed : DataFrame
+        The paired values that differ by more than rounding; see ``replay.judged``.
+    thresholds : DataFrame
+        Estimate and 95% interval of each threshold in both runs; empty if no figure has any.
+    verdicts : DataFrame
+        Verdicts of the claims that both runs make.
+    """
+
+    folders: tuple[Path, Path]
+    settings: list[str]
+    versions: list[str]
+    paired: bool
+    notes: list[str]
+    differences: pd.DataFrame
+    changed: pd.DataFrame
+    thresholds: pd.DataFrame
+    verdicts: pd.DataFrame
+
+    @property
+    def beyond_chance(self) -> pd.DataFrame:
+        """The lines of ``differences`` with ``p_adjusted`` at most 0.05, the least first."""
+        lines = self.differences[self.differences["p_adjusted"] <= ALPHA]
+        return lines.sort_values("p_value", kind="stable")
+
+    @property
+    def differ(self) -> bool:
+        """True if the runs differ beyond chance."""
+        return not self.beyond_chance.empty
+
+    def figure(self) -> Figure:
+        """Return a figure of the means of ``b`` against those of ``a``, a panel for each number."""
+        from greedyexp.report.compare_figure import compare_figure
+
+        return compare_figure(self)
+
+
+def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
+    """Compare two runs, or two versions of one; nothing is computed again.
+
+    Rows are paired if both runs have the same seed and data: those of equal parameters and
+    replicate, and of the algorithm with the same label. Otherwise the two runs are independent
+    samples. Successes are compared by McNemar's exact test, or by Fisher's if they are not paired;
+    other numbers by the paired t-test or Welch's. If a number differs by the same amount in all
+    pairs, the sign test is used, since such differences have no variance to estimate. A failed
+    replicate is no success, and has no other numbers. Holm's method corrects for the number of all
+    comparisons.
+
+    Parameters
+    ----------
+    a, b : path
+        Run folders.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    StorageError
+        If a run cannot be read.
+    ConfigError
+        If the runs have no number, or no point and algorithm, in common.
+    """
+    one, other = read_run(Path(a)), read_run(Path(b))
+    matched = _Matched.of(one, other)
+    differences = matched.differences()
+    old, new = (_by_label(source) for source in (one, other))
+    before, after = one.state.manifest, other.state.manifest
+    return Comparison(
+        folders=(one.folder, other.folder),
+        settings=changes(old, new, ROW_SETTINGS),
+        versions=version_changes(before, after) if before and after else [],
+        paired=matched.paired,
+        notes=matched.notes(),
+        differences=differences,
+        changed=matched.changed(),
+        thresholds=_thresholds(one, other),
+        verdicts=_verdicts(one, other),
+    )
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """Two runs with the columns by which their rows are matched.
+
+    Parameters
+    ----------
+    sources : tuple of two Source
+    settings : list of str
+        Columns that tell points and algorithms apart.
+    records : list of str
+        Columns that tell the rows of one replicate apart.
+    measured : list of Measured
+        The numbers and texts that both runs have.
+    apart : list of str
+        Parameters of the data with other values in the two runs.
+    paired : bool
+    """
+
+    sources: tuple[Source, Source]
+    settings: list[str]
+    records: list[str]
+    measured: list[Measured]
+    apart: list[str]
+    paired: bool
+
+    @classmethod
+    def of(cls, one: Source, other: Source) -> _Matched:
+        sources = (one, other)
+        columns = []
+        for source in sources:
+            load_own_plugins(source)
+            columns.append({column.name: column for column in source.design.measured})
+        shared = [
+            column
+            for column in columns[0].values()
+            if column.name in columns[1] and column.kind != "seconds"
+        ]
+        parameters = dict.fromkeys(name for source in sources for name in _parameters(source))
+        apart = [name for name in parameters if _tells_apart(one, other, name)]
+        swept = [
+            name
+            for name in parameters
+            if name not in apart
+            and any(name in s.frame and s.frame[name].nunique(dropna=False) > 1 for s in sources)
+        ]
+        files = [source.state.manifest.get("data_files") or {} for source in sources]
+        seeds = [source.design.settings.get("seed") for source in sources]
+        generators = [source.design.generators for source in sources]
+        same = seeds[0] == seeds[1] and generators[0] == generators[1] and not apart
+        same &= all(files[0][name] == files[1].get(name, files[0][name]) for name in files[0])
+        keys = [column.name for column in shared if column.kind == "key"]
+        measured = [column for column in shared if column.kind != "key"]
+        return cls(sources, [*swept, "algorithm"], keys, measured, apart, same)
+
+    def notes(self) -> list[str]:
+        """Return what limits the comparison."""
+        found = [f"points are matched although {name} differs" for name in self.apart]
+        if not self.paired:
+            found.append("the runs have other data, so they are compared as independent samples")
+        if any(source.context.adaptive for source in self.sources):
+            found.append(
+                "results decided on the number of trials, which intervals do not allow for"
+            )
+        for source in self.sources:
+            if source.context.part:
+                found.append(f"{source.folder} has only {source.context.part}")
+            if not source.state.manifest:
+                found.append(f"{source.folder} has no manifest.json, so its versions are not known")
+        points = [set(_groups(replicates(s.frame), self.settings)) for s in self.sources]
+        for source, mine, others in zip(self.sources, points, points[::-1], strict=True):
+            if mine - others:
+                found.append(
+                    f"{len(mine - others)} combinations of point and algorithm are only in"
+                    f" {source.folder}"
+                )
+        return found
+
+    def differences(self) -> pd.DataFrame:
+        """Return the lines of ``Comparison.differences``."""
+        import pandas as pd
+
+        numbers = [one for one in self.measured if one.kind in ("number", "success")]
+        if not numbers:
+            raise self._nothing("number")
+        keys = [*self.settings, *self.records]
+        lines = list(self._compared(keys, numbers, [s.frame for s in self.sources]))
+        frames = [replicates(source.frame) for source in self.sources]
+        if any(failed_rows(frame).any() for frame in frames):
+            failing = [frame.assign(failed=failed_rows(frame).astype(float)) for frame in frames]
+            for line in self._compared(self.settings, [FAILED], failing):
+                lines.append((*line[: len(self.settings)], *[None] * len(self.records), *line[-9:]))
+        if not lines:
+            raise self._nothing("point and algorithm")
+        table = pd.DataFrame(lines, columns=[*keys, "column", *_NUMBERS])
+        table["p_adjusted"] = holm(table["p_value"].to_numpy(dtype=float)).adjusted
+        return table
+
+    def _nothing(self, what: str) -> ConfigError:
+        one, other = self.sources
+        return ConfigError(
+            f"the two runs have no {what} in common.",
+            place=f"{one.folder} and {other.folder}",
+            remedy="Compare runs of one experiment.",
+        )
+
+    def _compared(
+        self, keys: list[str], columns: list[Measured], frames: list[pd.DataFrame]
+    ) -> Iterator[tuple[Any, ...]]:
+        groups = [_groups(frame, keys) for frame in frames]
+        for key, rows in groups[0].items():
+            if key not in groups[1]:
+                continue
+            pair = rows.set_index("replicate"), groups[1][key].set_index("replicate")
+            if not all(one.index.is_unique for one in pair):
+                raise ConfigError(
+                    "several rows have the same point, algorithm and replicate.",
+                    place=f"{self.sources[0].folder} and {self.sources[1].folder}",
+                    remedy="Compare runs of one experiment.",
+                )
+            for column in columns:
+                a, b = (_values(one, column) for one in pair)
+                if self.paired:
+                    common = a.index.intersection(b.index)
+                    a, b = a[common], b[common]
+                if len(a) and len(b):
+                    yield (*key, column.name, *_contrast(a, b, column.kind, self.paired))
+
+    def changed(self) -> pd.DataFrame:
+        """Return the paired values that differ by more than rounding."""
+        import pandas as pd
+
+        keys = [*self.settings, *self.records, "replicate"]
+        columns = [*keys, "column", "value_a", "value_b", "difference"]
+        lines: list[tuple[Any, ...]] = []
+        if self.paired:
+            compared = [*(one.name for one in self.measured), "status"]
+            kinds = {one.name: one.kind for one in self.measured}
+            first, second = (source.frame[[*keys, *compared]] for source in self.sources)
+            both = first.merge(second, on=keys, suffixes=(" a", " b"))
+            for name in compared:
+                a, b = both[f"{name} a"], both[f"{name} b"]
+                unequal = both[(a != b) & ~(a.isna() & b.isna())]
+                for row in unequal.to_dict("records"):
+                    old, new = row[f"{name} a"], row[f"{name} b"]
+                    apart, verdict = judged(_text(old), _text(new), kinds.get(name))
+                    if verdict == DIFFERS:
+                        lines.append((*(row[key] for key in keys), name, old, new, apart))
+        return pd.DataFrame(lines, columns=columns)
+
+
+def _by_label(source: Source) -> dict[str, Any]:
+    """Return the settings of a run, with the lists of algorithms and of data by their labels."""
+    settings = dict(source.design.settings)
+    written = [
+        (item, {}) if isinstance(item, str) else next(iter(item.items()))
+        for item in settings["algorithms"]
+    ]
+    entries = zip(source.design.entries, written, strict=True)
+    settings["algorithms"] = {one.label: {name: params} for one, (name, params) in entries}
+    if isinstance(settings["data"], list):
+        settings["data"] = {block.get("label"): block for block in settings["data"]}
+    return settings
+
+
+def _parameters(source: Source) -> list[str]:
+    """Return the columns of the data's parameters in the table of a run."""
+    fields = [
+        registry.find("generator", name).parameters.model_fields
+        for name in source.design.generators
+    ]
+    named = [DATA_COLUMN, *(name for one in fields for name in one)]
+    return [name for name in dict.fromkeys(named) if name in identity(source.frame)]
+
+
+def _tells_apart(one: Source, other: Source, name: str) -> bool:
+    """Return True if a parameter of the data has one value in each run, but not the same.
+
+    A run of an earlier version lacks parameters that were added since: it has their defaults.
+    """
+    values = [_constant(source, name) for source in (one, other)]
+    return None not in values and values[0] != values[1]
+
+
+def _constant(source: Source, name: str) -> str | None:
+    """Return the only value of a parameter as text; None if it has several, or none is known."""
+    if name in source.frame:
+        levels = source.frame[name].unique()
+        return _text(levels[0]) if len(levels) == 1 else None
+    for generator in source.design.generators:
+        field = registry.find("generator", generator).parameters.model_fields.get(name)
+        if field is not None and not field.is_required():
+            return _text(field.default)
+    return None
+
+
+def _text(value: Any) -> str:
+    """Return a value of a parsed table as a cell; whole numbers were read as floats."""
+    if isinstance(value, (float, np.floating)):
+        if math.isnan(value):
+            return ""
+        return str(int(value)) if float(value).is_integer() else cell(float(value))
+    return cell(value)
+
+
+def _groups(frame: pd.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], pd.DataFrame]:
+    """Return the rows of each combination of values, with None for empty cells."""
+    filled = frame.assign(
+        **{key: frame[key].astype(object).where(frame[key].notna()) for key in keys}
+    )
+    return {
+        tuple(None if value != value else value for value in key): rows
+        for key, rows in filled.groupby(keys, sort=False, dropna=False)
+    }
+
+
+def _values(rows: pd.DataFrame, column: Measured) -> pd.Series[float]:
+    """Return a number by replicate; a failed replicate is no success and has no other number."""
+    values: pd.Series[float] = rows[column.name].astype(float)
+    if column.kind == "success":
+        values = values.mask(failed_rows(rows) & values.isna(), 0.0)
+    return values[np.isfinite(values)]
+
+
+def _contrast(a: pd.Series[float], b: pd.Series[float], kind: str, paired: bool) -> tuple[Any, ...]:
+    """Return means, difference with its 95% interval, numbers of replicates and p-value."""
+    x, y = a.to_numpy(), b.to_numpy()
+    contrast = _of_successes if kind == "success" else _of_numbers
+    difference, low, high, p = contrast(x, y, paired)
+    return float(x.mean()), float(y.mean()), difference, low, high, len(x), len(y), p
+
+
+def _of_successes(x: np.ndarray, y: np.ndarray, paired: bool) -> tuple[float, float, float, float]:
+    rates, counts = [float(v.mean()) for v in (x, y)], [int(v.sum()) for v in (x, y)]
+    ends = [tuple(map(float, wilson(k, len(v)))) for k, v in zip(counts, (x, y), strict=True)]
+    correlation = np.eye(2)
+    if paired:
+        both = int((x * y).sum())
+        cells = (both, counts[0] - both, counts[1] - both, len(x) - sum(counts) + both)
+        p = mcnemar(*cells)
+        correlation[0, 1] = correlation[1, 0] = phi(*cells)
+    else:
+        from scipy.stats import fisher_exact
+
+        table = np.array([[k, len(v) - k] for k, v in zip(counts, (x, y), strict=True)])
+        p = float(fisher_exact(table).pvalue)
+    lows, highs = zip(*ends, strict=True)
+    return *combined_interval([-1, 1], rates, lows, highs, correlation), p
+
+
+def _of_numbers(x: np.ndarray, y: np.ndarray, paired: bool) -> tuple[float, float, float, float]:
+    from scipy.stats import ttest_ind_from_stats, ttest_rel
+
+    if paired:
+        d = y - x
+        # Rounding is no difference, and has no variance to speak of.
+        d = np.where([_is_rounding(*pair) for pair in zip(x, y, strict=True)], 0.0, d)
+        difference, low, high = t_interval(d)
+        if np.ptp(d) <= 1e-9 * np.abs(d).max():
+            # Under the hypothesis each difference is as likely to have the other sign.
+            return difference, low, high, 1.0 if not d.any() else 2.0 ** (1 - len(d))
+        return difference, low, high, float(ttest_rel(d, np.zeros(len(d))).pvalue)
+    means, lows, highs = zip(*(t_interval(v) for v in (x, y)), strict=True)
+    interval = combined_interval([-1, 1], means, lows, highs, np.eye(2))
+    if min(len(x), len(y)) < 2 or not (np.ptp(x) or np.ptp(y)):
+        # Without a variance there is no test, but equal samples do not differ.
+        return *interval, 1.0
+    one, other = ((float(v.mean()), float(v.std(ddof=1)), len(v)) for v in (x, y))
+    welch = ttest_ind_from_stats(
+        one[0], one[1], one[2], other[0], other[1], other[2], equal_var=False
+    )
+    return *interval, float(welch.pvalue)
+
+
+def _is_rounding(one: float, other: float) -> bool:
+    return judged(repr(float(one)), repr(float(other)))[1] != DIFFERS
+
+
+def _thresholds(one: Source, other: Source) -> pd.DataFrame:
+    """Return the thresholds of both runs by the figures and tables of the first."""
+    import pandas as pd
+
+    found = []
+    for of, success in _curves(one):
+        tables = []
+        for source in (one, other):
+            axes = [name for axis in source.design.data_axes for name in axis]
+            by = [*(name for name in axes if name != of and name in source.frame), "algorithm"]
+            try:
+                metrics = successes.metrics_of(source.frame, source.context, success)
+                rows = successes.trials_of(source.frame, metrics, [*by, of])
+                table = thresholds(rows, source.context, of=of, success=success, by=by)
+            except ConfigError:
+                # The other run does not have these columns.
+                break
+            tables.append(table[[*by, "estimate", "low", "high"]])
+        if len(tables) == 2:
+            shared = [name for name in tables[0] if name in tables[1]]
+            on = [name for name in shared if name not in ("estimate", "low", "high")]
+            both = tables[0].merge(tables[1], on=on, suffixes=("_a", "_b"))
+            found.append(both.assign(of=of))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _curves(source: Source) -> list[tuple[str, Mapping[str, str]]]:
+    """Return column and metrics of the success curves in the figures and tables of a run."""
+    curves: list[tuple[str, Mapping[str, str]]] = []
+    swept = {name for axis in source.design.data_axes for name in axis}
+    for kind in ("figure", "table"):
+        for name, given in source.design.drawn(kind):
+            params = Parameters(registry.find(kind, name)).read_all(given)
+            of, success = params.get("of", params.get("x")), params.get("success")
+            if success and of in swept and (of, success) not in curves:
+                curves.append((of, success))
+    return curves
+
+
+def _verdicts(one: Source, other: Source) -> pd.DataFrame:
+    """Return the verdicts of both runs on the claims that they share."""
+    import pandas as pd
+
+    found = []
+    for source in (one, other):
+        load_own_plugins(source)
+        judged_claims = verified_source(source).judged
+        found.append({claim.claim.id: claim.verdict.value for claim in judged_claims})
+    lines = [(id, found[0][id], found[1][id]) for id in found[0] if id in found[1]]
+    return pd.DataFrame(lines, columns=["claim", "a", "b"])

@@ -1,0 +1,81 @@
+"""The figure of two runs: the means of one against those of the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from greedyexp.figures._plot.panels import Panels, wrapped
+from greedyexp.figures._plot.style import COLOURS, MARKERS, cycle, legend_entry, use_style
+from greedyexp.results.text import axis_label
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from greedyexp.report.compare import Comparison
+
+# Positive numbers that span more than this factor get logarithmic axes.
+_SPAN = 1e3
+
+
+def compare_figure(comparison: Comparison) -> Figure:
+    """Return a panel for each number, with a point for each setting and algorithm.
+
+    A point on the diagonal has the same mean in both runs. Its bar is the 95% interval of the
+    difference, drawn from the mean of ``a``: a bar that misses the diagonal shows a difference.
+    Filled points differ beyond chance after the correction for all comparisons.
+    """
+    import matplotlib
+
+    table = comparison.differences
+    names = list(dict.fromkeys(table["column"]))
+    labels = list(dict.fromkeys(table["algorithm"]))
+    styles = {
+        label: {"color": colour, "marker": marker}
+        for (label, colour), marker in zip(
+            cycle(labels, COLOURS).items(), cycle(labels, MARKERS).values(), strict=True
+        )
+    }
+    with matplotlib.rc_context():
+        use_style()
+        panels = Panels(wrapped(names), sharex=False, sharey=False)
+        for axis, name in panels:
+            _draw(axis, table[table["column"] == name], styles)
+            axis.set_title(axis_label(name))
+        names = [f"{folder.parent.name}/{folder.name}" for folder in comparison.folders]
+        if names[0] == names[1]:
+            names = list(map(str, comparison.folders))
+        panels.label(f"a: {names[0]}", f"b: {names[1]}")
+        panels.legend([legend_entry(label, ls="none", **styles[label]) for label in labels])
+        count = len(comparison.beyond_chance)
+        kind = "paired" if comparison.paired else "not paired"
+        panels.note(
+            f"Means of {len(table)} comparisons, {kind}; bars: 95% intervals of the difference;"
+            f" filled: {count} that differ beyond chance (Holm, 5%)."
+        )
+    return panels.figure
+
+
+def _draw(axis: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
+    values = rows[["mean_a", "mean_b"]].to_numpy()
+    if (values > 0).all() and values.max() > _SPAN * values.min():
+        axis.set(xscale="log", yscale="log")
+    else:
+        axis.margins(0.08)
+    for label, style in styles.items():
+        mine = rows[rows["algorithm"] == label]
+        beyond = mine["p_adjusted"] <= 0.05
+        axis.vlines(
+            mine["mean_a"],
+            mine["mean_a"] + mine["low"],
+            mine["mean_a"] + mine["high"],
+            color=style["color"],
+            lw=0.8,
+        )
+        for some, filled in ((mine[~beyond], False), (mine[beyond], True)):
+            face = style["color"] if filled else "white"
+            axis.plot(some["mean_a"], some["mean_b"], ls="none", markerfacecolor=face, **style)
+    low, high = values.min(), values.max()
+    if low < high:
+        axis.plot([low, high], [low, high], color="0.6", lw=0.8, zorder=0)
