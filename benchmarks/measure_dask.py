@@ -28,8 +28,8 @@ from measure_runner import PLUGIN
 PROGRAM = """
 import json, resource, sys
 from greedyexp import config, runner
-settings, folder, how = json.loads(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
-experiment = config.load(settings, profile="quick")
+settings, folder, how, trials = json.loads(sys.argv[1])
+experiment = config.load(settings, profile="quick", trials=trials)
 report = runner.run(experiment, folder, runner.RunOptions(progress=False, **how))
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
@@ -84,13 +84,14 @@ def cluster(folder: Path) -> Iterator[tuple[str, Watched, Watched]]:
         scheduler.end()
 
 
-def run(settings: object, folder: Path, engine: str) -> dict:
+def run(settings: object, folder: Path, engine: str, trials: int | None = None) -> dict:
     """Run with two workers and return what was measured."""
     target = str(folder / str(time.monotonic_ns()) / "quick")
 
     def client(how: dict) -> dict:
         before = sum(psutil.Process().cpu_times()[2:4])
-        command = [sys.executable, "-c", PROGRAM, json.dumps(settings), target, json.dumps(how)]
+        arguments = json.dumps([settings, target, how, trials])
+        command = [sys.executable, "-c", PROGRAM, arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
         return found | {"all cpu": sum(psutil.Process().cpu_times()[2:4]) - before}
@@ -134,6 +135,8 @@ def main() -> None:
     arguments.add_argument("--rows", type=int, default=1_000_000)
     arguments.add_argument("--repeat", type=int, default=3)
     arguments.add_argument("--config", default="configs/phase_transition.yaml")
+    arguments.add_argument("--trials", type=int)
+    arguments.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     arguments.add_argument("--only", choices=("rows", "experiment"))
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -141,12 +144,12 @@ def main() -> None:
         if given.only != "rows":
             print(f"{given.config}, quick, two workers; seconds and MB", flush=True)
             for _ in range(given.repeat):
-                for engine in ENGINES:
-                    show(engine, run(given.config, folder, engine))
+                for engine in given.engines:
+                    show(engine, run(given.config, folder, engine, given.trials))
         if given.only != "experiment":
             for rows in (given.rows // 4, given.rows):
                 print(f"{rows} empty rows, two workers; seconds and MB", flush=True)
-                for engine in ENGINES:
+                for engine in given.engines:
                     show(engine, run(empty_rows(folder, rows), folder, engine))
 
 

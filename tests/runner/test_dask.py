@@ -147,6 +147,14 @@ def test_a_cluster_file_becomes_the_script_of_a_batch_job(tmp_path):
     assert "distributed.cli.dask_worker" in script
 
 
+def test_without_the_batch_system_the_command_is_named(lab, tmp_path, monkeypatch):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(CLUSTER)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"cluster\.yaml: this machine has no command 'sbatch'"):
+        lab.run(how={"engine": "dask", "jobs": None, "cluster": path})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -260,3 +260,47 @@ def test_a_cluster_with_certificates(lab, tmp_path, monkeypatch):
     finally:
         cluster.close()
     require_same_table(lab, **settings(lab, 3))
+
+
+# Batch jobs are processes of this machine; a job is known by the number of its process group.
+_SBATCH = """\
+#!/bin/bash
+cp "$1" "$0-$$"
+setsid bash "$0-$$" > "$0-$$.log" 2>&1 &
+echo $! >> "$(dirname "$0")/jobs"
+echo "Submitted batch job $!"
+"""
+_SCANCEL = """\
+#!/bin/bash
+kill -- -"$1"
+"""
+
+
+def test_a_cluster_file_starts_jobs_and_ends_them(lab, monkeypatch):
+    folder = lab.folder / "bin"
+    folder.mkdir()
+    for name, text in (("sbatch", _SBATCH), ("scancel", _SCANCEL)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    file = lab.folder / "cluster.yaml"
+    options = '{cores: 1, memory: 1GB, walltime: "00:10:00", interface: lo}'
+    file.write_text(f"kind: slurm\njobs: 2\noptions: {options}\n")
+    report = lab.run(**settings(lab, 5), how={"engine": "dask", "jobs": None, "cluster": file})
+    assert report.done == report.total == 10
+    assert json.loads((lab.results / "manifest.json").read_text())["cluster"] == str(file)
+    require_same_table(lab, **settings(lab, 5))
+    groups = [int(line) for line in (folder / "jobs").read_text().split()]
+    assert len(groups) == 2
+    end = time.monotonic() + 20
+    while any(_runs(group) for group in groups):
+        assert time.monotonic() < end, "the jobs go on"
+        time.sleep(0.1)
+
+
+def _runs(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

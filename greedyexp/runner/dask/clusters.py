@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,17 +109,22 @@ class Local:
     @contextmanager
     def opened(self) -> Iterator[dict[str, Any]]:
         """Start the cluster, and yield the arguments of ``Client`` that lead to it."""
+        import dask
         from distributed import LocalCluster
 
-        # The threads of one Dask worker are enough: what computes are processes of their own.
-        with LocalCluster(
-            n_workers=1,
-            threads_per_worker=self.jobs,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-            memory_limit=None,
-            silence_logs=False,
-        ) as cluster:
+        # The threads of one Dask worker are enough: what computes are processes of their own. So
+        # there is nothing to see for a profiler of these threads, which would take their time.
+        with (
+            dask.config.set({"distributed.worker.profile.enabled": False}),
+            LocalCluster(
+                n_workers=1,
+                threads_per_worker=self.jobs,
+                processes=False,
+                dashboard_address="127.0.0.1:0",
+                memory_limit=None,
+                silence_logs=False,
+            ) as cluster,
+        ):
             yield {"address": cluster}
 
 
@@ -164,7 +171,21 @@ class Started:
 
     @contextmanager
     def opened(self) -> Iterator[dict[str, Any]]:
-        """Submit the jobs, and yield the arguments of ``Client`` that lead to their scheduler."""
+        """Submit the jobs, and yield the arguments of ``Client`` that lead to their scheduler.
+
+        Raises
+        ------
+        ConfigError
+            If the batch system is not installed on this machine.
+        """
+        job = getattr(self._class, "job_cls", None)
+        submit = "" if job is None else shlex.split(job.submit_command)[0]
+        if submit and shutil.which(submit) is None:
+            raise ConfigError(
+                f"this machine has no command '{submit}', which submits the jobs.",
+                place=self.name,
+                remedy="Start the run where jobs are submitted, such as on the login node.",
+            )
         with self.create() as cluster:
             if self.file.kind == "kubernetes":
                 cluster.scale(self.file.jobs)
