@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from runner_lab import Laboratory
@@ -145,6 +147,18 @@ def test_a_cluster_file_becomes_the_script_of_a_batch_job(tmp_path):
     assert "#SBATCH --cpus-per-task=16" in script
     assert "#SBATCH -t 04:00:00" in script
     assert "distributed.cli.dask_worker" in script
+
+
+def test_the_cluster_files_of_the_page_become_scripts(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"cluster{number}.yaml"
+        # The interface of the page is that of another machine.
+        path.write_text(block.replace("ib0", "lo"))
+        with clusters.Started(path).create() as cluster:
+            assert f"--nthreads {(16, 1)[number]} " in cluster.job_script()
 
 
 def test_without_the_batch_system_the_command_is_named(lab, tmp_path, monkeypatch):
