@@ -191,8 +191,9 @@ def test_what_a_worker_leaves_out_is_computed_again(lab, scheduler, monkeypatch)
 
     def compute(self, batch, cancelled):
         calls.append(batch)
+        first = batch is calls[0]
         results = real(self, batch, cancelled)
-        return results[:1] if len(calls) == 1 else results
+        return results[:1] if first else results
 
     monkeypatch.setattr(remote._Run, "compute", compute)
     serial = lab.run(folder=lab.folder / "out/lab/quick")
