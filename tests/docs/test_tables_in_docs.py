@@ -1,6 +1,8 @@
 """Tables of committed results in documents are those of the results."""
 
 import importlib.util
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,14 @@ def test_a_stale_table_is_replaced_and_the_rest_kept(script, tmp_path, monkeypat
 
 def test_documents_with_tables_are_found():
     assert DOCUMENTS
+
+
+def test_verdicts_of_best_subset_today_are_those_of_the_results():
+    text = (REPOSITORY / "docs" / "best_subset_today.md").read_text(encoding="utf-8")
+    section = text.partition("| claim | verdict |")[2].partition("\n\n")[0]
+    stated = re.findall(r"\| (supported|refuted|inconclusive)\b", section)
+    found = []
+    for name in ("best_subset_today", "best_subset_today_tasks"):
+        judged = (REPOSITORY / "results" / name / "paper" / "claims.json").read_text()
+        found += [claim["verdict"] for claim in json.loads(judged)["claims"]]
+    assert stated == found
