@@ -96,7 +96,12 @@ class Comparison:
         """Return a figure of the means of ``b`` against those of ``a``, a panel for each number."""
         from greedyexp.report.compare_figure import compare_figure
 
-        return compare_figure(self)
+        return compare_figure(
+            self.differences,
+            self.folders,
+            paired=self.paired,
+            beyond_chance=len(self.beyond_chance),
+        )
 
 
 def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:

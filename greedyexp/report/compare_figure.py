@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.figures._plot.panels import Panels, wrapped
@@ -13,22 +14,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from greedyexp.report.compare import Comparison
-
 # Positive numbers that span more than this factor get logarithmic axes.
 _SPAN = 1e3
 
 
-def compare_figure(comparison: Comparison) -> Figure:
+def compare_figure(
+    table: pd.DataFrame, folders: tuple[Path, Path], *, paired: bool, beyond_chance: int
+) -> Figure:
     """Return a panel for each number, with a point for each setting and algorithm.
 
     A point on the diagonal has the same mean in both runs. Its bar is the 95% interval of the
     difference, drawn from the mean of ``a``: a bar that misses the diagonal shows a difference.
     Filled points differ beyond chance after the correction for all comparisons.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``Comparison.differences``.
+    folders : tuple of Path
+        The run folders ``a`` and ``b``.
+    paired : bool
+        True if the rows of both runs are paired.
+    beyond_chance : int
+        Number of lines that differ beyond chance.
     """
     import matplotlib
 
-    table = comparison.differences
     names = list(dict.fromkeys(table["column"]))
     labels = list(dict.fromkeys(table["algorithm"]))
     styles = {
@@ -43,16 +54,15 @@ def compare_figure(comparison: Comparison) -> Figure:
         for axis, name in panels:
             _draw(axis, table[table["column"] == name], styles)
             axis.set_title(axis_label(name))
-        names = [f"{folder.parent.name}/{folder.name}" for folder in comparison.folders]
+        names = [f"{folder.parent.name}/{folder.name}" for folder in folders]
         if names[0] == names[1]:
-            names = list(map(str, comparison.folders))
+            names = list(map(str, folders))
         panels.label(f"a: {names[0]}", f"b: {names[1]}")
         panels.legend([legend_entry(label, ls="none", **styles[label]) for label in labels])
-        count = len(comparison.beyond_chance)
-        kind = "paired" if comparison.paired else "not paired"
+        kind = "paired" if paired else "not paired"
         panels.note(
             f"Means of {len(table)} comparisons, {kind}; bars: 95% intervals of the difference;"
-            f" filled: {count} that differ beyond chance (Holm, 5%)."
+            f" filled: {beyond_chance} that differ beyond chance (Holm, 5%)."
         )
     return panels.figure
 

@@ -152,7 +152,7 @@ def test_a_pipeline_of_named_columns_is_searched_scored_copied_and_pickled():
         (estimators.FoBaRegressor(select="best"), "select must be one of 'gradient', 'gain'"),
         (estimators.FoBaRegressor(select=["gain"]), "select must be one of 'gradient', 'gain'"),
         (estimators.FoBaRegressor(delta=np.ones(2)), "delta is no parameter for select='gradient'"),
-        (estimators.LassoCV(random_state=np.random.RandomState(0)), "random_state must be numbers"),
+        (estimators.LassoCV(random_state=np.random.RandomState(0)), "random_state must be a whole"),
         (estimators.FoBaRegressor(delta=0.1), "delta is no parameter for select='gradient'"),
         (estimators.LassoCV(cv=91), "91-fold cross-validation needs at least 91 rows"),
     ],

@@ -180,7 +180,7 @@ def test_every_figure_is_drawn_from_the_table_alone(folder, tmp_path):
         "phase_transition_2.png",
         "phase_transition_2.pdf",
     ]
-    assert b"commit abc123" in files[0].read_bytes()
+    assert b'"commit": "abc123"' in files[0].read_bytes()
     assert files[1].read_bytes().startswith(b"%PDF")
     before = [f.read_bytes() for f in files]
     report.draw(folder)

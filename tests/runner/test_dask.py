@@ -12,7 +12,7 @@ from runner_lab import Laboratory
 
 from greedyexp.core.errors import UserError
 from greedyexp.datasets import places
-from greedyexp.runner.dask import agreement, clusters, engine, remote
+from greedyexp.runner.dask import agreement, clusters, engine, link, remote
 from greedyexp.runner.fingerprint import InputFiles
 from greedyexp.runner.work import DataFiles, work_of
 
@@ -113,6 +113,7 @@ def test_options_that_contradict_are_refused(lab, how, words):
 
 def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
     monkeypatch.setattr(engine, "_CONNECT", 0.0)
+    monkeypatch.setattr(link, "_ATTEMPT", 1.0)
     how = {"engine": "dask", "jobs": None, "scheduler": "tcp://127.0.0.1:1"}
     with pytest.raises(UserError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"):
         lab.run(how=how)

@@ -143,6 +143,7 @@ def _count_steps(last: int, folder: str | None) -> None:
     sys.addaudithook(hook)
 
 
+@pytest.mark.deep
 def test_a_run_killed_at_any_step_leaves_the_old_state_or_the_new_one(runs):
     runs.complete(0.1, figures=True)
     clean = runs.lab.folder / "clean"
@@ -193,6 +194,7 @@ def test_who_reads_during_a_run_sees_one_state(runs):
     assert runs.noise() == 5.0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("before", [True, False])
 def test_tables_that_change_their_form_are_replaced_whole(runs, monkeypatch, before):
     """A table is compressed from some size on, and a run may be killed while it replaces one."""
