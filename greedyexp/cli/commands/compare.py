@@ -57,7 +57,10 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
 
 
 def _save(found: Comparison, file: Path) -> None:
+    import matplotlib
+
     from greedyexp.core.errors import ConfigError
+    from greedyexp.figures._plot.style import SETTINGS
     from greedyexp.runner.files import replacing
 
     kinds: dict[str, dict[str, None]] = {
@@ -71,7 +74,7 @@ def _save(found: Comparison, file: Path) -> None:
             "a figure is a .png, .pdf or .svg file.", place=f"--figure {file}", remedy="Rename it."
         )
     picture = found.figure()
-    with replacing(file) as stream:
+    with replacing(file) as stream, matplotlib.rc_context(SETTINGS):
         picture.savefig(stream, format=file.suffix[1:], metadata=kinds[file.suffix])
 
 
