@@ -12,7 +12,7 @@ from runner_lab import Laboratory
 
 from greedyexp.core.errors import UserError
 from greedyexp.datasets import places
-from greedyexp.runner.dask import agreement, clusters, engine, link, remote
+from greedyexp.runner.dask import clusters, compatibility, connection, engine, remote
 from greedyexp.runner.fingerprint import InputFiles
 from greedyexp.runner.work import DataFiles, work_of
 
@@ -80,11 +80,11 @@ def test_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path):
     changes = {"data": source, "algorithms": ["omp"], "metrics": ["support_size"]}
     work = work_of(lab.experiment(**changes), files=InputFiles())
     assert len(work.data) == 1
-    assert agreement.data_trouble(work, tmp_path) == ""
+    assert compatibility.data_error(work, tmp_path) == ""
     data.write_text("x,y\n1,2\n")
-    assert "differs" in agreement.data_trouble(work, tmp_path)
+    assert "differs" in compatibility.data_error(work, tmp_path)
     data.unlink()
-    assert "there is no such data file" in agreement.data_trouble(work, tmp_path)
+    assert "there is no such data file" in compatibility.data_error(work, tmp_path)
 
 
 def test_public_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ def test_public_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path, 
     needed = (DataFiles("digits_mfeat", {}, {}, True),)
     monkeypatch.setenv("GREEDYEXP_DATA", str(tmp_path))
     monkeypatch.setattr(places, "cache", lambda: tmp_path / "cache")
-    sentence = agreement.data_trouble(replace(work, data=needed), tmp_path)
+    sentence = compatibility.data_error(replace(work, data=needed), tmp_path)
     assert "the data set 'digits_mfeat' is neither in" in sentence
 
 
@@ -113,7 +113,7 @@ def test_options_that_contradict_are_refused(lab, how, words):
 
 def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
     monkeypatch.setattr(engine, "_CONNECT", 0.0)
-    monkeypatch.setattr(link, "_ATTEMPT", 1.0)
+    monkeypatch.setattr(connection, "_ATTEMPT", 1.0)
     how = {"engine": "dask", "jobs": None, "scheduler": "tcp://127.0.0.1:1"}
     with pytest.raises(UserError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"):
         lab.run(how=how)

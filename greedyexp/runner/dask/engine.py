@@ -24,10 +24,10 @@ from greedyexp.core.errors import UserError
 from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner.code_version import ROOT, plugin_sources
 from greedyexp.runner.dask import remote
-from greedyexp.runner.dask.agreement import Difference, own_versions, table
 from greedyexp.runner.dask.clusters import Local, Scheduler, Started
-from greedyexp.runner.dask.crew import MOST_DEATHS, Crew, Lot, State, Worker
-from greedyexp.runner.dask.link import Done, Event, Link, Lost, Workers
+from greedyexp.runner.dask.compatibility import Difference, own_versions, table
+from greedyexp.runner.dask.connection import Connection, ConnectionLost, Done, Event, KnownWorkers
+from greedyexp.runner.dask.work_queue import MOST_DEATHS, Assignment, State, Worker, WorkQueue
 from greedyexp.runner.engine import Engine, Interruption
 from greedyexp.runner.processes import GRACE, TICK, refuse_parts_of_the_session
 from greedyexp.runner.work import Batch, Result, Work
@@ -51,7 +51,7 @@ class DaskEngine(Engine):
     allow_mixed : bool
         Accept workers with other versions than this process.
     announce : bool
-        Print the address of the dashboard, and for what the run waits.
+        Print the address of the dashboard and what the run waits for.
     """
 
     name = "dask"
@@ -95,7 +95,7 @@ class DaskEngine(Engine):
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
         refuse_parts_of_the_session(work)
-        order = remote.Order(
+        setup = remote.Setup(
             run=uuid.uuid4().hex,
             work=work,
             plugins=plugin_sources(work.plugins),
@@ -105,7 +105,7 @@ class DaskEngine(Engine):
             allow_mixed=self._allow_mixed,
         )
         with self.cluster.opened() as arguments:
-            dispatch = _Dispatch(self, order, Crew(next_batch), arguments)
+            dispatch = _Dispatch(self, setup, WorkQueue(next_batch), arguments)
             try:
                 yield from dispatch.run(interruption)
             finally:
@@ -127,16 +127,16 @@ class _Dispatch:
     """One run: its connection, its workers, and the tasks that were sent."""
 
     def __init__(
-        self, engine: DaskEngine, order: remote.Order, crew: Crew, arguments: dict[str, Any]
+        self, engine: DaskEngine, setup: remote.Setup, queue: WorkQueue, arguments: dict[str, Any]
     ):
-        self._engine, self._crew = engine, crew
-        self._run, self._order = order.run, pickle.dumps(order)
+        self._engine, self._queue = engine, queue
+        self._run, self._setup = setup.run, pickle.dumps(setup)
         self._arguments = arguments
-        self._link: Link | None = None
+        self._connection: Connection | None = None
         self._tickets = itertools.count()
         self._holders: dict[int, Worker] = {}
         self._differences: dict[str, list[Difference]] = {}
-        self._troubles: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
         self._connected: float | None = None
         self._working = False
         self._told_to_wait = False
@@ -149,39 +149,39 @@ class _Dispatch:
                 if stop is None:
                     stop = time.monotonic() + 2 * GRACE
                     self._halt()
-                if interruption.now or time.monotonic() > stop or not self._crew.busy:
+                if interruption.now or time.monotonic() > stop or not self._queue.busy:
                     return
-            if self._link is None:
+            if self._connection is None:
                 self._connect(deadline)
                 yield []
                 continue
             if stop is None and self._ready():
-                for worker, lot in self._crew.give():
-                    worker.lots[self._send(worker, lot)] = lot
-                if self._crew.finished:
+                for worker, assignment in self._queue.give():
+                    worker.assignments[self._send(worker, assignment)] = assignment
+                if self._queue.finished:
                     return
             results: list[Result] = []
-            for event in self._link.events(TICK):
+            for event in self._connection.events(TICK):
                 results += self._after(event)
-                if self._link is None:
+                if self._connection is None:
                     deadline = time.monotonic() + _PATIENCE
                     break
             yield results
 
     def end(self) -> None:
         """Let all workers forget the run, and close the connection."""
-        if self._link is not None:
-            self._link.close(remote.finish, self._run)
-            self._link = None
+        if self._connection is not None:
+            self._connection.close(remote.finish, self._run)
+            self._connection = None
 
     def _halt(self) -> None:
-        if self._link is not None:
-            self._link.tell(remote.halt, self._run)
+        if self._connection is not None:
+            self._connection.broadcast(remote.halt, self._run)
 
     def _connect(self, deadline: float) -> None:
         engine, name = self._engine, self._engine.cluster.name
         try:
-            self._link = Link(self._arguments, f"greedyexp-{self._run[:8]}")
+            self._connection = Connection(self._arguments, f"greedyexp-{self._run[:8]}")
         except ValueError as error:
             raise UserError(f"this is no address of a scheduler: {error}.", place=name) from None
         except OSError as error:
@@ -195,7 +195,7 @@ class _Dispatch:
                 remedy="Check that it runs and that this machine can reach it.",
             ) from None
         if self._connected is None:
-            engine.say(f"Dask: {name}; dashboard: {self._link.dashboard}")
+            engine.say(f"Dask: {name}; dashboard: {self._connection.dashboard}")
         else:
             engine.say("The Dask scheduler is back.")
         self._connected = time.monotonic()
@@ -208,119 +208,119 @@ class _Dispatch:
         UserError
             If a worker would compute other rows and no other computes.
         """
-        crew = self._crew
-        asked, fit = crew.with_state(State.ASKED), crew.with_state(State.FIT)
+        queue = self._queue
+        asked, accepted = queue.with_state(State.ASKED), queue.with_state(State.ACCEPTED)
         waited = time.monotonic() - (self._connected or 0.0)
         if not self._working:
-            if (self._differences or self._troubles) and not asked:
+            if (self._differences or self._errors) and not asked:
                 raise self._refusal()
-            if not crew.workers and waited > 2.0 and not self._told_to_wait:
+            if not queue.workers and waited > 2.0 and not self._told_to_wait:
                 self._told_to_wait = True
                 self._engine.say("Waiting for Dask workers.")
-            self._working = bool(fit) and (not asked or waited > _ANSWERS)
-        elif crew.with_state(State.UNFIT) and not asked and not fit:
+            self._working = bool(accepted) and (not asked or waited > _ANSWERS)
+        elif queue.with_state(State.REFUSED) and not asked and not accepted:
             raise self._refusal()
         return self._working
 
     def _refusal(self) -> UserError:
         if self._differences:
             return _other_versions(self._differences)
-        return _unfit(*next(iter(self._troubles.items())))
+        return _refused(*next(iter(self._errors.items())))
 
-    def _send(self, worker: Worker, lot: Lot | None = None) -> int:
-        """Send a lot, or without one the order of the run; return the ticket of the task."""
-        assert self._link is not None
+    def _send(self, worker: Worker, assignment: Assignment | None = None) -> int:
+        """Send an assignment, or else the setup of the run; return the ticket of the task."""
+        assert self._connection is not None
         ticket = next(self._tickets)
         self._holders[ticket] = worker
-        if lot is None:
-            self._link.submit(ticket, worker.address, remote.prepare, self._order)
+        if assignment is None:
+            self._connection.submit(ticket, worker.address, remote.prepare, self._setup)
         else:
-            batch = pickle.dumps(lot.batch)
-            self._link.submit(ticket, worker.address, remote.compute, self._run, batch)
+            batch = pickle.dumps(assignment.batch)
+            self._connection.submit(ticket, worker.address, remote.compute, self._run, batch)
         return ticket
 
     def _after(self, event: Event) -> list[Result]:
-        """Return the results that an event brings."""
-        if isinstance(event, Workers):
-            return self._met(event.threads)
-        if isinstance(event, Lost):
-            self._lose()
+        """Return the results that follow from an event."""
+        if isinstance(event, KnownWorkers):
+            return self._compare_workers(event.threads)
+        if isinstance(event, ConnectionLost):
+            self._wait_for_scheduler()
             return []
         worker = self._holders.pop(event.ticket, None)
         if worker is None:
             return []
-        assert self._link is not None
-        self._link.drop(event.ticket)
-        lot = worker.lots.pop(event.ticket, None)
-        if lot is None:
+        assert self._connection is not None
+        self._connection.drop(event.ticket)
+        assignment = worker.assignments.pop(event.ticket, None)
+        if assignment is None:
             self._answered(worker, event)
             return []
-        return self._computed(worker, lot, event)
+        return self._computed(worker, assignment, event)
 
-    def _met(self, threads: dict[str, int]) -> list[Result]:
+    def _compare_workers(self, threads: dict[str, int]) -> list[Result]:
         """Compare the workers with those that are known: some are new, some have died."""
         results: list[Result] = []
-        for worker in list(self._crew.workers.values()):
+        for worker in list(self._queue.workers.values()):
             if worker.address not in threads:
                 results += self._died(worker)
         for address, count in threads.items():
-            if address not in self._crew.workers:
-                worker = self._crew.workers[address] = Worker(address, count)
+            if address not in self._queue.workers:
+                worker = self._queue.workers[address] = Worker(address, count)
                 self._send(worker)
-        self._engine.jobs = max(self._engine.jobs, self._crew.threads)
+        self._engine.jobs = max(self._engine.jobs, self._queue.threads)
         return results
 
     def _died(self, worker: Worker) -> list[Result]:
         self._forget_tickets(worker)
-        lost = self._crew.bury(worker)
-        return [result for lot in lost for result in _killer(lot)]
+        lost = self._queue.remove_dead(worker)
+        return [result for assignment in lost for result in _error_rows(assignment)]
 
     def _forget_tickets(self, worker: Worker) -> None:
         for ticket in [ticket for ticket, one in self._holders.items() if one is worker]:
             del self._holders[ticket]
-            if self._link is not None:
-                self._link.drop(ticket)
+            if self._connection is not None:
+                self._connection.drop(ticket)
 
-    def _lose(self) -> None:
+    def _wait_for_scheduler(self) -> None:
         _warn("Warning: the connection to the Dask scheduler is lost; waiting for it.")
-        link, self._link = self._link, None
-        for worker in list(self._crew.workers.values()):
-            self._crew.part_with(worker)
+        connection, self._connection = self._connection, None
+        for worker in list(self._queue.workers.values()):
+            self._queue.remove(worker)
         self._holders.clear()
-        if link is not None:
-            link.close(remote.finish, self._run)
+        if connection is not None:
+            connection.close(remote.finish, self._run)
 
     def _answered(self, worker: Worker, event: Done) -> None:
-        """Note whether a worker is fit for the run."""
+        """Accept or refuse a worker by its answer to the setup."""
         address = worker.address
         if isinstance(event.error, (CancelledError, KilledWorker)):
             # It is asked again if it is still there.
-            self._crew.part_with(worker)
+            self._queue.remove(worker)
             return
         found: list[Difference] = []
         if event.error is None:
-            worker.process, found, trouble = event.value
+            worker.process, found, error = event.value
         else:
-            trouble = f"{type(event.error).__name__}: {event.error}"
-        if not trouble and self._engine.accepts(address, found):
-            worker.state = State.FIT
+            error = f"{type(event.error).__name__}: {event.error}"
+        if not error and self._engine.accepts(address, found):
+            worker.state = State.ACCEPTED
             return
-        worker.state = State.UNFIT
-        if trouble:
-            self._troubles[address] = trouble
+        worker.state = State.REFUSED
+        if error:
+            self._errors[address] = error
         else:
             self._differences[address] = found
         if self._working:
-            why = _unfit(address, trouble) if trouble else _other_versions({address: found})
+            why = _refused(address, error) if error else _other_versions({address: found})
             _warn(f"Warning: no replicates go to {address}. {why}")
 
-    def _computed(self, worker: Worker, lot: Lot, event: Done) -> list[Result]:
-        """Return the results of a lot, or arrange that it is computed again."""
-        crew, error = self._crew, event.error
+    def _computed(self, worker: Worker, assignment: Assignment, event: Done) -> list[Result]:
+        """Return the results of a assignment, or arrange that it is computed again."""
+        queue, error = self._queue, event.error
         if isinstance(error, CancelledError):
-            crew.put_back(lot)
+            queue.put_back(assignment)
         elif isinstance(error, KilledWorker):
-            return _killer(lot) if crew.has_killed(lot) else []
+            return [] if queue.retry(assignment) else _error_rows(assignment)
         elif isinstance(error, UserError):
             raise error
         elif error is not None:
@@ -330,17 +330,17 @@ class _Dispatch:
             )
         elif event.value.results is not None:
             results: list[Result] = pickle.loads(event.value.results)
-            # A worker that is told to halt, or is rid of the run meanwhile, computes a part.
-            if rest := _remaining(lot.batch, results):
-                crew.put_back(replace(lot, batch=rest))
+            # A worker that was told to halt, or has forgotten the run meanwhile, computes a part.
+            if rest := _remaining(assignment.batch, results):
+                queue.put_back(replace(assignment, batch=rest))
             return results
         elif event.value.process == worker.process:
             # It has not heard of the run for long, and has forgotten it.
-            crew.put_back(lot)
+            queue.put_back(assignment)
             self._forget_tickets(worker)
-            crew.part_with(worker)
+            queue.remove(worker)
         else:
-            worker.lots = {event.ticket: lot, **worker.lots}
+            worker.assignments = {event.ticket: assignment, **worker.assignments}
             return self._died(worker)
         return []
 
@@ -353,8 +353,8 @@ def _other_versions(found: dict[str, list[Difference]]) -> UserError:
     )
 
 
-def _unfit(address: str, trouble: str) -> UserError:
-    return UserError(f"the Dask worker {address} cannot compute: {trouble}")
+def _refused(address: str, error: str) -> UserError:
+    return UserError(f"the Dask worker {address} cannot compute: {error}")
 
 
 def _remaining(batch: Batch, results: list[Result]) -> Batch:
@@ -369,14 +369,14 @@ def _remaining(batch: Batch, results: list[Result]) -> Batch:
     return [replace(item, algorithms=some) for item, some in zip(batch, left, strict=True) if some]
 
 
-def _killer(lot: Lot) -> list[Result]:
+def _error_rows(assignment: Assignment) -> list[Result]:
     """Return the error rows of a replicate that has killed its workers."""
     cause = "out of memory is the usual cause"
     message = f"{MOST_DEATHS} Dask workers died while computing it; {cause}"
     outcome = Outcome(Status.ERROR, message)
     return [
         Result(item.point, item.replicate, algorithm, outcome)
-        for item in lot.batch
+        for item in assignment.batch
         for algorithm in item.algorithms
     ]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greedyexp.runner.code_version import ROOT, PluginSources, SourceFile
-from greedyexp.runner.dask.agreement import Difference, data_trouble, differences
+from greedyexp.runner.dask.compatibility import Difference, data_error, differences
 from greedyexp.runner.engine import Interruption
 from greedyexp.runner.processes import Pool
 from greedyexp.runner.work import Batch, Result, Work
@@ -33,7 +33,7 @@ _PROCESS = uuid.uuid4().hex
 
 
 @dataclass(frozen=True)
-class Order:
+class Setup:
     """What a Dask worker must know of a run before it computes batches.
 
     Parameters
@@ -62,7 +62,7 @@ class Order:
 
 
 class Answer(NamedTuple):
-    """The answer of a Dask worker to an order.
+    """The answer of a Dask worker to a setup.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ class Answer(NamedTuple):
         Identifies the process of the Dask worker.
     differences : list of Difference
         Versions that differ from those of the client.
-    trouble : str
+    error : str
         A sentence if data are missing, or ''.
     """
 
     process: str
     differences: list[Difference]
-    trouble: str
+    error: str
 
 
 class Computed(NamedTuple):
@@ -97,9 +97,9 @@ class Computed(NamedTuple):
 class _Run:
     """A run on this Dask worker."""
 
-    def __init__(self, order: Order):
+    def __init__(self, setup: Setup):
         self._folder = tempfile.TemporaryDirectory(prefix="greedyexp-")
-        self._work = _localised(order, Path(self._folder.name))
+        self._work = _localised(setup, Path(self._folder.name))
         self._pools: dict[int, Pool] = {}
         self._lock = threading.Lock()
         self._busy = 0
@@ -170,23 +170,23 @@ _runs: dict[str, _Run] = {}
 _preparing = threading.Lock()
 
 
-def prepare(order: bytes) -> Answer:
+def prepare(setup: bytes) -> Answer:
     """Get ready for the batches of a run, unless this worker would compute other rows.
 
     Parameters
     ----------
-    order : bytes
-        A pickled ``Order``.
+    setup : bytes
+        A pickled ``Setup``.
     """
-    asked: Order = pickle.loads(order)
+    asked: Setup = pickle.loads(setup)
     found = differences(asked.versions, _own_code(asked))
-    trouble = data_trouble(asked.work, asked.cwd)
-    if not trouble and (asked.allow_mixed or not found):
+    error = data_error(asked.work, asked.cwd)
+    if not error and (asked.allow_mixed or not found):
         with _preparing:
             if asked.run not in _runs:
                 _runs[asked.run] = _Run(asked)
                 _runs[asked.run].leave_later()
-    return Answer(_PROCESS, found, trouble)
+    return Answer(_PROCESS, found, error)
 
 
 def compute(run: str, batch: bytes) -> Computed:
@@ -233,35 +233,35 @@ def _cancelled() -> Callable[[], bool]:
     return cancelled
 
 
-def _own_code(order: Order) -> list[tuple[Path, SourceFile]]:
+def _own_code(setup: Setup) -> list[tuple[Path, SourceFile]]:
     """Return the files of greedyexp that rows depend on, where they are on this machine."""
     return [
-        (ROOT / path.relative_to(order.root), source)
-        for path, source in order.work.code
-        if path.is_relative_to(order.root)
+        (ROOT / path.relative_to(setup.root), source)
+        for path, source in setup.work.code
+        if path.is_relative_to(setup.root)
     ]
 
 
-def _localised(order: Order, folder: Path) -> Work:
+def _localised(setup: Setup, folder: Path) -> Work:
     """Return the work with paths of this machine, after writing the plugins to a folder."""
-    for name, content in order.plugins.files.items():
+    for name, content in setup.plugins.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    work = order.work
+    work = setup.work
     moved = {
         Path(plugin).parent: (folder / entry).parent
-        for plugin, entry in zip(work.plugins, order.plugins.entries, strict=True)
+        for plugin, entry in zip(work.plugins, setup.plugins.entries, strict=True)
     }
     own = [
         (moved[parent] / path.relative_to(parent), source)
         for path, source in work.code
         for parent in moved
-        if path.is_relative_to(parent) and not path.is_relative_to(order.root)
+        if path.is_relative_to(parent) and not path.is_relative_to(setup.root)
     ]
     return replace(
         work,
-        plugins=tuple(str(folder / entry) for entry in order.plugins.entries),
+        plugins=tuple(str(folder / entry) for entry in setup.plugins.entries),
         # With other versions, the code of greedyexp may differ, and plugins were just written.
-        code=() if order.allow_mixed else (*_own_code(order), *own),
-        cwd=order.cwd,
+        code=() if setup.allow_mixed else (*_own_code(setup), *own),
+        cwd=setup.cwd,
     )

@@ -18,10 +18,10 @@ _PERIOD = 0.5
 _ATTEMPT = 10.0
 
 # Seconds that the end of a run waits for a scheduler or a worker that does not answer.
-_FAREWELL = 5.0
+_CLOSE_LIMIT = 5.0
 
 
-class Workers(NamedTuple):
+class KnownWorkers(NamedTuple):
     """The Dask workers that the scheduler knows: numbers of threads by address."""
 
     threads: dict[str, int]
@@ -45,14 +45,14 @@ class Done(NamedTuple):
     error: BaseException | None
 
 
-class Lost(NamedTuple):
+class ConnectionLost(NamedTuple):
     """The scheduler does not answer any more."""
 
 
-Event = Workers | Done | Lost
+Event = KnownWorkers | Done | ConnectionLost
 
 
-class Link:
+class Connection:
     """A connection to a scheduler. When it is lost, a new one is needed.
 
     Parameters
@@ -122,9 +122,9 @@ class Link:
             while True:
                 yield self._events.get_nowait()
 
-    def tell(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def broadcast(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Call a function in the event loop of all workers, without waiting for an answer."""
-        self._client.loop.add_callback(self._tell, function, *arguments)
+        self._client.loop.add_callback(self._call_all, function, *arguments)
 
     def close(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Give up all tasks, call a function on all workers, and close the connection."""
@@ -133,11 +133,13 @@ class Link:
             self.drop(ticket)
         if self._client.status == "running":
             with suppress(Exception):
-                self._client.sync(self._tell, function, *arguments, callback_timeout=_FAREWELL)
+                self._client.sync(
+                    self._call_all, function, *arguments, callback_timeout=_CLOSE_LIMIT
+                )
         with suppress(Exception):
-            self._client.close(timeout=_FAREWELL)
+            self._client.close(timeout=_CLOSE_LIMIT)
 
-    async def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
+    async def _call_all(self, function: Callable[..., Any], *arguments: Any) -> None:
         with suppress(Exception):
             await self._client.run(function, *arguments, on_error="ignore")
 
@@ -149,9 +151,9 @@ class Link:
             except Exception:
                 running = False
             if not running:
-                self._events.put(Lost())
+                self._events.put(ConnectionLost())
                 return
-            self._events.put(Workers(dict(threads)))
+            self._events.put(KnownWorkers(dict(threads)))
             await asyncio.sleep(_PERIOD)
 
     async def _follow(self, ticket: int, future: Future) -> None:

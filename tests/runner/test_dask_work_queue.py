@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from greedyexp.runner.dask.crew import Crew, Lot, State, Worker
+from greedyexp.runner.dask.work_queue import Assignment, State, Worker, WorkQueue
 from greedyexp.runner.work import Batch, Item
 
 
@@ -13,28 +13,30 @@ def item(replicate: int, algorithms=(0, 1)) -> Item:
 
 
 class Play:
-    """A crew, whose workers compute by hand."""
+    """A queue whose workers compute by hand."""
 
     def __init__(self, batches: list[Batch], **threads: int):
         given = iter(batches)
-        self.crew = Crew(lambda: next(given, []))
+        self.queue = WorkQueue(lambda: next(given, []))
         self.tickets = itertools.count()
         for address, count in threads.items():
             self.join(address, count)
 
     def join(self, address: str, threads: int = 1) -> None:
-        self.crew.workers[address] = Worker(address, threads, State.FIT)
+        self.queue.workers[address] = Worker(address, threads, State.ACCEPTED)
 
     def give(self) -> None:
-        for worker, lot in self.crew.give():
-            worker.lots[next(self.tickets)] = lot
+        for worker, assignment in self.queue.give():
+            worker.assignments[next(self.tickets)] = assignment
 
     def sizes(self, address: str) -> list[int]:
-        return [len(lot.batch) for lot in self.crew.workers[address].lots.values()]
+        return [
+            len(assignment.batch) for assignment in self.queue.workers[address].assignments.values()
+        ]
 
-    def compute(self, address: str) -> list[Lot]:
-        worker = self.crew.workers[address]
-        done, worker.lots = list(worker.lots.values()), {}
+    def compute(self, address: str) -> list[Assignment]:
+        worker = self.queue.workers[address]
+        done, worker.assignments = list(worker.assignments.values()), {}
         return done
 
 
@@ -52,7 +54,7 @@ def test_few_batches_go_to_different_workers():
 
 def test_workers_that_are_not_fit_get_nothing():
     play = Play([[item(r)] for r in range(9)], a=1, b=1)
-    play.crew.workers["a"].state = State.UNFIT
+    play.queue.workers["a"].state = State.REFUSED
     play.give()
     assert (play.sizes("a"), play.sizes("b")) == ([], [1, 1])
 
@@ -60,11 +62,16 @@ def test_workers_that_are_not_fit_get_nothing():
 def test_only_a_batch_in_progress_is_divided():
     play = Play([[item(r) for r in range(9)], [item(r) for r in range(9, 13)]], a=1)
     play.give()
-    assert play.crew.bury(play.crew.workers["a"]) == []
+    assert play.queue.remove_dead(play.queue.workers["a"]) == []
     play.join("b", 4)
     play.give()
     assert play.sizes("b") == [3, 3, 3, 4]
-    assert [lot.deaths for lot in play.crew.workers["b"].lots.values()] == [1, 1, 1, 0]
+    assert [assignment.deaths for assignment in play.queue.workers["b"].assignments.values()] == [
+        1,
+        1,
+        1,
+        0,
+    ]
 
 
 def test_a_replicate_that_kills_three_workers_is_found_and_no_other_is_blamed():
@@ -76,24 +83,31 @@ def test_a_replicate_that_kills_three_workers_is_found_and_no_other_is_blamed():
     computed: list[tuple[int, int]] = []
     deaths = 0
     while True:
-        if not play.crew.workers:
+        if not play.queue.workers:
             play.join("a", 9)
         play.give()
-        worker = play.crew.workers["a"]
-        if play.crew.finished:
+        worker = play.queue.workers["a"]
+        if play.queue.finished:
             break
-        begun = list(worker.lots)[: worker.threads]
+        begun = list(worker.assignments)[: worker.threads]
         pairs = {
-            ticket: [(i.replicate, a) for i in worker.lots[ticket].batch for a in i.algorithms]
+            ticket: [
+                (i.replicate, a) for i in worker.assignments[ticket].batch for a in i.algorithms
+            ]
             for ticket in begun
         }
         if any(killer in some for some in pairs.values()):
             deaths += 1
-            lots = play.crew.bury(worker)
-            blamed += [(i.replicate, a) for lot in lots for i in lot.batch for a in i.algorithms]
+            assignments = play.queue.remove_dead(worker)
+            blamed += [
+                (i.replicate, a)
+                for assignment in assignments
+                for i in assignment.batch
+                for a in i.algorithms
+            ]
         else:
             for ticket in begun:
-                del worker.lots[ticket]
+                del worker.assignments[ticket]
                 computed += pairs[ticket]
     assert blamed == [killer]
     assert deaths == 3
@@ -104,30 +118,33 @@ def test_a_worker_runs_empty_when_a_single_replicate_waits():
     """Otherwise the replicate would wait until all other batches are done."""
     play = Play([[item(r)] for r in range(100)], a=2, b=2)
     play.give()
-    play.crew.put_back(Lot([item(100, (0,))], deaths=2))
+    play.queue.put_back(Assignment([item(100, (0,))], deaths=2))
     for _ in range(4):
-        for worker in play.crew.workers.values():
-            del worker.lots[next(iter(worker.lots))]
+        for worker in play.queue.workers.values():
+            del worker.assignments[next(iter(worker.assignments))]
         play.give()
     # One worker has computed its four batches, and then got the single replicate only.
     assert (len(play.sizes("a")), len(play.sizes("b"))) == (1, 4)
-    assert play.crew.workers["a"].has_single
+    assert play.queue.workers["a"].has_single
 
 
 def test_a_crew_is_finished_when_nothing_waits_and_nothing_is_in_progress():
     play = Play([[item(0)]], a=1)
     play.give()
-    assert not play.crew.finished
+    assert not play.queue.finished
     play.compute("a")
     play.give()
-    assert play.crew.finished
+    assert play.queue.finished
 
 
 def test_lots_of_a_worker_that_leaves_are_not_blamed():
     play = Play([[item(0), item(1)], [item(2)]], a=1)
     play.give()
-    play.crew.part_with(play.crew.workers["a"])
+    play.queue.remove(play.queue.workers["a"])
     play.join("b")
     play.give()
-    assert [lot.deaths for lot in play.crew.workers["b"].lots.values()] == [0, 0]
+    assert [assignment.deaths for assignment in play.queue.workers["b"].assignments.values()] == [
+        0,
+        0,
+    ]
     assert play.sizes("b") == [2, 1]

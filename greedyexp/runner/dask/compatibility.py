@@ -88,7 +88,7 @@ def table(found: Mapping[str, Iterable[Difference]]) -> str:
     return "\n".join("  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-def data_trouble(work: Work, cwd: Path) -> str:
+def data_error(work: Work, cwd: Path) -> str:
     """Return a sentence if this machine lacks a data file or has another one, otherwise ''.
 
     Parameters
