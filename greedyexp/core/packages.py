@@ -27,15 +27,23 @@ def versions(names: Iterable[str], user: str) -> dict[str, str]:
     """
     found = {}
     for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
+        known = version_of(name)
+        if known is None:
             raise ConfigError(
                 f"{user} needs the package '{name}', which is not installed.",
                 remedy="Install it, or all packages that greedyexp compares with: "
                 "pip install 'greedyexp[peers]'.",
-            ) from None
+            )
+        found[name] = known
     return found
+
+
+def version_of(name: str) -> str | None:
+    """Return the version of a distribution; None if it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 @cache

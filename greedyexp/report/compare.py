@@ -24,7 +24,7 @@ from greedyexp.results import successes
 from greedyexp.results.records import failed_rows, identity, replicates
 from greedyexp.results.thresholds import thresholds
 from greedyexp.runner.files import ROW_SETTINGS
-from greedyexp.runner.manifest import version_changes
+from greedyexp.runner.manifest import changed_files, version_changes
 from greedyexp.runner.output import cell
 from greedyexp.stats.contrasts import combined_interval
 from greedyexp.stats.means import t_interval
@@ -194,11 +194,10 @@ class _Matched:
             if name not in apart
             and any(name in s.frame and s.frame[name].nunique(dropna=False) > 1 for s in sources)
         ]
-        files = [source.state.manifest.get("data_files") or {} for source in sources]
         seeds = [source.design.settings.get("seed") for source in sources]
         generators = [source.design.generators for source in sources]
         same = seeds[0] == seeds[1] and generators[0] == generators[1] and not apart
-        same &= all(files[0][name] == files[1].get(name, files[0][name]) for name in files[0])
+        same &= not changed_files(one.state.manifest, other.state.manifest.get("data_files") or {})
         keys = [column.name for column in shared if column.kind == "key"]
         measured = [column for column in shared if column.kind != "key"]
         return cls(sources, [*swept, "algorithm"], keys, measured, apart, same)
@@ -238,8 +237,9 @@ class _Matched:
         frames = [replicates(source.frame) for source in self.sources]
         if any(failed_rows(frame).any() for frame in frames):
             failing = [frame.assign(failed=failed_rows(frame).astype(float)) for frame in frames]
+            n = len(self.settings)
             for line in self._compared(self.settings, [FAILED], failing):
-                lines.append((*line[: len(self.settings)], *[None] * len(self.records), *line[-9:]))
+                lines.append((*line[:n], *[None] * len(self.records), *line[n:]))
         if not lines:
             raise self._nothing("point and algorithm")
         table = pd.DataFrame(lines, columns=[*keys, "column", *_NUMBERS])

@@ -11,11 +11,12 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from greedyexp.core.errors import StorageError
+from greedyexp.core.packages import version_of
 from greedyexp.experiment.design import Design
 from greedyexp.runner.files import package_digest, sources_digest, write_text
 from greedyexp.runner.state import PLUGINS, RunState, find
@@ -104,7 +105,7 @@ def _common(state: RunState, design: Design) -> str | None:
         "done": (state.manifest.get("replicates") or {}).get("done"),
         "code": package_digest(),
         "plugins": sources_digest(find(state.folder, PLUGINS)),
-        "libraries": {name: _version(name) for name in _LIBRARIES},
+        "libraries": {name: version_of(name) or "" for name in _LIBRARIES},
         "python": platform.python_version(),
     }
     return _digest(json.dumps(parts, sort_keys=True, default=str).encode())
@@ -112,13 +113,6 @@ def _common(state: RunState, design: Design) -> str | None:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from greedyexp.results.records import identity, matches, replicates, require_col
 from greedyexp.runner import seeds
 from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.folder_status import finished_experiment
-from greedyexp.runner.manifest import provenance, version_changes
+from greedyexp.runner.manifest import changed_files, provenance, version_changes
 from greedyexp.runner.output import cell, columns_of
 from greedyexp.runner.rehearsal import computed
 from greedyexp.runner.work import Item, Result, RunOptions, work_of
@@ -290,7 +290,9 @@ def _open_columns(rows: pd.DataFrame, source: Source) -> list[str]:
             texts.append(f"{name} ({show(min(levels))} to {show(max(levels))})")
             continue
         more = ", ..." if len(levels) > _MOST_LISTED else ""
-        listed = ", ".join(one if isinstance(one, str) else show(one) for one in levels[:6])
+        listed = ", ".join(
+            one if isinstance(one, str) else show(one) for one in levels[:_MOST_LISTED]
+        )
         texts.append(f"{name} ({listed}{more})")
     return texts
 
@@ -428,10 +430,8 @@ def _changed_data(source: Source, experiment: Experiment) -> Iterator[str]:
 
     point = experiment.points[0]
     reads = registry.find("generator", point.generator).reads
-    before = source.state.manifest.get("data_files") or {}
     files = InputFiles()
     for name in reads(**point.params) if reads else ():
         files.hash(name)
-    for name, digest in files.checksums().items():
-        if before.get(name, digest) != digest:
-            yield f"data file {name} has changed since the run"
+    for name in changed_files(source.state.manifest, files.checksums()):
+        yield f"data file {name} has changed since the run"

@@ -3,6 +3,7 @@
 - ``session``: a run, from the plan to the tables
 - ``plan``, ``allocation``, ``shards``: the replicates, rules that request more, and parts of them
 - ``engine``, ``processes``, ``worker_handle``, ``worker``: where replicates are computed
+- ``dask``: the engine for clusters
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
 - ``fingerprint``, ``code_version``, ``journal``: keys and storage of finished replicates
 - ``state``, ``files``, ``output``, ``manifest``: the run folder and its files

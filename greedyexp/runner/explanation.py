@@ -23,7 +23,7 @@ from greedyexp.runner import code_version
 from greedyexp.runner.fingerprint import RUNNER_MODULES, key_of
 from greedyexp.runner.folder_status import experiment_of, seconds_left
 from greedyexp.runner.journal import Journal, Timing
-from greedyexp.runner.manifest import provenance
+from greedyexp.runner.manifest import changed_files, provenance, version_changes
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.processes import usable_cores
 from greedyexp.runner.seeds import canonical_json
@@ -142,8 +142,8 @@ def _without_journal(plan: Plan, folder: Path, options: RunOptions) -> Explanati
         return _explanation(plan, Counter({("nothing is computed yet",): len(plan)}), options)
     # Reads the data files.
     plan.fingerprints.components()
-    here = {**provenance(folder, plan.experiment), "data_files": plan.files.checksums()}
-    compared = ("greedyexp", "git", "python", "packages", "data_files")
+    versions = version_changes(manifest, provenance(folder, plan.experiment))
+    files = changed_files(manifest, plan.files.checksums())
     done = int(manifest["replicates"]["done"])
     seconds = None
     if done:
@@ -154,7 +154,7 @@ def _without_journal(plan: Plan, folder: Path, options: RunOptions) -> Explanati
         options,
         seconds=seconds,
         timed=done,
-        since=tuple(changes({"data_files": {}, **manifest}, here, compared)),
+        since=(*versions, *(f"data file {name}" for name in files)),
     )
 
 
@@ -322,13 +322,13 @@ class _Comparison:
         old_files, new_files = (self._sources(content) for content in (before, now))
         edited = {name for name, code in new_files.items() if old_files.get(name) != code}
         parts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        for part, changed, files in self._parts(generator, before, now):
+        for part, changed, known in self._parts(generator, before, now):
             if changed:
-                parts[tuple(sorted(edited & files))].append(part)
+                parts[tuple(sorted(edited & known))].append(part)
         found = []
-        for changed_files, names in parts.items():
-            shown = ", ".join(changed_files[:_MOST_FILES])
-            more = len(changed_files) - _MOST_FILES
+        for files, names in parts.items():
+            shown = ", ".join(files[:_MOST_FILES])
+            more = len(files) - _MOST_FILES
             which = f": {shown}{f' and {more} more' if more > 0 else ''}" if shown else ""
             found.append(f"code of {', '.join(names)}{which}")
         return found

@@ -32,7 +32,7 @@ class InputFiles:
     Parameters
     ----------
     code : dict of Path to SourceFile
-        SourceFile files that rows depend on.
+        Source files that rows depend on.
     data : dict of Path to str
         Hashes of the data files.
     names : dict of Path to str
@@ -57,7 +57,7 @@ class InputFiles:
         taken = [known for other, known in self.names.items() if other != path]
         self.names[path] = own if own not in taken else f"{len(taken) + 1}/{own}"
         if path not in self.data:
-            self.data[path] = _file_hash(path)
+            self.data[path] = file_hash(path)
         return self.data[path]
 
     def checksums(self) -> dict[str, str]:
@@ -68,7 +68,7 @@ class InputFiles:
     def require_unchanged_data(self) -> None:
         """Raise ``DataError`` if a data file has changed since it was read."""
         for path, known in self.data.items():
-            if _file_hash(path) != known:
+            if file_hash(path) != known:
                 raise DataError(
                     "the data were changed during the run.",
                     place=str(path),
@@ -163,7 +163,7 @@ class Fingerprints:
             "runner_code": [code_version.of_module(name, code) for name in RUNNER_MODULES],
             "libraries": self._libraries,
             **({"packages": packages} if packages else {}),
-            "python": _python(),
+            "python": python_version(),
         }
 
     def _version(self, part: Part) -> str:
@@ -199,12 +199,13 @@ def _binds_losses(part: Part, known: dict[Path, SourceFile]) -> bool:
     return path is None or Path(binding.__file__).resolve() in code_version.sources(path, known)
 
 
-def _python() -> str:
+def python_version() -> str:
     """Return the Python version, such as 3.12; the hashed syntax depends on it."""
     return ".".join(platform.python_version_tuple()[:2])
 
 
-def _file_hash(path: Path) -> str:
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a data file; raise ``DataError`` if it cannot be read."""
     try:
         found = path.stat()
         return _content_hash(path.resolve(), found.st_mtime_ns, found.st_size)

@@ -10,13 +10,13 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.errors import StorageError
+from greedyexp.core.packages import version_of
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.engine import Engine
@@ -25,6 +25,7 @@ from greedyexp.runner.plan import Census
 from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.state import MANIFEST, digests_of, read_manifest
 
+_UNCOMMITTED = " with uncommitted changes"
 # What a manifest says of each run whose results were merged.
 _OF_RUN = (
     *("shard", "engine", "jobs", "cluster", "mixed_versions", "git", "greedyexp", "python"),
@@ -151,7 +152,7 @@ def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
     experiment : Experiment
         The packages that its algorithms use are added to the libraries.
     """
-    used = {name: _version(name) for name in LIBRARIES}
+    used = {name: version_of(name) for name in LIBRARIES}
     for spec in experiment.algorithms:
         used |= registry.find("algorithm", spec.name).packages_of(spec.params)
     out = folder.resolve().parent.parent
@@ -173,6 +174,8 @@ def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
 def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the versions of code and libraries that differ, such as ``numpy 2.3.1 -> 2.4.6``.
 
+    A commit with uncommitted changes differs from any other.
+
     Parameters
     ----------
     before, after : mapping
@@ -181,21 +184,24 @@ def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
     """
     versions = [
         {
-            "commit": str((one.get("git") or {}).get("commit") or "unknown")[:12],
+            "commit": _commit(one),
             "greedyexp": one.get("greedyexp"),
             "python": one.get("python"),
             **(one.get("packages") or {}),
         }
         for one in (before, after)
     ]
-    found = [
+    return [
         f"{name} {known} -> {versions[1][name]}"
         for name, known in versions[0].items()
-        if versions[1].get(name, known) != known
+        if versions[1].get(name, known) != known or str(known).endswith(_UNCOMMITTED)
     ]
-    states = (("before", before), ("after", after))
-    dirty = [words for words, one in states if (one.get("git") or {}).get("dirty")]
-    return found + [f"the code {words} has uncommitted changes" for words in dirty]
+
+
+def changed_files(manifest: Mapping[str, Any], checksums: Mapping[str, str]) -> list[str]:
+    """Return the names of the data files that have other checksums than in a manifest."""
+    known = manifest.get("data_files") or {}
+    return [name for name, digest in checksums.items() if known.get(name, digest) != digest]
 
 
 def git_state(folder: Path, results: Path) -> dict[str, Any] | None:
@@ -246,6 +252,11 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+def _commit(manifest: Mapping[str, Any]) -> str:
+    git = manifest.get("git") or {}
+    return f"{str(git.get('commit') or 'unknown')[:12]}{_UNCOMMITTED if git.get('dirty') else ''}"
+
+
 def _utc_now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
@@ -267,10 +278,3 @@ def _git(folder: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

@@ -25,7 +25,7 @@ from greedyexp.runner.folder_status import (
     settings_of,
 )
 from greedyexp.runner.journal import Journal, JournalEntry
-from greedyexp.runner.manifest import Manifest, merged_runs, provenance
+from greedyexp.runner.manifest import Manifest, merged_runs, provenance, version_changes
 from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.shards import WHOLE, Shard
@@ -223,9 +223,7 @@ def _refuse_other_code(source: _Source, plan: Plan) -> None:
     known = source.manifest.get("replicates", {}).get("done", 0)
     if found >= known:
         return
-    here = provenance(source.folder, plan.experiment)
-    names = ("greedyexp", "python", "git", "packages")
-    differing = changes(source.manifest, here, names)
+    differing = version_changes(source.manifest, provenance(source.folder, plan.experiment))
     what = "; ".join(differing) or "the code of a part, a plugin or a data file"
     raise StorageError(
         f"{known - found} of its {known} replicates were computed by other code or from other data"

@@ -67,7 +67,7 @@ def rewrite(run, column: str, change) -> None:
 
 
 def versions(again) -> list[str]:
-    """The changes since the run; the code of a checkout may have uncommitted ones."""
+    """The changes since the run, without those of code that is not committed."""
     return [one for one in again.changes if "uncommitted" not in one]
 
 
@@ -166,8 +166,8 @@ def test_versions_other_than_those_of_the_run_are_named(run):
     (run / "manifest.json").write_text(json.dumps(manifest))
     changes = greedyexp.replay(run, WHERE).changes
     assert f"numpy 0.0.1 -> {np.__version__}" in changes
-    assert any(one.startswith("commit ffffffffffff -> ") for one in changes)
-    assert "the code before has uncommitted changes" in changes
+    dirty = "commit ffffffffffff with uncommitted changes -> "
+    assert any(one.startswith(dirty) for one in changes)
 
 
 @pytest.mark.parametrize(

@@ -120,10 +120,7 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
 
 
 def test_without_dask_the_extra_is_named(lab, monkeypatch):
-    def version(name: str) -> str:
-        raise clusters.PackageNotFoundError(name)
-
-    monkeypatch.setattr(clusters, "version", version)
+    monkeypatch.setattr(clusters, "version_of", lambda name: None)
     with pytest.raises(UserError, match=r"pip install 'greedyexp\[dask\]'"):
         lab.run(how={"engine": "dask"})
 

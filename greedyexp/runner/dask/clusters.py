@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from greedyexp.config.document import Document, Node, read_file
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.packages import version_of
 from greedyexp.experiment.parameters import BadValue, read_value
 
 # Class and package of each kind of cluster.
@@ -52,14 +52,12 @@ class ClusterFile(BaseModel):
 
 def require_distributed() -> None:
     """Raise ``ConfigError`` if Dask is not installed."""
-    try:
-        version("distributed")
-    except PackageNotFoundError:
+    if version_of("distributed") is None:
         raise ConfigError(
             "the engine 'dask' needs the package 'distributed', which is not installed.",
             place="engine",
             remedy="Install it: pip install 'greedyexp[dask]'.",
-        ) from None
+        )
 
 
 @dataclass(frozen=True)

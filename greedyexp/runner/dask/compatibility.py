@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
 import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, UserError
+from greedyexp.core.packages import version_of
 from greedyexp.datasets.own import locate, relative_to
 from greedyexp.runner import code_version
 from greedyexp.runner.code_version import SourceFile
 from greedyexp.runner.files import NUMERICAL_LIBRARIES
+from greedyexp.runner.fingerprint import file_hash, python_version
 from greedyexp.runner.work import Work
 
 _ABSENT = "not installed"
@@ -48,7 +47,7 @@ def own_versions(work: Work) -> dict[str, str]:
 def differences(
     expected: Mapping[str, str], code: Iterable[tuple[Path, SourceFile]]
 ) -> list[Difference]:
-    """Compare this process with the client.
+    """Return what differs between this process, a worker, and the client.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def data_error(work: Work, cwd: Path) -> str:
         for data in work.data:
             for file, expected in data.own.items():
                 path = _located(file, work.folder, cwd)
-                if _hash(path) != expected:
+                if file_hash(path) != expected:
                     return f"{path}: this file differs from that of the process that was started."
             # Their values are compared with the published checksum when they are read.
             reads = registry.find("generator", data.generator).reads if data.published else None
@@ -120,22 +119,9 @@ def _located(file: str, folder: Path | None, cwd: Path) -> Path:
             return locate(file)
 
 
-def _hash(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise DataError(f"the data cannot be read: {error}.", place=str(path)) from None
-
-
 def _versions(packages: Iterable[str]) -> dict[str, str]:
     found = {
         "greedyexp": greedyexp.__version__,
-        # Keys of rows depend on the version such as 3.12.
-        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "Python": python_version(),
     }
-    for name in packages:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = _ABSENT
-    return found
+    return found | {name: version_of(name) or _ABSENT for name in packages}
