@@ -23,8 +23,8 @@ VARIABLE = "_GREEDYEXP_COMPLETE"
 EXIT_CODES = """\b
 Exit codes:
   0    done
-  1    some replicates failed (their rows are kept), or a row of replay or
-       the runs of compare differ
+  1    some replicates failed (their rows are kept); a value differs (replay);
+       two runs differ beyond chance (compare)
   2    bad config, data or usage
   4    a claim was refuted (verify)
   5    a claim is inconclusive (verify --strict)

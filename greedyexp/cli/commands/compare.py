@@ -38,8 +38,8 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
     """Compare the run folders A and B: settings, versions, rows, thresholds and verdicts.
 
     Rows of the same data are paired. Differences are tested at each point, for each algorithm and
-    number, and p-values are corrected by Holm's method for all of them. Rows that are paired but
-    not equal are listed as changed, whether chance could explain their mean difference or not.
+    number, and p-values are corrected by Holm's method for all of them. Paired values that are not
+    equal are listed as changed, even if their mean difference could be due to chance.
 
     Exits with 0 if no difference is beyond chance, and with 1 if one is.
     """

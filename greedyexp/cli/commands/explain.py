@@ -21,9 +21,10 @@ from greedyexp.cli import completion, failures, options, plan
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path, jobs: int | None, retry_failed: bool) -> None:
-    """Say what a run with the settings of each run folder at or below PATH would compute, and why.
+    """Say what a new run of each run folder at or below PATH would compute, and why.
 
-    Nothing is computed or written. `greedyexp run CONFIG --dry-run` says the same of a CONFIG.
+    The settings are those of the folder; `greedyexp run CONFIG --dry-run` takes those of a CONFIG.
+    Nothing is computed or written.
     """
     from greedyexp import runner
     from greedyexp.core.errors import StorageError

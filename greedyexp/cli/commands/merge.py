@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
-    """Merge the replicates of each FOLDER and write what one run would have written.
+    """Merge the replicates of each FOLDER, and write the tables, figures and verdicts of one run.
 
     The folders must be runs of one experiment and profile, such as its shards. Two different
     results of one replicate are refused. Settings of figures are those of the first FOLDER.

@@ -28,11 +28,11 @@ _MOST = 20
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, run: Path, where: tuple[str, ...], pdb: bool) -> None:
-    """Compute one replicate of RUN again, compare each value with the CSV, and print the Python
-    that does so.
+    """Compute one replicate of RUN again and compare each value with the CSV.
 
-    RUN is a run folder or one of its figures (PNG or PDF), which name the rows they were drawn
-    from; a figure without --where prints what it says. Nothing is written.
+    RUN is a run folder, or a figure of one (PNG or PDF), whose file names its run. A figure without
+    --where prints what the file says. The Python that computes the row is printed, too. Nothing is
+    written.
 
     Texts, whole numbers and successes must be equal. Other numbers are equal up to rounding if they
     differ by at most 1e-6 of the larger, or by at most 1e-12. Exits with 1 if a value differs.
