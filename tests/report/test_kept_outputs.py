@@ -136,7 +136,7 @@ def test_a_deleted_or_edited_file_comes_back(runs):
     assert contents(runs.results) == before
 
 
-@pytest.mark.parametrize("changed", ["_version", "package_digest", "sources_digest"])
+@pytest.mark.parametrize("changed", ["version_of", "package_digest", "sources_digest"])
 def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, changed):
     runs.run()
     monkeypatch.setattr(kept, changed, lambda *_: "another")
