@@ -5,7 +5,7 @@
 - ``verify``: verdicts on claims
 - ``kept``: outputs that are up to date
 - ``notebook``: a run folder in Python and in notebooks
-- ``replay``: rows computed again
+- ``replay``, ``where``: rows computed again, and which
 - ``compare``, ``compare_figure``: two runs compared
 - ``figure_notes``: what figures say about their rows
 """

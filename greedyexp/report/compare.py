@@ -17,7 +17,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
-from greedyexp.report.replay import DIFFERS, judged
+from greedyexp.report.replay import DIFFERS, compare_cells
 from greedyexp.report.source import Source, load_own_plugins, read_run
 from greedyexp.report.verify import verified_source
 from greedyexp.results import successes
@@ -26,10 +26,8 @@ from greedyexp.results.thresholds import thresholds
 from greedyexp.runner.files import ROW_SETTINGS
 from greedyexp.runner.manifest import changed_files, version_changes
 from greedyexp.runner.output import cell
-from greedyexp.stats.contrasts import combined_interval
-from greedyexp.stats.means import t_interval
 from greedyexp.stats.multiplicity import holm
-from greedyexp.stats.proportions import mcnemar, phi, wilson
+from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +62,7 @@ class Comparison:
         ``n_a`` and ``n_b``, the replicates compared; ``p_value``, and ``p_adjusted`` by Holm's
         method for all lines.
     changed : DataFrame
-        The paired values that differ by more than rounding; see ``replay.judged``.
+        The paired values that differ by more than rounding; see ``replay.compare_cells``.
     thresholds : DataFrame
         Estimate and 95% interval of each threshold in both runs; empty if no figure has any.
     verdicts : DataFrame
@@ -293,7 +291,7 @@ class _Matched:
                 unequal = both[(a != b) & ~(a.isna() & b.isna())]
                 for row in unequal.to_dict("records"):
                     old, new = row[f"{name} a"], row[f"{name} b"]
-                    apart, verdict = judged(_text(old), _text(new), kinds.get(name))
+                    apart, verdict = compare_cells(_text(old), _text(new), kinds.get(name))
                     if verdict == DIFFERS:
                         lines.append((*(row[key] for key in keys), name, old, new, apart))
         return pd.DataFrame(lines, columns=columns)
@@ -375,55 +373,19 @@ def _values(rows: pd.DataFrame, column: Measured) -> pd.Series[float]:
 def _contrast(a: pd.Series[float], b: pd.Series[float], kind: str, paired: bool) -> tuple[Any, ...]:
     """Return means, difference with its 95% interval, numbers of replicates and p-value."""
     x, y = a.to_numpy(), b.to_numpy()
-    contrast = _of_successes if kind == "success" else _of_numbers
-    difference, low, high, p = contrast(x, y, paired)
-    return float(x.mean()), float(y.mean()), difference, low, high, len(x), len(y), p
-
-
-def _of_successes(x: np.ndarray, y: np.ndarray, paired: bool) -> tuple[float, float, float, float]:
-    rates, counts = [float(v.mean()) for v in (x, y)], [int(v.sum()) for v in (x, y)]
-    ends = [tuple(map(float, wilson(k, len(v)))) for k, v in zip(counts, (x, y), strict=True)]
-    correlation = np.eye(2)
-    if paired:
-        both = int((x * y).sum())
-        cells = (both, counts[0] - both, counts[1] - both, len(x) - sum(counts) + both)
-        p = mcnemar(*cells)
-        correlation[0, 1] = correlation[1, 0] = phi(*cells)
+    means = float(x.mean()), float(y.mean())
+    if kind == "success":
+        difference, low, high, p = difference_of_proportions(x, y, paired=paired)
     else:
-        from scipy.stats import fisher_exact
-
-        table = np.array([[k, len(v) - k] for k, v in zip(counts, (x, y), strict=True)])
-        p = float(fisher_exact(table).pvalue)
-    lows, highs = zip(*ends, strict=True)
-    return *combined_interval([-1, 1], rates, lows, highs, correlation), p
-
-
-def _of_numbers(x: np.ndarray, y: np.ndarray, paired: bool) -> tuple[float, float, float, float]:
-    from scipy.stats import ttest_ind_from_stats, ttest_rel
-
-    if paired:
-        d = y - x
-        # Rounding is no difference, and has no variance to speak of.
-        d = np.where([_is_rounding(*pair) for pair in zip(x, y, strict=True)], 0.0, d)
-        difference, low, high = t_interval(d)
-        if np.ptp(d) <= 1e-9 * np.abs(d).max():
-            # Under the hypothesis each difference is as likely to have the other sign.
-            return difference, low, high, 1.0 if not d.any() else 2.0 ** (1 - len(d))
-        return difference, low, high, float(ttest_rel(d, np.zeros(len(d))).pvalue)
-    means, lows, highs = zip(*(t_interval(v) for v in (x, y)), strict=True)
-    interval = combined_interval([-1, 1], means, lows, highs, np.eye(2))
-    if min(len(x), len(y)) < 2 or not (np.ptp(x) or np.ptp(y)):
-        # Without a variance there is no test, but equal samples do not differ.
-        return *interval, 1.0
-    one, other = ((float(v.mean()), float(v.std(ddof=1)), len(v)) for v in (x, y))
-    welch = ttest_ind_from_stats(
-        one[0], one[1], one[2], other[0], other[1], other[2], equal_var=False
-    )
-    return *interval, float(welch.pvalue)
+        if paired:
+            # Rounding is no difference, and has no variance to speak of.
+            y = np.where([_is_rounding(*pair) for pair in zip(x, y, strict=True)], x, y)
+        difference, low, high, p = difference_of_means(x, y, paired=paired)
+    return *means, difference, low, high, len(x), len(y), p
 
 
 def _is_rounding(one: float, other: float) -> bool:
-    return judged(repr(float(one)), repr(float(other)))[1] != DIFFERS
+    return compare_cells(repr(float(one)), repr(float(other)))[1] != DIFFERS
 
 
 def _thresholds(one: Source, other: Source) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Compute rows of a run again and hold them against its table."""
+"""Compute rows of a run again and compare them with its table."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from greedyexp.config.document import read_text
 from greedyexp.core import registry
-from greedyexp.core.errors import ConfigError, StorageError, did_you_mean
+from greedyexp.core.errors import StorageError
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
-from greedyexp.experiment.messages import show
 from greedyexp.experiment.model import Experiment
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols import fitting
 from greedyexp.report.figure_notes import FORMATS, run_of
 from greedyexp.report.source import Source, read_run
-from greedyexp.results.records import identity, matches, replicates, require_columns
+from greedyexp.report.where import choose, parse
+from greedyexp.results.records import identity
 from greedyexp.runner import seeds
 from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.folder_status import finished_experiment
@@ -44,11 +43,7 @@ ZERO = 1e-12
 
 EQUAL, ROUNDING, DIFFERS = "equal", "equal up to rounding", "differs"
 
-# The column at the beginning of a condition.
-_COLUMN = re.compile(r"\s*\w+\s*=")
 _WHOLE = re.compile(r"-?\d+")
-# Values of a column that a message lists.
-_MOST_LISTED = 6
 
 
 @dataclass(frozen=True)
@@ -193,108 +188,8 @@ def replay(
         print(result.outcome.traceback, file=sys.stderr, end="")
     rows = _rows(one, stored, result).loc[chosen]
     message = stored[chosen[0]]["message"], result.outcome.message
-    values = _held(one, stored, rows, result)
+    values = _compared(one, stored, rows, result)
     return Replay(folder, wanted, rows, values, message, changes, one, item.replicate)
-
-
-def parse(text: str) -> dict[str, Any]:
-    """Return the columns and values of ``column=value[,column=value]``; values are YAML.
-
-    Raises
-    ------
-    ConfigError
-        If the text has another form.
-    """
-    wanted: dict[str, Any] = {}
-    for piece in _pieces(text) if text.strip() else ():
-        name, equals, value = (part.strip() for part in piece.partition("="))
-        if not (name and equals and value) or name in wanted:
-            raise ConfigError(
-                f"'{piece.strip()}' is not a condition that can be added.",
-                place=f"--where {text}",
-                remedy="Write each column once: --where 'theta=1,replicate=7,algorithm=lasso'.",
-            )
-        # A label such as "rmp (lam=0.1)" is a text.
-        plain = name in ("algorithm", "data") and value[0] not in "'\""
-        wanted[name] = value if plain else read_text(value, f"--where {text}", lines=False).data
-    return wanted
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Split a condition at the commas that are in no brackets and before the next column."""
-    start = depth = 0
-    for place, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0 and _COLUMN.match(text, place + 1):
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
-
-
-def choose(source: Source, where: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of the rows that a condition chooses, which belong to one replicate.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such row, with the nearest values, or if there are rows of several
-        replicates, with the columns that tell them apart.
-    """
-    frame = source.frame
-    require_columns(frame, list(where))
-    said: list[str] = []
-    for name, value in where.items():
-        kept = frame[matches(frame[name], [value])]
-        if kept.empty:
-            rest = f" with {', '.join(said)}" if said else ""
-            raise ConfigError(
-                f"no row{rest} has {name} = {show(value)}.", remedy=_nearest(frame[name], value)
-            )
-        frame = kept
-        said.append(f"{name} = {show(value)}")
-    found = replicates(frame)
-    if len(found) > 1:
-        open_columns = _open_columns(found, source)
-        raise ConfigError(
-            f"{len(found)} replicates have these values.",
-            remedy=f"Choose one of each: {'; '.join(open_columns)}.",
-        )
-    return [int(index) for index in frame.index]
-
-
-def _nearest(column: pd.Series[Any], wanted: Any) -> str:
-    levels = column.dropna().unique().tolist()
-    numbers = all(isinstance(one, (int, float)) for one in levels)
-    if not levels:
-        return "Its cells are empty in these rows; write null for an empty cell."
-    if not numbers or not isinstance(wanted, (int, float)):
-        return did_you_mean(str(wanted), map(str, levels))
-    below = [one for one in levels if one < wanted]
-    above = [one for one in levels if one > wanted]
-    near = [*([max(below)] if below else []), *([min(above)] if above else [])]
-    named = " and ".join(map(show, near))
-    return f"The nearest are {named}." if len(near) > 1 else f"The nearest is {named}."
-
-
-def _open_columns(rows: pd.DataFrame, source: Source) -> list[str]:
-    """Return the columns that tell replicates apart, with their values."""
-    varying = [name for name in identity(rows) if rows[name].nunique(dropna=False) > 1]
-    design = source.design
-    swept = {name for axis in design.data_axes for name in axis}
-    # Facts of the data, and parameters in a label, follow from the others.
-    needed = [name for name in varying if name in swept | {"replicate", "algorithm"}] or varying
-    texts = []
-    for name in needed:
-        levels = rows[name].dropna().unique().tolist()
-        if len(levels) > _MOST_LISTED and not isinstance(levels[0], str):
-            texts.append(f"{name} ({show(min(levels))} to {show(max(levels))})")
-            continue
-        more = ", ..." if len(levels) > _MOST_LISTED else ""
-        listed = ", ".join(
-            one if isinstance(one, str) else show(one) for one in levels[:_MOST_LISTED]
-        )
-        texts.append(f"{name} ({listed}{more})")
-    return texts
 
 
 def _cells(source: Source, rows: list[int]) -> dict[int, dict[str, str]]:
@@ -360,7 +255,7 @@ def _rows(
     return pd.DataFrame(lines, index=pd.Index(stored, name="row"), dtype=object)
 
 
-def _held(
+def _compared(
     experiment: Experiment,
     stored: Mapping[int, Mapping[str, str]],
     rows: pd.DataFrame,
@@ -376,15 +271,15 @@ def _held(
         for name, value in row.items():
             old, new = stored[index][name], cell(value)
             if old or new:
-                lines.append((index, name, old, new, *judged(old, new, kinds.get(name))))
+                lines.append((index, name, old, new, *compare_cells(old, new, kinds.get(name))))
     counts = str(len(stored)), str(max(len(result.outcome.rows), 1))
     if counts[0] != counts[1]:
-        lines.append((rows.index[0], "number of rows", *counts, *judged(*counts)))
+        lines.append((rows.index[0], "number of rows", *counts, *compare_cells(*counts)))
     names = ["row", "column", "stored", "computed", "difference", "verdict"]
     return pd.DataFrame(lines, columns=names)
 
 
-def judged(stored: str, computed: str, kind: str | None = None) -> tuple[float, str]:
+def compare_cells(stored: str, computed: str, kind: str | None = None) -> tuple[float, str]:
     """Compare two cells of a CSV.
 
     Texts, whole numbers, successes and keys must be equal. Other numbers may differ by rounding: by

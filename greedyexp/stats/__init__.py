@@ -6,4 +6,5 @@ means          Student's interval, and Fieller's for a ratio of means
 multiplicity   Holm's method for several tests
 proportions    intervals and exact tests for success probabilities
 sequential     intervals for trials whose number or position depended on results
+two_samples    differences between two samples, paired or independent, with tests
 """

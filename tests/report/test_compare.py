@@ -12,8 +12,8 @@ from cli_process import refused
 
 import greedyexp
 from greedyexp.core.errors import ConfigError
-from greedyexp.report.compare import _of_numbers, _of_successes
 from greedyexp.stats.multiplicity import holm
+from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
 SETTINGS = {
     "name": "small",
@@ -230,11 +230,11 @@ def test_points_of_one_run_only_are_counted(runs, tmp_path):
 
 def test_equal_differences_of_few_pairs_are_chance():
     x = np.array([1.0, 2.0])
-    assert _of_numbers(x, x + 1, True)[3] == 0.5
+    assert difference_of_means(x, x + 1, paired=True)[3] == 0.5
     x = np.arange(10.0)
-    assert _of_numbers(x, x + 1, True)[3] == 2.0**-9
-    assert _of_numbers(x, x, True) == (0, 0, 0, 1)
-    assert _of_numbers(np.ones(3), np.full(3, 2.0), False)[3] == 1
+    assert difference_of_means(x, x + 1, paired=True)[3] == 2.0**-9
+    assert difference_of_means(x, x, paired=True) == (0, 0, 0, 1)
+    assert difference_of_means(np.ones(3), np.full(3, 2.0), paired=False)[3] == 1
 
 
 def test_p_values_of_equal_methods_are_not_too_small():
@@ -246,8 +246,8 @@ def test_p_values_of_equal_methods_are_not_too_small():
         wins = (rng.random((2, 15)) < 0.4).astype(float)
         pairs = enumerate((True, False))
         for place, paired in pairs:
-            small[place] += _of_numbers(x, y, paired)[3] < 0.05
-            small[2 + place] += _of_successes(*wins, paired)[3] < 0.05
+            small[place] += difference_of_means(x, y, paired=paired)[3] < 0.05
+            small[2 + place] += difference_of_proportions(*wins, paired=paired)[3] < 0.05
     # Four standard deviations above 5% of 400.
     assert (small <= 20 + 4 * np.sqrt(19)).all()
 

@@ -17,7 +17,8 @@ import greedyexp
 from greedyexp import report
 from greedyexp.core.errors import ConfigError
 from greedyexp.report.figure_notes import read_note
-from greedyexp.report.replay import DIFFERS, EQUAL, ROUNDING, judged, parse
+from greedyexp.report.replay import DIFFERS, EQUAL, ROUNDING, compare_cells
+from greedyexp.report.where import parse
 
 SETTINGS = {
     "name": "small",
@@ -144,8 +145,8 @@ def test_last_digits_are_rounding_and_others_are_not(call, run):
     ],
 )
 def test_what_counts_as_rounding(stored, computed, kind, verdict):
-    assert judged(stored, computed, kind)[1] == verdict
-    assert judged(computed, stored, kind)[1] == verdict
+    assert compare_cells(stored, computed, kind)[1] == verdict
+    assert compare_cells(computed, stored, kind)[1] == verdict
 
 
 def test_rows_of_another_number_differ(made, run):

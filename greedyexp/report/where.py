@@ -1,0 +1,122 @@
+"""The rows of one replicate, chosen by a condition such as ``theta=1, replicate=7``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from greedyexp.config.document import read_text
+from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.experiment.messages import show
+from greedyexp.report.source import Source
+from greedyexp.results.records import identity, matches, replicates, require_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The column at the beginning of a condition.
+_COLUMN = re.compile(r"\s*\w+\s*=")
+# Values of a column that a message lists.
+_MOST_LISTED = 6
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Return the columns and values of ``column=value[,column=value]``; values are YAML.
+
+    Raises
+    ------
+    ConfigError
+        If the text has another form.
+    """
+    wanted: dict[str, Any] = {}
+    for piece in _pieces(text) if text.strip() else ():
+        name, equals, value = (part.strip() for part in piece.partition("="))
+        if not (name and equals and value) or name in wanted:
+            raise ConfigError(
+                f"'{piece.strip()}' is not a condition that can be added.",
+                place=f"--where {text}",
+                remedy="Write each column once: --where 'theta=1,replicate=7,algorithm=lasso'.",
+            )
+        # A label such as "rmp (lam=0.1)" is a text.
+        plain = name in ("algorithm", "data") and value[0] not in "'\""
+        wanted[name] = value if plain else read_text(value, f"--where {text}", lines=False).data
+    return wanted
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Split a condition at the commas that are in no brackets and before the next column."""
+    start = depth = 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0 and _COLUMN.match(text, place + 1):
+            yield text[start:place]
+            start = place + 1
+    yield text[start:]
+
+
+def choose(source: Source, where: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the rows that a condition chooses, which belong to one replicate.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such row, with the nearest values, or if there are rows of several
+        replicates, with the columns that tell them apart.
+    """
+    frame = source.frame
+    require_columns(frame, list(where))
+    said: list[str] = []
+    for name, value in where.items():
+        kept = frame[matches(frame[name], [value])]
+        if kept.empty:
+            rest = f" with {', '.join(said)}" if said else ""
+            raise ConfigError(
+                f"no row{rest} has {name} = {show(value)}.", remedy=_nearest(frame[name], value)
+            )
+        frame = kept
+        said.append(f"{name} = {show(value)}")
+    found = replicates(frame)
+    if len(found) > 1:
+        open_columns = _open_columns(found, source)
+        raise ConfigError(
+            f"{len(found)} replicates have these values.",
+            remedy=f"Choose one of each: {'; '.join(open_columns)}.",
+        )
+    return [int(index) for index in frame.index]
+
+
+def _nearest(column: pd.Series[Any], wanted: Any) -> str:
+    """Return a remedy with the values of a column that are nearest to the wanted one."""
+    levels = column.dropna().unique().tolist()
+    numbers = all(isinstance(one, (int, float)) for one in levels)
+    if not levels:
+        return "Its cells are empty in these rows; write null for an empty cell."
+    if not numbers or not isinstance(wanted, (int, float)):
+        return did_you_mean(str(wanted), map(str, levels))
+    below = [one for one in levels if one < wanted]
+    above = [one for one in levels if one > wanted]
+    near = [*([max(below)] if below else []), *([min(above)] if above else [])]
+    named = " and ".join(map(show, near))
+    return f"The nearest are {named}." if len(near) > 1 else f"The nearest is {named}."
+
+
+def _open_columns(rows: pd.DataFrame, source: Source) -> list[str]:
+    """Return the columns that tell replicates apart, with their values."""
+    varying = [name for name in identity(rows) if rows[name].nunique(dropna=False) > 1]
+    design = source.design
+    swept = {name for axis in design.data_axes for name in axis}
+    # Facts of the data, and parameters in a label, follow from the others.
+    needed = [name for name in varying if name in swept | {"replicate", "algorithm"}] or varying
+    texts = []
+    for name in needed:
+        levels = rows[name].dropna().unique().tolist()
+        if len(levels) > _MOST_LISTED and not isinstance(levels[0], str):
+            texts.append(f"{name} ({show(min(levels))} to {show(max(levels))})")
+            continue
+        more = ", ..." if len(levels) > _MOST_LISTED else ""
+        listed = ", ".join(
+            one if isinstance(one, str) else show(one) for one in levels[:_MOST_LISTED]
+        )
+        texts.append(f"{name} ({listed}{more})")
+    return texts
