@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 # Values of several rows that are listed.
 _MOST = 20
+# Verdicts, and how their number is printed.
+_COUNTED = (
+    ("equal", "equal"),
+    ("equal up to rounding", "equal up to rounding"),
+    ("differs", "different"),
+)
 
 
 @click.command("replay", short_help="Compute one row again and compare it with the table.")
@@ -82,10 +88,3 @@ def show(done: Replay) -> None:
     said = ", ".join(f"{counts.get(name, 0)} {words}" for name, words in _COUNTED)
     click.echo(f"{text.count(len(values), 'value')}: {said}.")
     click.echo(f"\n{done.code}")
-
-
-_COUNTED = (
-    ("equal", "equal"),
-    ("equal up to rounding", "equal up to rounding"),
-    ("differs", "different"),
-)
