@@ -74,9 +74,10 @@ def read_note(figure: Path) -> dict[str, Any]:
     text = _png_text(figure) if figure.suffix == ".png" else _pdf_text(figure.read_bytes())
     try:
         note = json.loads(text.removeprefix(_MARK)) if text.startswith(_MARK) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         note = None
-    if not isinstance(note, dict) or not {"name", "profile", "rows"} <= note.keys():
+    needed = ("name", "profile", "rows")
+    if not isinstance(note, dict) or not all(isinstance(note.get(key), str) for key in needed):
         raise StorageError(
             "this figure does not say from which rows it was drawn.",
             place=str(figure),
@@ -129,7 +130,7 @@ def _png_text(figure: Path) -> str:
     try:
         with Image.open(figure) as picture:
             return str(getattr(picture, "text", {}).get("Description", ""))
-    except (OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         if not figure.is_file():
             raise
         raise StorageError("this is not a PNG picture.", place=str(figure)) from error

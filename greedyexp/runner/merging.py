@@ -324,8 +324,9 @@ def _incomplete(sources: Sequence[_Source], plan: Plan, journal: Journal) -> tup
     numbers = {source.shard.of for source in sources}
     if numbers == {1} or len(numbers) > 1:
         return ()
-    shards = [Shard(number, of) for of in numbers for number in range(1, of + 1)]
-    parts = [Plan(plan.experiment, plan.files, shard) for shard in shards]
-    return tuple(
-        shard for shard, part in zip(shards, parts, strict=True) if part.census(journal).missing
-    )
+    (of,) = numbers
+    points = plan.experiment.points
+    firsts = [Shard(1, of).first(plan.experiment.seed, point) for point in points]
+    # The first replicate of the next shard follows that of the first shard.
+    missing = {(item.replicate - firsts[item.point]) % of + 1 for item in plan.missing(journal)}
+    return tuple(Shard(number, of) for number in sorted(missing))

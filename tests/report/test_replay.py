@@ -281,6 +281,9 @@ def test_a_file_that_names_no_rows_is_refused(call, tmp_path):
     refused(call("replay", "other.png", cwd=tmp_path), "does not say from which rows")
     refused(call("replay", "text.png", cwd=tmp_path), "not a PNG picture")
     refused(call("replay", "text.pdf", cwd=tmp_path), "does not say from which rows")
+    for note in ('{"name": 1, "profile": 2, "rows": 3}', "[" * 100_000):
+        (tmp_path / "text.pdf").write_text(f"/Subject (greedyexp {note})")
+        refused(call("replay", "text.pdf", cwd=tmp_path), "does not say from which rows")
     refused(call("replay", "missing.png", cwd=tmp_path), "missing.png")
     about = PngInfo()
     note = {"name": "small", "profile": "quick", "rows": "f" * 64}
