@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-wheel=$(ls -t dist/greedyexp-*.whl | head -n 1)
+wheel=$PWD/$(ls -t dist/greedyexp-*.whl | head -n 1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
