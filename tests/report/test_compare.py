@@ -256,4 +256,7 @@ def test_wrong_input_is_refused(call, runs, tmp_path):
     a = runs["a"]
     refused(call("compare", a, tmp_path / "none", cwd=tmp_path), "there is no such folder")
     refused(call("compare", a, a, "--figure", "picture.gif", cwd=tmp_path), ".png, .pdf or .svg")
+    for option, name in (("--csv", "small.csv"), ("--figure", "figures/new.png")):
+        done = call("compare", a, a, option, a / name, cwd=tmp_path)
+        refused(done, f"{option} {a / name}: this file would be in the folder of a run")
     assert not (tmp_path / "picture.gif").exists()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from greedyexp.cli import completion, failures, options, text
+from greedyexp.core.errors import ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 # Lines of a table that are printed.
 _MOST = 20
 _RUN = click.Path(path_type=Path)
+
+# Metadata of figures: without dates, the same runs give the same file.
+_FIGURES: dict[str, dict[str, None]] = {
+    ".png": {},
+    ".pdf": {"CreationDate": None},
+    ".svg": {"Date": None},
+}
 
 
 @click.command("compare", short_help="What differs between two runs, and whether beyond chance.")
@@ -45,6 +53,19 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
     """
     from greedyexp.report.compare import compare
 
+    if figure is not None and figure.suffix not in _FIGURES:
+        raise ConfigError(
+            "a figure is a .png, .pdf or .svg file.",
+            place=f"--figure {figure}",
+            remedy="Rename it.",
+        )
+    for option, file in (("--figure", figure), ("--csv", csv)):
+        if file is not None and {a.resolve(), b.resolve()} & {*file.resolve().parents}:
+            raise ConfigError(
+                "this file would be in the folder of a run, whose own files it could replace.",
+                place=f"{option} {file}",
+                remedy="Write it elsewhere.",
+            )
     found = compare(a, b)
     if csv is not None:
         from greedyexp.runner.files import write_text
@@ -59,23 +80,12 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
 def _save(found: Comparison, file: Path) -> None:
     import matplotlib
 
-    from greedyexp.core.errors import ConfigError
     from greedyexp.figures._plot.style import SETTINGS
     from greedyexp.runner.files import replacing
 
-    kinds: dict[str, dict[str, None]] = {
-        # Without dates, the same runs give the same file.
-        ".png": {},
-        ".pdf": {"CreationDate": None},
-        ".svg": {"Date": None},
-    }
-    if file.suffix not in kinds:
-        raise ConfigError(
-            "a figure is a .png, .pdf or .svg file.", place=f"--figure {file}", remedy="Rename it."
-        )
     picture = found.figure()
     with replacing(file) as stream, matplotlib.rc_context(SETTINGS):
-        picture.savefig(stream, format=file.suffix[1:], metadata=kinds[file.suffix])
+        picture.savefig(stream, format=file.suffix[1:], metadata=_FIGURES[file.suffix])
 
 
 def show(found: Comparison) -> None:
