@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from distributed import KilledWorker
+from distributed.comm import CommClosedError
 
 from greedyexp.core.errors import UserError
 from greedyexp.protocols.base import Outcome, Status
@@ -38,6 +39,10 @@ _PATIENCE = 300.0
 
 # Seconds that the start waits for the answers of the workers that are there.
 _ANSWERS = 60.0
+
+# Errors of a task whose result could not be fetched, perhaps because the connection is about to be
+# lost. The task itself did not fail.
+_INTERRUPTED = (CancelledError, CommClosedError)
 
 _KEPT = "Finished replicates are kept; the same command continues."
 
@@ -293,7 +298,7 @@ class _Dispatch:
     def _answered(self, worker: Worker, event: Done) -> None:
         """Accept or refuse a worker by its answer to the setup."""
         address = worker.address
-        if isinstance(event.error, (CancelledError, KilledWorker)):
+        if isinstance(event.error, (*_INTERRUPTED, KilledWorker)):
             # It is asked again if it is still there.
             self._queue.remove(worker)
             return
@@ -315,9 +320,9 @@ class _Dispatch:
             _warn(f"Warning: no replicates go to {address}. {why}")
 
     def _computed(self, worker: Worker, assignment: Assignment, event: Done) -> list[Result]:
-        """Return the results of a assignment, or arrange that it is computed again."""
+        """Return the results of an assignment, or arrange that it is computed again."""
         queue, error = self._queue, event.error
-        if isinstance(error, CancelledError):
+        if isinstance(error, _INTERRUPTED):
             queue.put_back(assignment)
         elif isinstance(error, KilledWorker):
             return [] if queue.retry(assignment) else _error_rows(assignment)
