@@ -175,7 +175,7 @@ def replay(
     source = read_run(folder)
     chosen = choose(source, wanted)
     experiment = finished_experiment(folder, source.design.settings)
-    # All rows of the replicate, of which the condition may choose some.
+    # All rows of the replicate. The condition may choose some of them.
     stored = _cells(source, _same_replicate(source.frame, chosen[0]))
     one, item = _narrowed(experiment, stored[chosen[0]], source.folder)
     options = RunOptions(pdb=pdb, tracebacks=traceback, progress=False)

@@ -118,7 +118,7 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     """Unite the journals of run folders, then write the tables that one run would have written.
 
     All replicates of the journals are copied, or none after an error. Two results of one replicate
-    must be equal in all but their times, of which the first stay. A replicate that ended with an
+    must be equal except for their times; the first times are kept. A replicate that ended with an
     error or at a time limit has no result: one with a result replaces it, and of two without, the
     first stays. Settings that change no row, such as figures, are those of the first folder.
 

@@ -71,7 +71,7 @@ class Connection:
     """
 
     def __init__(self, arguments: dict[str, Any], name: str):
-        # What this logger says of a lost connection is told by the engine, once.
+        # The engine reports a lost connection once; this logger would report it again.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         self._client = Client(**arguments, timeout=_ATTEMPT, set_as_default=False)
         self._name = name

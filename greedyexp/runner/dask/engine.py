@@ -335,7 +335,7 @@ class _Dispatch:
             )
         elif event.value.results is not None:
             results: list[Result] = pickle.loads(event.value.results)
-            # A worker that was told to halt, or has forgotten the run meanwhile, computes a part.
+            # A worker that was asked to stop, or dropped the run meanwhile, returns only a part.
             if rest := _remaining(assignment.batch, results):
                 queue.put_back(replace(assignment, batch=rest))
             return results
