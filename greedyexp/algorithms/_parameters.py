@@ -41,6 +41,14 @@ InnerGrowth = Annotated[
 MaxInnerIterations = Annotated[
     int, Field(ge=1, description="maximum number of rounds of an inner loop")
 ]
+InnerBudget = Annotated[
+    Literal["geometric", "published"],
+    Field(description="rounds of the inner loops: by inner_growth, or those of the paper's script"),
+]
+InnerSmoothing = Annotated[
+    float | None,
+    Field(gt=0, description="constant added to squares; by default it falls with the rounds"),
+]
 
 # Losses of greedy selections.
 LossName = Annotated[

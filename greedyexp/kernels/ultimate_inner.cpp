@@ -37,6 +37,7 @@ class Loop {
     double lam;
     double smoothness;          // L
     double floor;               // e
+    bool falling = true;        // whether rounds lower e
     std::vector<double> start;  // (p,): a
     std::vector<double> slope;  // (p,): g
     std::vector<double> eta;    // (p,): representation of the next point
@@ -175,8 +176,8 @@ class Loop {
         return lam * norm;
     }
 
-    // Keep eta in ``estimate`` if it has the least value so far, and lower e; return the least
-    // value.
+    // Keep eta in ``estimate`` if it has the least value so far, and lower e if it is falling;
+    // return the least value.
     double close_round(Index j, double least, View<double> estimate) {
         handle_signals();
         const auto [reached, length] = step_value();
@@ -184,7 +185,7 @@ class Loop {
             least = reached;
             copy(eta, estimate);
         }
-        if (length > 0.0)
+        if (falling && length > 0.0)
             floor = std::min(floor,
                              length / (static_cast<double>(p_) * (1.0 + static_cast<double>(j))));
         return least;
@@ -214,6 +215,7 @@ void bind(nb::module_ &module) {
         .def_rw("lam", &Loop::lam)
         .def_ro("smoothness", &Loop::smoothness)
         .def_rw("floor", &Loop::floor)
+        .def_rw("falling", &Loop::falling)
         .def_prop_ro("start", &array_of<&Loop::start>)
         .def_prop_ro("slope", &array_of<&Loop::slope>)
         .def_prop_ro("eta", &array_of<&Loop::eta>)

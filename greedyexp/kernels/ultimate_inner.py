@@ -11,7 +11,8 @@ u_i could never move again. Sums therefore use u_i^2 + e^2: gamma_i is then prop
 (u_i^2 + e^2)^(1/2), never zero, and every block is still minimised exactly. The value increases
 with e, so lowering e keeps the descent monotone. Round j uses the smaller of
 e = ||u||_1 / (p (1 + j)) and the e of the previous round. The error caused by e, L ||u||_1 p e, is
-then the part 1 / (1 + j) of the value of the step, and no coordinate is frozen early.
+then the part 1 / (1 + j) of the value of the step, and no coordinate is frozen early. A constant e
+can be given instead.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class InnerLoop:
     lam : float >= 0
     smoothness : float > 0
         L.
+    floor : float > 0, optional
+        A constant e; by default e falls with the rounds.
 
     Attributes
     ----------
@@ -49,8 +52,12 @@ class InnerLoop:
         slope: np.ndarray,
         lam: float,
         smoothness: float,
+        floor: float | None = None,
     ):
         self.state = native.ultimate_inner.Loop(atoms, start, slope, lam, smoothness)
+        if floor is not None:
+            self.state.floor, self.state.falling = floor, False
+            self.state.weigh_representation()
 
     def alternate(self, rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """Minimise over w, gamma and eta in turn.

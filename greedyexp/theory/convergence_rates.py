@@ -180,7 +180,17 @@ def ultimate(problem: Problem, optimum: Optimum, *, support=None, **_) -> GapBou
     columns mu1L = mu1, and the method is regularized matching pursuit. It moves in the space of
     samples and does not stay on a support, so the local bound is the same.
     """
-    return GapBound(_rate(problem, _l1_curvature, smoothness_l1, None))
+    return GapBound(gauge_rate(problem))
+
+
+def gauge_rate(problem: Problem) -> float:
+    """Return 1 - mu1L / L1, or 1 - mu1 / L1 if columns are independent, rounded up.
+
+    mu1L is replaced by its best lower bound: the relaxation where it can be computed, or Lemma 23.
+    """
+    rate = _rate(problem, _l1_curvature, smoothness_l1, None)
+    assert rate is not None  # It holds without independent columns.
+    return rate
 
 
 def _rate(

@@ -7,7 +7,8 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize, minimize_scalar
 
 from greedyexp.algorithms.matching_pursuit.ultimate import (
-    Budget,
+    GeometricBudget,
+    PublishedBudget,
     ultimate,
     ultimate_alternating,
     ultimate_ar_bcd,
@@ -15,6 +16,7 @@ from greedyexp.algorithms.matching_pursuit.ultimate import (
 from greedyexp.core.errors import ConfigError
 from greedyexp.kernels.ultimate_inner import InnerLoop
 from greedyexp.problems.problem import as_problem
+from greedyexp.theory.l1_curvature import curvature_l1_sdp
 
 LAM = 0.07
 
@@ -239,9 +241,70 @@ def test_designs_of_low_rank_are_no_special_case():
 
 
 def test_budgets_grow_to_their_limit():
-    growing = Budget(first=10, growth=1.5, most=100)
+    growing = GeometricBudget(first=10, growth=1.5, most=100)
     assert [growing.rounds(k) for k in (0, 1, 2, 5, 6, 10**7)] == [10, 15, 23, 76, 100, 100]
-    assert Budget(first=7, growth=1.0, most=2000).rounds(10**7) == 7
+    assert GeometricBudget(first=7, growth=1.0, most=2000).rounds(10**7) == 7
+
+
+def test_the_published_budget_is_that_of_the_script_for_figure_9():
+    rate = 0.99
+    table = [int((1 / rate**2) ** i) + 1 for i in range(301)]
+    expected = [8 * max(table[i], i) for i in range(1, 301)]
+    budget = PublishedBudget(rate, 10**6)
+    assert [budget.rounds(k) for k in range(300)] == expected
+    assert expected[:2] == [16, 16]
+    assert expected[-1] > 8 * 300
+    assert PublishedBudget(rate, 500).rounds(299) == 500
+    assert PublishedBudget(1.0, 10**6).rounds(99) == 800
+    assert PublishedBudget(0.0, 10**6).rounds(0) == 10**6
+
+
+def alternated(P, coef, slope, lam, rounds, smoothing):
+    """Appendix F.2 in numpy with a basis of the kernel; the eta of the least value."""
+    L, Q = smoothness(P), null_space(P)
+    best, least = coef, lam * np.abs(coef).sum()
+    eta, gamma = coef, np.full(len(coef), 1 / len(coef))
+    for _ in range(rounds):
+        weighted = Q / gamma[:, None]
+        z = np.linalg.solve(Q.T @ weighted, weighted.T @ (coef - eta))
+        size = np.sqrt((eta + Q @ z - coef) ** 2 + smoothing)
+        gamma = size / size.sum()
+        centre = coef - Q @ z - gamma * slope / L
+        eta = np.sign(centre) * np.maximum(np.abs(centre) - lam * gamma / L, 0)
+        length = np.abs(eta + Q @ z - coef).sum()
+        value = slope @ (eta - coef) + L / 2 * length**2 + lam * np.abs(eta).sum()
+        if value < least:
+            best, least = eta, value
+    return best
+
+
+def test_a_run_with_the_published_settings_is_that_of_a_plain_implementation():
+    P, y = gaussian_data(17, 8, 20)
+    lam, coef = 0.05, np.zeros(20)
+    own = ultimate_alternating(
+        as_problem(P, y),
+        lam=lam,
+        inner_budget="published",
+        smoothing=1e-7,
+        max_inner_iterations=10**6,
+    )
+    rate = 1 - curvature_l1_sdp(P).lower / smoothness(P)
+    for i in range(1, 16):
+        rounds = 8 * max(i, int(rate ** (-2 * i)) + 1)
+        coef = alternated(P, coef, P.T @ (P @ coef - y) / 8, lam, rounds, 1e-7)
+        own.advance(i)
+        assert own.coef == pytest.approx(coef, abs=1e-9)
+    assert own.objective < objective(P, y, np.zeros(20), lam) / 2
+
+
+def test_a_given_smoothing_stays():
+    P, y = gaussian_data(18, 8, 20)
+    slope = P.T @ -y / 8
+    loop = InnerLoop(P.T, np.zeros(20), slope, LAM, smoothness(P), 0.01)
+    assert loop.state.theta == pytest.approx(np.full(20, 0.01))
+    loop.alternate(100)
+    loop.random_blocks(np.ones(10, dtype=bool))
+    assert loop.state.floor == 0.01
 
 
 def test_a_seed_decides_the_blocks():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -123,6 +124,8 @@ def ultimate_alternating(
     inner_iterations: param.InnerIterations = 100,
     inner_growth: param.InnerGrowth = 1.02,
     max_inner_iterations: param.MaxInnerIterations = 2000,
+    inner_budget: param.InnerBudget = "geometric",
+    smoothing: param.InnerSmoothing = None,
 ) -> Iteration:
     """Ultimate method whose steps are solved by alternating minimisation.
 
@@ -155,6 +158,12 @@ def ultimate_alternating(
         Factor by which the rounds grow from one step to the next.
     max_inner_iterations : int >= 1
         Maximum number of rounds of a step.
+    inner_budget : {"geometric", "published"}
+        The rounds of step i = 1, 2, ...: inner_iterations inner_growth^(i - 1), or the numbers of
+        the authors' script for Figure 9, 8 max(i, floor((1 - mu1 / L1)^(-2 i)) + 1), with a lower
+        bound on mu1 or mu1L.
+    smoothing : float > 0, optional
+        A constant e^2, 1e-7 in the authors' script. By default e falls as above.
 
     Returns
     -------
@@ -172,12 +181,12 @@ def ultimate_alternating(
     C. Moucer, A. Taylor, F. Bach, Geometry-dependent matching pursuit: a transition phase for
     convergence on linear regression and LASSO, 2024: Appendix F.2. d is the number of features.
     """
-    budget = Budget(inner_iterations, inner_growth, max_inner_iterations)
+    task, lam = single_task(problem), checked_lam(lam)
+    budget: Budget = GeometricBudget(inner_iterations, inner_growth, max_inner_iterations)
+    if inner_budget == "published":
+        budget = PublishedBudget(convergence_rates.gauge_rate(problem), max_inner_iterations)
     return _InnerLoopIteration(
-        single_task(problem),
-        checked_lam(lam),
-        budget,
-        lambda loop, rounds: loop.alternate(rounds)[0],
+        task, lam, budget, smoothing, lambda loop, rounds: loop.alternate(rounds)[0]
     )
 
 
@@ -193,6 +202,8 @@ def ultimate_ar_bcd(
     inner_iterations: param.InnerIterations = 100,
     inner_growth: param.InnerGrowth = 1.02,
     max_inner_iterations: param.MaxInnerIterations = 2000,
+    inner_budget: param.InnerBudget = "geometric",
+    smoothing: param.InnerSmoothing = None,
     probability: Annotated[
         float, Field(gt=0, lt=1, description="probability that a round minimises over eta")
     ] = 0.5,
@@ -223,6 +234,12 @@ def ultimate_ar_bcd(
         Factor by which the rounds grow from one step to the next.
     max_inner_iterations : int >= 1
         Maximum number of rounds of a step.
+    inner_budget : {"geometric", "published"}
+        The rounds of step i = 1, 2, ...: inner_iterations inner_growth^(i - 1), or the numbers of
+        the authors' script for Figure 9, 8 max(i, floor((1 - mu1 / L1)^(-2 i)) + 1), with a lower
+        bound on mu1 or mu1L.
+    smoothing : float > 0, optional
+        A constant e^2, 1e-7 in the authors' script. By default e falls as above.
     probability : float in (0, 1)
         Probability that a round minimises over eta.
     seed : int >= 0
@@ -245,19 +262,30 @@ def ultimate_ar_bcd(
     convergence on linear regression and LASSO, 2024: Appendix F.1. d is the number of features.
     J. Diakonikolas, L. Orecchia, Alternating randomized block coordinate descent, 2018.
     """
-    budget = Budget(inner_iterations, inner_growth, max_inner_iterations)
+    task, lam = single_task(problem), checked_lam(lam)
+    budget: Budget = GeometricBudget(inner_iterations, inner_growth, max_inner_iterations)
+    if inner_budget == "published":
+        budget = PublishedBudget(convergence_rates.gauge_rate(problem), max_inner_iterations)
     rng = np.random.default_rng(seed)
     return _InnerLoopIteration(
-        single_task(problem),
-        checked_lam(lam),
+        task,
+        lam,
         budget,
+        smoothing,
         lambda loop, rounds: loop.random_blocks(rng.random(rounds) < probability)[0],
     )
 
 
+class Budget(Protocol):
+    """Rounds of the inner loops."""
+
+    def rounds(self, iteration: int) -> int:
+        """Return the number of rounds of the inner loop after an iteration."""
+
+
 @dataclass(frozen=True)
-class Budget:
-    """Rounds of the inner loops.
+class GeometricBudget:
+    """Rounds that grow by a constant factor.
 
     Parameters
     ----------
@@ -274,11 +302,36 @@ class Budget:
     most: int
 
     def rounds(self, iteration: int) -> int:
-        """Return the number of rounds of the inner loop after an iteration."""
-        # A larger exponent would overflow.
-        longest = np.inf if self.growth == 1.0 else 300.0 / np.log(self.growth)
-        grown = self.first * self.growth ** min(iteration, longest)
-        return int(min(np.ceil(grown), self.most))
+        return int(min(np.ceil(self.first * _power(self.growth, iteration)), self.most))
+
+
+@dataclass(frozen=True)
+class PublishedBudget:
+    """Rounds of the authors' script for Figure 9.
+
+    Step i = 1, 2, ... has 8 max(i, floor(rate^(-2 i)) + 1) rounds.
+
+    Parameters
+    ----------
+    rate : float in [0, 1]
+        1 - mu1 / L1.
+    most : int >= 1
+        Maximum number of rounds.
+    """
+
+    rate: float
+    most: int
+
+    def rounds(self, iteration: int) -> int:
+        step = iteration + 1
+        inverse = np.inf if self.rate == 0.0 else _power(self.rate**-2, step)
+        return int(min(8 * max(step, np.floor(inverse) + 1), self.most))
+
+
+def _power(base: float, exponent: int) -> float:
+    """Return base^exponent for base >= 1, with larger exponents cut where it would overflow."""
+    longest = np.inf if base == 1.0 else 300.0 / np.log(base)
+    return base ** min(exponent, longest)
 
 
 class _InnerLoopIteration(SteppedIteration):
@@ -289,20 +342,28 @@ class _InnerLoopIteration(SteppedIteration):
     task : Task
     lam : float >= 0
     budget : Budget
+    smoothing : float > 0 or None
+        A constant e^2.
     solve : callable
         Returns the estimate (p,) from a loop and its number of rounds.
     """
 
     def __init__(
-        self, task: Task, lam: float, budget: Budget, solve: Callable[[InnerLoop, int], np.ndarray]
+        self,
+        task: Task,
+        lam: float,
+        budget: Budget,
+        smoothing: float | None,
+        solve: Callable[[InnerLoop, int], np.ndarray],
     ):
         super().__init__(task.design, task.response, lam, task.start)
         self._space = gauge_coordinates(task.design, task.response)
         self._budget = budget
+        self._floor = None if smoothing is None else math.sqrt(smoothing)
         self._solve = solve
 
     def step(self, coef: np.ndarray) -> np.ndarray:
         space = self._space
         slope = space.atoms @ space.gradient(space.point(coef))
-        loop = InnerLoop(space.atoms, coef, slope, self.lam, space.smoothness)
+        loop = InnerLoop(space.atoms, coef, slope, self.lam, space.smoothness, self._floor)
         return self._solve(loop, self._budget.rounds(self.iteration))
