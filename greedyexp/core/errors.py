@@ -10,6 +10,8 @@ from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any
 
+from greedyexp.core.listing import listed
+
 MOST_NAMES = 16
 
 
@@ -66,9 +68,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
         return f"Did you mean '{near[0]}'?"
-    if len(names) > MOST_NAMES:
-        return f"Known: {', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more."
-    return f"Known: {', '.join(names)}." if names else ""
+    return f"Known: {listed(names, MOST_NAMES)}." if names else ""
 
 
 def place(file: str | Path, line: int | None = None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.listing import listed, more
 from greedyexp.estimates.profiles import Profiles
 from greedyexp.problems.chains import chain_weights
 from greedyexp.problems.frames import from_frame, is_frame
@@ -191,8 +192,7 @@ class Solution:
         if not self.classes and len(self.dense):
             values = np.atleast_1d(self.intercept)
             rows.append(["intercept", *(f"{value:.6g}" for value in values)])
-        more = len(self._features) - len(shown)
-        return ["", *titles], rows, f"and {more} more" if more else ""
+        return ["", *titles], rows, more(len(self._features) - len(shown))
 
     @property
     def _features(self) -> np.ndarray:
@@ -215,8 +215,7 @@ class Solution:
             if self.feature_names and names != self.feature_names:
                 raise DataError(
                     f"the columns of {what} are not those of the fit.",
-                    remedy=f"Give them in this order: {', '.join(self.feature_names[:_SHOWN])}"
-                    + (", ..." if len(self.feature_names) > _SHOWN else "."),
+                    remedy=f"Give them in this order: {listed(self.feature_names, _SHOWN)}.",
                 )
         design = as_matrix(X, what)
         if design.shape[1] != len(self.coef):

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from greedyexp.core.errors import did_you_mean
+from greedyexp.core.listing import listed
 
 Keys = tuple[str | int, ...]
 # One of ``ValidationError.errors()``.
@@ -70,8 +71,7 @@ def listing(values: Iterable[Any], wanted: Any = None) -> str:
     numbers = [value for _, value in known if isinstance(value, (int, float))]
     if len(known) > _LISTED and isinstance(wanted, (int, float)) and numbers:
         return f"The nearest is {show(min(numbers, key=lambda value: abs(value - wanted)))}."
-    more = ", ..." if len(known) > _LISTED else ""
-    return f"It takes: {', '.join(text for text, _ in known[:_LISTED])}{more}." if known else ""
+    return f"It takes: {listed([text for text, _ in known], _LISTED)}." if known else ""
 
 
 def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys, str, str]]:

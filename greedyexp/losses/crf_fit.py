@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.core.listing import listed
 from greedyexp.losses.crf_likelihood import CrfLikelihood, NullFit, ReducedLoss
 from greedyexp.losses.loss import TOLERANCE, Fit
 from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hessian, remove
@@ -63,8 +64,7 @@ def missing_transitions(loss: CrfLikelihood) -> str:
     if loss.chains.max() > 1:
         absent = (moves == 0) & seen & seen[:, None]
         causes += [f"class {k} never follows class {j}" for j, k in np.argwhere(absent)]
-    more = [f"{len(causes) - NAMED} more of this kind"] if len(causes) > NAMED else []
-    return f"{', '.join(causes[:NAMED] + more)}{ENDING}" if causes else ""
+    return f"{listed(causes, NAMED)}{ENDING}" if causes else ""
 
 
 def separating_features(loss: CrfLikelihood, function: ReducedLoss) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from greedyexp.core.listing import listed
 from greedyexp.losses.loss import TOLERANCE, Fit, Loss, Restricted
 from greedyexp.problems.checks import Indices
 
@@ -107,9 +108,8 @@ class QuadraticFit(Fit[Q]):
         self.converged = bool(error <= TOLERANCE * self.loss.scale)
         parts, features = [], np.flatnonzero(skipped)
         if len(features):
-            named = ", ".join(str(feature) for feature in features[:NAMED])
-            more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
-            parts.append(f"features in the span of those selected were left out: {named}{more}.")
+            named = listed(features.tolist(), NAMED)
+            parts.append(f"features in the span of those selected were left out: {named}.")
         if not self.converged:
             parts.append("the least-squares fit does not reach its tolerance.")
         self.message = " ".join(parts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.listing import listed
 from greedyexp.experiment.messages import show
 from greedyexp.report.source import Source
 from greedyexp.results.records import identity, matches, replicates, require_columns
@@ -114,9 +115,6 @@ def _open_columns(rows: pd.DataFrame, source: Source) -> list[str]:
         if len(levels) > _MOST_LISTED and not isinstance(levels[0], str):
             texts.append(f"{name} ({show(min(levels))} to {show(max(levels))})")
             continue
-        more = ", ..." if len(levels) > _MOST_LISTED else ""
-        listed = ", ".join(
-            one if isinstance(one, str) else show(one) for one in levels[:_MOST_LISTED]
-        )
-        texts.append(f"{name} ({listed}{more})")
+        words = [one if isinstance(one, str) else show(one) for one in levels]
+        texts.append(f"{name} ({listed(words, _MOST_LISTED)})")
     return texts

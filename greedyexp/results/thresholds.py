@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
+from greedyexp.core.listing import listed
 from greedyexp.results import successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns, require_finite
@@ -96,6 +97,5 @@ def notes(
     outside = table.loc[~np.isfinite(table["estimate"]), list(keys)]
     if len(outside):
         names = [group_text(values, context) for values in outside.to_dict("records")]
-        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-        found.append(f"Not crossed in the tested range: {'; '.join(names[:_MAX_NAMED])}{more}.")
+        found.append(f"Not crossed in the tested range: {listed(names, _MAX_NAMED, '; ')}.")
     return found

@@ -15,6 +15,7 @@ import numpy as np
 
 from greedyexp.config.patches import changes
 from greedyexp.core import registry
+from greedyexp.core.listing import listed
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import locate, relative_to
 from greedyexp.experiment.model import Experiment
@@ -327,9 +328,7 @@ class _Comparison:
                 parts[tuple(sorted(edited & known))].append(part)
         found = []
         for files, names in parts.items():
-            shown = ", ".join(files[:_MOST_FILES])
-            more = len(files) - _MOST_FILES
-            which = f": {shown}{f' and {more} more' if more > 0 else ''}" if shown else ""
+            which = f": {listed(files, _MOST_FILES)}" if files else ""
             found.append(f"code of {', '.join(names)}{which}")
         return found
 

@@ -9,6 +9,7 @@ import click
 
 from greedyexp.cli import completion, failures, options, text
 from greedyexp.core.errors import ConfigError
+from greedyexp.core.listing import more
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +128,7 @@ def _print(table: pd.DataFrame, most: int | None = _MOST) -> None:
     rows += [tuple(map(_cell, row)) for row in lines.itertuples(index=False, name=None)]
     click.echo(text.table(rows, indent="  "))
     if len(table) > len(lines):
-        click.echo(f"  and {len(table) - len(lines)} more")
+        click.echo(f"  {more(len(table) - len(lines))}")
 
 
 def _cell(value: Any) -> str:

@@ -9,9 +9,13 @@ import click
 
 from greedyexp.cli import completion, options, summaries, text
 from greedyexp.cli.commands.run import conclude
+from greedyexp.core.listing import listed
 
 if TYPE_CHECKING:
     from greedyexp.runner import Merged
+
+# Incomplete shards that are named.
+_MOST_SHARDS = 8
 
 
 @click.command("merge", short_help="Merge run folders, such as shards, into one.")
@@ -60,7 +64,7 @@ def words(done: Merged) -> list[str]:
         f" {text.duration(done.wall_seconds)}"
     ]
     if done.missing:
-        which = f", in shards {', '.join(map(str, done.incomplete))}" if done.incomplete else ""
+        which = f", in shards {listed(done.incomplete, _MOST_SHARDS)}" if done.incomplete else ""
         lines.append(
             f"  {done.missing} missing{which}. Run and merge these, or run the experiment without"
             " --shard, which computes only what is missing."

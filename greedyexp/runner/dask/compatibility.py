@@ -9,6 +9,7 @@ from typing import NamedTuple
 import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, UserError
+from greedyexp.core.listing import listed
 from greedyexp.core.packages import version_of
 from greedyexp.datasets.own import locate, relative_to
 from greedyexp.runner import code_version
@@ -62,8 +63,7 @@ def differences(
     ]
     edited = sorted(path.name for path, source in code if code_version.edited(path, source))
     if edited:
-        others = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
-        found.append(Difference("code of greedyexp", "-", f"differs in {edited[0]}{others}"))
+        found.append(Difference("code of greedyexp", "-", f"differs in {listed(edited, 1)}"))
     return found
 
 
@@ -81,8 +81,7 @@ def table(found: Mapping[str, Iterable[Difference]]) -> str:
             workers.setdefault(one, []).append(address)
     lines = [("", "here", "there", "workers")]
     for one, addresses in workers.items():
-        more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
-        lines.append((*one, f"{addresses[0]}{more}"))
+        lines.append((*one, listed(addresses, 1)))
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     return "\n".join("  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
