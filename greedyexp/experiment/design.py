@@ -31,6 +31,7 @@ DEFAULT_PROTOCOL = "recovery"
 DATA_COLUMN = "data"
 # Other spellings of labels are tried for sweeps of at most this many algorithms.
 _MOST_SPELLINGS = 10_000
+_RESTORE = "Restore the file, or run the experiment again."
 
 
 Written = TypeVar("Written")
@@ -310,18 +311,22 @@ def read_design(text: str, path: Path, profile: str) -> Design:
         settings = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
-        raise StorageError(f"not a readable configuration ({reason}).", place=str(path)) from None
+        raise _damaged(path, f"not a readable configuration ({reason}).") from None
     if not isinstance(settings, dict) or "name" not in settings:
-        raise StorageError("this is not the configuration of a run.", place=str(path))
+        raise _damaged(path, "this is not the configuration of a run.")
     try:
         design = design_of(settings, profile)
     except BadValue as error:
         keys, message, remedy = error.found[0]
         where = f"{path}: {dotted(keys)}" if keys else str(path)
-        raise StorageError(message, place=where, remedy=remedy or None) from None
+        raise StorageError(message, place=where, remedy=remedy or _RESTORE) from None
     if settings.get("protocol", DEFAULT_PROTOCOL) == DEFAULT_PROTOCOL and "metrics" not in settings:
-        raise StorageError("'metrics' is missing.", place=str(path))
+        raise _damaged(path, "'metrics' is missing.")
     return design
+
+
+def _damaged(path: Path, wrong: str) -> StorageError:
+    return StorageError(wrong, place=str(path), remedy=_RESTORE)
 
 
 def _entry(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:

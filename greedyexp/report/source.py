@@ -107,7 +107,16 @@ def open_folder(folder: Path) -> Opened:
         runs.
     """
     state = read_state(folder)
-    return Opened(state, read_design(state.config_text, folder / CONFIG, folder.resolve().name))
+    return Opened(state, read_design(state.config_text, folder / CONFIG, _profile(state)))
+
+
+def _profile(state: RunState) -> str:
+    """Return the profile of a run, with the changed settings that the name of its folder has.
+
+    The folder of merged runs may have any name.
+    """
+    name, known = state.folder.resolve().name, state.manifest.get("profile")
+    return name if known is None or name.startswith(f"{known}+") else str(known)
 
 
 def read_source(folder: Path) -> Source:
@@ -123,7 +132,7 @@ def read_run(folder: Path) -> Source:
     StorageError
         Also if the path is not a run folder; the error names those that may be meant.
     """
-    if not find(folder, CONFIG).is_file():
+    if not find(folder, CONFIG).is_file() and not find(folder, MANIFEST).is_file():
         raise _no_run(folder)
     return retry_if_replaced(folder, lambda: read_source(folder))
 

@@ -15,6 +15,7 @@ from greedyexp.claims.parser import BadClaim, compile_claim
 from greedyexp.claims.report import as_json, record
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.core.errors import ConfigError, StorageError
+from greedyexp.core.registry import lookup
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.model import ClaimEntry
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
@@ -173,13 +174,17 @@ def _judged(source: Source) -> list[JudgedClaim]:
         kinds = {one.name: one.kind for one in measured if one.kind not in ("text", "seconds")}
         numeric = [name for name, kind in kinds.items() if kind != "key"]
         refuse_damaged(source.frame, source.state.table, kinds, numeric)
-        setting = setting_of(design, measured, source.frame.columns)
+        # A table without data, of an unfinished run or of failures only, lacks their facts.
+        parts = filter(None, (lookup("generator", name) for name in design.generators))
+        columns = dict.fromkeys([*source.frame, *(fact for part in parts for fact in part.facts)])
+        frame = source.frame.reindex(columns=list(columns))
+        setting = setting_of(design, measured, frame.columns)
         family = design.family
         claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
     except ConfigError as error:
         error.place = f"{place}: {error.place}" if error.place else place
         raise
-    return evaluate_claims(claims, source.frame, setting)
+    return evaluate_claims(claims, frame, setting)
 
 
 def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:

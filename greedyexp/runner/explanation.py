@@ -22,13 +22,13 @@ from greedyexp.experiment.model import Experiment
 from greedyexp.losses import binding
 from greedyexp.runner import code_version
 from greedyexp.runner.fingerprint import RUNNER_MODULES, key_of
-from greedyexp.runner.folder_status import experiment_of, seconds_left
+from greedyexp.runner.folder_status import checked_manifest, experiment_of, seconds_left
 from greedyexp.runner.journal import Journal, Timing
 from greedyexp.runner.manifest import changed_files, provenance, version_changes
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.processes import usable_cores
 from greedyexp.runner.seeds import canonical_json
-from greedyexp.runner.state import JOURNAL, read_manifest
+from greedyexp.runner.state import JOURNAL, read_manifest, retry_if_replaced
 from greedyexp.runner.work import DEFAULTS, RunOptions
 
 # Pairs of earlier components that are tried for one algorithm at one point, the latest first.
@@ -128,7 +128,20 @@ def explain(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS
 
 
 def explain_folder(folder: Path, options: RunOptions = DEFAULTS) -> Explanation:
-    """Explain what a run of the settings in a run folder would compute."""
+    """Explain what a run of the settings in a run folder would compute.
+
+    Raises
+    ------
+    StorageError
+        If a file of the folder is missing or unreadable, or the files are of different runs.
+    ConfigError, DataError, PluginError
+        If the experiment can no longer be loaded.
+    """
+    return retry_if_replaced(folder, lambda: _explain_folder(folder, options))
+
+
+def _explain_folder(folder: Path, options: RunOptions) -> Explanation:
+    checked_manifest(folder)
     if not (folder / JOURNAL).is_file():
         return explain(experiment_of(folder, None), folder, options)
     with Journal(folder, read_only=True) as journal:

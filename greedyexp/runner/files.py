@@ -95,8 +95,7 @@ def unwritable(path: Path, error: OSError) -> StorageError:
     return StorageError(
         f"this cannot be written: {reason(error)}.",
         place=str(path),
-        remedy="Check free space and permissions, or choose another folder with --out. Finished"
-        " replicates are kept.",
+        remedy="Check free space and permissions, or write to another folder.",
     )
 
 
@@ -192,7 +191,7 @@ def _not_locked(path: Path, error: OSError) -> StorageError:
         return StorageError(
             f"the folder cannot be locked: {error.strerror}.",
             place=str(path.parent),
-            remedy="Check free space, or choose a folder on a local disk with --out.",
+            remedy="Check free space, or write to a folder on a local disk.",
         )
     try:
         holder = path.read_text(encoding="ascii").strip()
@@ -201,7 +200,7 @@ def _not_locked(path: Path, error: OSError) -> StorageError:
     return StorageError(
         f"another run (process {holder or 'unknown'}) is writing to this folder.",
         place=str(path.parent),
-        remedy="Wait for it to end, or choose another folder with --out.",
+        remedy="Wait for it to end, or write to another folder.",
     )
 
 

@@ -17,7 +17,6 @@ from greedyexp.runner.files import (
     NUMERICAL_LIBRARIES,
     content_digest,
     package_digest,
-    parsed_settings,
     write_text,
 )
 from greedyexp.runner.state import (
@@ -29,6 +28,7 @@ from greedyexp.runner.state import (
     UNFINISHED,
     find,
     folders,
+    read_config,
     read_manifest,
     read_state,
     retry_if_replaced,
@@ -82,13 +82,14 @@ class FolderStatus:
 def folders_below(path: Path) -> list[Path]:
     """Return the folders at or below a path that ``status`` accepts, sorted.
 
-    The folders include runs that were killed before they wrote their first table.
+    The folders include runs that were killed before they wrote their first table. The path itself
+    is returned even if its settings are missing, since ``status`` then says so.
     """
-    return [
-        folder
-        for folder in folders(path)
-        if (folder / JOURNAL).is_file() or find(folder, MANIFEST).is_file()
-    ]
+    return [folder for folder in folders(path) or [path] if _has_run(folder)]
+
+
+def _has_run(folder: Path) -> bool:
+    return (folder / JOURNAL).is_file() or find(folder, MANIFEST).is_file()
 
 
 def status(folder: Path) -> FolderStatus:
@@ -109,9 +110,7 @@ def status(folder: Path) -> FolderStatus:
 
 
 def _status(folder: Path) -> FolderStatus:
-    manifest = read_manifest(folder)
-    if manifest or table_of(folder):
-        read_state(folder)
+    manifest = checked_manifest(folder)
     if (folder / JOURNAL).is_file() and not _known_complete(folder, manifest):
         try:
             return _from_journal(folder, manifest)
@@ -135,6 +134,25 @@ def _status(folder: Path) -> FolderStatus:
         seconds_left=0.0 if not counts["missing"] else None,
         bytes_on_disk=_size(folder),
     )
+
+
+def checked_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a run folder after checking that all files belong to one run.
+
+    Returns
+    -------
+    dict
+        Empty if no run has finished there.
+
+    Raises
+    ------
+    StorageError
+        If a file is missing or unreadable, or the files are of different runs.
+    """
+    manifest = read_manifest(folder)
+    if manifest or table_of(folder):
+        read_state(folder)
+    return manifest
 
 
 def installation() -> str:
@@ -276,17 +294,12 @@ def settings_of(folder: Path) -> tuple[Path, dict[str, Any]]:
     StorageError
         If there is none, or it cannot be read.
     """
+    from greedyexp.experiment.design import read_design
+
     unfinished = folder / UNFINISHED / CONFIG
     config = unfinished if unfinished.is_file() else find(folder, CONFIG)
-    try:
-        settings = parsed_settings(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StorageError(
-            f"the settings of this run cannot be read: {error}.", place=str(config)
-        ) from error
-    if settings is None:
-        raise StorageError("this is not the configuration of a run.", place=str(config))
-    return config, settings
+    text = read_config(config)
+    return config, dict(read_design(text, config, "").settings)
 
 
 def experiment_of(folder: Path, origin: Path | None) -> Experiment:

@@ -17,7 +17,7 @@ from greedyexp.experiment.messages import show
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.engine import SerialEngine
-from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder
+from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, settings_digest
 from greedyexp.runner.folder_status import (
     experiment_of,
     installation,
@@ -109,6 +109,13 @@ class _Source:
         config, settings = settings_of(folder)
         # Until a run is finished, the manifest is that of the run before.
         manifest = {} if config.parent.name == UNFINISHED else read_manifest(folder)
+        known = manifest.get("digests", {}).get("settings")
+        if known and known != settings_digest(config.read_text(encoding="utf-8")):
+            raise StorageError(
+                "these are not the settings of the run: the file has been changed since.",
+                place=str(config),
+                remedy="Restore the file, or run the experiment again.",
+            )
         with Journal(folder, read_only=True) as journal:
             profile = journal.profile or manifest.get("profile")
             return cls(folder, config, settings, manifest, profile, journal.shard)

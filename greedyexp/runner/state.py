@@ -127,13 +127,7 @@ def read_state(folder: Path) -> RunState:
         describes.
     """
     manifest = read_manifest(folder)
-    config = find(folder, CONFIG)
-    try:
-        config_text = config.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(
-            f"not a readable configuration ({reason(error)}).", place=str(folder / CONFIG)
-        ) from error
+    config_text = read_config(find(folder, CONFIG))
     table = table_of(folder)
     if table is None:
         raise StorageError("there is no table to read.", place=str(folder), remedy=RERUN_REMEDY)
@@ -145,6 +139,24 @@ def read_state(folder: Path) -> RunState:
     state.require_current()
     _refuse_mixed_runs(state)
     return state
+
+
+def read_config(path: Path) -> str:
+    """Return the text of a ``config.yaml``.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing or cannot be read as text.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(
+            f"not a readable configuration ({reason(error)}).",
+            place=str(path),
+            remedy="Restore the file, or run the experiment again.",
+        ) from error
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -10,7 +10,10 @@ from cli_process import write_toy
 from runner_lab import Laboratory
 
 from greedyexp import runner
+from greedyexp.core.errors import StorageError
+from greedyexp.report.replay import replay
 from greedyexp.runner import fingerprint
+from greedyexp.runner import manifest as manifests
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.shards import Shard
 
@@ -186,7 +189,8 @@ def test_merged_journals_say_why(lab):
     assert explained(lab, data={"noise": 0.25}) == {"data.noise: 0.5 -> 0.25": ALL}
 
 
-def test_without_a_journal_versions_are_compared(lab):
+def test_without_a_journal_versions_are_compared(lab, monkeypatch):
+    monkeypatch.setattr(manifests, "git_state", lambda *_: {"commit": "c" * 40, "dirty": False})
     lab.run()
     (lab.results / "journal.sqlite").unlink()
     manifest = lab.results / "manifest.json"
@@ -199,8 +203,36 @@ def test_without_a_journal_versions_are_compared(lab):
         ("there is no journal of the earlier run",)
     ]
     assert found.missing == ALL
-    assert f"scipy 0.1 -> {version}" in found.since
+    assert found.since == (f"scipy 0.1 -> {version}",)
     assert (found.seconds, found.timed) == (pytest.approx(before / 2), ALL)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("config.yaml", "name: ["),
+        ("config.yaml", "seed: 8"),
+        ("config.yaml", "name: lab\nseed: 8"),
+        ("config.yaml", None),
+        ("manifest.json", "{"),
+        ("manifest.json", '{"replicates": {}}'),
+        ("lab.csv", "a,b"),
+    ],
+)
+def test_damaged_folders_are_refused_as_by_replay(lab, file, text):
+    lab.run()
+    path = lab.results / file
+    path.unlink()
+    if text is not None:
+        path.write_text(text)
+    said = []
+    for action in (runner.explain_folder, replay):
+        with pytest.raises(StorageError) as error:
+            action(lab.results)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert "config.yaml" in said[0] if file == "config.yaml" else file in said[0]
+    assert "run the experiment again" in said[0].lower()
 
 
 def test_a_journal_of_an_earlier_version_does_not_know(lab):

@@ -12,16 +12,25 @@ import pytest
 from cli_process import refused, write_toy
 from runner_lab import Laboratory, rows_of
 
-from greedyexp import runner
+from greedyexp import report, runner
+from greedyexp.cli.commands import merge
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.shards import Shard
 
+# The end of what the plugin of the laboratory says about its data.
+DECLARED = '_data", provides=("truth",)'
+
 
 @pytest.fixture
 def lab(tmp_path):
     return Laboratory(tmp_path)
+
+
+def claim(lab, boundary: str = "0") -> dict:
+    test = f"mean({lab.tag}_ridge, frobenius_error) > {boundary}"
+    return {"id": "positive", "quote": "q", "test": test}
 
 
 def shard(lab, number: int, of: int, **changes) -> Path:
@@ -253,11 +262,69 @@ def test_results_of_other_code_are_refused(lab):
     assert not (lab.folder / "merged").exists()
 
 
-def test_a_folder_without_a_journal_is_refused(lab):
-    one, two = shards(lab, 2)
+def test_a_folder_without_a_journal_or_its_settings_is_refused(lab):
+    one, two, three = shards(lab, 3)
     (two / "journal.sqlite").unlink()
     with pytest.raises(StorageError, match="there is no journal here"):
         runner.merge([one, two], lab.folder / "merged")
+    config = three / "config.yaml"
+    config.write_text(config.read_text().replace("seed: 7", "seed: 8"))
+    with pytest.raises(StorageError, match="the file has been changed since"):
+        runner.merge([one, three], lab.folder / "merged")
+    config.unlink()
+    with pytest.raises(StorageError) as error:
+        runner.merge([one, three], lab.folder / "merged")
+    assert str(error.value) == (
+        f"{config}: not a readable configuration (No such file or directory). Restore the file, or"
+        " run the experiment again."
+    )
+    assert not (lab.folder / "merged").exists()
+
+
+def test_the_profile_is_that_of_the_journals_in_any_folder(lab):
+    folders = shards(lab, 2, claims=[claim(lab)])
+    for into in (lab.folder / "merged", folders[0]):
+        runner.merge(folders, into)
+        report.verify(into)
+        assert json.loads((into / "claims.json").read_text())["profile"] == "quick"
+    # The name of a folder with changed settings says which.
+    changed = lab.folder / "quick+noise=0.25"
+    lab.run(folder=changed, data={"noise": 0.25}, claims=[claim(lab)])
+    assert report.verify(changed).profile == "quick+noise=0.25"
+
+
+def test_claims_about_data_that_no_shard_has_are_inconclusive(lab):
+    lab.plugin.write_text(lab.plugin.read_text().replace(DECLARED, f'{DECLARED}, facts=("draw",)'))
+    # One trial is in one of two shards, and the other has no row.
+    settings = {"trials": 1, "data": {"sweep": {"n": [8]}}, "claims": [claim(lab, "draw")]}
+    folders = shards(lab, 2, **settings)
+    (lacking,) = [folder for folder in folders if not rows_of(folder / "lab.csv")]
+    into = lab.folder / "merged"
+    done = runner.merge([lacking], into)
+    assert (done.done, done.missing) == (0, 2)
+    assert report.verdicts(into) == {"positive": "inconclusive"}
+    assert runner.merge(folders, into).missing == 0
+
+
+def test_failures_without_data_leave_claims_inconclusive(lab):
+    text = lab.plugin.read_text().replace(DECLARED, f'{DECLARED}, facts=("draw",)')
+    lab.plugin.write_text(text.replace("draw < 0.5:\n        raise", "draw < 2:\n        raise"))
+    assert lab.run(data={"trouble": "raise"}, claims=[claim(lab, "draw")]).failed == 24
+    assert report.verdicts(lab.results) == {"positive": "inconclusive"}
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "words"),
+    [
+        ((), "  9 missing. Run the experiment without --shard,"),
+        ((3, 4), "  9 missing, in shards 3/20, 4/20. Run and merge these, or run the experiment"),
+        (range(1, 12), ", in shards 1/20, 2/20, 3/20, 4/20, 5/20, 6/20, 7/20, 8/20 and 3 more. "),
+    ],
+)
+def test_missing_shards_are_named(incomplete, words):
+    shards = tuple(Shard(number, 20) for number in incomplete)
+    done = runner.Merged("lab", "quick", 2, 24, 15, 0, 15, shards, False, 1.0, Path("lab.csv"))
+    assert words in merge.words(done)[1]
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,12 @@ def words(done: Merged) -> list[str]:
         f" {text.duration(done.wall_seconds)}"
     ]
     if done.missing:
-        which = f", in shards {listed(done.incomplete, _MOST_SHARDS)}" if done.incomplete else ""
+        which, remedy = "", "Run"
+        if done.incomplete:
+            which = f", in shards {listed(done.incomplete, _MOST_SHARDS)}"
+            remedy = "Run and merge these, or run"
         lines.append(
-            f"  {done.missing} missing{which}. Run and merge these, or run the experiment without"
-            " --shard, which computes only what is missing."
+            f"  {done.missing} missing{which}. {remedy} the experiment without --shard, which"
+            " computes only what is missing."
         )
     return lines
