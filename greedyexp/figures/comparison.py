@@ -64,7 +64,7 @@ def comparison(
     shown = metric_styles(metrics)
     frame = rows_where(frame, where)
     table = compare(frame, context, row=row, metrics=shown, published=published)
-    styles = plot.LineStyles(table, ["algorithm"])
+    styles = plot.LineStyles(table, ["algorithm"], context)
     # Even steps: values such as 10, 20, 40 would otherwise crowd at one end.
     places = {level: i for i, level in enumerate(sorted(table[row].unique()))}
     ticks = _thinned(list(places))
@@ -77,7 +77,7 @@ def comparison(
         axis.set_xlim(-0.4, len(places) - 0.6)
         axis.set_xlabel(axis_label(row))
         _draw(axis, points, styles, shown[metric].axis)
-    handles = styles.handles(context)
+    handles = styles.handles()
     if table["published"].notna().any():
         handles.append(plot.legend_entry("published", marker="o", **_PUBLISHED))
     panels.legend(handles)

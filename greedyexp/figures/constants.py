@@ -50,7 +50,7 @@ def constants(
     table = _means(frame, keys)
     require_finite(table, x)
     drawn = table[table["value"] > 0]
-    styles = plot.LineStyles(table, line)
+    styles = plot.LineStyles(table, line, context)
     panels = plot.Panels.by_columns(
         frame, context, row, panel, height=3.0, min_width=2.1, sharex="row" if row else False
     )
@@ -73,7 +73,7 @@ def constants(
         plot.draw_mark(axis, plot.inside(frame, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
-    panels.legend([*styles.handles(context), *plot.mark_handles(mark, x)])
+    panels.legend([*styles.handles(), *plot.mark_handles(mark, x)])
     count = count_text(table["replicates"])
     hidden, empty = int((table["value"] <= 0).sum()), int(table["value"].isna().sum())
     panels.note(

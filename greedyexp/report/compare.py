@@ -21,6 +21,7 @@ from greedyexp.report.replay import DIFFERS, compare_cells
 from greedyexp.report.source import Source, load_own_plugins, read_run
 from greedyexp.report.verify import verified_source
 from greedyexp.results import successes
+from greedyexp.results.context import Context
 from greedyexp.results.records import failed_rows, identity, replicates
 from greedyexp.results.thresholds import thresholds
 from greedyexp.runner.files import ROW_SETTINGS
@@ -78,6 +79,7 @@ class Comparison:
     changed: pd.DataFrame
     thresholds: pd.DataFrame
     verdicts: pd.DataFrame
+    _context: Context
 
     @property
     def beyond_chance(self) -> pd.DataFrame:
@@ -97,6 +99,7 @@ class Comparison:
         return compare_figure(
             self.differences,
             self.folders,
+            self._context,
             paired=self.paired,
             beyond_chance=len(self.beyond_chance),
         )
@@ -144,6 +147,7 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
         changed=matched.changed(),
         thresholds=_thresholds(one, other),
         verdicts=_verdicts(one, other),
+        _context=one.context,
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from greedyexp.figures._plot.methods import method_styles
 from greedyexp.figures._plot.panels import Panels, wrapped
-from greedyexp.figures._plot.style import COLOURS, MARKERS, cycle, legend_entry, use_style
+from greedyexp.figures._plot.style import legend_entry, use_style
+from greedyexp.results.context import Context
 from greedyexp.results.text import axis_label
 
 if TYPE_CHECKING:
@@ -19,7 +21,12 @@ _SPAN = 1e3
 
 
 def compare_figure(
-    table: pd.DataFrame, folders: tuple[Path, Path], *, paired: bool, beyond_chance: int
+    table: pd.DataFrame,
+    folders: tuple[Path, Path],
+    context: Context,
+    *,
+    paired: bool,
+    beyond_chance: int,
 ) -> Figure:
     """Return a panel for each number, with a point for each setting and algorithm.
 
@@ -33,6 +40,8 @@ def compare_figure(
         ``Comparison.differences``.
     folders : tuple of Path
         The run folders ``a`` and ``b``.
+    context : Context
+        Of run ``a``, whose figures have the same colours.
     paired : bool
         True if the rows of both runs are paired.
     beyond_chance : int
@@ -42,12 +51,8 @@ def compare_figure(
 
     names = list(dict.fromkeys(table["column"]))
     labels = list(dict.fromkeys(table["algorithm"]))
-    styles = {
-        label: {"color": colour, "marker": marker}
-        for (label, colour), marker in zip(
-            cycle(labels, COLOURS).items(), cycle(labels, MARKERS).values(), strict=True
-        )
-    }
+    known = method_styles(context, labels)
+    styles = {label: known[label] | {"linestyle": "none"} for label in labels}
     with matplotlib.rc_context():
         use_style()
         panels = Panels(wrapped(names), sharex=False, sharey=False)
@@ -58,7 +63,7 @@ def compare_figure(
         if names[0] == names[1]:
             names = list(map(str, folders))
         panels.label(f"a: {names[0]}", f"b: {names[1]}")
-        panels.legend([legend_entry(label, ls="none", **styles[label]) for label in labels])
+        panels.legend([legend_entry(label, **styles[label]) for label in labels])
         kind = "paired" if paired else "not paired"
         panels.note(
             f"Means of {len(table)} comparisons, {kind}; bars: 95% intervals of the difference;"
@@ -85,7 +90,7 @@ def _draw(axis: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> 
         )
         for some, filled in ((mine[~beyond], False), (mine[beyond], True)):
             face = style["color"] if filled else "white"
-            axis.plot(some["mean_a"], some["mean_b"], ls="none", markerfacecolor=face, **style)
+            axis.plot(some["mean_a"], some["mean_b"], markerfacecolor=face, **style)
     low, high = values.min(), values.max()
     if low < high:
         axis.plot([low, high], [low, high], color="0.6", lw=0.8, zorder=0)

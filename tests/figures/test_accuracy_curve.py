@@ -13,16 +13,15 @@ from tradeoff_frames import CONTEXT, EPSILONS, accuracy_rows, size, step_rows, t
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.figures._plot import COLOURS
 from greedyexp.figures._plot.marks import isolated
-from greedyexp.figures._plot.style import COLOURS
 from greedyexp.figures.tradeoff.accuracy_curve import accuracy_curve
 from greedyexp.results.theorems import accuracies, growth, is_random
 from greedyexp.theory import sparsity_bounds as bounds
 from greedyexp.theory import sparsity_smoothing as smoothing
 from greedyexp.theory.theorems import theorems as known_theorems
 
-# Looks are given in the order of labels.
-CORRECTIVE, FORWARD = COLOURS[:2]
+FORWARD, CORRECTIVE = COLOURS[:2]
 
 
 def both(**given):
@@ -132,7 +131,7 @@ def test_where_nothing_is_promised_there_is_no_panel_but_a_line_elsewhere():
     assert len(lines(axis, "promise")) == 3, "one for each theorem"
     words = ["Theorem 2", "Theorem 2, until it ends", "Theorem 3"]
     handles = {one.get_label(): one for one in figure.legends[0].legend_handles}
-    assert [*handles] == ["Fully corrective", "Replacement", "Forward greedy", *words]
+    assert [*handles] == ["Forward greedy", "Fully corrective", "Replacement", *words]
     assert len({str(handles[one]._unscaled_dash_pattern) for one in words}) == 3
     with pytest.raises(ConfigError, match="no theorem has a bound") as refused:
         accuracy_curve(table(accuracy_rows("fixed", ("none",))), CONTEXT)

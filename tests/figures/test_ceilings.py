@@ -7,7 +7,7 @@ from figure_frames import style  # noqa: F401 (an autouse fixture)
 
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import shades
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.results.context import Context
 from greedyexp.stats.proportions import confidence_sequence, wilson
@@ -55,7 +55,7 @@ def curves(figure, axis):
 def test_curves_have_the_colour_of_their_noise_level(frame):
     figure = phase_transition(frame, CONTEXT, panel="values", line=["noise_std"], ceiling=True)
     drawn = curves(figure, 0)
-    for colour, noise in zip(COLOURS, (0.1, 0.3), strict=False):
+    for noise, colour in shades([0.1, 0.3]).items():
         expected = [
             visible("gaussian", noise, n_samples=n, n_features=128, n_tasks=2, sparsity=13)
             for n in (30, 60, 120)

@@ -11,7 +11,7 @@ from trajectory_frames import CONTEXT
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import COLOURS, NUMBERS
 from greedyexp.figures.constants import constants
 
 SIZES = (5, 10, 20)
@@ -53,7 +53,10 @@ def test_points_are_means_and_bars_are_t_intervals(frame):
         "covariance = identity",
     ]
     assert figure.axes[0].get_yscale() == "log"
-    for label, colour in (("mu1_sdp", COLOURS[0]), ("mu2", COLOURS[1])):
+    for label, colour in (
+        ("mu1_sdp", COLOURS[NUMBERS["mu1_sdp"]]),
+        ("mu2", COLOURS[NUMBERS["mu2"]]),
+    ):
         (line,) = lines(figure, "mean", colour)
         np.testing.assert_allclose(
             line.get_ydata(), [sample(frame, label, p).mean() for p in SIZES]
@@ -77,7 +80,7 @@ def test_an_interval_that_reaches_0_goes_on_below_the_axis(frame):
     wild = frame["replicate"].eq(0) & frame["p"].eq(20) & frame["algorithm"].eq("mu1_sdp")
     frame.loc[wild, "value"] *= 20
     figure = constants(frame, CONTEXT, panel="covariance")
-    (arrow,) = lines(figure, "beyond", COLOURS[0])
+    (arrow,) = lines(figure, "beyond", COLOURS[NUMBERS["mu1_sdp"]])
     low, high = figure.axes[0].get_ylim()
     assert arrow.get_ydata()[0] == low
     assert low > 0
@@ -89,7 +92,7 @@ def test_failed_replicates_are_out_of_the_means_and_counted(frame):
     frame.loc[lost, "status"] = "timeout"
     frame.loc[lost, ["value", "lower", "upper"]] = np.nan
     figure = constants(frame, CONTEXT, panel="covariance")
-    (line,) = lines(figure, "mean", COLOURS[1])
+    (line,) = lines(figure, "mean", COLOURS[NUMBERS["mu2"]])
     assert line.get_ydata()[1] == pytest.approx(sample(frame, "mu2", 10).dropna().mean())
     assert f"failed (not in the means): {4 / 60:.2%}" in figure.get_supxlabel()
     assert "means over 3 to 5 replicates" in figure.get_supxlabel()
@@ -101,7 +104,7 @@ def test_what_a_logarithm_cannot_show_is_counted(frame):
     frame.loc[frame["algorithm"].eq("mu2") & frame["p"].eq(20), ["value", "lower", "upper"]] = 0.0
     frame.loc[frame["algorithm"].eq("mu1_sdp") & frame["p"].eq(5), "value"] = np.inf
     figure = constants(frame, CONTEXT, panel="covariance")
-    assert len(lines(figure, "mean", COLOURS[1])[0].get_xdata()) == 2
+    assert len(lines(figure, "mean", COLOURS[NUMBERS["mu2"]])[0].get_xdata()) == 2
     assert "Means of 0, not drawn: 2." in figure.get_supxlabel()
     assert "Points without a value: 2." in figure.get_supxlabel()
 
@@ -115,7 +118,8 @@ def test_wide_enclosures_are_named(frame):
 def test_intervals_at_one_size_stand_beside_one_another(frame):
     for scale in ("linear", "log"):
         figure = constants(frame, CONTEXT, panel="covariance", scale=scale)
-        one, other = (lines(figure, "mean", colour)[0].get_xdata() for colour in COLOURS[:2])
+        colours = (COLOURS[NUMBERS[name]] for name in ("mu1_sdp", "mu2"))
+        one, other = (lines(figure, "mean", colour)[0].get_xdata() for colour in colours)
         assert np.all(one != other)
         assert figure.axes[0].get_xscale() == scale
 

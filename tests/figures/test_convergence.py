@@ -9,9 +9,10 @@ from trajectory_frames import CONTEXT, iteration_rows, table
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import COLOURS, shades
+from greedyexp.figures._plot import COLOURS, NUMBERS, shades
 from greedyexp.figures.trajectory.convergence import convergence
 
+DESCENT, OURS = (COLOURS[NUMBERS[name]] for name in ("gradient_descent", "rmp"))
 MARKS = (0, 1, 3, 10, 30, 100)
 
 
@@ -46,7 +47,7 @@ def test_lines_are_medians_of_the_gap_and_bounds_are_told_apart(frame):
             ("guarantee", "guarantee"),
             ("prediction", "prediction"),
         ):
-            (line,) = lines(figure, gid, axis, COLOURS[0])
+            (line,) = lines(figure, gid, axis, DESCENT)
             assert tuple(line.get_xdata()) == MARKS
             np.testing.assert_allclose(line.get_ydata(), medians(frame, value, p))
     dashes = [lines(figure, gid)[0]._dash_pattern for gid in ("gap", "guarantee", "prediction")]
@@ -72,7 +73,7 @@ def test_twice_the_exponent_is_drawn_for_those_named_and_said_to_be_no_bound(fra
     assert not lines(convergence(frame, CONTEXT, panel="p"), "twice")
     figure = convergence(frame, CONTEXT, panel="p", twice=["rmp", "rpm"])
     (line,) = lines(figure, "twice")
-    assert line.get_color() == COLOURS[1]
+    assert line.get_color() == OURS
     ours = frame[(frame["algorithm"] == "ours") & (frame["p"] == 10)]
     rate = ours.loc[ours["iteration"] == 1, "guarantee"].iloc[0] / 4.0
     np.testing.assert_allclose(line.get_ydata(), 8.0 * rate ** (2 * np.array(MARKS)))
@@ -123,12 +124,12 @@ def test_the_bound_on_the_final_support_begins_where_it_holds(frame):
 
 def test_a_line_ends_where_the_first_replicate_does(frame):
     short = frame[~((frame["replicate"] == 1) & (frame["iteration"] > 30))]
-    (line,) = lines(convergence(short, CONTEXT, panel="p"), "gap", colour=COLOURS[0])
+    (line,) = lines(convergence(short, CONTEXT, panel="p"), "gap", colour=DESCENT)
     assert line.get_xdata()[-1] == 30
 
 
 def test_what_is_below_the_floor_is_not_drawn_and_said(frame):
-    (line,) = lines(convergence(frame, CONTEXT, panel="p", floor=1e-3), "gap", colour=COLOURS[0])
+    (line,) = lines(convergence(frame, CONTEXT, panel="p", floor=1e-3), "gap", colour=DESCENT)
     expected = medians(frame, "gap", 10)
     seen = [k for k, gap in zip(MARKS, expected, strict=True) if gap > 1e-3]
     assert 2 < len(seen) < len(MARKS)
@@ -137,7 +138,7 @@ def test_what_is_below_the_floor_is_not_drawn_and_said(frame):
     again = frame.assign(gap=frame["gap"].mask(frame["iteration"] == 30, 0.0))
     figure = convergence(again, CONTEXT, panel="p", floor=1e-12)
     assert medians(again, "gap", 10, "ours")[-1] > 1e-12
-    assert lines(figure, "gap", colour=COLOURS[1])[0].get_xdata()[-1] == 10
+    assert lines(figure, "gap", colour=OURS)[0].get_xdata()[-1] == 10
     assert "gap first is at most 1e-12" in figure.get_supxlabel()
     assert "at most" not in convergence(frame, CONTEXT, panel="p", floor=1e-60).get_supxlabel()
 
@@ -145,13 +146,13 @@ def test_what_is_below_the_floor_is_not_drawn_and_said(frame):
 def test_runs_that_level_off_at_rounding_end_at_the_floor(frame):
     frame["gap"] = frame["gap"].clip(lower=3e-14)
     level = convergence(frame, CONTEXT, panel="p")
-    assert lines(level, "gap", colour=COLOURS[0])[0].get_xdata()[-1] == 100
+    assert lines(level, "gap", colour=DESCENT)[0].get_xdata()[-1] == 100
     figure = convergence(frame, CONTEXT, panel="p", floor=1e-13)
     for axis in (0, 1):
         drawn = lines(figure, "gap", axis)
         assert min(line.get_ydata().min() for line in drawn) > 1e-13
         assert 1e-14 < figure.axes[axis].get_ylim()[0] < 1e-13
-    assert lines(figure, "gap", colour=COLOURS[0])[0].get_xdata()[-1] < 100
+    assert lines(figure, "gap", colour=DESCENT)[0].get_xdata()[-1] < 100
     # A band that is cut off is said though no median is as low.
     fastest = frame["replicate"].eq(0) & frame["iteration"].eq(100)
     rest = frame.assign(gap=frame["gap"].clip(lower=1e-3).mask(fastest, 1e-14))
@@ -191,7 +192,7 @@ def test_a_logarithmic_axis_keeps_iteration_0(frame):
     axis = figure.axes[0]
     assert axis.get_xlim()[0] < 0
     assert [label.get_text() for label in axis.get_xticklabels()][:3] == ["0", "1", "2"]
-    assert lines(figure, "gap", colour=COLOURS[0])[0].get_xdata().tolist() == [0, 1, 3, 10, 30]
+    assert lines(figure, "gap", colour=DESCENT)[0].get_xdata().tolist() == [0, 1, 3, 10, 30]
 
 
 def test_panels_keep_the_order_of_the_table_and_wrap():

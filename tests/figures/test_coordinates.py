@@ -7,7 +7,7 @@ from trajectory_frames import CONTEXT, table
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import COLOURS
 from greedyexp.figures.trajectory.coordinates import coordinates
 
 
@@ -66,8 +66,8 @@ def test_the_largest_have_colours_that_are_the_same_in_all_panels(frame):
     figure = coordinates(frame, CONTEXT)
     for axis in (0, 1):
         shown = [line.get_color() for line in paths(figure, axis)]
-        assert shown == ["0.72", "0.72", *COLOURS]
-    assert texts(figure) == [f"coordinate {c}" for c in range(30, 101, 10)] + ["other coordinates"]
+        assert shown == ["0.72", *COLOURS]
+    assert texts(figure) == [f"coordinate {c}" for c in range(20, 101, 10)] + ["other coordinates"]
     few = coordinates(table(coordinate_rows(count=3)), CONTEXT)
     assert "other coordinates" not in texts(few)
 

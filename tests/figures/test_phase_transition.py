@@ -11,7 +11,7 @@ from figure_frames import style  # noqa: F401 (an autouse fixture)
 
 from greedyexp import report
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import COLOURS, NUMBERS
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.report.source import read_source
 from greedyexp.results.context import Context
@@ -73,7 +73,7 @@ def test_prediction_is_drawn_for_the_registered_algorithm(frame):
     figure = phase_transition(frame, CONTEXT, panel="kappa")
     vertical = [line for line in figure.axes[0].lines if set(line.get_xdata()) == {0.75}]
     assert len(vertical) == 1
-    assert vertical[0].get_color() == COLOURS[0]
+    assert vertical[0].get_color() == COLOURS[NUMBERS["greedy_dirty"]]
     plain = phase_transition(frame, CONTEXT, panel="kappa", theory=False)
     assert not [line for line in plain.axes[0].lines if set(line.get_xdata()) == {0.75}]
 

@@ -8,7 +8,7 @@ from trajectory_frames import CONTEXT, contraction, table
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import COLOURS, MARKERS
+from greedyexp.figures._plot import COLOURS, MARKERS
 from greedyexp.figures.trajectory.rates import rates
 from greedyexp.results.records import with_sizes
 

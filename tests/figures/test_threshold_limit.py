@@ -11,7 +11,7 @@ from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import design_of
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import shades
 from greedyexp.figures.phase_transition.threshold_limit import limit_at_zero, threshold_limit
 from greedyexp.protocols.base import Measured
 from greedyexp.results.context import Context
@@ -131,7 +131,8 @@ def test_points_lines_and_diamonds_are_the_tables(frame):
     table = thresholds(
         frame, CONTEXT, of="theta", success={"default": "sign_support"}, by=["kappa", "p"]
     )
-    for colour, (_, points) in zip(COLOURS, table.groupby("kappa"), strict=False):
+    looks = shades(sorted(frame["kappa"].unique()))
+    for colour, (_, points) in zip(looks.values(), table.groupby("kappa"), strict=True):
         (line,) = [one for one in drawn(figure, "thresholds") if one.get_color() == colour]
         assert line.get_ydata().tolist() == points["estimate"].tolist()
         np.testing.assert_allclose(line.get_xdata(), 1 / np.log(SIZES), atol=0.0015)
@@ -161,7 +162,7 @@ def test_conjectured_limits_stand_at_the_left_edge(frame):
     figure = threshold_limit(frame, CONTEXT)
     marks = drawn(figure, "prediction")
     assert [line.get_ydata()[0] for line in marks] == pytest.approx([0.85, 0.6])
-    assert [line.get_color() for line in marks] == list(COLOURS[:2])
+    assert [line.get_color() for line in marks] == [*shades([0.3, 0.8]).values()]
     assert all(line.get_xdata()[0] == figure.axes[0].get_xlim()[0] for line in marks)
     assert not drawn(threshold_limit(frame, CONTEXT, theory=False), "prediction")
     assert not drawn(threshold_limit(frame.assign(n_tasks=3), CONTEXT), "prediction")

@@ -12,12 +12,12 @@ from tradeoff_frames import CONTEXT, table
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import COLOURS
 from greedyexp.figures.tradeoff.tightness import tightness
 
 EPSILONS = (0.5, 0.1, 0.05)
 LABELS = {"corrective": "Fully corrective", "forward": "Forward greedy"}
-CORRECTIVE, FORWARD = COLOURS[:2]
+FORWARD, CORRECTIVE = COLOURS[:2]
 CONTEXT = replace(CONTEXT, titles=LABELS)
 
 

@@ -15,12 +15,12 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import Variant
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import COLOURS
 from greedyexp.figures.tradeoff._curves import curves, recorded_steps
 from greedyexp.figures.tradeoff.tradeoff import tradeoff
 from greedyexp.results.records import group_columns
 
-CORRECTIVE, FORWARD = COLOURS[:2]
+FORWARD, CORRECTIVE = COLOURS[:2]
 
 
 def both(**given):
@@ -52,7 +52,7 @@ def test_along_steps_lines_are_medians_and_bounds_stand_beside_them():
     assert axis.get_yscale() == "log"
     assert axis.get_xlabel() == "steps $k$"
     # What a second reading of a theorem says of steps alone is not drawn twice.
-    assert legend(figure) == ["Fully corrective", "Forward greedy", "Theorem 3", "Theorem 2"]
+    assert legend(figure) == ["Forward greedy", "Fully corrective", "Theorem 3", "Theorem 2"]
 
 
 def test_a_reading_asked_for_alone_is_drawn():
@@ -152,7 +152,7 @@ def test_two_measurements_have_two_styles_of_one_colour():
     (axis,) = figure.axes
     first, second = lines(axis, "measured", FORWARD)
     np.testing.assert_allclose(second.get_ydata(), 2 * first.get_ydata())
-    assert (first.get_marker(), second.get_marker()) == ("s", "None")
+    assert (first.get_marker(), second.get_marker()) == ("o", "None")
     assert first.is_dashed() < second.is_dashed()
     assert axis.get_ylabel() == "excess risk and duality gap"
     assert {"excess risk", "duality gap"} <= {*legend(figure)}

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import COLOURS, NUMBERS
 from greedyexp.figures.phase_transition.transition_threshold import transition_threshold
 from greedyexp.results.context import Context
 from greedyexp.results.thresholds import thresholds
@@ -23,6 +23,7 @@ CONTEXT = Context(
     {"ours": "greedy_dirty", "lasso": "lasso"},
     {"ours": "Ours", "lasso": "Lasso"},
 )
+OURS, LASSO = (COLOURS[NUMBERS[name]] for name in ("greedy_dirty", "lasso"))
 SUCCESS = {"default": "sign_support"}
 
 
@@ -111,13 +112,13 @@ def test_points_and_bars_are_the_tables_numbers(frame):
     figure = transition_threshold(frame, CONTEXT)
     table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
     ours = table[table["algorithm"] == "ours"]
-    x, y = drawn(figure, COLOURS[1])
+    x, y = drawn(figure, OURS)
     assert y.tolist() == ours["estimate"].tolist()
     # Along a line of slope 3 this looks like 0.02 at most.
     assert np.abs(x - ours["kappa"]).max() < 0.006
     bars = [tuple(line.get_ydata()) for line in marked(figure, "interval")]
     assert set(zip(ours["low"], ours["high"], strict=True)) <= set(bars)
-    others = drawn(figure, COLOURS[0])[0]
+    others = drawn(figure, LASSO)[0]
     assert np.all(np.abs(others - x) >= 0.005), "intervals of two lines must not hide one another"
 
 
@@ -126,7 +127,7 @@ def test_a_threshold_beyond_what_was_tested_is_an_open_arrow_and_named(frame):
     (arrow,) = marked(figure, "unreached")
     assert arrow.get_ydata()[0] == figure.axes[0].get_ylim()[1]
     assert arrow.get_markerfacecolor() == "white"
-    assert np.isnan(drawn(figure, COLOURS[0])[1][0])
+    assert np.isnan(drawn(figure, LASSO)[1][0])
     assert "Not crossed in the tested range: Lasso at κ = 0.3." in figure.get_supxlabel()
     always = transition_threshold(outcomes((20, 20, 20, 20)), CONTEXT)
     (arrow,) = marked(always, "unreached")
@@ -158,8 +159,8 @@ def test_predictions_are_drawn_where_they_are_stated(frame):
 
     found = curves(frame)
     kappa = np.linspace(0.3, 0.8, 101)
-    np.testing.assert_allclose(found[COLOURS[1], "--"], 1 - kappa / 2)
-    np.testing.assert_allclose(found[COLOURS[0], "-"], 2.0)
+    np.testing.assert_allclose(found[OURS, "--"], 1 - kappa / 2)
+    np.testing.assert_allclose(found[LASSO, "-"], 2.0)
     assert not curves(frame, theory=False)
     assert not curves(frame.assign(n_tasks=3))
     group = frame.replace({"algorithm": {"lasso": "group_lasso"}})
@@ -180,20 +181,20 @@ def test_the_lassos_law_is_drawn_for_each_size(frame):
         assert "n = 2 s log(p)" in figure.get_supxlabel().replace("\n", " ")
         return [axis for axis, _ in found], [line.get_ydata() for _, line in found]
 
-    np.testing.assert_allclose(curves(COLOURS[0], line=["algorithm", "p"])[1], laws)
-    axes, heights = curves(COLOURS[0], panel="p")
+    np.testing.assert_allclose(curves(LASSO, line=["algorithm", "p"])[1], laws)
+    axes, heights = curves(LASSO, panel="p")
     np.testing.assert_allclose(heights, laws)
     assert axes[0] is not axes[1]
     # Others are the same for all sizes.
-    np.testing.assert_allclose(curves(COLOURS[1], line=["algorithm", "p"])[1], [1 - kappa / 2])
+    np.testing.assert_allclose(curves(OURS, line=["algorithm", "p"])[1], [1 - kappa / 2])
     pooled = transition_threshold(sizes, CONTEXT)
     assert "log(p)" not in pooled.get_supxlabel()
 
 
 def test_the_level_moves_the_threshold(frame):
-    at_half = drawn(transition_threshold(frame, CONTEXT), COLOURS[1])[1]
+    at_half = drawn(transition_threshold(frame, CONTEXT), OURS)[1]
     figure = transition_threshold(frame, CONTEXT, level=0.9)
-    assert np.all(drawn(figure, COLOURS[1])[1] > at_half)
+    assert np.all(drawn(figure, OURS)[1] > at_half)
     assert "90% success" in figure.axes[0].get_ylabel()
 
 

@@ -15,7 +15,7 @@ from greedyexp import report
 from greedyexp.config import load
 from greedyexp.core import registry, shipped
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.figures._plot.style import COLOURS
+from greedyexp.figures._plot import COLOURS
 from greedyexp.figures.comparison import comparison as figure_of
 from greedyexp.results.context import Context
 from greedyexp.results.summaries import MetricStyle

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot.style import DASHES, GREY, Style, cycle, legend_entry
+from greedyexp.figures._plot.style import GREY, LINES, Style, cycle, legend_entry
 from greedyexp.results.records import require_columns
 from greedyexp.results.text import number_text, short_name
 
@@ -32,7 +32,7 @@ REFERENCE_LINE: Style = {
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 _BOUND_WIDTH = 1.0
 # As a line, a bound that is known at a single place would be invisible.
-_BOUND_MARKERS = cycle(DASHES, ("_", "x", "+", "1", "2"))
+_BOUND_MARKERS = cycle(LINES, ("_", "x", "+", "1", "2"))
 
 
 def draw_intervals(axis: Axes, at: Iterable[float], points: pd.DataFrame, colour: Any) -> None:

@@ -1,12 +1,13 @@
-"""Colours, markers and dashes: the common style of all figures and the styles of their lines."""
+"""The common style of all figures, and the styles of their lines."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from greedyexp.figures._plot.methods import COLOURS, DASHES, MARKERS, method_styles
 from greedyexp.results.context import Context
 from greedyexp.results.text import group_text
 
@@ -20,11 +21,8 @@ Style = dict[str, Any]
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
 
-# Okabe & Ito's colours, which colour-blind readers can distinguish; markers repeat the distinction
-# for greyscale prints.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES: tuple = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+# Dashes of second keys, bounds and predictions.
+LINES: tuple = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 
 # Colour of legend entries for lines of several colours.
 GREY = "0.3"
@@ -81,8 +79,9 @@ def legend_entry(label: str, *, color: Any = GREY, **style: Any) -> Line2D:
 class LineStyles:
     """The styles of lines that are separated by one or two columns.
 
-    Colour and marker show the first column. A second column is shown by dashes, or by markers
-    in figures whose dashes distinguish bounds from measurements.
+    The first column has colour, marker and dashes. Algorithms have those of ``method_styles``,
+    numbers get shades from dark to light, and words get the colours of the palette in the order of
+    the experiment. A second column takes over the dashes, or the markers if lines are not dashed.
 
     Parameters
     ----------
@@ -90,34 +89,40 @@ class LineStyles:
         A table with at least one row for every line.
     line : sequence of one or two str
         The columns that separate lines.
-    second : {"linestyle", "marker"}
-        With "marker", numbers in the first column get shades from dark to light.
+    context : Context
+    dashed : bool
+        False in figures whose dashes distinguish bounds from measurements: all lines are solid.
     """
 
     def __init__(
         self,
         table: pd.DataFrame,
         line: Sequence[str],
-        second: Literal["linestyle", "marker"] = "linestyle",
+        context: Context,
+        *,
+        dashed: bool = True,
     ):
         self.line = list(line)
-        self.dashed = second == "linestyle"
-        self.levels = [_levels(table[column], self.dashed) for column in line]
-        if self.dashed and len(line) > 1:
-            # The largest value gets a solid line, since it is closest to the asymptotic statement.
-            self.levels[1].reverse()
+        self.dashed = dashed
+        self.levels = [_levels(table[column], column, context) for column in line]
+        self._context = context
         first = self.levels[0]
-        numbers = not self.dashed and not isinstance(first[0], str)
-        self.colours: dict[Any, str] = shades(first) if numbers else cycle(first, COLOURS)
-        self._markers = cycle(first if self.dashed else self.levels[-1], MARKERS)
-        self._dashes = cycle(self.levels[1] if len(line) > 1 else [None], DASHES)
+        self._first = _styles_of(line[0], first, context)
+        self.colours: dict[Any, str] = {level: self._first[level]["color"] for level in first}
+        self._second: dict[Any, Style] = {}
+        if len(line) > 1:
+            if dashed:
+                # The largest value gets a solid line: it is closest to the asymptotic statement.
+                self.levels[1].reverse()
+            name, looks = ("linestyle", LINES) if dashed else ("marker", MARKERS)
+            self._second = {
+                level: {name: look} for level, look in cycle(self.levels[1], looks).items()
+            }
 
     def of(self, *key: Any) -> Style:
         """Return the style of the line with these values in its columns."""
-        if not self.dashed:
-            return {"color": self.colours[key[0]], "marker": self._markers[key[-1]]}
-        dash = self._dashes[key[1] if len(key) > 1 else None]
-        return {"color": self.colours[key[0]], "marker": self._markers[key[0]], "linestyle": dash}
+        style = self._first[key[0]] | (self._second[key[1]] if len(key) > 1 else {})
+        return style if self.dashed else style | {"linestyle": "-"}
 
     def keys(self, rows: pd.DataFrame) -> list[tuple]:
         """Return the lines in the rows, ordered by the first column."""
@@ -135,7 +140,7 @@ class LineStyles:
 
     def __len__(self) -> int:
         """Return the largest possible number of lines."""
-        return len(self.colours) * len(self._dashes)
+        return len(self.colours) * max(1, len(self._second))
 
     def offsets(self, width: float) -> dict[tuple, float]:
         """Return a shift of each line along x that avoids overlaps of intervals.
@@ -153,7 +158,7 @@ class LineStyles:
             for i, key in enumerate(keys)
         }
 
-    def handles(self, context: Context, metrics: Mapping[str, str] | None = None) -> list[Line2D]:
+    def handles(self, metrics: Mapping[str, str] | None = None) -> list[Line2D]:
         """Return a legend entry for each value of the first column and of the second column.
 
         Parameters
@@ -162,23 +167,35 @@ class LineStyles:
             The metric of each algorithm, written in brackets after its title.
         """
         metrics = (metrics or {}) if self.line[0] == "algorithm" else {}
-        single = self.dashed or len(self.line) == 1
         handles = []
-        for value, colour in self.colours.items():
-            label = group_text({self.line[0]: value}, context)
+        for value in self.levels[0]:
+            label = group_text({self.line[0]: value}, self._context)
             label += f" ({metrics[value].replace('_', ' ')})" if value in metrics else ""
-            marker = self._markers[value] if single else None
-            handles.append(legend_entry(label, color=colour, marker=marker))
-        for value in self.levels[1] if len(self.line) > 1 else ():
-            style: Style = {"linestyle": "none", "marker": self._markers.get(value)}
-            if self.dashed:
-                style = {"linestyle": self._dashes[value]}
-            label = group_text({self.line[1]: value}, context)
-            handles.append(legend_entry(label, **style))
+            solid: Style = {"linestyle": "-"} if self._second or not self.dashed else {}
+            unmarked: Style = {"marker": None} if self._second and not self.dashed else {}
+            handles.append(legend_entry(label, **self._first[value] | solid | unmarked))
+        for value, look in self._second.items():
+            label = group_text({self.line[1]: value}, self._context)
+            unjoined: Style = {} if self.dashed else {"linestyle": "none"}
+            handles.append(legend_entry(label, **unjoined, **look))
         return handles
 
 
-def _levels(column: pd.Series, by_size: bool) -> list:
-    """Return the values: numbers sorted, words in the order of the table or sorted."""
-    levels = list(column.unique())
-    return levels if isinstance(levels[0], str) and not by_size else sorted(levels)
+def _styles_of(column: str, levels: Sequence[Key], context: Context) -> dict[Key, Style]:
+    """Return colour, dashes and marker of each value of a column."""
+    if column == "algorithm":
+        known: Any = method_styles(context, map(str, levels))
+        return {level: known[level] for level in levels}
+    words = isinstance(levels[0], str)
+    colours = cycle(levels, COLOURS) if words else shades(levels)
+    dashes, markers = cycle(levels, DASHES), cycle(levels, MARKERS)
+    return {
+        level: {"color": colours[level], "linestyle": dashes[level], "marker": markers[level]}
+        for level in levels
+    }
+
+
+def _levels(column: pd.Series, name: str, context: Context) -> list:
+    """Return the values: numbers sorted, words in the order of the experiment."""
+    levels = sorted(column.unique())
+    return context.in_order(name, levels) if isinstance(levels[0], str) else levels

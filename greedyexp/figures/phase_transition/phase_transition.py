@@ -65,7 +65,7 @@ def phase_transition(
     frame = successes.trials_of(frame, metrics, keys)
     require_numeric(frame, x)
     table = successes.count(frame, metrics, keys)
-    styles = plot.LineStyles(table, line)
+    styles = plot.LineStyles(table, line, context)
     panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False)
     drawn = []
     for axis, values in panels:
@@ -89,7 +89,7 @@ def phase_transition(
     alone = x == "theta" and "n_tasks" in frame.columns and (frame["n_tasks"] == 1).all()
     panels.label(_ONE_TASK if alone else axis_label(x), "probability of success")
     ceilings = [predictions.ceiling_handle()] if ceiling else []
-    panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn), *ceilings])
+    panels.legend([*styles.handles(metrics), *predictions.handles(drawn), *ceilings])
     trials = table["trials"]
     bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
     panels.note(

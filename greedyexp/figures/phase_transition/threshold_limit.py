@@ -81,7 +81,7 @@ def threshold_limit(
         raise ConfigError(f"{transform} needs values of '{x}' above {least}.")
     table = thresholds.thresholds(frame, context, of=of, success=success, by=keys, level=level)
     table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
-    styles = plot.LineStyles(table, line)
+    styles = plot.LineStyles(table, line, context)
     panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False, width=3.8, height=3.4)
     lines = [
         _fitted(axis, dict(zip(line, key, strict=True)) | values, points, frame, context)
@@ -106,7 +106,7 @@ def threshold_limit(
     panels.label(name, thresholds.level_text(of, level))
     drawn = [prediction for one in lines for prediction, _ in one.stated]
     diamond = plot.legend_entry("limit if linear", **_DIAMOND)
-    panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn), diamond])
+    panels.legend([*styles.handles(metrics), *predictions.handles(drawn), diamond])
     panels.note(
         *thresholds.notes(frame, context, table, keys),
         successes.metrics_note(context, metrics, line),

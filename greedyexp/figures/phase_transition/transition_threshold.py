@@ -54,7 +54,7 @@ def transition_threshold(
     frame = successes.trials_of(frame, metrics, [*keys, of])
     require_finite(frame, x)
     table = thresholds.thresholds(frame, context, of=of, success=success, by=keys, level=level)
-    styles = plot.LineStyles(table, line)
+    styles = plot.LineStyles(table, line, context)
     panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False, width=4.2, height=3.2)
     stated = {}
     if theory and (x, of) == ("kappa", "theta") and line[0] == "algorithm":
@@ -82,7 +82,7 @@ def transition_threshold(
         if len(levels) <= 8:
             axis.set_xticks(levels, [number_text(float(value)) for value in levels])
     panels.label(axis_label(x), thresholds.level_text(of, level))
-    panels.legend([*styles.handles(context, metrics), *predictions.handles(drawn)])
+    panels.legend([*styles.handles(metrics), *predictions.handles(drawn)])
     panels.note(
         *thresholds.notes(frame, context, table, keys),
         successes.metrics_note(context, metrics, line),

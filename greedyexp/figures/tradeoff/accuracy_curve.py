@@ -64,7 +64,7 @@ def accuracy_curve(
     frame, keys = group_columns(frame, context, row, panel, "algorithm", merge=True)
     rows = theorems.accuracies(frame, keys, count, _remedy(panel, row))
     theorems.refuse_unknown("law", law, rows)
-    styles = plot.LineStyles(rows, ["algorithm"])
+    styles = plot.LineStyles(rows, ["algorithm"], context, dashed=False)
     table, bounds = _measured(rows, frame, keys), _bounds(rows, frame, keys, count)
     dashes = _dashes(bounds, "theorem" in (panel, row))
     panels = plot.Panels.by_columns(
@@ -96,7 +96,7 @@ def accuracy_curve(
             axis.text(0.5, 0.4, "nothing is promised", transform=axis.transAxes, **_EMPTY)
         panels.title(axis, theorems.title_theorem(values), context)
     panels.label(axis_label("epsilon"), axis_label(count))
-    handles = [*styles.handles(context), *_bound_handles(dashes, marked)]
+    handles = [*styles.handles(), *_bound_handles(dashes, marked)]
     panels.legend([*handles, *vertical.handles(_budget_text(frame))])
     own = [*identity(frame), "reference", "epsilon"]
     unreached = np.isinf(rows.drop_duplicates(own)["taken"]).mean()
@@ -144,7 +144,7 @@ def _bounds(
 def _dashes(bounds: pd.DataFrame, in_panels: bool) -> dict[str, Any]:
     """Return dashes by theorem, all the same if panels separate theorems."""
     names = list(dict.fromkeys(bounds["theorem"]))
-    return dict.fromkeys(names, plot.DASHES[1]) if in_panels else plot.cycle(names, plot.DASHES[1:])
+    return dict.fromkeys(names, plot.LINES[1]) if in_panels else plot.cycle(names, plot.LINES[1:])
 
 
 def _growth_texts(
@@ -181,7 +181,7 @@ def _budget_text(frame: pd.DataFrame) -> str:
 
 def _bound_handles(dashes: Mapping[str, Any], marked: set[str]) -> list[Line2D]:
     if len(set(dashes.values())) == 1 < len(dashes):
-        return [plot.bound_handle("bound of the theorem", plot.DASHES[1], marked=bool(marked))]
+        return [plot.bound_handle("bound of the theorem", plot.LINES[1], marked=bool(marked))]
     return [
         plot.bound_handle(theorem_title(name), dash, marked=name in marked)
         for name, dash in dashes.items()

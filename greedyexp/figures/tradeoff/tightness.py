@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 # Columns that are known without running an algorithm: dashes and legend.
 _KNOWN: dict[str, tuple[Any, str]] = {
-    "l1_upper": (plot.DASHES[3], "sufficient for selection, Theorem 3"),
-    "exact": (plot.DASHES[0], "minimum over all predictors"),
-    "lower_bound": (plot.DASHES[1], "lower bound, as proved"),
-    "lower_bound_printed": (plot.DASHES[2], "lower bound, as printed"),
+    "l1_upper": (plot.LINES[3], "sufficient for selection, Theorem 3"),
+    "exact": (plot.LINES[0], "minimum over all predictors"),
+    "lower_bound": (plot.LINES[1], "lower bound, as proved"),
+    "lower_bound_printed": (plot.LINES[2], "lower bound, as printed"),
 }
 _LINE: plot.Style = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
 _SHADE: plot.Style = {"color": "0.88", "linewidth": 0}
@@ -63,7 +63,7 @@ def tightness(
         finite=["epsilon"],
         numeric=["needed", *_KNOWN],
     )
-    styles = plot.LineStyles(rows, ["algorithm"])
+    styles = plot.LineStyles(rows, ["algorithm"], context, dashed=False)
     table = spread_reached(rows, [*keys, "epsilon"], "needed")
     by = [*(key for key in keys if key != "algorithm"), "epsilon"]
     known = rows.groupby(by, sort=True)[list(_KNOWN)].median().reset_index()
@@ -89,7 +89,7 @@ def tightness(
     ]
     if "exact" in lines:
         handles.append(Patch(**_SHADE, label="impossible"))
-    panels.legend([*styles.handles(context), *handles, *vertical.handles()])
+    panels.legend([*styles.handles(), *handles, *vertical.handles()])
     panels.note(
         choice_text(where),
         f"{origin_text(context)}: {spread_text(table)}.",

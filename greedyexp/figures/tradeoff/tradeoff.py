@@ -60,8 +60,8 @@ Floor = Annotated[
 
 _TITLES = {"excess": "excess risk", "gap": "duality gap", "risk": "risk"}
 # Dashes of the second measurement; bounds have the others.
-_SECOND = plot.DASHES[2]
-_BOUNDS = (plot.DASHES[1], plot.DASHES[3], plot.DASHES[4])
+_SECOND = plot.LINES[2]
+_BOUNDS = (plot.LINES[1], plot.LINES[3], plot.LINES[4])
 # Bands are shown below the least median by at most this factor.
 _BELOW = 10.0
 # Height of the strip in parts of the axis above it.
@@ -112,7 +112,7 @@ def tradeoff(
     excess = "excess" in measured
     rows = recorded_steps(rows_where(frame, results), frame, keys, mixed=not excess)
     refuse_unknown("theorems", theorems or [], rows)
-    styles = plot.LineStyles(rows, ["algorithm"])
+    styles = plot.LineStyles(rows, ["algorithm"], context, dashed=False)
     lines = {y: curves(rows, frame, keys, x, y) for y in dict.fromkeys(measured)}
     table = bounds(rows, frame, keys, x, theorems if excess else [])
     bound_styles = _bound_styles(table, styles)
@@ -136,7 +136,7 @@ def tradeoff(
         panels.title(axis, title_theorem(values), context)
     along = "number of features" if x == "features" else axis_label("step")
     panels.label(along, " and ".join(_TITLES[name] for name in lines))
-    handles: list[Artist] = [*styles.handles(context)]
+    handles: list[Artist] = [*styles.handles()]
     if len(lines) == 2:
         first, second = (_TITLES[name] for name in lines)
         handles.append(plot.legend_entry(first, marker="o"))

@@ -76,7 +76,7 @@ def convergence(
     curves[TWICE] = curve(doubled, keys, TWICE)
     curves = {kind: curves[kind] for kind in _CURVES if len(curves.get(kind, ()))}
     measured = curve(rows, keys, "gap")
-    styles = plot.LineStyles(rows, line, second="marker")
+    styles = plot.LineStyles(rows, line, context, dashed=False)
     panels = plot.Panels.by_columns(rows, context, row, panel, min_width=2.1)
     limits = _limits(measured, curves, floor)
     for axis, values in panels:
@@ -101,7 +101,7 @@ def convergence(
         plot.legend_entry(_CURVES[kind][1], linewidth=1.0, linestyle=_CURVES[kind][0])
         for kind in curves
     ]
-    panels.legend([*styles.handles(context), *handles])
+    panels.legend([*styles.handles(), *handles])
     least = f"at most {number_text(floor)}"
     ended = f"Lines end before the gap first is {least}; bands are cut off there."
     panels.note(

@@ -44,7 +44,7 @@ def rates(
     rows = _rows(frame, keys, x)
     table = spread(rows.dropna(subset=["removed"]), keys, "removed")
     along = plot.horizontal_axis(scale, x, rows[x])
-    styles = plot.LineStyles(rows, line, second="marker")
+    styles = plot.LineStyles(rows, line, context, dashed=False)
     panels = plot.Panels.by_columns(rows, context, row, panel, width=4.2, height=3.2)
     for axis, values in panels:
         axis.set_yscale("log")
@@ -65,7 +65,7 @@ def rates(
         plot.draw_mark(axis, plot.inside(rows, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), "fraction of the gap removed per iteration, 1 − rate")
-    handles = styles.handles(context)
+    handles = styles.handles()
     if rows["predicted"].notna().any():
         label = "asymptotic prediction, not a bound"
         handles.append(plot.legend_entry(label, **_DOTS))
