@@ -7,7 +7,9 @@ import nbclient
 import pytest
 from cli_process import REPOSITORY
 
-EXAMPLES = sorted((REPOSITORY / "examples").glob("*.md"))
+# The notebook that the others resemble runs with all tests; each takes some ten seconds.
+FIRST = "own_method"
+OTHERS = sorted({path.stem for path in (REPOSITORY / "examples").glob("*.md")} - {FIRST})
 
 
 def outputs(notebook) -> list:
@@ -35,7 +37,9 @@ def executed(tmp_path_factory):
     return execute
 
 
-@pytest.mark.parametrize("name", [path.stem for path in EXAMPLES])
+@pytest.mark.parametrize(
+    "name", [FIRST, *(pytest.param(name, marks=pytest.mark.deep) for name in OTHERS)]
+)
 def test_a_notebook_runs_with_a_bar_and_without_noise(executed, name):
     notebook = executed(name)
     bars = shown(notebook, "application/vnd.jupyter.widget-view+json")
@@ -51,11 +55,13 @@ def test_the_own_method_needs_the_most_samples(executed):
     assert "supported" in comparisons
 
 
+@pytest.mark.deep
 def test_the_four_sensors_are_chosen_most(executed):
     shares = shown(executed("own_data"), "text/plain")[-1].splitlines()[1:5]
     assert {row.split()[1] for row in shares} == {f"sensor_{j}" for j in (4, 11, 12, 30)}
 
 
+@pytest.mark.deep
 def test_the_claim_is_open_and_then_decided(executed):
     first, second = (
         page for page in shown(executed("paper_claim"), "text/html") if "reason" in page

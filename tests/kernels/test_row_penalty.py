@@ -12,7 +12,7 @@ from greedyexp.kernels.row_path import row_path
 
 ZERO, UPPER = native.row_penalty.ZERO, native.row_penalty.UPPER
 TIED, LOWER = native.row_penalty.TIED, native.row_penalty.LOWER
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=150)
+SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 
 
 def minimise(g, h, lam_s, lam_b):

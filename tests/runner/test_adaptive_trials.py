@@ -349,12 +349,6 @@ def covered(name: str, runs: int) -> float:
     return hits / runs
 
 
-@pytest.mark.parametrize("name", CURVES)
-def test_the_interval_of_a_located_crossing_covers(name):
-    # Four standard errors of 100 runs below 95%.
-    assert covered(name, 100) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 100)
-
-
 @pytest.mark.deep
 @pytest.mark.parametrize("name", CURVES)
 def test_the_interval_of_a_located_crossing_covers_in_2000_runs(name):

@@ -240,6 +240,7 @@ def peak_of_run(lab, trials: int, monkeypatch) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.deep
 def test_memory_does_not_grow_with_the_experiment(lab, monkeypatch):
     peak_of_run(lab, 10, monkeypatch)
     small = peak_of_run(lab, 2000, monkeypatch)

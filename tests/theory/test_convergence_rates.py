@@ -21,7 +21,7 @@ from greedyexp.theory import convergence_rates as rates
 from greedyexp.theory.constants import SMOOTHNESS, Optimum
 from greedyexp.theory.convergence_rates import GapBound
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=200)
+SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 ITERATIONS = 40
 
 
