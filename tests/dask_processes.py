@@ -28,19 +28,27 @@ class Cluster:
         self.scheduler = self._start("dask_scheduler", *place, "--no-dashboard")
         return self.scheduler
 
-    def start_worker(self, *options: str, threads: int = 1) -> subprocess.Popen:
+    def start_worker(self, *options: str, threads: int = 1, path=None) -> subprocess.Popen:
+        """Start a worker; ``path`` is a folder of packages that only it has."""
         options = options or ("--no-nanny",)
         return self._start(
-            "dask_worker", self.address, "--nthreads", str(threads), "--no-dashboard", *options
+            "dask_worker",
+            self.address,
+            "--nthreads",
+            str(threads),
+            "--no-dashboard",
+            *options,
+            path=path,
         )
 
-    def _start(self, module: str, *options: str) -> subprocess.Popen:
+    def _start(self, module: str, *options: str, path=None) -> subprocess.Popen:
         log = (self.folder / f"{module}{len(self.processes)}.log").open("w")
         process = subprocess.Popen(
             [sys.executable, "-m", f"distributed.cli.{module}", *options, *self.options],
             stdout=log,
             stderr=log,
             cwd=self.folder,
+            env=os.environ | ({} if path is None else {"PYTHONPATH": str(path)}),
             start_new_session=True,
         )
         self.processes.append(process)

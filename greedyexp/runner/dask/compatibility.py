@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +12,7 @@ import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, UserError
 from greedyexp.core.listing import listed
-from greedyexp.core.packages import version_of
+from greedyexp.core.packages import distribution_of, version_of
 from greedyexp.datasets.own import locate, relative_to
 from greedyexp.runner import code_version
 from greedyexp.runner.code_version import SourceFile
@@ -27,7 +29,7 @@ class Difference(NamedTuple):
     Parameters
     ----------
     name : str
-        A package, ``Python``, or ``code of greedyexp``.
+        A package, ``Python``, or the code of a package, such as ``code of greedyexp``.
     here, there : str
         The versions on the client and on the worker.
     """
@@ -45,30 +47,78 @@ def own_versions(work: Work) -> dict[str, str]:
     return _versions(sorted(packages))
 
 
-def differences(
-    expected: Mapping[str, str], code: Iterable[tuple[Path, SourceFile]]
-) -> list[Difference]:
-    """Return what differs between this process, a worker, and the client.
+def differences(expected: Mapping[str, str]) -> list[Difference]:
+    """Return the versions that differ between this process, a worker, and the client.
 
     Parameters
     ----------
     expected : dict of str to str
         ``own_versions`` of the client.
-    code : iterable of (Path, SourceFile)
-        Files of greedyexp, where they are on this machine, as the client has read them.
     """
     own = _versions([name for name in expected if name not in ("greedyexp", "Python")])
-    found = [
+    return [
         Difference(name, here, own[name]) for name, here in expected.items() if own[name] != here
     ]
-    edited = sorted(path.name for path, source in code if code_version.edited(path, source))
-    if edited:
-        found.append(Difference("code of greedyexp", "-", f"differs in {listed(edited, 1)}"))
-    return found
 
 
-def table(found: Mapping[str, Iterable[Difference]]) -> str:
-    """Return the differences as a table, one line for each that some workers share.
+@dataclass(frozen=True)
+class Package:
+    """The code of greedyexp, or of an installed package with entry points, on the client.
+
+    Parameters
+    ----------
+    name : str
+        The name under which Python imports it.
+    version : str
+    files : dict of Path to SourceFile
+        Files that rows depend on, by paths such as ``greedyexp/algorithms/omp.py``.
+    """
+
+    name: str
+    version: str
+    files: dict[Path, SourceFile]
+
+    def located(self) -> dict[Path, SourceFile]:
+        """Return the files by their paths on this machine; empty without the package."""
+        found = importlib.util.find_spec(self.name)
+        if found is None or found.origin is None:
+            return {}
+        origin = Path(found.origin).resolve()
+        folder = origin.parents[1] if origin.name == "__init__.py" else origin.parent
+        return {folder / name: source for name, source in self.files.items()}
+
+    def differences(self) -> list[Difference]:
+        """Return how the code differs on this machine: one difference or none."""
+        located = self.located()
+        edited = sorted(
+            path.name for path, one in located.items() if code_version.edited(path, one)
+        )
+        if located and not edited:
+            return []
+        there = _ABSENT
+        if edited:
+            there = f"{_package_version(self.name)} (differs in {listed(edited, 1)})"
+        return [Difference(f"code of {self.name}", self.version, there)]
+
+
+def packages_of(files: Iterable[tuple[Path, SourceFile]]) -> list[Package]:
+    """Return the packages to which files of code belong."""
+    found: dict[str, dict[Path, SourceFile]] = {}
+    for path, source in files:
+        folder = path.parent
+        while (folder / "__init__.py").is_file():
+            folder = folder.parent
+        name = path.relative_to(folder)
+        found.setdefault(name.parts[0].removesuffix(".py"), {})[name] = source
+    return [Package(name, _package_version(name), some) for name, some in found.items()]
+
+
+def _package_version(name: str) -> str:
+    return version_of(name) or version_of(distribution_of(name) or name) or "unknown version"
+
+
+def clauses_of(found: Mapping[str, Iterable[Difference]]) -> str:
+    """Return the differences as clauses, one for each that some workers share.
 
     Parameters
     ----------
@@ -79,11 +129,10 @@ def table(found: Mapping[str, Iterable[Difference]]) -> str:
     for address, some in found.items():
         for one in some:
             workers.setdefault(one, []).append(address)
-    lines = [("", "here", "there", "workers")]
+    clauses = []
     for one, addresses in workers.items():
-        lines.append((*one, listed(addresses, 1)))
-    widths = [max(len(line[column]) for line in lines) for column in range(4)]
-    return "\n".join("  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        clauses.append(f"{one.name} {one.here} here, {one.there} on {listed(addresses, 1)}")
+    return "; ".join(clauses)
 
 
 def data_error(work: Work, cwd: Path) -> str:

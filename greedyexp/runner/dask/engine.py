@@ -11,22 +11,21 @@ import itertools
 import pickle
 import sys
 import time
-import uuid
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from distributed import KilledWorker
 from distributed.comm import CommClosedError
 
+import greedyexp
 from greedyexp.core.errors import UserError
 from greedyexp.protocols.base import Outcome, Status
-from greedyexp.runner.code_version import ROOT, plugin_sources
+from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.dask import remote
 from greedyexp.runner.dask.clusters import Local, Scheduler, Started
-from greedyexp.runner.dask.compatibility import Difference, own_versions, table
+from greedyexp.runner.dask.compatibility import Difference, clauses_of, own_versions
 from greedyexp.runner.dask.connection import Connection, ConnectionLost, Done, Event, KnownWorkers
 from greedyexp.runner.dask.work_queue import MOST_DEATHS, Assignment, State, Worker, WorkQueue
 from greedyexp.runner.engine import Engine, Interruption
@@ -71,7 +70,7 @@ class DaskEngine(Engine):
     ):
         self.cluster = cluster
         self.jobs = 0
-        self._allow_mixed = allow_mixed
+        self.allow_mixed = allow_mixed
         self._announce = announce
         self._mixed: dict[str, list[Difference]] = {}
 
@@ -100,27 +99,20 @@ class DaskEngine(Engine):
         interruption: Interruption,
     ) -> Generator[list[Result], None, None]:
         refuse_parts_of_the_session(work)
-        setup = remote.Setup(
-            run=uuid.uuid4().hex,
-            work=work,
-            plugins=plugin_sources(work.plugins),
-            root=ROOT,
-            cwd=Path.cwd(),
-            versions=own_versions(work),
-            allow_mixed=self._allow_mixed,
-        )
+        sources = plugin_sources(work.plugins)
+        setup = remote.setup_of(work, sources, allow_mixed=self.allow_mixed)
+        versions = own_versions(work)
         with self.cluster.opened() as arguments:
-            dispatch = _Dispatch(self, setup, WorkQueue(next_batch), arguments)
+            dispatch = _Dispatch(self, setup, versions, WorkQueue(next_batch), arguments)
             try:
                 yield from dispatch.run(interruption)
             finally:
                 dispatch.end()
 
-    def accepts(self, address: str, found: list[Difference]) -> bool:
-        """Return True if a worker with these differences may compute; remember them then."""
-        if found and self._allow_mixed:
+    def remember(self, address: str, found: list[Difference]) -> None:
+        """Name the differences of a worker that computes in the manifest."""
+        if found:
             self._mixed[address] = found
-        return not found or self._allow_mixed
 
     def say(self, text: str) -> None:
         """Print a line on stderr, unless the run is quiet."""
@@ -132,10 +124,16 @@ class _Dispatch:
     """One run: its connection, its workers, and the tasks that were sent."""
 
     def __init__(
-        self, engine: DaskEngine, setup: remote.Setup, queue: WorkQueue, arguments: dict[str, Any]
+        self,
+        engine: DaskEngine,
+        setup: remote.Setup,
+        versions: dict[str, str],
+        queue: WorkQueue,
+        arguments: dict[str, Any],
     ):
         self._engine, self._queue = engine, queue
-        self._run, self._setup = setup.run, pickle.dumps(setup)
+        self._run = setup.run
+        self._question = versions, pickle.dumps(setup)
         self._arguments = arguments
         self._connection: Connection | None = None
         self._tickets = itertools.count()
@@ -238,7 +236,7 @@ class _Dispatch:
         ticket = next(self._tickets)
         self._holders[ticket] = worker
         if assignment is None:
-            self._connection.submit(ticket, worker.address, remote.prepare, self._setup)
+            self._connection.submit(ticket, worker.address, remote.prepare, *self._question)
         else:
             batch = pickle.dumps(assignment.batch)
             self._connection.submit(ticket, worker.address, remote.compute, self._run, batch)
@@ -306,17 +304,21 @@ class _Dispatch:
         if event.error is None:
             worker.process, found, error = event.value
         else:
-            error = f"{type(event.error).__name__}: {event.error}"
-        if not error and self._engine.accepts(address, found):
+            error = f"{type(event.error).__name__}: {event.error}."
+            if isinstance(event.error, (ImportError, AttributeError)):
+                error += f" Install greedyexp {greedyexp.__version__} there, as here."
+        if found and not self._engine.allow_mixed:
+            self._differences[address] = found
+            why = _other_versions({address: found})
+        elif error:
+            self._errors[address] = error
+            why = _refused(address, error)
+        else:
             worker.state = State.ACCEPTED
+            self._engine.remember(address, found)
             return
         worker.state = State.REFUSED
-        if error:
-            self._errors[address] = error
-        else:
-            self._differences[address] = found
         if self._working:
-            why = _refused(address, error) if error else _other_versions({address: found})
             _warn(f"Warning: no replicates go to {address}. {why}")
 
     def _computed(self, worker: Worker, assignment: Assignment, event: Done) -> list[Result]:
@@ -352,8 +354,7 @@ class _Dispatch:
 
 def _other_versions(found: dict[str, list[Difference]]) -> UserError:
     return UserError(
-        "Dask workers have other versions than this process, so rows could differ:\n"
-        f"{table(found)}\n",
+        f"Dask workers differ from this process, so rows could differ: {clauses_of(found)}.",
         remedy="Install the same versions there, or use --allow-mixed.",
     )
 

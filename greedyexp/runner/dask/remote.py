@@ -18,8 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from greedyexp.runner.code_version import ROOT, PluginSources, SourceFile
-from greedyexp.runner.dask.compatibility import Difference, data_error, differences
+from greedyexp.runner.code_version import PluginSources, SourceFile
+from greedyexp.runner.dask.compatibility import (
+    Difference,
+    Package,
+    data_error,
+    differences,
+    packages_of,
+)
 from greedyexp.runner.engine import Interruption
 from greedyexp.runner.processes import Pool
 from greedyexp.runner.work import Batch, Result, Work
@@ -44,10 +50,12 @@ class Setup:
         As on the client.
     plugins : PluginSources
         Sources of its plugins.
-    root, cwd : Path
-        Folder of greedyexp and working directory on the client.
-    versions : dict of str to str
-        Versions on the client that rows depend on.
+    sent : dict of str to SourceFile
+        The files of code among these sources.
+    packages : list of Package
+        The other files of code.
+    cwd : Path
+        Working directory on the client.
     allow_mixed : bool
         Compute although versions differ.
     """
@@ -55,10 +63,30 @@ class Setup:
     run: str
     work: Work
     plugins: PluginSources
-    root: Path
+    sent: dict[str, SourceFile]
+    packages: list[Package]
     cwd: Path
-    versions: dict[str, str]
     allow_mixed: bool
+
+
+def setup_of(work: Work, plugins: PluginSources, *, allow_mixed: bool) -> Setup:
+    """Return the setup of a new run, on the client."""
+    sent: dict[Path, str] = {}
+    for plugin, entry in zip(map(Path, work.plugins), plugins.entries, strict=True):
+        for path, _ in work.code:
+            if path.is_relative_to(plugin.parent):
+                name = Path(entry).parent / path.relative_to(plugin.parent)
+                if name.as_posix() in plugins.files:
+                    sent[path] = name.as_posix()
+    return Setup(
+        run=uuid.uuid4().hex,
+        work=replace(work, code=()),
+        plugins=plugins,
+        sent={sent[path]: source for path, source in work.code if path in sent},
+        packages=packages_of(one for one in work.code if one[0] not in sent),
+        cwd=Path.cwd(),
+        allow_mixed=allow_mixed,
+    )
 
 
 class Answer(NamedTuple):
@@ -170,16 +198,24 @@ _runs: dict[str, _Run] = {}
 _preparing = threading.Lock()
 
 
-def prepare(setup: bytes) -> Answer:
+def prepare(versions: dict[str, str], setup: bytes) -> Answer:
     """Get ready for the batches of a run, unless this worker would compute other rows.
 
     Parameters
     ----------
+    versions : dict of str to str
+        Versions on the client that rows depend on.
     setup : bytes
         A pickled ``Setup``.
     """
-    asked: Setup = pickle.loads(setup)
-    found = differences(asked.versions, _own_code(asked))
+    found = differences(versions)
+    try:
+        asked: Setup = pickle.loads(setup)
+    except (AttributeError, ImportError) as cause:
+        # Another version of greedyexp may have other classes.
+        return Answer(_PROCESS, found, f"its greedyexp cannot read the run ({cause}).")
+    for package in asked.packages:
+        found += package.differences()
     error = data_error(asked.work, asked.cwd)
     if not error and (asked.allow_mixed or not found):
         with _preparing:
@@ -233,35 +269,18 @@ def _cancelled() -> Callable[[], bool]:
     return cancelled
 
 
-def _own_code(setup: Setup) -> list[tuple[Path, SourceFile]]:
-    """Return the files of greedyexp that rows depend on, where they are on this machine."""
-    return [
-        (ROOT / path.relative_to(setup.root), source)
-        for path, source in setup.work.code
-        if path.is_relative_to(setup.root)
-    ]
-
-
 def _localised(setup: Setup, folder: Path) -> Work:
     """Return the work with paths of this machine, after writing the plugins to a folder."""
     for name, content in setup.plugins.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    work = setup.work
-    moved = {
-        Path(plugin).parent: (folder / entry).parent
-        for plugin, entry in zip(work.plugins, setup.plugins.entries, strict=True)
-    }
-    own = [
-        (moved[parent] / path.relative_to(parent), source)
-        for path, source in work.code
-        for parent in moved
-        if path.is_relative_to(parent) and not path.is_relative_to(setup.root)
-    ]
+    own = {folder / name: source for name, source in setup.sent.items()}
+    for package in setup.packages:
+        own |= package.located()
     return replace(
-        work,
+        setup.work,
         plugins=tuple(str(folder / entry) for entry in setup.plugins.entries),
-        # With other versions, the code of greedyexp may differ, and plugins were just written.
-        code=() if setup.allow_mixed else (*_own_code(setup), *own),
+        # With other versions, the code of packages may differ, and plugins were just written.
+        code=() if setup.allow_mixed else tuple(own.items()),
         cwd=setup.cwd,
     )
