@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import re
 from collections.abc import Mapping
@@ -12,11 +13,12 @@ from typing import Any
 
 from greedyexp.core.errors import StorageError
 from greedyexp.report.source import Opened, Source, open_folder
+from greedyexp.runner.files import reason
 from greedyexp.runner.state import CONFIG, find, folders, retry_if_replaced
 
-FORMATS = (".png", ".pdf")
-
+_FORMATS = (".png", ".pdf")
 _MARK = "greedyexp "
+_REMEDY = "Name a figure that greedyexp has drawn, or the folder of a run."
 # matplotlib writes a text in brackets, in which brackets and backslashes are escaped.
 _SUBJECT = re.compile(rb"/Subject \(((?:[^()\\]|\\.)*)\)")
 _ESCAPED = re.compile(rb"\\(.)")
@@ -58,6 +60,11 @@ def metadata(note: Mapping[str, Any]) -> dict[str, dict[str, str | None]]:
     }
 
 
+def is_figure(path: Path) -> bool:
+    """Return True if a path names a PNG or PDF, which need not exist, and not a folder."""
+    return path.suffix.lower() in _FORMATS and not path.is_dir()
+
+
 def read_note(figure: Path) -> dict[str, Any]:
     """Return what a figure says about its rows; see ``note_of``.
 
@@ -71,7 +78,15 @@ def read_note(figure: Path) -> dict[str, Any]:
     StorageError
         If the file cannot be read or says nothing about its rows.
     """
-    text = _png_text(figure) if figure.suffix == ".png" else _pdf_text(figure.read_bytes())
+    try:
+        content = figure.read_bytes()
+    except OSError as error:
+        raise StorageError(
+            f"this figure cannot be read: {reason(error)}.",
+            place=str(figure),
+            remedy=_REMEDY,
+        ) from error
+    text = _png_text(figure, content) if figure.suffix.lower() == ".png" else _pdf_text(content)
     try:
         note = json.loads(text.removeprefix(_MARK)) if text.startswith(_MARK) else None
     except (ValueError, RecursionError):
@@ -124,16 +139,18 @@ def _has_rows(folder: Path, digest: str) -> bool:
     return opened.state.digests["table"] == digest
 
 
-def _png_text(figure: Path) -> str:
+def _png_text(figure: Path, content: bytes) -> str:
     from PIL import Image
 
     try:
-        with Image.open(figure) as picture:
+        with Image.open(io.BytesIO(content)) as picture:
             return str(getattr(picture, "text", {}).get("Description", ""))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        if not figure.is_file():
-            raise
-        raise StorageError("this is not a PNG picture.", place=str(figure)) from error
+        raise StorageError(
+            "this is not a PNG picture.",
+            place=str(figure),
+            remedy=_REMEDY,
+        ) from error
 
 
 def _pdf_text(content: bytes) -> str:

@@ -21,7 +21,7 @@ from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.model import Experiment
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols import fitting
-from greedyexp.report.figure_notes import FORMATS, run_of
+from greedyexp.report.figure_notes import is_figure, run_of
 from greedyexp.report.source import Source, read_run
 from greedyexp.report.where import choose, parse
 from greedyexp.results.records import identity
@@ -169,7 +169,7 @@ def replay(
         If a plugin cannot be used.
     """
     folder = Path(run)
-    if folder.suffix in FORMATS and folder.is_file():
+    if is_figure(folder):
         folder = run_of(folder)
     wanted = parse(where) if isinstance(where, str) else dict(where)
     source = read_run(folder)

@@ -15,7 +15,7 @@ from PIL.PngImagePlugin import PngInfo
 
 import greedyexp
 from greedyexp import report
-from greedyexp.core.errors import ConfigError
+from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.report.figure_notes import read_note
 from greedyexp.report.replay import DIFFERS, EQUAL, ROUNDING, compare_cells
 from greedyexp.report.where import parse
@@ -248,9 +248,9 @@ def test_the_debugger_stops_in_the_plugin(call, tmp_path, monkeypatch):
     assert done.returncode == 130
 
 
-@pytest.mark.parametrize("suffix", ["png", "pdf"])
+@pytest.mark.parametrize("suffix", ["png", "pdf", "PNG"])
 def test_a_figure_finds_its_run(call, run, tmp_path, suffix):
-    figure = run / "figures" / f"comparison.{suffix}"
+    figure = run / "figures" / f"comparison.{suffix.lower()}"
     note = read_note(figure)
     assert note["name"] == "small"
     assert note["profile"] == "quick"
@@ -284,7 +284,11 @@ def test_a_file_that_names_no_rows_is_refused(call, tmp_path):
     for note in ('{"name": 1, "profile": 2, "rows": 3}', "[" * 100_000):
         (tmp_path / "text.pdf").write_text(f"/Subject (greedyexp {note})")
         refused(call("replay", "text.pdf", cwd=tmp_path), "does not say from which rows")
-    refused(call("replay", "missing.png", cwd=tmp_path), "missing.png")
+    for name in ("missing.png", "missing.PDF"):
+        done = call("replay", name, cwd=tmp_path)
+        refused(done, f"{name}: this figure cannot be read: No such file", "Name a figure that")
+        with pytest.raises(StorageError, match="this figure cannot be read"):
+            greedyexp.replay(tmp_path / name)
     about = PngInfo()
     note = {"name": "small", "profile": "quick", "rows": "f" * 64}
     about.add_text("Description", f"greedyexp {json.dumps(note)}")

@@ -47,7 +47,7 @@ def command(ctx: click.Context, run: Path, where: tuple[str, ...], pdb: bool) ->
     from greedyexp.report.replay import replay
 
     folder = run
-    if run.suffix in figure_notes.FORMATS:
+    if figure_notes.is_figure(run):
         folder = figure_notes.run_of(run)
         for name, value in figure_notes.read_note(run).items():
             click.echo(f"{name:8} {value}")
