@@ -181,7 +181,7 @@ def replay(
     options = RunOptions(pdb=pdb, tracebacks=traceback, progress=False)
     work = work_of(one, options, columns_of(one).not_for_facts)
     with relative_to(one.folder):
-        changes = [*_changes(source, one), *_changed_data(source, one)]
+        changes = [*_changes(source, experiment), *_changed_data(source, one)]
         load_plugins(one.plugins)
         (result,) = computed(work, [[item]])
     if result.outcome.traceback:

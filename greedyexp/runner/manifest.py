@@ -174,13 +174,13 @@ def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
 def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the versions of code and libraries that differ, such as ``numpy 2.3.1 -> 2.4.6``.
 
-    A commit with uncommitted changes differs from any other.
+    A commit with uncommitted changes differs from any other. A package that only one side uses has
+    the version ``none`` on the other.
 
     Parameters
     ----------
     before, after : mapping
-        Two manifests, or the ``provenance`` of this process. Packages that only one of them names
-        are left out: they belong to its algorithms or to an earlier version.
+        Two manifests, or the ``provenance`` of this process.
     """
     versions = [
         {
@@ -191,11 +191,12 @@ def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
         }
         for one in (before, after)
     ]
-    return [
-        f"{name} {known} -> {versions[1][name]}"
-        for name, known in versions[0].items()
-        if versions[1].get(name, known) != known or str(known).endswith(_UNCOMMITTED)
-    ]
+    found = []
+    for name in dict.fromkeys([*versions[0], *versions[1]]):
+        old, new = (one.get(name) or "none" for one in versions)
+        if old != new or old.endswith(_UNCOMMITTED):
+            found.append(f"{name} {old} -> {new}")
+    return found
 
 
 def changed_files(manifest: Mapping[str, Any], checksums: Mapping[str, str]) -> list[str]:
