@@ -207,6 +207,7 @@ def run(
     trials: int | None = None,
     seed: int | None = None,
     tag: str | None = None,
+    shard: str | None = None,
     force: bool = False,
     progress: bool = True,
 ) -> pd.DataFrame:
@@ -236,6 +237,9 @@ def run(
         Replace the settings of the experiment.
     tag : str, optional
         Name the results folder ``<profile>+<tag>``, like ``--tag``.
+    shard : str, optional
+        The part of the experiment to compute, such as ``"3/16"`` for the third of sixteen, in the
+        folder ``<profile>.shard-03-of-16``. ``greedyexp merge`` unites all parts.
     force : bool
         Compute everything again.
     progress : bool
@@ -275,13 +279,15 @@ def run(
         seed=plain(seed),
         tag=tag,
     )
-    folder = FilePath(out) / plan.subfolder
+    part = runner.Shard() if shard is None else runner.Shard.parse(shard)
+    folder = FilePath(out) / f"{plan.subfolder}{part.suffix}"
     options = runner.RunOptions(
         engine=engine,
         jobs=jobs,
         scheduler=scheduler,
         cluster=None if cluster is None else FilePath(cluster),
         allow_mixed=allow_mixed,
+        shard=part,
         force=force,
         progress=progress,
     )
@@ -289,7 +295,8 @@ def run(
     if progress:
         counts = f"{done.done} of {done.total} done, {done.failed} failed"
         ending = "; the same call continues the run" if done.interrupted else ""
-        runner.announce(f"{plan.name} ({plan.profile}): {counts}; results in {folder}{ending}")
+        which = f"{plan.profile}, shard {part}" if part.suffix else plan.profile
+        runner.announce(f"{plan.name} ({which}): {counts}; results in {folder}{ending}")
     if done.signum is not None:
         if done.signum != signal.SIGINT:
             signal.raise_signal(done.signum)

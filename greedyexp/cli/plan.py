@@ -125,6 +125,6 @@ def explained(folder: Path, what: Explanation) -> str:
         lines.append(
             f"  This takes {least or 'about '}{duration(what.seconds)} with"
             f" {count(what.jobs, 'worker')}, by the times of"
-            f" {count(what.timed, 'finished replicate')}."
+            f" {count(what.timed, 'finished replicate')}, without the generation of data."
         )
     return "\n".join(lines)

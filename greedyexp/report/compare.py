@@ -27,14 +27,13 @@ from greedyexp.results.thresholds import thresholds
 from greedyexp.runner.files import ROW_SETTINGS
 from greedyexp.runner.manifest import changed_files, version_changes
 from greedyexp.runner.output import cell
-from greedyexp.stats.multiplicity import holm
+from greedyexp.stats.multiplicity import ALPHA, holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-ALPHA = 0.05
 # A failure of a replicate is compared as an event of its own.
 FAILED = Measured("failed", "success")
 # Their names are those of no parameter.
@@ -83,7 +82,7 @@ class Comparison:
 
     @property
     def beyond_chance(self) -> pd.DataFrame:
-        """The lines of ``differences`` with ``p_adjusted`` at most 0.05, the least first."""
+        """The lines of ``differences`` with ``p_adjusted`` at most 5%, the least first."""
         lines = self.differences[self.differences["p_adjusted"] <= ALPHA]
         return lines.sort_values("p_value", kind="stable")
 

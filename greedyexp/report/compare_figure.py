@@ -10,6 +10,7 @@ from greedyexp.figures._plot.panels import Panels, wrapped
 from greedyexp.figures._plot.style import legend_entry, use_style
 from greedyexp.results.context import Context
 from greedyexp.results.text import axis_label
+from greedyexp.stats.multiplicity import ALPHA
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,7 @@ def compare_figure(
         kind = "paired" if paired else "not paired"
         panels.note(
             f"Means of {len(table)} comparisons, {kind}; bars: 95% intervals of the difference;"
-            f" filled: {beyond_chance} that differ beyond chance (Holm, 5%)."
+            f" filled: {beyond_chance} that differ beyond chance (Holm, {ALPHA:.0%})."
         )
     return panels.figure
 
@@ -80,7 +81,7 @@ def _draw(axis: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> 
         axis.margins(0.08)
     for label, style in styles.items():
         mine = rows[rows["algorithm"] == label]
-        beyond = mine["p_adjusted"] <= 0.05
+        beyond = mine["p_adjusted"] <= ALPHA
         axis.vlines(
             mine["mean_a"],
             mine["mean_a"] + mine["low"],

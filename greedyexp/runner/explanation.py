@@ -71,7 +71,8 @@ class Explanation:
     open_ended : bool
         True if results may request more replicates.
     seconds : float or None
-        Estimated time of the algorithms; None if no time is known.
+        Estimated time of the algorithms, without the generation of data, which a journal does not
+        time; None if no time is known.
     timed : int
         Number of replicates whose times the estimate uses.
     jobs : int

@@ -47,7 +47,7 @@ class Shard:
             If the text has another form, or there is no shard of this number.
         """
         place = f"--shard {text}"
-        found = _PATTERN.fullmatch(text)
+        found = _PATTERN.fullmatch(text) if isinstance(text, str) else None
         if not found:
             raise ConfigError(
                 "a shard is written K/N, the K-th of N.",

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# The family-wise error rate unless another is given.
+ALPHA = 0.05
+
 
 @dataclass(frozen=True)
 class Holm:
@@ -25,7 +28,7 @@ class Holm:
     levels: np.ndarray
 
 
-def holm(p_values, alpha: float = 0.05) -> Holm:
+def holm(p_values, alpha: float = ALPHA) -> Holm:
     """Apply Holm's step-down method, which bounds the family-wise error rate by alpha.
 
     The i-th smallest of m p-values is compared with alpha / (m - i + 1) until one is larger. That

@@ -121,7 +121,7 @@ def test_pairs_are_those_of_the_same_data(runs, found):
 def test_runs_that_differ_exit_with_one(call, runs, found, tmp_path):
     assert found.differ
     assert set(found.beyond_chance["algorithm"]) == {"penalty"}
-    files = [tmp_path / f"picture.{suffix}" for suffix in ("png", "pdf", "svg")]
+    files = [tmp_path / f"picture.{suffix}" for suffix in ("PNG", "pdf", "svg")]
     for file in files:
         table = ("--csv", tmp_path / "all.csv")
         done = call("compare", runs["a"], runs["b"], "--figure", file, *table, cwd=tmp_path)
@@ -260,3 +260,6 @@ def test_wrong_input_is_refused(call, runs, tmp_path):
         done = call("compare", a, a, option, a / name, cwd=tmp_path)
         refused(done, f"{option} {a / name}: this file would be in the folder of a run")
     assert not (tmp_path / "picture.gif").exists()
+    done = call("compare", a, a, "--csv", tmp_path / "none" / "all.csv", cwd=tmp_path)
+    refused(done, "this cannot be written: No such file or directory. Check", "to another folder.")
+    assert "--out" not in done.stderr

@@ -19,6 +19,7 @@ from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.report.figure_notes import read_note
 from greedyexp.report.replay import DIFFERS, EQUAL, ROUNDING, compare_cells
 from greedyexp.report.where import parse
+from greedyexp.runner import manifest
 
 SETTINGS = {
     "name": "small",
@@ -35,6 +36,14 @@ SETTINGS = {
     "figures": [{"comparison": {"row": "sparsity", "metrics": ["support_size"]}}],
 }
 WHERE = "sparsity=3, replicate=2, algorithm=lasso (n_lams=20)"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def commit():
+    """A commit without changes, whatever the state of this checkout."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "git_state", lambda *_: {"commit": "c" * 40, "dirty": False})
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +76,6 @@ def rewrite(run, column: str, change) -> None:
     (run / "manifest.json").unlink()
 
 
-def versions(again) -> list[str]:
-    """The changes since the run, without those of code that is not committed."""
-    return [one for one in again.changes if "uncommitted" not in one]
-
-
 def test_every_row_of_a_run_comes_out_again(made):
     table = greedyexp.open(made).rows
     assert len(table) == 18
@@ -82,7 +86,7 @@ def test_every_row_of_a_run_comes_out_again(made):
         assert again.row.index.tolist() == [row.name]
         assert again.row["training_error"].item() == row["training_error"]
         assert again.message[0] == again.message[1]
-        assert versions(again) == []
+        assert again.changes == []
 
 
 def test_problem_and_path_are_those_of_the_row(made):
@@ -161,14 +165,24 @@ def test_rows_of_another_number_differ(made, run):
 
 
 def test_versions_other_than_those_of_the_run_are_named(run):
-    manifest = json.loads((run / "manifest.json").read_text())
-    manifest["packages"]["numpy"] = "0.0.1"
-    manifest["git"] = {"commit": "f" * 40, "dirty": True}
-    (run / "manifest.json").write_text(json.dumps(manifest))
-    changes = greedyexp.replay(run, WHERE).changes
-    assert f"numpy 0.0.1 -> {np.__version__}" in changes
-    dirty = "commit ffffffffffff with uncommitted changes -> "
-    assert any(one.startswith(dirty) for one in changes)
+    of_run = json.loads((run / "manifest.json").read_text())
+    of_run["packages"]["numpy"] = "0.0.1"
+    of_run["git"] = {"commit": "f" * 40, "dirty": True}
+    (run / "manifest.json").write_text(json.dumps(of_run))
+    assert greedyexp.replay(run, WHERE).changes == [
+        "commit ffffffffffff with uncommitted changes -> cccccccccccc",
+        f"numpy 0.0.1 -> {np.__version__}",
+    ]
+
+
+def test_packages_of_other_algorithms_are_no_change(tmp_path):
+    other = {"estimator": {"class": "sklearn.linear_model.Lasso", "label": "other"}}
+    settings = {**SETTINGS, "algorithms": ["omp", other], "figures": []}
+    greedyexp.run(settings, out=tmp_path, engine="serial", progress=False)
+    folder = tmp_path / "small" / "quick"
+    packages = json.loads((folder / "manifest.json").read_text())["packages"]
+    assert "scikit-learn" in packages
+    assert greedyexp.replay(folder, WHERE.replace("lasso (n_lams=20)", "omp")).changes == []
 
 
 @pytest.mark.parametrize(
@@ -321,8 +335,8 @@ def test_changed_data_files_are_named(tmp_path, monkeypatch):
     }
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(settings))
     greedyexp.run("own.yaml", out="results", engine="serial", progress=False)
-    assert versions(greedyexp.replay("results/own/quick")) == []
+    assert greedyexp.replay("results/own/quick").changes == []
     np.savez(tmp_path / "mine.npz", X=X, y=X[:, 1] + 1e-3 * X[:, 2])
-    assert versions(greedyexp.replay("results/own/quick")) == [
+    assert greedyexp.replay("results/own/quick").changes == [
         "data file mine.npz has changed since the run"
     ]

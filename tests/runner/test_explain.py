@@ -272,7 +272,8 @@ def test_the_command(call, tmp_path):
     before = sorted(path for path in (tmp_path / "results").rglob("*"))
     said = call("run", config, "-n", "--trials", "5", "-j", "2", cwd=tmp_path).stdout
     assert "\ntoy/quick: 4 of 10 replicates to compute\n    4  new trial\n" in said
-    assert " with 2 workers, by the times of 6 finished replicates." in said
+    times = "by the times of 6 finished replicates, without the generation of data."
+    assert f" with 2 workers, {times}" in said
     said = call("run", config, "-n", "--trials", "5", "--shard", "1/5", cwd=tmp_path).stdout
     assert "toy/quick.shard-1-of-5: 2 of 2 replicates to compute" in said
     assert sorted(path for path in (tmp_path / "results").rglob("*")) == before

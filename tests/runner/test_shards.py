@@ -12,6 +12,7 @@ import pytest
 from cli_process import refused, write_toy
 from runner_lab import Laboratory, rows_of
 
+import greedyexp
 from greedyexp import report, runner
 from greedyexp.cli.commands import merge
 from greedyexp.core.errors import ConfigError, StorageError
@@ -66,6 +67,24 @@ def test_shards_divide_every_point_evenly(lab, empty, of):
         assert len(Plan(experiment, shard=Shard(number, of))) == 2 * len(part)
         of_point = Counter(params for params, _ in part)
         assert set(of_point.values()) <= {7 // of, -(-7 // of)} - {0}
+
+
+def test_shards_from_python(lab, capsys):
+    how = {"out": lab.folder, "engine": "serial"}
+    settings = lab.settings(trials=1, data={"sweep": {"n": [8]}})
+    tables = [greedyexp.run(settings, shard=shard, **how) for shard in ("1/2", "2/2")]
+    # One trial is in one of two shards.
+    assert sorted(map(len, tables)) == [0, 2]
+    folders = [lab.folder / "lab" / f"quick.shard-{number}-of-2" for number in (1, 2)]
+    assert [table.attrs["folder"] for table in tables] == list(map(str, folders))
+    assert f"lab (quick, shard 2/2): {len(tables[1])} of " in capsys.readouterr().err
+    runner.merge(folders, lab.folder / "merged")
+    whole = greedyexp.run(settings, **how)
+    both = lab.folder / "merged", Path(whole.attrs["folder"])
+    assert both[0].joinpath("lab.csv").read_bytes() == both[1].joinpath("lab.csv").read_bytes()
+    for wrong in ("3/2", "half", (1, 2)):
+        with pytest.raises(ConfigError, match="shard"):
+            greedyexp.run(settings, shard=wrong, **how)
 
 
 def test_single_trials_are_not_all_in_one_shard(lab):
@@ -341,6 +360,13 @@ def test_wrong_shards_are_refused(call, tmp_path, text, words):
     write_toy(tmp_path)
     refused(call("run", "toy.yaml", "--shard", text, cwd=tmp_path), *words, f"--shard {text}")
     assert not (tmp_path / "results").exists()
+
+
+def test_a_target_that_cannot_be_written_is_refused(call, lab):
+    (lab.folder / "file").write_text("")
+    done = call("merge", shard(lab, 1, 2), "--into", "file/merged", cwd=lab.folder)
+    refused(done, "file/merged: this cannot be written: Not a directory", "to another folder.")
+    assert "--out" not in done.stderr
 
 
 def test_an_array_job(call, tmp_path):

@@ -54,7 +54,7 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
     """
     from greedyexp.report.compare import compare
 
-    if figure is not None and figure.suffix not in _FIGURES:
+    if figure is not None and figure.suffix.lower() not in _FIGURES:
         raise ConfigError(
             "a figure is a .png, .pdf or .svg file.",
             place=f"--figure {figure}",
@@ -85,12 +85,15 @@ def _save(found: Comparison, file: Path) -> None:
     from greedyexp.runner.files import replacing
 
     picture = found.figure()
+    suffix = file.suffix.lower()
     with replacing(file) as stream, matplotlib.rc_context(SETTINGS):
-        picture.savefig(stream, format=file.suffix[1:], metadata=_FIGURES[file.suffix])
+        picture.savefig(stream, format=suffix[1:], metadata=_FIGURES[suffix])
 
 
 def show(found: Comparison) -> None:
     """Print what differs."""
+    from greedyexp.stats.multiplicity import ALPHA
+
     a, b = found.folders
     click.echo(f"a: {a}\nb: {b}")
     for heading, lines in (
@@ -105,7 +108,8 @@ def show(found: Comparison) -> None:
     pairing = "paired" if found.paired else "not paired"
     count, beyond = len(found.differences), found.beyond_chance
     click.echo(
-        f"\n{text.count(count, 'comparison')}, {pairing}: {len(beyond)} beyond chance (Holm, 5%)."
+        f"\n{text.count(count, 'comparison')}, {pairing}: {len(beyond)} beyond chance"
+        f" (Holm, {ALPHA:.0%})."
     )
     _print(beyond.drop(columns="p_value"))
     if found.paired:
