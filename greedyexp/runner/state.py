@@ -171,7 +171,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
         int(content["replicates"]["done"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
         why = reason(error)

@@ -123,6 +123,58 @@ def test_a_wrong_decision_is_found(call, run):
     assert " support " in wrong
 
 
+def first_digit(cell: str) -> str:
+    place = next(place for place, digit in enumerate(cell) if digit in "123456789")
+    return f"{cell[:place]}{int(cell[place]) % 9 + 1}{cell[place + 1 :]}"
+
+
+def last_digit(cell: str) -> str:
+    return f"{cell[:-1]}{(int(cell[-1]) + 1) % 10}"
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "verdict"),
+    [
+        ("training_error", first_digit, DIFFERS),
+        ("training_error", last_digit, ROUNDING),
+        ("training_error", lambda old: f"-{old}", DIFFERS),
+        ("training_error", lambda old: "", DIFFERS),
+        ("training_error", lambda old: repr(float(old) * (1 + 1.01e-6)), DIFFERS),
+        ("training_error", lambda old: repr(float(old) * (1 + 0.99e-6)), ROUNDING),
+        ("support_size", first_digit, DIFFERS),
+        ("support_size", last_digit, DIFFERS),
+        ("support_size", lambda old: f"{old}0", DIFFERS),
+        ("support", lambda old: str(1 - int(old)), DIFFERS),
+        ("tuning", lambda old: "end", DIFFERS),
+        ("tuning", lambda old: f"{old}x", DIFFERS),
+        ("status", lambda old: "not_converged", DIFFERS),
+        ("status", lambda old: "error", DIFFERS),
+    ],
+)
+def test_one_changed_cell_is_found(run, column, change, verdict):
+    rewrite(run, column, change)
+    again = greedyexp.replay(run, WHERE)
+    verdicts = again.values.set_index("column")["verdict"].to_dict()
+    assert verdicts.pop(column) == verdict
+    assert set(verdicts.values()) == {EQUAL}
+    assert again.same == (verdict != DIFFERS)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("noise_std", "lack the data of the row"),
+        ("p", "lack the data of the row"),
+        ("algorithm", "lack the algorithm of the row"),
+    ],
+)
+def test_a_row_with_a_changed_parameter_is_refused(run, column, words):
+    rewrite(run, column, lambda old: "other" if column == "algorithm" else last_digit(old))
+    where = WHERE.replace("lasso (n_lams=20)", "other") if column == "algorithm" else WHERE
+    with pytest.raises(StorageError, match=words):
+        greedyexp.replay(run, where)
+
+
 def test_last_digits_are_rounding_and_others_are_not(call, run):
     rewrite(run, "training_error", lambda old: repr(float(old) * (1 + 1e-9)))
     done = call("replay", run, "--where", WHERE, cwd=run)
