@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +168,30 @@ def test_without_the_batch_system_the_command_is_named(lab, tmp_path, monkeypatc
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match=r"cluster\.yaml: this machine has no command 'sbatch'"):
         lab.run(how={"engine": "dask", "jobs": None, "cluster": path})
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_job_that_the_batch_system_rejects_ends_the_run(lab, tmp_path, monkeypatch, capfd, jobs):
+    """All jobs, or only the last of three."""
+    sbatch, scancel = tmp_path / "bin/sbatch", tmp_path / "bin/scancel"
+    sbatch.parent.mkdir()
+    sbatch.write_text(
+        "#!/bin/bash\n"
+        f"if ! grep -q 'SLURMCluster-{jobs - 1}' $1; then echo Submitted batch job 7; exit; fi\n"
+        "echo 'sbatch: error: invalid partition specified: long' >&2\nexit 1\n"
+    )
+    scancel.write_text(f"#!/bin/bash\necho $1 >> {tmp_path}/cancelled\n")
+    for script in (sbatch, scancel):
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{sbatch.parent}:{os.environ['PATH']}")
+    path = tmp_path / "cluster.yaml"
+    path.write_text(CLUSTER.replace("jobs: 4", f"jobs: {jobs}"))
+    words = r"cluster\.yaml: the batch system rejected a job: sbatch: error: invalid partition"
+    with pytest.raises(UserError, match=words):
+        lab.run(how={"engine": "dask", "jobs": None, "cluster": path})
+    assert "Traceback" not in capfd.readouterr().err
+    cancelled = (tmp_path / "cancelled").read_text().split() if jobs > 1 else []
+    assert cancelled == ["7"] * (jobs - 1)
 
 
 @pytest.mark.parametrize(

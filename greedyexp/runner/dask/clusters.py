@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -71,6 +71,7 @@ class Scheduler:
     """
 
     name: str
+    failure: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not self._is_file and "://" not in self.name:
@@ -103,6 +104,7 @@ class Local:
 
     jobs: int
     name: str = "a local cluster"
+    failure: ClassVar[None] = None
 
     @contextmanager
     def opened(self) -> Iterator[dict[str, Any]]:
@@ -137,10 +139,16 @@ class Started:
     ------
     ConfigError
         If the file is invalid, or the package for its batch system is not installed.
+
+    Attributes
+    ----------
+    failure : ConfigError or None
+        Why a job could not be submitted.
     """
 
     def __init__(self, path: Path):
         self.name = str(path)
+        self.failure: ConfigError | None = None
         document = read_file(path)
         node = Node(document)
         try:
@@ -187,9 +195,31 @@ class Started:
         with self.create() as cluster:
             if self.file.kind == "kubernetes":
                 cluster.scale(self.file.jobs)
+                yield {"address": cluster}
             else:
-                cluster.scale(jobs=self.file.jobs)
-            yield {"address": cluster}
+                cluster.loop.add_callback(self._submit, cluster)
+                # A client that knows the cluster would submit the jobs, too.
+                yield {"address": cluster.scheduler_address, "security": cluster.security}
+
+    async def _submit(self, cluster: Any) -> None:
+        """Submit the jobs. ``cluster.scale`` would only log that the batch system rejects one."""
+        from distributed import Status
+
+        for _ in range(self.file.jobs):
+            cluster.worker_spec.update(cluster.new_worker_spec())
+        try:
+            await cluster
+        except Exception as error:
+            # Otherwise Dask fails when it closes the cluster, after it has cancelled the others.
+            for job in cluster.workers.values():
+                job.status = Status.failed
+            # The message of dask-jobqueue ends with what the command has printed.
+            said = str(error).partition("stdout:\n")[2].replace("stderr:\n", "") or str(error)
+            self.failure = ConfigError(
+                f"the batch system rejected a job: {' '.join(said.split()).rstrip('.')}.",
+                place=self.name,
+                remedy="Check the options in this file.",
+            )
 
 
 def _class_of(kind: str, document: Document) -> Any:

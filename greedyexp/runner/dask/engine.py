@@ -154,6 +154,8 @@ class _Dispatch:
                     self._halt()
                 if interruption.now or time.monotonic() > stop or not self._queue.busy:
                     return
+            if (failure := self._engine.cluster.failure) is not None:
+                raise failure
             if self._connection is None:
                 self._connect(deadline)
                 yield []
