@@ -71,9 +71,14 @@ def _renew(dataset: Dataset, target: Path, progress: bool) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as draft:
             fresh = _download(dataset, Path(draft), progress)
-            if target.exists():
-                target.rename(Path(draft) / "replaced")
-            fresh.rename(target)
+            try:
+                if target.exists():
+                    target.rename(Path(draft) / "replaced")
+                fresh.rename(target)
+            except OSError:
+                # Another process may have fetched the data set meanwhile.
+                if not _is_intact(dataset, target):
+                    raise
     except OSError as error:
         raise StorageError(
             f"the data set cannot be written: {error.strerror or error}.",

@@ -9,6 +9,7 @@ import resource
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import data_sets
 import numpy as np
@@ -336,6 +337,22 @@ def test_a_cache_that_cannot_be_written_to_is_named(home, server, files):
     record = data_sets.record(files, urls=(server.offer("/a", data_sets.as_zip(files)),))
     with pytest.raises(StorageError, match=r"data/mfeat: the data set cannot be .*GREEDYEXP_DATA"):
         fetching.fetch(record)
+
+
+def test_two_processes_may_fetch_at_once(home, server, files, monkeypatch):
+    """The other one is done just before the checked data are moved to the cache."""
+    record = data_sets.record(files, urls=(server.offer("/a", data_sets.as_zip(files)),))
+    real = Path.rename
+
+    def rename(path, target):
+        monkeypatch.setattr(Path, "rename", real)
+        data_sets.write(target, files)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    folder = fetching.fetch(record)
+    assert folder == places.located(record)
+    assert cached(home) == {"mfeat": None} | {f"mfeat/{n}": c for n, c in files.items()}
 
 
 # Runs in a process of its own, whose files must stay small.
