@@ -73,7 +73,10 @@ def class_errors(
         for (size, style), shift in zip(styles.items(), shifts, strict=True):
             points = own[own["size"] == size]
             at = points["class"].map(places) + shift
-            axis.plot(points["value"], at, gid=f"size {size}", **style)
+            (marks,) = axis.plot(points["value"], at, gid=f"size {size}", **style)
+            facts = {"test error": points["value"], "95% interval": (points["low"], points["high"])}
+            facts["replicates"] = points["replicates"]
+            plot.attach(marks, points[["algorithm", "size", "class"]], facts)
             for y, low, high in zip(at, points["low"], points["high"], strict=True):
                 if np.isfinite([low, high]).all():
                     ends = np.clip([low, high], 0.0, 1.0)

@@ -14,6 +14,7 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import Where, rows_where
 from greedyexp.results.summaries import (
     Metrics,
+    MetricStyle,
     Published,
     compare,
     comparison_notes,
@@ -76,7 +77,7 @@ def comparison(
         axis.tick_params(labelbottom=True)
         axis.set_xlim(-0.4, len(places) - 0.6)
         axis.set_xlabel(axis_label(row))
-        _draw(axis, points, styles, shown[metric].axis)
+        _draw(axis, points, styles, shown[metric])
     handles = styles.handles()
     if table["published"].notna().any():
         handles.append(plot.legend_entry("published", marker="o", **_PUBLISHED))
@@ -86,9 +87,9 @@ def comparison(
     return panels.figure
 
 
-def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, scale: str) -> None:
+def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, metric: MetricStyle) -> None:
     inner, ends = (np.ravel(points[c]) for c in (["value", "published"], ["low", "high"]))
-    if scale == "log":
+    if metric.axis == "log":
         axis.set_yscale("log")
         axis.set_ylim(*_log_limits(inner, ends))
         plot.set_ticks(axis.yaxis, plot.log_ticks(*axis.get_ylim()))
@@ -100,7 +101,15 @@ def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, scale: str)
     for label, line in points.groupby("algorithm", sort=True):
         style = styles.of(label)
         at = line["place"] + offsets[label,]
-        axis.plot(at, line["value"], markersize=size, **style)
+        (means,) = axis.plot(at, line["value"], markersize=size, **style)
+        facts = {
+            metric.heading(line["metric"].iloc[0]): line["value"],
+            "95% interval": (line["low"], line["high"]),
+            "replicates": line["replicates"],
+            "failed": line["failed"],
+            "published": line["published"],
+        }
+        plot.attach(means, line[["algorithm", line.columns[0]]], facts)
         known = line["value"].notna() & line["low"].notna()
         plot.draw_intervals(axis, at[known], line[known], style["color"])
         axis.plot(at, line["published"], **style | _PUBLISHED, gid="published")

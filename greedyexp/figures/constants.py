@@ -67,7 +67,9 @@ def constants(
             style, shift = styles.of(*key), offsets[key]
             places = along.places(points[x])
             shifted = places * np.exp(shift) if scale == "log" else places + shift
-            axis.plot(shifted, points["value"], **style, gid="mean")
+            (means,) = axis.plot(shifted, points["value"], **style, gid="mean")
+            facts = {"mean": points["value"], "95% interval": (points["low"], points["high"])}
+            plot.attach(means, points[keys], facts | {"replicates": points["replicates"]})
             plot.draw_intervals(axis, shifted, points, style["color"])
         along.apply(axis)
         plot.draw_mark(axis, plot.inside(frame, values), mark)

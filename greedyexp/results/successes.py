@@ -79,7 +79,7 @@ def trials_of(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[st
 
 
 def count(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) -> pd.DataFrame:
-    """Count ``successes`` and ``trials`` for every combination of the keys, sorted.
+    """Count ``successes``, ``trials`` and ``failed`` for every combination of the keys, sorted.
 
     Raises
     ------
@@ -100,8 +100,11 @@ def count(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) 
                 remedy="Name a metric such as sign_support.",
             )
         values[rows] = counted
-    grouped = frame[list(keys)].assign(value=values).groupby(list(keys), sort=True, dropna=False)
-    counts: pd.DataFrame = grouped["value"].agg(successes="sum", trials="count").reset_index()
+    numbered = frame[list(keys)].assign(value=values, failed=failed_rows(frame).astype(int))
+    grouped = numbered.groupby(list(keys), sort=True, dropna=False)
+    counts: pd.DataFrame = grouped.agg(
+        successes=("value", "sum"), trials=("value", "count"), failed=("failed", "sum")
+    ).reset_index()
     return counts
 
 

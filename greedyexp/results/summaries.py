@@ -85,6 +85,22 @@ def spread_reached(rows: pd.DataFrame, keys: Sequence[str], count: str) -> pd.Da
     return found
 
 
+def spread_facts(table: pd.DataFrame, median: str) -> dict[str, Any]:
+    """Return the numbers of a ``spread`` or ``spread_reached`` by the names that readers see.
+
+    Parameters
+    ----------
+    median : str
+        Name of the median.
+    """
+    most = table["replicates"].max()
+    numbers: dict[str, Any] = {("value" if most == 1 else median): table["median"]}
+    if most > 1:
+        numbers["band"] = (table["low"], table["high"])
+    numbers["replicates"] = table["replicates"]
+    return numbers | ({"reached it": table["reached"]} if "reached" in table else {})
+
+
 def unreached_text(table: pd.DataFrame, accuracy: str = "accuracy") -> str:
     """Return, as text, how often a replicate did not reach an accuracy."""
     share = 1 - table["reached"].sum() / table["replicates"].sum()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -56,7 +56,7 @@ def thresholds(
     DataFrame
         The columns of ``by``, sorted; ``estimate``, ``low`` and ``high`` as in
         ``stats.crossing.Crossing``; the number of all ``trials``; ``fewest`` and ``most`` trials
-        per point.
+        per point; the number of trials that ``failed``.
 
     Raises
     ------
@@ -73,10 +73,20 @@ def thresholds(
         x, wins, trials = (points[name] for name in (of, "successes", "trials"))
         fit = located_crossing(x, wins, trials, sequential=context.adaptive, level=level)
         numbers = (fit.estimate, fit.low, fit.high, trials.sum(), trials.min(), trials.max())
-        rows.append((*key, *numbers))
-    names = ("estimate", "low", "high", "trials", "fewest", "most")
+        rows.append((*key, *numbers, points["failed"].sum()))
+    names = ("estimate", "low", "high", "trials", "fewest", "most", "failed")
     table: pd.DataFrame = pd.DataFrame(rows, columns=[*by, *names])
     return table
+
+
+def facts(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the numbers of some thresholds by the names that readers see."""
+    return {
+        "threshold": table["estimate"],
+        "95% interval": (table["low"], table["high"]),
+        "trials": table["trials"],
+        "failed": table["failed"],
+    }
 
 
 def level_text(of: str, level: float) -> str:

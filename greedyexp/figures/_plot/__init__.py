@@ -5,6 +5,7 @@
 - ``methods``: colour, dashes and marker of each method
 - ``style``: the common style, and the styles of lines
 - ``marks``: bands, intervals, bounds, vertical lines
+- ``points``: what is known of each point of a line
 
 Figures import this package as ``plot`` and use the names of all its modules.
 """
@@ -14,5 +15,6 @@ from greedyexp.figures._plot.axes import *
 from greedyexp.figures._plot.marks import *
 from greedyexp.figures._plot.methods import *
 from greedyexp.figures._plot.panels import *
+from greedyexp.figures._plot.points import *
 from greedyexp.figures._plot.style import *
 from greedyexp.results.columns import declared, reads, separate, separate_algorithms

@@ -70,15 +70,22 @@ def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any) -> None:
 
 def draw_estimates(
     axis: Axes, at: pd.Series, points: pd.DataFrame, style: Style, gid: str | None = None
-) -> None:
-    """Draw estimates with intervals, and an open arrow for each that is infinite."""
+) -> Line2D:
+    """Draw estimates with intervals, and an open arrow for each that is infinite.
+
+    Returns
+    -------
+    Line2D
+        The line through the estimates.
+    """
     finite = points["estimate"].where(np.isfinite(points["estimate"]))
-    axis.plot(at, finite, **style, gid=gid)
+    (line,) = axis.plot(at, finite, **style, gid=gid)
     known = points["estimate"].notna()
     draw_intervals(axis, at[known], points[known], style["color"])
     for place, estimate in zip(at, points["estimate"], strict=True):
         if np.isinf(estimate):
             draw_arrow(axis, place, estimate, style["color"])
+    return line
 
 
 def draw_mark(axis: Axes, rows: pd.DataFrame, mark: float | str | None) -> None:

@@ -117,7 +117,10 @@ def _draw_lines(
         step = max(1, min(len(first), len(points) // 3))
         every = (first.index(key[0]) % step, step)
         rate = points["successes"] / points["trials"]
-        axis.plot(points[x], rate, **style, markevery=every, clip_on=False)
+        (curve,) = axis.plot(points[x], rate, **style, markevery=every, clip_on=False)
+        numbers = {name: points[name] for name in ("successes", "trials", "failed")}
+        facts = {"probability of success": rate, "95% interval": (low, high)} | numbers
+        plot.attach(curve, points.drop(columns=list(numbers)), facts)
 
 
 def _make_logarithmic(axis: Axes) -> None:

@@ -101,7 +101,7 @@ def threshold_limit(
     offsets = styles.offsets(min(0.4 * plot.least_gap(table["place"]), _OFFSET * widest))
     for one in lines:
         key = tuple(one.values[name] for name in line)
-        _draw(one, offsets[key], widest, styles.of(*key))
+        _draw(one, offsets[key], widest, styles.of(*key), keys)
     name = transform.replace("x", short_name(x))
     panels.label(name, thresholds.level_text(of, level))
     drawn = [prediction for one in lines for prediction, _ in one.stated]
@@ -235,11 +235,14 @@ def _heights(
     return plot.linear_limits(inner, ends, (tested[0] - room, tested[1] + room))
 
 
-def _draw(one: _Line, offset: float, widest: float, style: plot.Style) -> None:
+def _draw(one: _Line, offset: float, widest: float, style: plot.Style, keys: Sequence[str]) -> None:
     """Draw thresholds, the line through them, its limit and the prediction."""
     axis, limit, colour = one.axis, one.limit, style["color"]
     at = one.points["place"] + offset
-    plot.draw_estimates(axis, at, one.points, style | {"linestyle": "none"}, gid="thresholds")
+    marks = plot.draw_estimates(
+        axis, at, one.points, style | {"linestyle": "none"}, gid="thresholds"
+    )
+    plot.attach(marks, one.points[keys], thresholds.facts(one.points))
     if not np.isnan(limit.estimate):
         ends = np.array([0.0, widest])
         fitted: plot.Style = {"linestyle": style["linestyle"], "linewidth": 0.9, "gid": "fit"}

@@ -78,7 +78,8 @@ def transition_threshold(
         span = shown[x].max() - shown[x].min()
         offsets = styles.offsets(min(0.45 * plot.least_gap(shown[x]), _OFFSET * span))
         for key, points in shown.groupby(line, sort=True):
-            plot.draw_estimates(axis, points[x] + offsets[key], points, styles.of(*key))
+            marks = plot.draw_estimates(axis, points[x] + offsets[key], points, styles.of(*key))
+            plot.attach(marks, points[keys], thresholds.facts(points))
         if len(levels) <= 8:
             axis.set_xticks(levels, [number_text(float(value)) for value in levels])
     panels.label(axis_label(x), thresholds.level_text(of, level))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyexp.figures import _plot as plot
+from greedyexp.results.summaries import spread_facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,9 @@ class CountsAxis:
         axis.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
         if len(shown) == 1:
             axis.vlines(at, low, high, color=colour, alpha=0.4, linewidth=3)
-        axis.plot(at, self.heights(shown["median"]), **style, gid="measured")
+        (line,) = axis.plot(at, self.heights(shown["median"]), **style, gid="measured")
+        names = ["median", "low", "high", "replicates", "reached"]
+        plot.attach(line, shown.drop(columns=names), spread_facts(shown, "median"))
         unreached = points[points["reached"] < points["replicates"]]
         for (label, partly), cells in unreached.groupby(
             [unreached["algorithm"], unreached["reached"] > 0]

@@ -13,7 +13,7 @@ from greedyexp.figures import _plot as plot
 from greedyexp.figures.tradeoff._curves import bounds, curves, recorded_steps
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
-from greedyexp.results.summaries import spread_text
+from greedyexp.results.summaries import spread_facts, spread_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 from greedyexp.results.theorems import (
     WhereTheorem,
@@ -121,10 +121,11 @@ def tradeoff(
     last = float(max(points["at"].max() for points in lines.values()))
     marked: set[str] = set()
     reference = False
+    along = "number of features" if x == "features" else axis_label("step")
     for axis, values in panels:
         for place, points in enumerate(lines.values()):
             for name, own in plot.inside(points, values).groupby("algorithm", sort=True):
-                _draw(axis, own, styles.of(name), vertical, second=place > 0)
+                _draw(axis, own, styles.of(name), vertical, keys, along, second=place > 0)
         for (label, theorem), line in plot.inside(table, values).groupby(["algorithm", "theorem"]):
             positive, colour = line["median"].where(line["median"] > 0), styles.of(label)["color"]
             if plot.draw_bound(axis, line["at"], positive, colour, bound_styles[str(theorem)][0]):
@@ -134,7 +135,6 @@ def tradeoff(
         plot.iteration_axis(axis, last, "log")
         vertical.apply(axis)
         panels.title(axis, title_theorem(values), context)
-    along = "number of features" if x == "features" else axis_label("step")
     panels.label(along, " and ".join(_TITLES[name] for name in lines))
     handles: list[Artist] = [*styles.handles()]
     if len(lines) == 2:
@@ -161,20 +161,31 @@ def tradeoff(
 
 
 def _draw(
-    axis: Axes, points: pd.DataFrame, style: plot.Style, vertical: _ExcessAxis, *, second: bool
+    axis: Axes,
+    points: pd.DataFrame,
+    style: plot.Style,
+    vertical: _ExcessAxis,
+    keys: list[str],
+    along: str,
+    *,
+    second: bool,
 ) -> None:
     low, median, high = (vertical.heights(points[name]) for name in ("low", "median", "high"))
     colour = style["color"]
+    behind, facts = points[keys], {along: points["at"]} | spread_facts(points, "median")
     if points["at"].nunique() == 1:
         shape: plot.Style = {"fmt": style["marker"], "color": colour, "gid": "measured"}
         face = "white" if second else colour
         bar = [median - low, high - median]
-        axis.errorbar(points["at"], median, yerr=bar, markerfacecolor=face, **shape)
+        bars = axis.errorbar(points["at"], median, yerr=bar, markerfacecolor=face, **shape)
+        plot.attach(bars.lines[0], behind, facts)
         return
     if second:
         style = {"color": colour, "linestyle": _SECOND}
     axis.fill_between(points["at"], low, high, color=colour, alpha=0.13, linewidth=0)
-    axis.plot(points["at"], median, **style, markevery=None if second else 0.12, gid="measured")
+    every = None if second else 0.12
+    (line,) = axis.plot(points["at"], median, **style, markevery=every, gid="measured")
+    plot.attach(line, behind, facts)
 
 
 def _bound_styles(table: pd.DataFrame, styles: plot.LineStyles) -> dict[str, tuple[Any, str]]:

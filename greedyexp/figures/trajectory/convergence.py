@@ -12,7 +12,7 @@ from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, records, replicates, require_numeric
-from greedyexp.results.summaries import spread, spread_text
+from greedyexp.results.summaries import spread, spread_facts, spread_text
 from greedyexp.results.text import axis_label, failures_text, number_text, origin_text
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def convergence(
     for axis, values in panels:
         for key in styles.keys(plot.inside(rows, values)):
             one = values | dict(zip(line, key, strict=True))
-            _draw_gap(axis, plot.inside(measured, one), styles, key, floor)
+            _draw_gap(axis, plot.inside(measured, one), styles, key, floor, keys)
             for kind, table in curves.items():
                 points = plot.inside(table, one)
                 if points.empty:
@@ -168,7 +168,12 @@ def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
 
 
 def _draw_gap(
-    axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, key: tuple, floor: float
+    axis: Axes,
+    points: pd.DataFrame,
+    styles: plot.LineStyles,
+    key: tuple,
+    floor: float,
+    keys: list[str],
 ) -> None:
     style = styles.of(*key)
     # After the first gap at the floor, only rounding errors are visible.
@@ -179,7 +184,8 @@ def _draw_gap(
         at, heights["low"], heights["high"], color=style["color"], alpha=0.15, linewidth=0
     )
     every = styles.marker_phase(key, 0.16)
-    axis.plot(at, heights["median"], **style, markevery=every, gid="gap")
+    (line,) = axis.plot(at, heights["median"], **style, markevery=every, gid="gap")
+    plot.attach(line, points[[*keys, "iteration"]], spread_facts(points, "median gap"))
 
 
 def _limits(

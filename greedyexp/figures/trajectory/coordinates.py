@@ -57,7 +57,9 @@ def coordinates(
             style, colour = _GREY | {"zorder": 1.8}, colours.get(coordinate)
             if colour is not None:
                 style = {"color": colour, "linewidth": 1.2, "zorder": 2.2}
-            axis.plot(points["iteration"], points["coefficient"], **style, gid="path")
+            (path,) = axis.plot(points["iteration"], points["coefficient"], **style, gid="path")
+            behind = points[[*keys, "coordinate", "iteration", "replicate"]]
+            plot.attach(path, behind, {"coefficient": points["coefficient"]})
         plot.iteration_axis(axis, shown["iteration"].max(), scale)
         panels.title(axis, values, context)
     panels.label(axis_label("iteration"), "coefficient")

@@ -13,7 +13,7 @@ from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates, require_finite
-from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
+from greedyexp.results.summaries import spread_facts, spread_reached, spread_text, unreached_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def epsilon_curve(
         for epsilon in sorted(colours, reverse=True):
             points = shown[shown["epsilon"] == epsilon].sort_values("place")
             apart = points[x].eq(0) & (scale == "log")
-            _draw_line(axis, points, apart, vertical.budget, colours[epsilon])
+            _draw_line(axis, points, apart, vertical.budget, colours[epsilon], [*keys, "epsilon"])
         vertical.apply(axis)
         vertical.draw_unreached(axis, shown, colours)
         along.apply(axis)
@@ -94,16 +94,24 @@ def epsilon_curve(
 
 
 def _draw_line(
-    axis: Axes, points: pd.DataFrame, apart: pd.Series, budget: float, colour: str
+    axis: Axes,
+    points: pd.DataFrame,
+    apart: pd.Series,
+    budget: float,
+    colour: str,
+    keys: list[str],
 ) -> None:
     """Draw the line of one accuracy; points drawn apart are not joined to it."""
     low, high = points["low"].clip(upper=budget), points["high"].clip(upper=budget)
     median = points["median"].where(np.isfinite(points["median"]))
     at, joined = points["place"], ~apart
     axis.fill_between(at[joined], low[joined], high[joined], color=colour, alpha=0.13, linewidth=0)
-    axis.plot(at[joined], median[joined], color=colour, **_LINE, gid="median")
+    for some, gid in ((joined, "median"), (apart, "zero")):
+        if gid == "median" or some.any():
+            (line,) = axis.plot(at[some], median[some], color=colour, **_LINE, gid=gid)
+            facts = spread_facts(points[some], "median of the iterations")
+            plot.attach(line, points.loc[some, keys], facts)
     if apart.any():
-        axis.plot(at[apart], median[apart], color=colour, **_LINE, gid="zero")
         for place, *ends in zip(at[apart], low[apart], high[apart], strict=True):
             axis.plot([place, place], ends, color=colour, linewidth=0.9, gid="interval")
 

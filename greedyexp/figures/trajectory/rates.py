@@ -9,7 +9,7 @@ from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates
-from greedyexp.results.summaries import spread, spread_text
+from greedyexp.results.summaries import spread, spread_facts, spread_text
 from greedyexp.results.text import axis_label, failures_text, origin_text
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def rates(
             style, points = styles.of(*key), plot.inside(table, one)
             at, band = along.places(points[x]), (points["low"], points["high"])
             axis.fill_between(at, *band, color=style["color"], alpha=0.15, linewidth=0)
-            axis.plot(at, points["median"], **style, gid="rate")
+            (line_of_rates,) = axis.plot(at, points["median"], **style, gid="rate")
+            plot.attach(line_of_rates, points[keys], spread_facts(points, "median of 1 − rate"))
             # Replicates at one x have different predictions if their sizes differ.
             predicted = plot.inside(rows, one).groupby(x, sort=True)["predicted"].median()
             if predicted.notna().any():

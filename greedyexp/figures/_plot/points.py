@@ -1,0 +1,78 @@
+"""What is known of each point of a line: the rows behind it, and its numbers.
+
+Pictures do not show it. The interactive figures of ``greedyexp report`` show it at each point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.lines import Line2D
+
+_ATTRIBUTE = "_greedyexp_points"
+
+
+@dataclass(frozen=True)
+class Points:
+    """What is known of the points of a line.
+
+    Parameters
+    ----------
+    keys : dict of str to list
+        Columns of the table of results with a value for each point. The rows behind a point have
+        these values.
+    facts : dict of str to list
+        Numbers with a value for each point, as they are named to readers. An interval is a pair.
+    """
+
+    keys: dict[str, list[Any]]
+    facts: dict[str, list[Any]]
+
+
+def attach(line: Line2D, keys: pd.DataFrame, facts: Mapping[str, Any]) -> None:
+    """Attach to a line what is known of its points.
+
+    Parameters
+    ----------
+    line : Line2D
+    keys : DataFrame
+        One row for each point, in the order of the line; see ``Points``.
+    facts : mapping of str to array_like or a pair of array_like
+        Numbers by name; a pair has the lower and the upper ends of an interval.
+
+    Raises
+    ------
+    ValueError
+        If the number of values is not the number of points.
+    """
+    known: dict[str, list[Any]] = {}
+    for name, values in facts.items():
+        known[name] = (
+            [list(ends) for ends in zip(*map(_plain, values), strict=True)]
+            if isinstance(values, tuple)
+            else _plain(values)
+        )
+    columns = {str(name): _plain(keys[name]) for name in keys.columns}
+    count = len(np.atleast_1d(line.get_xdata()))
+    for name, column in (*columns.items(), *known.items()):
+        if len(column) != count:
+            raise ValueError(f"'{name}' has {len(column)} values for {count} points.")
+    setattr(line, _ATTRIBUTE, Points(columns, known))
+
+
+def attached(artist: Artist) -> Points | None:
+    """Return what was attached to an artist; None if nothing was."""
+    return getattr(artist, _ATTRIBUTE, None)
+
+
+def _plain(values: Any) -> list[Any]:
+    """Return values as Python's numbers and texts."""
+    found: list[Any] = np.asarray(values).tolist()
+    return found
