@@ -6,7 +6,8 @@ import difflib
 import inspect
 import os
 import traceback
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if near:
         return f"Did you mean '{near[0]}'?"
     return f"Known: {listed(names, MOST_NAMES)}." if names else ""
+
+
+@contextmanager
+def placed_in(file: str | Path) -> Iterator[None]:
+    """Name the file in each ``ConfigError`` that is raised inside a ``with`` block."""
+    try:
+        yield
+    except ConfigError as error:
+        error.place = f"{file}: {error.place}" if error.place else str(file)
+        raise
 
 
 def place(file: str | Path, line: int | None = None) -> str:

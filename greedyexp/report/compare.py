@@ -13,12 +13,12 @@ import numpy as np
 
 from greedyexp.config.patches import changes
 from greedyexp.core import registry
-from greedyexp.core.errors import ConfigError
+from greedyexp.core.errors import ConfigError, placed_in
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
 from greedyexp.report.replay import DIFFERS, compare_cells
-from greedyexp.report.source import Source, load_own_plugins, read_run
+from greedyexp.report.source import Source, load_own_plugins, read_run, require_rows
 from greedyexp.report.verify import verified_source
 from greedyexp.results import successes
 from greedyexp.results.context import Context
@@ -27,6 +27,7 @@ from greedyexp.results.thresholds import thresholds
 from greedyexp.runner.files import ROW_SETTINGS
 from greedyexp.runner.manifest import changed_files, version_changes
 from greedyexp.runner.output import cell
+from greedyexp.runner.state import CONFIG
 from greedyexp.stats.multiplicity import ALPHA, holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
@@ -127,11 +128,13 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
     Raises
     ------
     StorageError
-        If a run cannot be read.
+        If a run cannot be read or has no rows.
     ConfigError
         If the runs have no number, or no point and algorithm, in common.
     """
     one, other = read_run(Path(a)), read_run(Path(b))
+    for source in (one, other):
+        require_rows(source)
     matched = _Matched.of(one, other)
     differences = matched.differences()
     old, new = (_by_label(source) for source in (one, other))
@@ -423,7 +426,8 @@ def _curves(source: Source) -> list[tuple[str, Mapping[str, str]]]:
     swept = {name for axis in source.design.data_axes for name in axis}
     for kind in ("figure", "table"):
         for name, given in source.design.drawn(kind):
-            params = Parameters(registry.find(kind, name)).read_all(given)
+            with placed_in(source.folder / CONFIG):
+                params = Parameters(registry.find(kind, name)).read_all(given)
             of, success = params.get("of", params.get("x")), params.get("success")
             if success and of in swept and (of, success) not in curves:
                 curves.append((of, success))

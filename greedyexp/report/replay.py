@@ -22,7 +22,7 @@ from greedyexp.experiment.model import Experiment
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols import fitting
 from greedyexp.report.figure_notes import is_figure, run_of
-from greedyexp.report.source import Source, read_run
+from greedyexp.report.source import Source, read_run, require_rows
 from greedyexp.report.where import choose, parse
 from greedyexp.results.records import identity
 from greedyexp.runner import seeds
@@ -173,6 +173,7 @@ def replay(
         folder = run_of(folder)
     wanted = parse(where) if isinstance(where, str) else dict(where)
     source = read_run(folder)
+    require_rows(source)
     chosen = choose(source, wanted)
     experiment = finished_experiment(folder, source.design.settings)
     # All rows of the replicate. The condition may choose some of them.

@@ -137,6 +137,16 @@ def read_run(folder: Path) -> Source:
     return retry_if_replaced(folder, lambda: read_source(folder))
 
 
+def require_rows(source: Source) -> None:
+    """Raise ``StorageError`` if no replicate of a run is finished."""
+    if source.frame.empty:
+        raise StorageError(
+            "the table of this run has no rows.",
+            place=str(source.folder),
+            remedy="Run the experiment, or merge its shards.",
+        )
+
+
 def _no_run(path: Path) -> StorageError:
     """Return the error for a path that is not a run folder, with those that may be meant."""
     if (path / JOURNAL).is_file():

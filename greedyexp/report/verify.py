@@ -14,7 +14,7 @@ from greedyexp.claims.language import Claim
 from greedyexp.claims.parser import BadClaim, compile_claim
 from greedyexp.claims.report import as_json, record
 from greedyexp.claims.setting import Setting, setting_of
-from greedyexp.core.errors import ConfigError, StorageError
+from greedyexp.core.errors import ConfigError, StorageError, placed_in
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.model import ClaimEntry
@@ -165,8 +165,7 @@ def _judged(source: Source) -> list[JudgedClaim]:
     entries = design.settings.get("claims") or []
     if not entries:
         return []
-    place = str(source.folder / "config.yaml")
-    try:
+    with placed_in(source.folder / "config.yaml"):
         if not isinstance(entries, list):
             raise ConfigError("claims must be a list.")
         measured = design.measured
@@ -181,9 +180,6 @@ def _judged(source: Source) -> list[JudgedClaim]:
         setting = setting_of(design, measured, frame.columns)
         family = design.family
         claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
-    except ConfigError as error:
-        error.place = f"{place}: {error.place}" if error.place else place
-        raise
     return evaluate_claims(claims, frame, setting)
 
 

@@ -98,6 +98,8 @@ def _nearest(column: pd.Series[Any], wanted: Any) -> str:
     below = [one for one in levels if one < wanted]
     above = [one for one in levels if one > wanted]
     near = [*([max(below)] if below else []), *([min(above)] if above else [])]
+    if not near:
+        return "Write null for an empty cell."
     named = " and ".join(map(show, near))
     return f"The nearest are {named}." if len(near) > 1 else f"The nearest is {named}."
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from greedyexp.core.errors import StorageError, UserError
+from greedyexp.core.errors import StorageError, UserError, placed_in
 from greedyexp.runner.files import (
     LIBRARIES,
     NUMERICAL_LIBRARIES,
@@ -349,7 +349,8 @@ def _reloaded(settings: dict[str, Any], place: Path, origin: Path) -> Experiment
     folder = place.parent if place.name == UNFINISHED else place
     start = origin if origin.is_dir() else folder.resolve()
     # The profile has already been applied to resolved settings, so any name is correct.
-    return experiments.reload(settings, profile=experiments.PROFILES[0], folder=start.resolve())
+    with placed_in(find(place, CONFIG)):
+        return experiments.reload(settings, profile=experiments.PROFILES[0], folder=start.resolve())
 
 
 def _size(folder: Path) -> int:

@@ -142,13 +142,21 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     ------
     StorageError
         If folders are of different experiments, profiles or versions of the code, have two
-        different results of one replicate, or cannot be read or written.
+        different results of one replicate, or cannot be read or written; or if ``into`` is inside
+        one of them.
     ConfigError, DataError, PluginError
         If the experiment can no longer be loaded.
     """
     start, installed = time.monotonic(), installation()
     into = Path(into)
     distinct = {folder.resolve(): folder for folder in map(Path, folders)}
+    for resolved, folder in distinct.items():
+        if resolved in into.resolve().parents:
+            raise StorageError(
+                f"this folder would be inside the run folder {folder}.",
+                place=str(into),
+                remedy="Merge into a folder of its own.",
+            )
     sources = [_Source.read(folder) for folder in distinct.values()]
     _refuse_other_experiments(sources, into)
     first = sources[0]

@@ -241,6 +241,7 @@ def test_packages_of_other_algorithms_are_no_change(tmp_path):
     ("where", "words"),
     [
         ("sparsity=2", "no row has sparsity = 2. The nearest are 1 and 3."),
+        ("sparsity=.nan", "no row has sparsity = nan. Write null for an empty cell."),
         ("sparsity=3,replicate=9", "no row with sparsity = 3 has replicate = 9. The nearest is 2."),
         ("algorithm=lassso (n_lams=20)", "Did you mean 'lasso (n_lams=20)'?"),
         ("sparsty=3", "the table has no column 'sparsty'. Did you mean 'sparsity'?"),
@@ -367,6 +368,21 @@ def test_a_figure_drawn_again_has_the_same_bytes(run):
     before = [file.read_bytes() for file in files]
     report.draw(run)
     assert [file.read_bytes() for file in files] == before
+
+
+def test_a_table_without_rows_is_refused(call, run):
+    table = run / "small.csv"
+    table.write_text(table.read_text().splitlines(keepends=True)[0])
+    (run / "manifest.json").unlink()
+    for command in (("replay", run), ("compare", run, run)):
+        refused(call(*command, cwd=run), "the table of this run has no rows. Run the experiment")
+
+
+def test_errors_in_the_settings_of_a_run_name_its_file(call, run):
+    config = run / "config.yaml"
+    config.write_text(config.read_text() + "klaims: []\n")
+    for command in (("replay", run, "--where", WHERE), ("explain", run)):
+        refused(call(*command, cwd=run), f"{config}: klaims: unknown key")
 
 
 def test_a_folder_above_runs_is_refused_with_the_runs(call, run):

@@ -362,6 +362,13 @@ def test_wrong_shards_are_refused(call, tmp_path, text, words):
     assert not (tmp_path / "results").exists()
 
 
+def test_a_target_inside_a_run_is_refused(lab):
+    one = shard(lab, 1, 2)
+    with pytest.raises(StorageError, match="inside the run folder"):
+        runner.merge([one], one / "figures")
+    assert not (one / "figures").exists()
+
+
 def test_a_target_that_cannot_be_written_is_refused(call, lab):
     (lab.folder / "file").write_text("")
     done = call("merge", shard(lab, 1, 2), "--into", "file/merged", cwd=lab.folder)
