@@ -9,6 +9,7 @@ last transactions, which are then computed again, but cannot corrupt the file.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ class Journal:
         self._fits = "fit_seconds"
         with _storage_errors(self.path):
             if read_only:
-                address = f"{self.path.resolve().as_uri()}?mode=ro"
+                address = f"{self.path.resolve().as_uri()}?mode=ro{_unwritable(self.path)}"
                 self._db = sqlite3.connect(address, uri=True, isolation_level=None)
             else:
                 self._db = sqlite3.connect(self.path, isolation_level=None)
@@ -281,6 +282,17 @@ class Journal:
             raise _damaged(self.path, "a row does not match its checksum")
         outcome = Outcome(Status(status), message, json.loads(rows), fit_seconds)
         return JournalEntry(key, outcome, json.loads(facts), seconds)
+
+
+def _unwritable(path: Path) -> str:
+    """Return the option with which SQLite reads a file in a folder that cannot be written.
+
+    Otherwise SQLite creates an index of the log there, unless a run that uses the journal has one.
+    With this option, SQLite ignores the log, so a log with rows must not exist.
+    """
+    log, index = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
+    used = index.exists() or (log.exists() and log.stat().st_size > 0)
+    return "" if used or os.access(path.parent, os.W_OK) else "&immutable=1"
 
 
 def _packed(entry: JournalEntry) -> tuple[str, str, str, str, int]:

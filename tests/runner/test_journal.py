@@ -188,6 +188,23 @@ def test_a_reader_sees_the_journal_while_it_is_written(filled):
             assert stored(reader) == 201
 
 
+def test_a_folder_that_cannot_be_written_is_read(filled, monkeypatch):
+    monkeypatch.setattr("greedyexp.runner.journal.os.access", lambda *_: False)
+    with Journal(filled, read_only=True) as reader:
+        assert stored(reader) == 200
+        # SQLite would make a log and its index here.
+        assert [path.name for path in filled.iterdir()] == [NAME]
+    with Journal(filled) as writer:
+        writer.add([entry(500, error=0.0)])
+        for name in ("", "-wal"):
+            copied = filled / f"copy/{NAME}{name}"
+            copied.parent.mkdir(exist_ok=True)
+            copied.write_bytes((filled / f"{NAME}{name}").read_bytes())
+    # The last row is in the log only.
+    with Journal(filled / "copy", read_only=True) as reader:
+        assert stored(reader) == 201
+
+
 def test_a_reader_makes_no_journal(tmp_path):
     with pytest.raises(StorageError):
         Journal(tmp_path, read_only=True)
