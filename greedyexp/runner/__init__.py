@@ -9,7 +9,7 @@
 - ``state``, ``files``, ``output``, ``manifest``: the run folder and its files
 - ``merging``: several run folders become one
 - ``folder_status``, ``progress``: progress of runs
-- ``explanation``, ``rehearsal``: what a run would compute, and a trial run
+- ``explanation``, ``reasons``, ``rehearsal``: what a run would compute and why, and a trial run
 """
 
 from __future__ import annotations

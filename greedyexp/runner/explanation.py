@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from greedyexp.config.patches import changes
-from greedyexp.core import registry
-from greedyexp.core.listing import listed
 from greedyexp.core.plugins import load_plugins
-from greedyexp.datasets.own import locate, relative_to
+from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.model import Experiment
-from greedyexp.losses import binding
-from greedyexp.runner import code_version
-from greedyexp.runner.fingerprint import RUNNER_MODULES, key_of
+from greedyexp.runner.fingerprint import key_of
 from greedyexp.runner.folder_status import checked_manifest, experiment_of, seconds_left
 from greedyexp.runner.journal import Journal, Timing
 from greedyexp.runner.manifest import changed_files, provenance, version_changes
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.processes import usable_cores
+from greedyexp.runner.reasons import Content, Reasons
 from greedyexp.runner.seeds import canonical_json
 from greedyexp.runner.state import JOURNAL, read_manifest, retry_if_replaced
 from greedyexp.runner.work import DEFAULTS, RunOptions
 
 # Pairs of earlier components that are tried for one algorithm at one point, the latest first.
 _MOST_PAIRS = 50
-_MOST_FILES = 4
 
 _UNRECORDED = (
     "new, or changed since an earlier version of greedyexp, whose journal does not say what its"
     " replicates consist of"
 )
-
-Content = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -211,6 +202,7 @@ class _Comparison:
         self._current: dict[bytes, Content] = {
             component: json.loads(canonical_json(content)) for component, content in current.items()
         }
+        self._reasons = Reasons(plan, {**self._stored, **self._current})
         self._points: defaultdict[str, list[bytes]] = defaultdict(list)
         self._algorithms: defaultdict[str, list[bytes]] = defaultdict(list)
         for component, content in reversed(self._stored.items()):
@@ -261,7 +253,10 @@ class _Comparison:
         self, point: int, algorithm: int, left: set[int]
     ) -> Iterator[tuple[tuple[str, ...], int]]:
         """Yield reasons and numbers of replicates that earlier components had; empty ``left``."""
-        everything = self._plan.replicates(point, algorithm)
+        everything, here = (
+            self._plan.replicates(point, algorithm),
+            self._components(point, algorithm),
+        )
         for old in self._pairs(point, algorithm) if left else ():
             keys = {key_of(*old, replicate): replicate for replicate in everything}
             timings = self._journal.timings(list(keys))
@@ -270,7 +265,7 @@ class _Comparison:
             found = {keys[key] for key in timings} & left
             if found:
                 left -= found
-                yield self._reasons(point, algorithm, old), len(found)
+                yield self._reasons.between(point, old, here), len(found)
             if not left:
                 return
 
@@ -303,123 +298,3 @@ class _Comparison:
         if self._counts[point].any() and not self._counts[:, algorithm].any():
             return "new algorithm"
         return "new point"
-
-    def _reasons(self, point: int, algorithm: int, old: tuple[bytes, bytes]) -> tuple[str, ...]:
-        """Return what changed since earlier components."""
-        before = [self._stored.get(one) or self._current[one] for one in old]
-        now = [self._current[component] for component in self._components(point, algorithm)]
-        files = self._files(point, before[0]["files"], now[0]["files"])
-        return (
-            *changes(before[0], now[0], ("seed",)),
-            *changes(before[0]["params"], now[0]["params"], _names(before[0], now[0]), "data."),
-            *files,
-            *_settings_changed(before[1], now[1]),
-            *_versions_changed(before[1], now[1]),
-            *self._code_changed(point, before[1], now[1]),
-        )
-
-    def _files(self, point: int, before: list[str], now: list[str]) -> list[str]:
-        """Return which data files of a point changed."""
-        source = self._plan.experiment.points[point]
-        reads = registry.find("generator", source.generator).reads
-        names = list(reads(**source.params)) if reads else []
-        known = self._plan.files.names
-        changed = [
-            known[locate(name)]
-            for index, name in enumerate(names)
-            if index >= len(before) or before[index] != now[index]
-        ]
-        return [f"data file changed: {', '.join(changed)}"] if changed else []
-
-    def _code_changed(self, point: int, before: Content, now: Content) -> list[str]:
-        """Return which parts have other code, grouped by the files that changed."""
-        generator = self._plan.experiment.points[point].generator
-        old_files, new_files = (self._sources(content) for content in (before, now))
-        edited = {name for name, code in new_files.items() if old_files.get(name) != code}
-        parts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        for part, changed, known in self._parts(generator, before, now):
-            if changed:
-                parts[tuple(sorted(edited & known))].append(part)
-        found = []
-        for files, names in parts.items():
-            which = f": {listed(files, _MOST_FILES)}" if files else ""
-            found.append(f"code of {', '.join(names)}{which}")
-        return found
-
-    def _sources(self, content: Content) -> dict[str, str]:
-        stored = bytes.fromhex(content["sources"])
-        one = self._current.get(stored) or self._stored.get(stored) or {"files": {}}
-        return dict(one["files"])
-
-    def _parts(
-        self, generator: str, before: Content, now: Content
-    ) -> Iterator[tuple[str, bool, set[str]]]:
-        """Yield each part with whether its code changed, and the names of its files."""
-        named = [("generator", generator, "generator_code")]
-        if before["algorithm"] == now["algorithm"]:
-            named.append(("algorithm", now["algorithm"], "code"))
-        if before["protocol"][0] == now["protocol"][0]:
-            named.append(("protocol", now["protocol"][0], "protocol_code"))
-        for kind, name, key in named:
-            yield f"{kind} {name}", before[key] != now[key], self._files_of(kind, name)
-        old_metrics = dict(before["metrics"])
-        for name, code in now["metrics"]:
-            if name in old_metrics:
-                yield f"metric {name}", code != old_metrics[name], self._files_of("metric", name)
-        losses = self._files_of_modules(binding.MODULES.values())
-        yield "losses", before["loss_code"] != now["loss_code"], losses
-        runner = self._files_of_modules(RUNNER_MODULES)
-        yield "the runner", before["runner_code"] != now["runner_code"], runner
-
-    def _files_of(self, kind: str, name: str) -> set[str]:
-        path = code_version.source_of(registry.find(kind, name).function)
-        return self._names_of([path] if path else [])
-
-    def _files_of_modules(self, names: Iterable[str]) -> set[str]:
-        specs = [importlib.util.find_spec(name) for name in names]
-        return self._names_of(Path(spec.origin).resolve() for spec in specs if spec and spec.origin)
-
-    def _names_of(self, paths: Iterable[Path]) -> set[str]:
-        """Return the names of files and of all that they import."""
-        known = self._plan.files.code
-        return {
-            source.name for path in paths for source in code_version.sources(path, known).values()
-        }
-
-
-def _names(before: Content, now: Content) -> list[str]:
-    return list(dict.fromkeys([*before["params"], *now["params"]]))
-
-
-def _settings_changed(before: Content, now: Content) -> list[str]:
-    """Return the changed settings of an algorithm, the protocol and the metrics."""
-    place = f"algorithms.{now['label']}"
-    found = []
-    if before["algorithm"] != now["algorithm"]:
-        found.append(f"{place}: {before['algorithm']} -> {now['algorithm']}")
-    else:
-        found += changes(before["params"], now["params"], _names(before, now), f"{place}.")
-        found += changes(before, now, ("tuning", "folds"), f"{place}.")
-    (old, old_params), (new, new_params) = before["protocol"], now["protocol"]
-    if old != new:
-        found.append(f"protocol: {old} -> {new}")
-    else:
-        names = list(dict.fromkeys([*old_params, *new_params]))
-        found += changes(old_params, new_params, names, "protocol.")
-    old_metrics, new_metrics = (
-        {"metrics": [name for name, _ in one["metrics"]]} for one in (before, now)
-    )
-    return [*found, *changes(old_metrics, new_metrics, ("metrics",))]
-
-
-def _versions_changed(before: Content, now: Content) -> list[str]:
-    """Return the changed versions of packages and of Python."""
-    old, new = (
-        {**one["libraries"], **one.get("packages", {}), "Python": one["python"]}
-        for one in (before, now)
-    )
-    return [
-        f"version of {name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
